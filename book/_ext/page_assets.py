@@ -1,0 +1,41 @@
+"""Load each script and style sheet once a page.
+
+jupyter-book lists what it finds under _static, Sphinx lists it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+
+def asset_name(asset: Any) -> str:
+    """Return the file an asset points to, without its checksum."""
+    return str(getattr(asset, "filename", asset)).split("?", 1)[0]
+
+
+def drop_duplicates(assets: list[Any]) -> list[Any]:
+    """Keep the first asset of each file, and every inline one (it names no file)."""
+    seen: set[str] = set()
+    kept = []
+    for asset in assets:
+        name = asset_name(asset)
+        if name not in seen or name in ("", "None"):
+            kept.append(asset)
+        seen.add(name)
+    return kept
+
+
+def on_page(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Deduplicate the assets of one page before its template is filled in."""
+    for key in ("script_files", "css_files"):
+        context[key] = drop_duplicates(context.get(key, []))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Run after every other extension has added its assets."""
+    app.connect("html-page-context", on_page, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
