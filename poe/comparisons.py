@@ -1,0 +1,354 @@
+"""The one data type: which items were compared, in which order, with which probability.
+
+A comparison shows item `first` and then item `second` to a judge, and records
+p = P(first is better). Everything else in the package starts from a `Comparisons`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from poe.errors import ComparisonError, DisconnectedError, name_some
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Comparisons:
+    """K pairwise comparisons among N items.
+
+    Parameters
+    ----------
+    first, second : sequences of K item names, in the order shown to the judge.
+    p : K probabilities in [0, 1] that `first` is the better; 0, 1/2 and 1 record a
+        loss, a tie and a win where the judge gives decisions only.
+    items : the N item names in the order scores are wanted. By default the names that
+        occur: integers ascending, anything else in order of first appearance.
+    weight : K positive numbers (default 1); a comparison of weight 2 counts twice.
+
+    Attributes
+    ----------
+    items : tuple of N names. first, second : (K,) positions in `items`.
+    p, weight : (K,) floats. All arrays are read-only.
+
+    Raises
+    ------
+    ComparisonError naming the rows and items that are wrong.
+    """
+
+    items: tuple[Hashable, ...]
+    first: Indices
+    second: Indices
+    p: Floats
+    weight: Floats
+
+    def __init__(
+        self,
+        *,
+        first: Iterable[Any],
+        second: Iterable[Any],
+        p: ArrayLike,
+        items: Iterable[Any] | None = None,
+        weight: ArrayLike | None = None,
+    ) -> None:
+        first, second = _names(first), _names(second)
+        self.items = _item_order(first, second, items)
+        position = {name: i for i, name in enumerate(self.items)}
+        _check_known(first, second, position)
+        self._set(
+            np.array([position[name] for name in first], dtype=np.intp),
+            np.array([position[name] for name in second], dtype=np.intp),
+            p,
+            weight,
+        )
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: ArrayLike,
+        p: ArrayLike,
+        *,
+        items: int | Sequence[Any],
+        weight: ArrayLike | None = None,
+    ) -> Comparisons:
+        """Build from a (K, 2) array of positions (first, second), as `poe.select` returns.
+
+        `items` is the N item names, or the number N, which names them 0 to N - 1.
+        """
+        made = cls.__new__(cls)
+        made.items = tuple(range(items)) if isinstance(items, int) else tuple(items)
+        _check_unique(made.items)
+        pairs = np.asarray(pairs)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ComparisonError(f"pairs must have shape (K, 2), not {pairs.shape}")
+        if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
+            raise ComparisonError("pairs must be integer positions; for names use Comparisons()")
+        outside = np.flatnonzero(((pairs < 0) | (pairs >= len(made.items))).any(axis=1))
+        if outside.size:
+            raise ComparisonError(
+                f"row {outside[0]}: positions {pairs[outside[0]].tolist()} must lie in "
+                f"0..{len(made.items) - 1}"
+            )
+        made._set(pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.intp), p, weight)
+        return made
+
+    def _set(self, first: Indices, second: Indices, p: Any, weight: Any) -> None:
+        probability = _numbers(p, "p")
+        weights = np.ones(len(probability)) if weight is None else _numbers(weight, "weight")
+        _check_lengths(first=first, second=second, p=probability, weight=weights)
+        if not len(first):
+            raise ComparisonError("there are no comparisons: at least one is needed")
+        self.first, self.second, self.p, self.weight = first, second, probability, weights
+        inside = (probability >= 0) & (probability <= 1)  # False for NaN
+        self._refuse(~inside, lambda k: f"p is {probability[k]:g}, not in [0, 1]")
+        self._refuse(first == second, lambda k: "an item is compared with itself")
+        usable = np.isfinite(weights) & (weights > 0)
+        self._refuse(~usable, lambda k: f"weight is {weights[k]:g}, not a positive number")
+        for array in (first, second, probability, weights):
+            array.setflags(write=False)
+
+    def _refuse(self, wrong: NDArray[np.bool_], why: Any) -> None:
+        rows = np.flatnonzero(wrong)
+        if not rows.size:
+            return
+        lines = [
+            f"row {k} ({self.items[self.first[k]]!r} against "
+            f"{self.items[self.second[k]]!r}): {why(k)}"
+            for k in rows[:5]
+        ]
+        if rows.size > 5:
+            lines.append(f"and {rows.size - 5} more rows like these")
+        raise ComparisonError("\n".join(lines))
+
+    # Tables and files ------------------------------------------------------------------
+
+    @classmethod
+    def from_table(
+        cls,
+        table: pd.DataFrame,
+        *,
+        first: str = "first",
+        second: str = "second",
+        p: str = "p",
+        weight: str | None = None,
+        items: Iterable[Any] | None = None,
+    ) -> Comparisons:
+        """Read a tidy table with one row a comparison; the keywords name its columns.
+
+        A column called `weight` is used when it is there and `weight` is not given.
+        """
+        if weight is None and "weight" in table.columns:
+            weight = "weight"
+        wanted = [first, second, p] + ([weight] if weight else [])
+        missing = [column for column in wanted if column not in table.columns]
+        if missing:
+            raise ComparisonError(
+                f"the table has no column {name_some(missing)}; it has "
+                f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
+            )
+        blank = table[[first, second]].isna().any(axis=1).to_numpy()
+        if blank.any():
+            raise ComparisonError(f"row {np.flatnonzero(blank)[0]}: an item name is missing")
+        return cls(
+            first=table[first].tolist(),
+            second=table[second].tolist(),
+            p=table[p].to_numpy(),
+            weight=table[weight].to_numpy() if weight else None,
+            items=items,
+        )
+
+    @classmethod
+    def from_csv(cls, path: str | Path, **columns: Any) -> Comparisons:
+        """Read a CSV file; item names are kept as text, so `007` stays `007`."""
+        names = {columns.get("first", "first"): str, columns.get("second", "second"): str}
+        try:
+            table = pd.read_csv(path, dtype=names)
+        except pd.errors.EmptyDataError:
+            raise ComparisonError(f"{path} is empty") from None
+        return cls.from_table(table, **columns)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, **columns: Any) -> Comparisons:
+        """Read a Parquet file (needs pyarrow: `pip install 'judging-by-comparison[parquet]'`)."""
+        return cls.from_table(pd.read_parquet(path), **columns)
+
+    def to_table(self) -> pd.DataFrame:
+        """One row a comparison: first, second, p, weight."""
+        names = pd.Series(self.items, dtype=object)
+        return pd.DataFrame(
+            {
+                "first": names[self.first].to_numpy(),
+                "second": names[self.second].to_numpy(),
+                "p": self.p,
+                "weight": self.weight,
+            }
+        )
+
+    # Shape and structure ---------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    def __repr__(self) -> str:
+        return f"Comparisons({len(self)} comparisons among {self.n_items} items)"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items N, compared or not."""
+        return len(self.items)
+
+    @property
+    def pairs(self) -> Indices:
+        """(K, 2) positions of first and second."""
+        return np.column_stack([self.first, self.second])
+
+    def matrix(self, *, anchor: bool = False) -> Floats:
+        """The comparison matrix W (paper 3.3 and A.1; book chapter 6), dense, (K, N).
+
+        Row k holds +1 at the first item and -1 at the second, so W s is the vector of
+        score differences. With `anchor` a row (1, 0, ..., 0) is prepended, W-tilde.
+        """
+        rows = np.arange(len(self))
+        w = np.zeros((len(self), self.n_items))
+        w[rows, self.first] = 1.0
+        w[rows, self.second] = -1.0
+        return np.vstack([np.eye(1, self.n_items), w]) if anchor else w
+
+    def components(self) -> list[tuple[Hashable, ...]]:
+        """Groups of items linked by chains of comparisons, largest first."""
+        shape = (self.n_items, self.n_items)
+        graph = coo_array((np.ones(len(self)), (self.first, self.second)), shape=shape)
+        count, label = connected_components(graph, directed=False)
+        groups = [tuple(self.items[i] for i in np.flatnonzero(label == g)) for g in range(count)]
+        return sorted(groups, key=len, reverse=True)
+
+    def require_compared(self) -> None:
+        """Raise ComparisonError naming the items that appear in no comparison."""
+        seen = np.zeros(self.n_items, dtype=bool)
+        seen[self.first] = seen[self.second] = True
+        if not seen.all():
+            alone = [self.items[i] for i in np.flatnonzero(~seen)]
+            raise ComparisonError(
+                f"never compared: {name_some(alone)}; add a comparison for each, "
+                "or leave them out of `items`"
+            )
+
+    def require_connected(self) -> None:
+        """Raise DisconnectedError unless every item is linked to every other."""
+        self.require_compared()
+        groups = self.components()
+        if len(groups) > 1:
+            raise DisconnectedError(
+                f"items {name_some(groups[1])} share no comparison with the rest "
+                f"({len(groups)} separate groups), so their scores relative to it are undefined; "
+                "add a comparison between the groups, or score each group alone"
+            )
+
+    # New comparisons from old ----------------------------------------------------------
+
+    def take(self, rows: ArrayLike) -> Comparisons:
+        """The comparisons at `rows` (positions or a mask), with the same items."""
+        rows = np.asarray(rows)
+        return Comparisons.from_pairs(
+            self.pairs[rows], self.p[rows], items=self.items, weight=self.weight[rows]
+        )
+
+    def hard(self) -> Comparisons:
+        """Decisions only: p above 1/2 becomes 1, below becomes 0, exactly 1/2 stays a tie."""
+        return self._with_p(0.5 * (1.0 + np.sign(self.p - 0.5)))
+
+    def _with_p(self, p: Floats) -> Comparisons:
+        return Comparisons.from_pairs(self.pairs, p, items=self.items, weight=self.weight)
+
+    def merged(self) -> Comparisons:
+        """Repeats of the same ordered pair as one: mean p, summed weight."""
+        code = self.first * self.n_items + self.second
+        codes, group = np.unique(code, return_inverse=True)
+        weight = np.bincount(group, self.weight)
+        p = np.bincount(group, self.weight * self.p) / weight
+        pairs = np.column_stack(np.divmod(codes, self.n_items))
+        return Comparisons.from_pairs(pairs, np.clip(p, 0, 1), items=self.items, weight=weight)
+
+    def symmetrised(self) -> Comparisons:
+        """Both orders of each pair averaged: p = (p_ij + 1 - p_ji) / 2 (paper 3.5).
+
+        Returns one comparison a pair, weight summed. Raises ComparisonError naming the
+        pairs that were judged in one order only: they have nothing to be averaged with.
+        """
+        once = self.merged()
+        there = {(i, j): k for k, (i, j) in enumerate(once.pairs.tolist())}
+        single = [pair for pair in there if pair[::-1] not in there]
+        if single:
+            named = [f"{self.items[i]} before {self.items[j]}" for i, j in single]
+            raise ComparisonError(
+                f"judged in one order only: {name_some(named)}; ask for the other order, or "
+                "model the position bias instead (bias= in poe.fit)"
+            )
+        forth = np.flatnonzero(once.first < once.second)
+        back = np.array([there[(j, i)] for i, j in once.pairs[forth].tolist()], dtype=np.intp)
+        p = (once.p[forth] + 1.0 - once.p[back]) / 2.0
+        weight = once.weight[forth] + once.weight[back]
+        return Comparisons.from_pairs(once.pairs[forth], p, items=self.items, weight=weight)
+
+
+def _names(values: Iterable[Any]) -> list[Any]:
+    if isinstance(values, str):
+        raise ComparisonError(f"expected a sequence of item names, not the single text {values!r}")
+    # NumPy scalars and their Python twins must be one item, not two.
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _numbers(values: ArrayLike, what: str) -> Floats:
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ComparisonError(f"{what} must be numbers, one a comparison") from None
+    if array.ndim != 1:
+        raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    return array
+
+
+def _item_order(
+    first: list[Any], second: list[Any], items: Iterable[Any] | None
+) -> tuple[Hashable, ...]:
+    if items is not None:
+        order = tuple(_names(items))
+        _check_unique(order)
+        return order
+    seen = dict.fromkeys(name for pair in zip(first, second, strict=False) for name in pair)
+    whole = all(isinstance(name, Integral) and not isinstance(name, bool) for name in seen)
+    return tuple(sorted(seen)) if whole else tuple(seen)
+
+
+def _check_unique(items: Sequence[Hashable]) -> None:
+    if len(set(items)) < len(items):
+        twice = [name for name in dict.fromkeys(items) if items.count(name) > 1]
+        raise ComparisonError(f"listed more than once in items: {name_some(twice)}")
+
+
+def _check_known(first: list[Any], second: list[Any], position: dict[Any, int]) -> None:
+    for column, names in (("first", first), ("second", second)):
+        for row, name in enumerate(names):
+            if name not in position:
+                raise ComparisonError(
+                    f"row {row}: {column} is {name!r}, which is not among the items "
+                    f"({name_some(position)})"
+                )
+
+
+def _check_lengths(**columns: Any) -> None:
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ComparisonError(
+            "the columns differ in length: "
+            + ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        )

@@ -1,0 +1,24 @@
+"""What can go wrong, by name, so that callers can tell one cause from another."""
+
+
+class ComparisonError(ValueError):
+    """The comparisons themselves are not usable; the message names rows and items."""
+
+
+class DisconnectedError(ComparisonError):
+    """Some items share no chain of comparisons, so their relative scores are undefined."""
+
+
+class SeparableError(ComparisonError):
+    """Some items never lost to the rest, so the maximum-likelihood scores are infinite."""
+
+
+class NotConvergedError(RuntimeError):
+    """An iteration stopped before reaching its tolerance."""
+
+
+def name_some(names, limit=5):
+    """Quote the first few names of a sequence: `'a', 'b', 'c' and 12 more`."""
+    names = list(names)
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

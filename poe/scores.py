@@ -1,0 +1,170 @@
+"""Scores from comparisons without an optimiser of one's own: counts, means, Bradley-Terry.
+
+Each function takes a `Comparisons` and returns (N,) scores in the order of its items, or a
+`Stack` of B problems and returns (B, N).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from poe.comparisons import Comparisons, Floats
+from poe.errors import NotConvergedError, SeparableError, name_some
+from poe.experts import BradleyTerry
+from poe.solvers import dense
+from poe.stack import Problem, Stack, by_item
+
+P = TypeVar("P", Comparisons, Stack)
+
+
+def win_ratio(comparisons: Problem) -> Floats:
+    """Share of its comparisons an item won, ties counting half (book eq. 3.1).
+
+    Decisions are `comparisons.hard()`: the item with p above 1/2 wins. (N,) in [0, 1].
+    Raises ComparisonError naming items that were never compared.
+    """
+    return average_probability(comparisons.hard())
+
+
+def average_probability(comparisons: Problem) -> Floats:
+    """Mean over its comparisons of the probability that the item is better (book eq. 3.2).
+
+    The baseline `avg-prob` of paper section 4.2: p where the item is shown first, 1 - p
+    where it is second, weighted. (N,) in [0, 1]. Raises ComparisonError naming items that
+    were never compared.
+    """
+    if isinstance(comparisons, Comparisons):
+        comparisons.require_compared()
+    weight, p = comparisons.weight, comparisons.p
+    won = by_item(comparisons, weight * p, weight * (1.0 - p))
+    return won / by_item(comparisons, weight, weight)
+
+
+def bradley_terry(
+    comparisons: Problem,
+    *,
+    prior: float = 0.0,
+    prior_on: Literal["all", "compared"] = "all",
+    method: Literal["newton", "zermelo"] = "newton",
+    tol: float | None = None,
+    max_steps: int | None = None,
+) -> Floats:
+    """Bradley-Terry scores from decisions (paper eqs. 1 and 2; book eqs. 3.3 and 3.4).
+
+    Maximises the product of sigma(s_i - s_j) over "i beat j", a tie counting as half a
+    win each way. Returns mean-zero scores on the logit scale, (N,) or (B, N).
+
+    prior : wins added in both directions, to every pair of items (`prior_on="all"`, as
+        the papers' code does) or to each comparison made ("compared", as their text
+        says). The paper's value is 1 / (N - 1). Without a prior the scores of an item that
+        won or lost everything are infinite and SeparableError names it.
+    method : "newton", or "zermelo" for the fixed-point iteration of the paper, slower, kept
+        for comparison. Both stop when the largest gradient entry per comparison of an item
+        is below `tol` (1e-10; for Zermelo 1e-9), not when the scores stop moving.
+
+    Raises SeparableError, DisconnectedError, ComparisonError; NotConvergedError rather than
+    returning scores that are not the optimum.
+    """
+    problem = add_prior(comparisons.hard(), prior, on=prior_on)
+    if isinstance(problem, Comparisons):
+        problem.require_connected()
+        require_beaten(problem)
+    if method == "newton":
+        found = dense.solve(problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100)
+        scores, converged = found.scores, bool(found.converged.all())
+    elif method == "zermelo":
+        scores, converged = _zermelo(problem, tol or 1e-9, max_steps or 100_000)
+    else:
+        raise ValueError(f"method must be 'newton' or 'zermelo', not {method!r}")
+    if not converged:
+        raise NotConvergedError(
+            f"{method} did not reach its tolerance; a larger prior or more max_steps may help"
+        )
+    return scores[0] if isinstance(comparisons, Comparisons) else scores
+
+
+def add_prior(problem: P, wins: float, *, on: Literal["all", "compared"] = "all") -> P:
+    """Add `wins` wins in each direction to every pair of items, or to each comparison made.
+
+    A prior is nothing but ties that were never played: comparisons with p = 1/2 and
+    weight 2 * wins. So no solver needs to know about it.
+    """
+    if wins < 0 or not np.isfinite(wins):
+        raise ValueError(f"prior must be a number of wins, zero or more, not {wins}")
+    if on not in ("all", "compared"):
+        raise ValueError(f"prior_on must be 'all' or 'compared', not {on!r}")
+    if wins == 0:
+        return problem
+    first, second = problem.first, problem.second
+    if on == "all":
+        left, right = np.triu_indices(problem.n_items, 1)
+        shape = (*first.shape[:-1], len(left))
+        first, second = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
+    joined = [
+        np.concatenate(parts, axis=-1)
+        for parts in (
+            (problem.first, first),
+            (problem.second, second),
+            (problem.p, np.full(first.shape, 0.5)),
+            (problem.weight, np.full(first.shape, 2.0 * wins)),
+        )
+    ]
+    if isinstance(problem, Stack):
+        return Stack(problem.n_items, *joined)
+    pairs = np.column_stack(joined[:2])
+    return Comparisons.from_pairs(pairs, joined[2], items=problem.items, weight=joined[3])
+
+
+def require_beaten(comparisons: Comparisons) -> None:
+    """Raise SeparableError unless every group of items both won and lost against the rest.
+
+    The condition for finite Bradley-Terry scores: the graph of "lost, at least partly, to"
+    must be strongly connected.
+    """
+    lost = np.concatenate([comparisons.pairs[comparisons.p < 1], comparisons.pairs[:, ::-1][comparisons.p > 0]])
+    groups = strong_components(comparisons.n_items, lost)
+    if groups.max() == 0:
+        return
+    outward = groups[lost[:, 0]] != groups[lost[:, 1]]
+    top = np.setdiff1d(groups, groups[lost[outward, 0]])[0]
+    bottom = np.setdiff1d(groups, groups[lost[outward, 1]])[0]
+    names = np.array(comparisons.items, dtype=object)
+    raise SeparableError(
+        f"items {name_some(names[groups == top])} never lost to the others and items "
+        f"{name_some(names[groups == bottom])} never won against the others, so their scores "
+        "are infinite; use probabilities instead of decisions, add comparisons, or give a "
+        f"prior (the paper's is prior=1/(N-1), here {1 / (comparisons.n_items - 1):.3g})"
+    )
+
+
+def strong_components(n_items: int, edges: np.ndarray) -> np.ndarray:
+    """Label of each item's strongly connected component in a directed graph."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
+    return connected_components(graph, directed=True, connection="strong")[1]
+
+
+def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool]:
+    """Strength_i <- wins_i / sum over comparisons of i of 1 / (strength_i + strength_j)."""
+    stack = dense.as_stack(problem)
+    wins = by_item(stack, stack.weight * stack.p, stack.weight * (1.0 - stack.p))
+    played = by_item(stack, stack.weight, stack.weight)
+    strength = np.ones_like(wins)
+    for _ in range(max_steps):
+        together = np.take_along_axis(strength, stack.first, -1)
+        together = together + np.take_along_axis(strength, stack.second, -1)
+        share = stack.weight / together
+        expected = strength * by_item(stack, share, share)
+        # Expected minus observed wins is the gradient of the log-likelihood.
+        if (np.abs(expected - wins) / played.max(axis=1, keepdims=True)).max() <= tol:
+            break
+        strength = strength * wins / expected
+        strength /= np.exp(np.log(strength).mean(axis=1, keepdims=True))
+    else:
+        return np.log(strength), False
+    scores = np.log(strength)
+    return scores - scores.mean(axis=1, keepdims=True), True

@@ -1,0 +1,1 @@
+"""Solvers: stacks of small dense problems, and one large sparse problem."""
