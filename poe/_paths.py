@@ -1,0 +1,39 @@
+"""Where the package's own data files are: the repository's data/, or poe/_data in a wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# The file that tells our data/ from any other folder of that name.
+MARKER = "datasets.toml"
+
+
+def data_dir(package: Path | None = None) -> Path:
+    """Folder with datasets.toml, published/, twins.toml and results/.
+
+    Parameters
+    ----------
+    package : Path, optional
+        Folder of the `poe` package; this one unless told otherwise.
+
+    Returns
+    -------
+    Path
+        `data/` beside the package in a checkout (editable installs included),
+        else `_data/` inside the installed package.
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither is there; the message names both places.
+    """
+    package = Path(__file__).resolve().parent if package is None else package
+    candidates = (package.parent / "data", package / "_data")
+    for folder in candidates:
+        if (folder / MARKER).is_file():
+            return folder
+    looked = " and ".join(str(folder / MARKER) for folder in candidates)
+    raise FileNotFoundError(
+        f"the data files of poe are missing: looked for {looked}; the installation is "
+        "incomplete, so reinstall the package, or run from a full clone of the repository"
+    )
