@@ -19,8 +19,9 @@ from scipy.sparse.csgraph import connected_components
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 class Comparisons:
@@ -61,6 +62,7 @@ class Comparisons:
         weight: ArrayLike | None = None,
     ) -> None:
         first, second = _names(first), _names(second)
+        _check_lengths(first=first, second=second)
         self.items = _item_order(first, second, items)
         position = {name: i for i, name in enumerate(self.items)}
         _check_known(first, second, position)
@@ -324,7 +326,7 @@ def _item_order(
         order = tuple(_names(items))
         _check_unique(order)
         return order
-    seen = dict.fromkeys(name for pair in zip(first, second, strict=False) for name in pair)
+    seen = dict.fromkeys(name for pair in zip(first, second, strict=True) for name in pair)
     whole = all(isinstance(name, Integral) and not isinstance(name, bool) for name in seen)
     return tuple(sorted(seen)) if whole else tuple(seen)
 

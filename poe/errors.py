@@ -1,5 +1,8 @@
 """What can go wrong, by name, so that callers can tell one cause from another."""
 
+from collections.abc import Iterable
+from typing import Any
+
 
 class ComparisonError(ValueError):
     """The comparisons themselves are not usable; the message names rows and items."""
@@ -17,7 +20,7 @@ class NotConvergedError(RuntimeError):
     """An iteration stopped before reaching its tolerance."""
 
 
-def name_some(names, limit=5):
+def name_some(names: Iterable[Any], limit: int = 5) -> str:
     """Quote the first few names of a sequence: `'a', 'b', 'c' and 12 more`."""
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:limit])

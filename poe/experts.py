@@ -22,7 +22,10 @@ from poe.comparisons import Floats
 class Expert(Protocol):
     """What a solver asks of an expert; d and p are arrays of one shape."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What `Fit` and error messages call it."""
+        ...
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """Minus the log-density up to a constant that does not depend on d."""
@@ -96,7 +99,7 @@ class Gaussian:
         return -self.energy(d, p) - 0.5 * np.log(2.0 * np.pi * self.f_sigma(p))
 
     def mean_bias(self, mean_p: float) -> float:
-        """gamma = -f_mu(E[p]); for the linear mean, alpha (1/2 - beta) with beta = E[p] (eq. 12)."""
+        """Gamma = -f_mu(E[p]): for the linear mean alpha (1/2 - beta), beta = E[p] (eq. 12)."""
         return -float(self.f_mu(np.array([mean_p]))[0])
 
 
@@ -129,7 +132,7 @@ class BradleyTerry:
         return np.where(proper, -self.energy(d, p) - np.log(z), -np.inf)
 
     def mean_bias(self, mean_p: float) -> float:
-        """gamma = -logit(E[p]) (paper section 3.5, eqs. 74 and 75)."""
+        """Gamma = -logit(E[p]) (paper section 3.5, eqs. 74 and 75)."""
         if not 0.0 < mean_p < 1.0:
             raise ValueError(f"the mean probability is {mean_p:g}: no finite bias explains it")
         return float(np.log1p(-mean_p) - np.log(mean_p))

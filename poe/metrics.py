@@ -35,7 +35,7 @@ class Correlation:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Spearman's rank correlation along the last axis, ties at their average rank (book eq. 3.6)."""
+    """Spearman's correlation along the last axis, ties at their average rank (book eq. 3.6)."""
     return pearson(ranks(x), ranks(y))
 
 

@@ -90,7 +90,7 @@ def curves(
     errors: Mapping[str, ArrayLike] | None = None,
     label: bool = True,
 ) -> None:
-    """One line a method in its own look, labelled at its right end; bands where errors are given."""
+    """One line a method in its own look, labelled at its right end, with bands if given."""
     for method, y in values.items():
         look, line = METHODS[method], np.asarray(y, dtype=float)
         ax.plot(x, line, color=look.colour, ls=look.dash, marker=look.marker, markevery=1)

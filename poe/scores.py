@@ -6,17 +6,19 @@ Each function takes a `Comparisons` and returns (N,) scores in the order of its 
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Literal, overload
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from poe.comparisons import Comparisons, Floats
+from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import NotConvergedError, SeparableError, name_some
 from poe.experts import BradleyTerry
 from poe.solvers import dense
 from poe.stack import Problem, Stack, by_item
 
-P = TypeVar("P", Comparisons, Stack)
+PriorOn = Literal["all", "compared"]
 
 
 def win_ratio(comparisons: Problem) -> Floats:
@@ -46,7 +48,7 @@ def bradley_terry(
     comparisons: Problem,
     *,
     prior: float = 0.0,
-    prior_on: Literal["all", "compared"] = "all",
+    prior_on: PriorOn = "all",
     method: Literal["newton", "zermelo"] = "newton",
     tol: float | None = None,
     max_steps: int | None = None,
@@ -85,7 +87,11 @@ def bradley_terry(
     return scores[0] if isinstance(comparisons, Comparisons) else scores
 
 
-def add_prior(problem: P, wins: float, *, on: Literal["all", "compared"] = "all") -> P:
+@overload
+def add_prior(problem: Comparisons, wins: float, *, on: PriorOn = ...) -> Comparisons: ...
+@overload
+def add_prior(problem: Stack, wins: float, *, on: PriorOn = ...) -> Stack: ...
+def add_prior(problem: Problem, wins: float, *, on: PriorOn = "all") -> Problem:
     """Add `wins` wins in each direction to every pair of items, or to each comparison made.
 
     A prior is nothing but ties that were never played: comparisons with p = 1/2 and
@@ -123,27 +129,27 @@ def require_beaten(comparisons: Comparisons) -> None:
     The condition for finite Bradley-Terry scores: the graph of "lost, at least partly, to"
     must be strongly connected.
     """
-    lost = np.concatenate([comparisons.pairs[comparisons.p < 1], comparisons.pairs[:, ::-1][comparisons.p > 0]])
+    pairs, p = comparisons.pairs, comparisons.p
+    lost = np.concatenate([pairs[p < 1], pairs[p > 0][:, ::-1]])  # rows (loser, winner)
     groups = strong_components(comparisons.n_items, lost)
     if groups.max() == 0:
         return
     outward = groups[lost[:, 0]] != groups[lost[:, 1]]
     top = np.setdiff1d(groups, groups[lost[outward, 0]])[0]
     bottom = np.setdiff1d(groups, groups[lost[outward, 1]])[0]
-    names = np.array(comparisons.items, dtype=object)
+    # One of the two groups says it all; the smaller is easier to act on.
+    size = np.bincount(groups)
+    group, what = (top, "lost to") if size[top] <= size[bottom] else (bottom, "won against")
+    names = [comparisons.items[i] for i in np.flatnonzero(groups == group)]
     raise SeparableError(
-        f"items {name_some(names[groups == top])} never lost to the others and items "
-        f"{name_some(names[groups == bottom])} never won against the others, so their scores "
-        "are infinite; use probabilities instead of decisions, add comparisons, or give a "
-        f"prior (the paper's is prior=1/(N-1), here {1 / (comparisons.n_items - 1):.3g})"
+        f"{'item' if len(names) == 1 else 'items'} {name_some(names)} never {what} the rest, so "
+        f"the scores are infinite; use probabilities instead of decisions, add comparisons, "
+        f"or give a prior (the paper's is prior=1/(N-1), here {1 / (comparisons.n_items - 1):.3g})"
     )
 
 
-def strong_components(n_items: int, edges: np.ndarray) -> np.ndarray:
+def strong_components(n_items: int, edges: Indices) -> Indices:
     """Label of each item's strongly connected component in a directed graph."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
     return connected_components(graph, directed=True, connection="strong")[1]
 

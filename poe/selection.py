@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from poe.comparisons import Indices
+from poe.comparisons import Indices, Mask
 
 Rule = Literal["random", "no-repeat", "symmetric"]
 
@@ -38,9 +38,9 @@ def select(
     that bounded redrawing finds none, a uniform spanning tree is completed by uniform
     pairs instead. Raises ValueError when `count` cannot satisfy the conditions.
     """
-    return select_stack(
-        1, n_items, count, rule=rule, seed=seed, cover=cover, connected=connected
-    )[0]
+    return select_stack(1, n_items, count, rule=rule, seed=seed, cover=cover, connected=connected)[
+        0
+    ]
 
 
 def select_stack(
@@ -107,7 +107,7 @@ def _subsets(rng: np.random.Generator, draws: int, pool: int, size: int) -> Indi
     return np.stack([rng.permutation(pool)[:size] for _ in range(draws)])
 
 
-def _fits(pairs: Indices, n_items: int, cover: bool, connected: bool) -> np.ndarray:
+def _fits(pairs: Indices, n_items: int, cover: bool, connected: bool) -> Mask:
     """Which of the (B, size, 2) sets satisfy the conditions."""
     if not (cover or connected):
         return np.ones(len(pairs), dtype=bool)
@@ -116,7 +116,7 @@ def _fits(pairs: Indices, n_items: int, cover: bool, connected: bool) -> np.ndar
     if not connected:
         seen = np.zeros((len(pairs), n_items), dtype=bool)
         seen[rows, pairs[..., 0]] = seen[rows, pairs[..., 1]] = True
-        return seen.all(axis=1)
+        return np.asarray(seen.all(axis=1))
     # Each item takes the smallest label it touches until nothing changes.
     while True:
         before = reach.copy()
@@ -125,7 +125,7 @@ def _fits(pairs: Indices, n_items: int, cover: bool, connected: bool) -> np.ndar
             np.minimum.at(reach, (rows, pairs[..., side]), low)
         reach = np.take_along_axis(reach, reach, axis=1)
         if np.array_equal(before, reach):
-            return (reach == 0).all(axis=1)
+            return np.asarray((reach == 0).all(axis=1))
 
 
 def _tree_first(

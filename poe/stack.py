@@ -9,11 +9,12 @@ expressions cost seconds. Every function of `poe.scores` and `poe.solvers.dense`
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from poe.comparisons import Comparisons, Floats, Indices
+from poe.comparisons import Comparisons, Floats, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Stack:
         p = 0.5 * (1.0 + np.sign(self.p - 0.5))
         return Stack(self.n_items, self.first, self.second, p, self.weight)
 
-    def take(self, rows: Indices) -> Stack:
+    def take(self, rows: Indices | Mask) -> Stack:
         """The problems at `rows` of the first axis."""
         return Stack(
             self.n_items, self.first[rows], self.second[rows], self.p[rows], self.weight[rows]
@@ -52,27 +53,30 @@ Problem = Comparisons | Stack
 def by_item(problem: Problem, at_first: Floats, at_second: Floats) -> Floats:
     """Sum a number a comparison into its two items: (..., K) twice to (..., N)."""
     shape, n = problem.first.shape[:-1], problem.n_items
-    blocks = int(np.prod(shape))
-    offset = n * np.arange(blocks).reshape(*shape, 1)
-    total = np.bincount((problem.first + offset).ravel(), at_first.ravel(), minlength=blocks * n)
-    total += np.bincount(
-        (problem.second + offset).ravel(), at_second.ravel(), minlength=blocks * n
-    )
+    offset = n * np.arange(math.prod(shape)).reshape(*shape, 1)
+    size = n * math.prod(shape)
+    total = _sums(problem.first + offset, at_first, size)
+    total += _sums(problem.second + offset, at_second, size)
     return total.reshape(*shape, n)
 
 
 def laplacian(problem: Problem, strength: Floats) -> Floats:
     """W' diag(strength) W: the graph Laplacian (paper eqs. 31, 32), (..., K) to (..., N, N)."""
     shape, n = problem.first.shape[:-1], problem.n_items
-    blocks = int(np.prod(shape))
-    cell = problem.first * n + problem.second + n * n * np.arange(blocks).reshape(*shape, 1)
-    links = np.bincount(cell.ravel(), strength.ravel(), minlength=blocks * n * n)
-    links = links.reshape(*shape, n, n)
+    offset = n * n * np.arange(math.prod(shape)).reshape(*shape, 1)
+    cell = problem.first * n + problem.second + offset
+    links = _sums(cell, strength, n * n * math.prod(shape)).reshape(*shape, n, n)
     links = links + np.swapaxes(links, -1, -2)
-    matrix = -links
     diagonal = np.arange(n)
-    matrix[..., diagonal, diagonal] = links.sum(axis=-1)
-    return matrix
+    degree = links.sum(axis=-1)
+    links *= -1.0
+    links[..., diagonal, diagonal] = degree
+    return links
+
+
+def _sums(cell: Indices, value: Floats, size: int) -> Floats:
+    # One flat bincount over all problems: far faster than np.add.at.
+    return np.asarray(np.bincount(cell.ravel(), value.ravel(), minlength=size), dtype=float)
 
 
 def differences(problem: Problem, scores: Floats) -> Floats:

@@ -19,9 +19,12 @@ from poe.stack import Problem, Stack, by_item, differences, laplacian
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where the solver stopped: (B, N) scores with mean zero, and per problem (B,) the
-    energy, the largest gradient entry per unit of an item's weight, the number of steps,
-    and whether that gradient met the tolerance."""
+    """Where the solver stopped, for each of B problems.
+
+    scores : (B, N), mean zero. energy : (B,). gradient : (B,) largest gradient entry,
+    divided by the largest weight of comparisons on one item. steps : (B,) Newton steps.
+    converged : (B,) whether the gradient met the tolerance.
+    """
 
     scores: Floats
     energy: Floats
@@ -75,8 +78,13 @@ def as_stack(problem: Problem) -> Stack:
     """The problem itself, or a stack of one."""
     if isinstance(problem, Stack):
         return problem
-    arrays = (problem.first, problem.second, problem.p, problem.weight)
-    return Stack(problem.n_items, *(array[None] for array in arrays))  # type: ignore[arg-type]
+    return Stack(
+        problem.n_items,
+        problem.first[None],
+        problem.second[None],
+        problem.p[None],
+        problem.weight[None],
+    )
 
 
 def solve_laplacian(matrix: Floats, right: Floats) -> Floats:

@@ -1,0 +1,197 @@
+"""The data type: what it accepts, what it refuses and in which words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import poe
+
+FOUR = ["ash", "birch", "cedar", "dogwood"]
+
+
+def four(p=(0.9, 0.6, 0.3), **options):
+    return poe.Comparisons(
+        first=["ash", "birch", "cedar"], second=["birch", "cedar", "dogwood"], p=p, **options
+    )
+
+
+class TestBuilding:
+    def test_arrays_keep_order_of_appearance(self):
+        c = four()
+        assert c.items == tuple(FOUR)
+        assert c.pairs.tolist() == [[0, 1], [1, 2], [2, 3]]
+        assert c.p.tolist() == [0.9, 0.6, 0.3]
+        assert c.weight.tolist() == [1, 1, 1]
+        assert len(c) == 3
+        assert c.n_items == 4
+
+    def test_integer_names_are_sorted(self):
+        c = poe.Comparisons(first=[7, 2], second=[2, 5], p=[1, 0])
+        assert c.items == (2, 5, 7)
+        assert c.pairs.tolist() == [[2, 0], [0, 1]]
+
+    def test_numpy_and_python_names_are_one_item(self):
+        c = poe.Comparisons(first=np.array([0, 1]), second=[1, 2], p=[0.5, 0.5])
+        assert c.items == (0, 1, 2)
+        assert all(type(name) is int for name in c.items)
+
+    def test_items_fix_the_order_and_may_be_uncompared(self):
+        c = four(items=["elm", *FOUR[::-1]])
+        assert c.items == ("elm", "dogwood", "cedar", "birch", "ash")
+        assert c.pairs.tolist() == [[4, 3], [3, 2], [2, 1]]
+
+    def test_table_with_own_column_names(self):
+        table = pd.DataFrame({"a": ["x"], "b": ["y"], "prob": [0.25], "n": [3.0]})
+        c = poe.Comparisons.from_table(table, first="a", second="b", p="prob", weight="n")
+        assert (c.items, c.p.tolist(), c.weight.tolist()) == (("x", "y"), [0.25], [3.0])
+
+    def test_csv_round_trip_keeps_leading_zeros(self, tmp_path):
+        c = poe.Comparisons(first=["007", "12"], second=["12", "x"], p=[0.125, 1], weight=[1, 2])
+        c.to_table().to_csv(tmp_path / "c.csv", index=False)
+        again = poe.Comparisons.from_csv(tmp_path / "c.csv")
+        assert again.items == ("007", "12", "x")
+        pd.testing.assert_frame_equal(again.to_table(), c.to_table(), check_dtype=False)
+
+    def test_parquet_round_trip(self, tmp_path):
+        pytest.importorskip("pyarrow")
+        c = four()
+        c.to_table().to_parquet(tmp_path / "c.parquet")
+        again = poe.Comparisons.from_parquet(tmp_path / "c.parquet")
+        assert again.items == c.items
+        np.testing.assert_array_equal(again.p, c.p)
+
+    def test_arrays_are_read_only_and_inputs_are_copied(self):
+        p = np.array([0.9, 0.6, 0.3])
+        c = four(p)
+        p[0] = 0.1
+        assert c.p[0] == 0.9
+        with pytest.raises(ValueError, match="read-only"):
+            c.p[0] = 0.1
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("bad", [1.2, -0.1, float("nan"), float("inf")])
+    def test_probability_outside_range_names_row_and_items(self, bad):
+        with pytest.raises(poe.ComparisonError, match=r"row 1 \('birch' against 'cedar'\): p is"):
+            four([0.9, bad, 0.3])
+
+    def test_many_bad_rows_are_counted(self):
+        with pytest.raises(poe.ComparisonError, match="and 3 more rows"):
+            poe.Comparisons.from_pairs([[0, 1]] * 8, [2.0] * 8, items=2)
+
+    def test_item_against_itself(self):
+        with pytest.raises(poe.ComparisonError, match=r"row 0 .*'ash'.*compared with itself"):
+            poe.Comparisons(first=["ash"], second=["ash"], p=[0.5])
+
+    def test_unknown_item(self):
+        with pytest.raises(poe.ComparisonError, match="row 2: second is 'dogwood', which is not"):
+            four(items=FOUR[:3])
+
+    def test_item_listed_twice(self):
+        with pytest.raises(poe.ComparisonError, match="more than once in items: 'ash'"):
+            four(items=[*FOUR, "ash"])
+
+    def test_lengths(self):
+        with pytest.raises(poe.ComparisonError, match="first has 3, second has 3, p has 2"):
+            four([0.5, 0.5])
+
+    def test_lengths_of_the_two_columns(self):
+        with pytest.raises(poe.ComparisonError, match="first has 2, second has 1"):
+            poe.Comparisons(first=["a", "b"], second=["c"], p=[0.5, 0.5])
+
+    def test_empty(self):
+        with pytest.raises(poe.ComparisonError, match="no comparisons"):
+            poe.Comparisons(first=[], second=[], p=[])
+
+    def test_empty_file(self, tmp_path):
+        (tmp_path / "c.csv").write_text("")
+        with pytest.raises(poe.ComparisonError, match="is empty"):
+            poe.Comparisons.from_csv(tmp_path / "c.csv")
+
+    @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan")])
+    def test_weight(self, bad):
+        with pytest.raises(poe.ComparisonError, match=r"row 0 .*weight is"):
+            four(weight=[bad, 1, 1])
+
+    def test_missing_column_says_what_there_is(self):
+        with pytest.raises(poe.ComparisonError, match=r"no column 'p'; it has 'first', .*'score'"):
+            poe.Comparisons.from_table(pd.DataFrame(columns=["first", "second", "score"]))
+
+    def test_missing_name(self):
+        table = pd.DataFrame({"first": ["a", None], "second": ["b", "c"], "p": [0.1, 0.2]})
+        with pytest.raises(poe.ComparisonError, match="row 1: an item name is missing"):
+            poe.Comparisons.from_table(table)
+
+    def test_text_instead_of_numbers(self):
+        with pytest.raises(poe.ComparisonError, match="p must be numbers"):
+            four(["high", "low", "low"])
+
+    def test_one_text_instead_of_a_sequence(self):
+        with pytest.raises(poe.ComparisonError, match="single text 'ab'"):
+            poe.Comparisons(first="ab", second=["c", "d"], p=[0.5, 0.5])
+
+    def test_positions_out_of_range(self):
+        with pytest.raises(poe.ComparisonError, match=r"row 0: positions \[0, 4\] .* 0..3"):
+            poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4)
+
+
+class TestStructure:
+    def test_matrix_of_the_paper(self):
+        """Paper eq. 25: all pairs of four items with the anchor row on top."""
+        pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+        c = poe.Comparisons.from_pairs(pairs, [0.5] * 6, items=4)
+        expected = [
+            [1, 0, 0, 0],
+            [1, -1, 0, 0],
+            [1, 0, -1, 0],
+            [1, 0, 0, -1],
+            [0, 1, -1, 0],
+            [0, 1, 0, -1],
+            [0, 0, 1, -1],
+        ]
+        assert c.matrix(anchor=True).tolist() == expected
+        assert c.matrix().tolist() == expected[1:]
+
+    def test_components_by_name_largest_first(self):
+        c = poe.Comparisons(first=["a", "c", "d"], second=["b", "d", "e"], p=[0.5] * 3)
+        assert c.components() == [("c", "d", "e"), ("a", "b")]
+        with pytest.raises(poe.DisconnectedError, match="'a', 'b' share no comparison"):
+            c.require_connected()
+
+    def test_uncompared_items_are_named(self):
+        with pytest.raises(poe.ComparisonError, match="never compared: 'elm'; add a comparison"):
+            four(items=[*FOUR, "elm"]).require_compared()
+
+    def test_hard_keeps_ties(self):
+        assert four([0.51, 0.5, 0.0]).hard().p.tolist() == [1.0, 0.5, 0.0]
+
+    def test_merged_means_and_weights(self):
+        c = poe.Comparisons.from_pairs(
+            [[0, 1], [0, 1], [1, 0]], [0.2, 0.8, 0.3], items=2, weight=[1, 3, 5]
+        )
+        merged = c.merged()
+        assert len(c) == 3, "repeats are kept until merging is asked for"
+        assert merged.pairs.tolist() == [[0, 1], [1, 0]]
+        np.testing.assert_allclose(merged.p, [(0.2 + 3 * 0.8) / 4, 0.3])
+        assert merged.weight.tolist() == [4, 5]
+
+    def test_symmetrised_is_the_mean_of_both_orders(self):
+        c = poe.Comparisons.from_pairs([[1, 0], [0, 1]], [0.7, 0.9], items=2)
+        both = c.symmetrised()
+        assert both.pairs.tolist() == [[0, 1]]
+        np.testing.assert_allclose(both.p, [(0.9 + 1 - 0.7) / 2])
+        assert both.weight.tolist() == [2]
+
+    def test_symmetrised_swaps_to_the_complement(self):
+        c = poe.Comparisons.from_pairs([[0, 1], [1, 0]], [0.9, 0.7], items=2)
+        swapped = poe.Comparisons.from_pairs([[1, 0], [0, 1]], [0.9, 0.7], items=2)
+        np.testing.assert_allclose(c.symmetrised().p, 1 - swapped.symmetrised().p)
+
+    def test_symmetrised_names_single_orders(self):
+        with pytest.raises(poe.ComparisonError, match="one order only: 'ash before birch'"):
+            four().symmetrised()
+
+    def test_take_keeps_items(self):
+        c = four().take([2])
+        assert c.items == tuple(FOUR)
+        assert c.pairs.tolist() == [[2, 3]]

@@ -1,0 +1,297 @@
+"""poe.fit: optimality against independent solvers, invariances, uncertainty, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit
+
+import poe
+from poe.experts import get_expert
+from tests.helpers import random_comparisons
+from tests.test_scores import logistic_oracle
+
+SEEDS = st.integers(0, 10_000)
+EXPERTS = ["gaussian", "bradley-terry"]
+
+
+def anchored(c, beta=0.5):
+    """The paper's eq. 11, written out with W-tilde and an explicit inverse."""
+    w = c.matrix(anchor=True)
+    mu = np.concatenate([[0.0], c.p - beta])
+    return np.linalg.inv(w.T @ w) @ w.T @ mu
+
+
+class TestGaussian:
+    @pytest.mark.parametrize("hard", [False, True])
+    def test_against_lstsq(self, hard):
+        c = random_comparisons(0, hard=hard)
+        theirs = np.linalg.lstsq(c.matrix(), c.p - 0.5, rcond=None)[0]  # least norm: mean zero
+        np.testing.assert_allclose(poe.fit(c, "gaussian").scores, theirs, atol=1e-12)
+
+    def test_against_the_papers_anchored_formula(self):
+        c = random_comparisons(1)
+        paper = anchored(c)
+        assert paper[0] == pytest.approx(0, abs=1e-12), "the anchor pins item 1 at zero"
+        np.testing.assert_allclose(poe.fit(c, "gaussian").scores, paper - paper.mean(), atol=1e-12)
+
+    def test_general_mean_and_variance_against_weighted_lstsq(self):
+        c = random_comparisons(2)
+        expert = poe.Gaussian(mean=lambda p: (p - 0.5) ** 3, variance=lambda p: 0.1 + p)
+        root = np.sqrt(0.1 + c.p)
+        theirs = np.linalg.lstsq(c.matrix() / root[:, None], (c.p - 0.5) ** 3 / root, rcond=None)[0]
+        np.testing.assert_allclose(poe.fit(c, expert).scores, theirs, atol=1e-12)
+
+    def test_four_items_by_hand(self):
+        """A chain a-b-c-d has no conflict, so every expert gets its way: steps .4, .1, -.2."""
+        c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "d"], p=[0.9, 0.6, 0.3])
+        np.testing.assert_allclose(
+            poe.fit(c, "gaussian").scores, [0.3, -0.1, -0.2, 0.0], atol=1e-15
+        )
+
+    def test_a_triangle_shares_its_conflict_equally(self):
+        """Votes of .3 around a cycle cannot all hold: everybody gives way, nobody moves."""
+        c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.8, 0.8, 0.8])
+        np.testing.assert_allclose(poe.fit(c, "gaussian").scores, 0, atol=1e-15)
+
+    def test_full_set_is_the_average_probability(self):
+        """Paper A.3: with all comparisons the scores are its deviations, times alpha (N-1)/N."""
+        n, pairs = 7, poe.select(7, 42, seed=0)
+        c = poe.Comparisons.from_pairs(pairs, np.random.default_rng(0).random(42), items=n)
+        mean = poe.average_probability(c)
+        expected = 2.0 * (n - 1) / n * (mean - mean.mean())
+        np.testing.assert_allclose(poe.fit(c, poe.Gaussian(alpha=2.0)).scores, expected, atol=1e-12)
+
+    def test_solved_in_one_step(self):
+        assert poe.fit(random_comparisons(3), "gaussian").steps == 1
+
+    def test_alpha_is_a_unit_and_sigma_is_silent(self):
+        c = random_comparisons(4)
+        plain = poe.fit(c, "gaussian").scores
+        np.testing.assert_allclose(poe.fit(c, poe.Gaussian(alpha=3)).scores, 3 * plain, atol=1e-12)
+        np.testing.assert_allclose(poe.fit(c, poe.Gaussian(sigma=9)).scores, plain, atol=1e-12)
+
+
+class TestBradleyTerry:
+    def test_against_logistic_regression(self):
+        c = random_comparisons(5)
+        np.testing.assert_allclose(poe.fit(c).scores, logistic_oracle(c), atol=2e-6)
+
+    def test_against_a_generic_optimiser(self):
+        c = random_comparisons(6)
+
+        def loss(s):
+            d = c.matrix() @ s
+            return np.sum(np.logaddexp(0, d) - c.p * d) + 0.5 * s.mean() ** 2
+
+        theirs = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-9}).x
+        np.testing.assert_allclose(poe.fit(c).scores, theirs, atol=1e-5)
+
+    def test_single_comparison_is_the_logit(self):
+        c = poe.Comparisons(first=["a"], second=["b"], p=[0.8])
+        s = poe.fit(c).scores
+        assert s[0] - s[1] == pytest.approx(np.log(4), abs=1e-9)
+
+    def test_extreme_probabilities_converge(self):
+        p = 1 - 10.0 ** -np.arange(1, 9)
+        c = poe.Comparisons.from_pairs(np.column_stack([range(8), range(1, 9)]), p, items=9)
+        fit = poe.fit(c, max_steps=200)
+        np.testing.assert_allclose(-np.diff(fit.scores), np.log(p / (1 - p)), rtol=1e-2)
+        assert fit.converged
+
+    def test_no_direction_improves(self):
+        c = random_comparisons(7)
+        fit = poe.fit(c)
+        rng = np.random.default_rng(0)
+        for _ in range(50):
+            moved = fit.scores + 0.01 * rng.standard_normal(9)
+            d = moved[c.first] - moved[c.second]
+            assert poe.BradleyTerry().energy(d, c.p).sum() > fit.energy
+
+
+@pytest.mark.parametrize("expert", EXPERTS)
+class TestProperties:
+    @given(seed=SEEDS)
+    @settings(max_examples=25, deadline=None)
+    def test_mean_zero(self, expert, seed):
+        assert abs(poe.fit(random_comparisons(seed), expert).scores.mean()) < 1e-10
+
+    @given(seed=SEEDS)
+    @settings(max_examples=25, deadline=None)
+    def test_relabelling_permutes_the_scores(self, expert, seed):
+        c = random_comparisons(seed)
+        order = np.random.default_rng(seed).permutation(9)
+        renamed = poe.Comparisons(first=c.first, second=c.second, p=c.p, items=order.tolist())
+        expected = poe.fit(c, expert).scores[order]
+        np.testing.assert_allclose(poe.fit(renamed, expert).scores, expected, atol=1e-8)
+
+    @given(seed=SEEDS)
+    @settings(max_examples=25, deadline=None)
+    def test_showing_pairs_in_the_other_order_changes_nothing_without_bias(self, expert, seed):
+        c = random_comparisons(seed)
+        swapped = poe.Comparisons.from_pairs(c.pairs[:, ::-1], 1 - c.p, items=9)
+        expected = poe.fit(c, expert).scores
+        np.testing.assert_allclose(poe.fit(swapped, expert).scores, expected, atol=1e-8)
+
+    @given(seed=SEEDS)
+    @settings(max_examples=25, deadline=None)
+    def test_opposite_answers_give_opposite_scores(self, expert, seed):
+        c = random_comparisons(seed)
+        opposite = poe.Comparisons.from_pairs(c.pairs, 1 - c.p, items=9)
+        expected = -poe.fit(c, expert).scores
+        np.testing.assert_allclose(poe.fit(opposite, expert).scores, expected, atol=1e-8)
+
+    @given(seed=SEEDS, row=st.integers(0, 39))
+    @settings(max_examples=25, deadline=None)
+    def test_a_stronger_answer_widens_the_gap(self, expert, seed, row):
+        c = random_comparisons(seed)
+        p = c.p.copy()
+        p[row] += 0.5 * (1 - p[row])
+        stronger = poe.Comparisons.from_pairs(c.pairs, p, items=9)
+        i, j = c.pairs[row]
+        before, after = poe.fit(c, expert).scores, poe.fit(stronger, expert).scores
+        assert after[i] - after[j] > before[i] - before[j]
+
+    def test_bias_has_nothing_to_do_when_both_orders_are_there(self, expert):
+        """With every pair shown both ways a constant shift cancels: the ranking stays."""
+        c = random_comparisons(8, count=72)
+        plain, fitted = poe.fit(c, expert), poe.fit(c, expert, bias="mean")
+        assert fitted.bias == pytest.approx(get_expert(expert).mean_bias(c.p.mean()))
+        assert fitted.ranking() == plain.ranking()
+
+    def test_weight_two_is_the_comparison_twice(self, expert):
+        c = random_comparisons(9)
+        doubled = poe.Comparisons.from_pairs(c.pairs, c.p, items=9, weight=np.full(40, 2.0))
+        twice = c.take(np.repeat(np.arange(40), 2))
+        expected = poe.fit(twice, expert).scores
+        np.testing.assert_allclose(poe.fit(doubled, expert).scores, expected, atol=1e-9)
+
+
+class TestBias:
+    def test_gaussian_bias_is_the_papers_beta(self):
+        """D - gamma around (p - 1/2) is d around (p - beta) with beta = mean p (eqs. 11, 12)."""
+        c = random_comparisons(10, count=30)
+        paper = anchored(c, beta=c.p.mean())
+        ours = poe.fit(c, "gaussian", bias="mean").scores
+        np.testing.assert_allclose(ours, paper - paper.mean(), atol=1e-12)
+
+    def test_bradley_terry_bias_is_an_offset_of_the_logit(self):
+        c = random_comparisons(11, count=30)
+        gamma = -np.log(c.p.mean() / (1 - c.p.mean()))
+        s = poe.fit(c, bias="mean").scores
+        residual = expit(s[c.first] - s[c.second] - gamma) - c.p
+        np.testing.assert_allclose(c.matrix().T @ residual, 0, atol=1e-8)
+
+    def test_bad_bias(self):
+        with pytest.raises(ValueError, match="bias must be None, 'mean' or a number"):
+            poe.fit(random_comparisons(0), bias="median")
+
+
+class TestUncertainty:
+    def test_covariance_against_the_papers_inverse(self):
+        """Differences have the same variance whichever item is pinned (paper eq. 8)."""
+        c = random_comparisons(12)
+        ours = poe.fit(c, poe.Gaussian(sigma=0.3)).covariance()
+        w = c.matrix(anchor=True)
+        paper = 0.09 * np.linalg.inv(w.T @ w)
+        np.testing.assert_allclose(
+            c.matrix() @ ours @ c.matrix().T, c.matrix() @ paper @ c.matrix().T, atol=1e-12
+        )
+        np.testing.assert_allclose(ours.sum(axis=0), 0, atol=1e-12)
+
+    def test_laplace_covariance_against_a_numerical_hessian(self):
+        c = random_comparisons(13)
+        fit, h, n = poe.fit(c), 1e-4, 9
+
+        def energy(s):
+            return poe.BradleyTerry().energy(s[c.first] - s[c.second], c.p).sum()
+
+        eye = h * np.eye(n)
+        hessian = [
+            [
+                (
+                    energy(fit.scores + a + b)
+                    - energy(fit.scores + a - b)
+                    - energy(fit.scores - a + b)
+                    + energy(fit.scores - a - b)
+                )
+                / (4 * h * h)
+                for a in eye
+            ]
+            for b in eye
+        ]
+        np.testing.assert_allclose(fit.covariance(), np.linalg.pinv(hessian, rcond=1e-5), atol=1e-4)
+
+    def test_sigma_is_estimated_without_bias(self):
+        """Gaussian votes with a known sigma: the estimate's mean over repeats is right."""
+        rng, estimates = np.random.default_rng(0), []
+        truth = rng.normal(0, 0.1, 9)
+        for _ in range(300):
+            pairs = poe.select(9, 30, seed=rng)
+            p = 0.5 + truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.05 * rng.standard_normal(30)
+            c = poe.Comparisons.from_pairs(pairs, p, items=9)
+            estimates.append(poe.fit(c, "gaussian")._variance())
+        error = np.std(estimates) / np.sqrt(300)
+        assert abs(np.mean(estimates) - 0.05**2) < 4 * error
+
+    def test_intervals_cover_at_their_level(self):
+        """Simulated Gaussian votes: 95% intervals hold the truth 95% of the time."""
+
+        def surprise(claimed_sigma):
+            rng, inside = np.random.default_rng(1), []
+            truth = rng.normal(0, 0.1, 9)
+            truth -= truth.mean()
+            for _ in range(400):
+                pairs = poe.select(9, 30, seed=rng)
+                p = 0.5 + truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.05 * rng.standard_normal(30)
+                c = poe.Comparisons.from_pairs(pairs, p, items=9)
+                low, high = poe.fit(c, poe.Gaussian(sigma=claimed_sigma)).interval(0.95).T
+                inside.append(((low <= truth) & (truth <= high)).mean())
+            return abs(np.mean(inside) - 0.95) / (np.std(inside) / np.sqrt(400))
+
+        assert surprise(0.05) < 4
+        assert surprise(0.04) > 4, "a judge surer than it should be must be caught"
+
+    def test_prob_better(self):
+        c = random_comparisons(14, names=list("abcdefghi"))
+        fit = poe.fit(c)
+        best, worst = fit.ranking()[0], fit.ranking()[-1]
+        assert fit.prob_better(best, worst) > 0.9
+        assert fit.prob_better("b", "e") + fit.prob_better("e", "b") == pytest.approx(1)
+        assert fit.prob_better("b", "b") == 0.5
+        with pytest.raises(KeyError, match="no item is called 'z'"):
+            fit.prob_better("z", "a")
+
+    def test_no_residuals_no_sigma(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.6, 0.7])
+        with pytest.raises(ValueError, match="leave no residuals to estimate sigma"):
+            poe.fit(c, "gaussian").interval()
+
+    def test_level(self):
+        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+            poe.fit(random_comparisons(0)).interval(95)
+
+
+class TestRefusals:
+    def test_disconnected(self):
+        c = poe.Comparisons(
+            first=["essay-1", "essay-12"], second=["essay-2", "essay-40"], p=[0.6, 0.7]
+        )
+        for expert in EXPERTS:
+            with pytest.raises(
+                poe.DisconnectedError,
+                match=r"'essay-12', 'essay-40' share no comparison with the rest.*add a comparison",
+            ):
+                poe.fit(c, expert)
+
+    def test_certain_answers_have_no_finite_soft_scores(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.6])
+        with pytest.raises(poe.SeparableError, match=r"item 'a' never lost to the rest.*prior"):
+            poe.fit(c, "bradley-terry")
+        assert poe.fit(c, "gaussian").converged, "Gaussian experts need no such condition"
+        assert poe.fit(c, "bradley-terry", prior=0.5).converged
+
+    def test_stopping_short_is_an_error(self):
+        with pytest.raises(poe.NotConvergedError, match="no optimum after 1 steps"):
+            poe.fit(random_comparisons(1), max_steps=1)
