@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from poe.datasets import standin
 from poe.datasets.dataset import Dataset
-from poe.datasets.download import download
+from poe.datasets.downloading import download
 from poe.datasets.errors import (
     DataNotFoundError,
     DatasetError,
@@ -31,7 +31,7 @@ from poe.datasets.files import (
     looked_for,
     read_verified,
 )
-from poe.datasets.parse import parse
+from poe.datasets.parsing import parse
 from poe.datasets.registry import Attribute, Entry, info, names
 
 __all__ = [

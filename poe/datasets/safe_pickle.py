@@ -72,9 +72,14 @@ def load_plain(data: bytes, *, what: str = "the file") -> Any:
 
 
 def _check(data: bytes) -> None:
+    texts: list[str] = []
     for opcode, argument, position in pickletools.genops(data):
+        if isinstance(argument, str):
+            texts = [*texts[-1:], argument]
         if opcode.name not in PLAIN:
-            shown = f" {argument!r}" if argument is not None else ""
+            # From protocol 4 on the name stands in the two texts before the instruction.
+            named = ".".join(texts) if opcode.name == "STACK_GLOBAL" else argument
+            shown = f" {named!r}" if named is not None else ""
             raise InvalidDataError(
                 f"its instruction {opcode.name}{shown} at byte {position} would reach "
                 "outside plain data (dict, list, str, float)"

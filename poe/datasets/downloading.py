@@ -115,7 +115,10 @@ def _attempt(entry: Entry, part: Path, timeout: float) -> bool:
         if response.headers.get_content_type() in ("text/html", "application/xhtml+xml"):
             raise DownloadError(_refusal(entry, "a web page instead of the file"))
         # A server that ignores Range answers 200 and sends the whole file again.
-        resumed = have > 0 and response.status == 206 and _starts_at(response.headers) == have
+        resumed = response.status == 206
+        if resumed and _starts_at(response.headers) != have:
+            part.unlink(missing_ok=True)
+            raise _Interrupted("the server sent another piece than was asked for")
         _receive(entry, response, part, append=resumed)
     return resumed
 

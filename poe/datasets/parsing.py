@@ -35,7 +35,8 @@ def parse(entry: Entry, data: bytes, provenance: dict[str, str]) -> Dataset:
     reader = {"summeval-pickle": _read_summeval, "topicalchat-json": _read_topicalchat}
     try:
         contexts, ids, systems, texts, rows = reader[entry.format](entry, data)
-    except (KeyError, TypeError, AttributeError) as error:
+        scores = {a.name: _scores(entry, a, rows, ids, systems) for a in entry.attributes}
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InvalidDataError(
             f"{entry.name}: the file is not laid out as expected ({type(error).__name__}: "
             f"{error}); fetch it again from {entry.url}"
@@ -47,7 +48,7 @@ def parse(entry: Entry, data: bytes, provenance: dict[str, str]) -> Dataset:
         context_ids=ids,
         candidate_ids=systems,
         texts=texts,
-        scores={a.name: _scores(entry, a, rows, ids, systems) for a in entry.attributes},
+        scores=scores,
         source="real",
         provenance=provenance,
     )
