@@ -191,7 +191,11 @@ def test_a_part_that_is_complete_needs_no_request(server, entry, pauses):
     assert server.ranges == []
 
 
-@pytest.mark.parametrize("left", [b"x" * 50, b"x" * len(PAYLOAD), b"x" * (len(PAYLOAD) + 1)])
+@pytest.mark.parametrize(
+    "left",
+    [b"x" * 50, b"x" * len(PAYLOAD), b"x" * (len(PAYLOAD) + 1)],
+    ids=["short", "complete", "too long"],
+)
 def test_a_part_that_is_wrong_is_thrown_away(server, entry, pauses, left):
     part(entry).write_bytes(left)
     assert datasets.fetch("topicalchat").read_bytes() == PAYLOAD

@@ -7,7 +7,7 @@ import os
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poe.datasets import InvalidDataError
@@ -109,6 +109,7 @@ PLAIN = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(value=PLAIN, protocol=st.integers(0, 5))
 def test_plain_data_come_back_as_they_were(value, protocol):
     assert load_plain(pickle.dumps(value, protocol=protocol)) == value
