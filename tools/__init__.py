@@ -1,0 +1,1 @@
+"""Build tooling: executes the chapters and renders the book. Nothing in poe/ knows it."""

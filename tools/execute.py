@@ -1,0 +1,173 @@
+"""Execute pages, and reuse a result only while nothing it could depend on has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from tools.pages import BuildError, Page, hash_files, plain, signature
+
+# Vector figures, the same bytes on every run; and no word from each kernel
+# about its unencrypted sockets, which never leave this machine.
+IPYTHON_CONFIG = """\
+c = get_config()
+c.InlineBackend.figure_formats = {"svg"}
+c.IPKernelApp.log_level = 40
+"""
+MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What happened to one page: where its result is, whether it ran, for how long, and why."""
+
+    page: Page
+    result: Path
+    seconds: float
+    ran: bool
+    reason: str
+
+
+def text_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def data_folders(environment: Mapping[str, str]) -> list[Path]:
+    """List the folders outside the repository that a page may read data from."""
+    cache_home = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    named = [environment.get(name) for name in ("POE_DATA_DIR", "POE_CACHE_DIR")]
+    return [*(Path(name) for name in named if name), cache_home / "judging-by-comparison"]
+
+
+def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str]:
+    """Hash everything but its own text that a page's numbers could depend on.
+
+    Nobody tracks which page uses which file: any change re-executes every
+    page. That costs seconds; a stale number costs the reader's trust.
+    """
+    installed = sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
+    poe_variables = sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("POE_"))
+    constraints = root / "constraints.txt"
+    return {
+        "poe/": hash_files(root / "poe"),
+        "data/": hash_files(root / "data", skip=("results/stand-in",)),
+        "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
+        "the installed packages": text_hash("\n".join(installed)),
+        "tools/": hash_files(Path(__file__).parent),
+        "Python": sys.version,
+        "the POE_ variables": text_hash("\n".join(poe_variables)),
+        "the data sets": text_hash("".join(signature(f) for f in data_folders(environment))),
+    }
+
+
+def kernel_environment(
+    root: Path, *, build: Path, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Environment of the kernels: poe importable, nobody's personal settings, fixed output."""
+    settings = build / "settings"
+    profile = settings / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_config.py").write_text(IPYTHON_CONFIG)
+    (settings / "matplotlibrc").write_text(MATPLOTLIB_CONFIG)
+    return {
+        **environment,
+        "PYTHONPATH": str(root),
+        "PYTHONHASHSEED": "0",
+        "IPYTHONDIR": str(settings),
+        "MPLCONFIGDIR": str(settings),
+        "SOURCE_DATE_EPOCH": "0",  # keeps the date out of SVG figures
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
+
+
+def failure_message(page: Page, notebook: nbformat.NotebookNode, *, error: Exception) -> str:
+    """Say which chapter and cell failed, and how, as plain text."""
+    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    # The failing cell is the last one the client touched.
+    started = [cell for cell in codes if cell.execution_count or cell.outputs]
+    cell = started[-1] if started else codes[0]
+    line = page.text.count("\n", 0, page.text.find(cell.source)) + 1
+    if isinstance(error, CellTimeoutError):
+        trace = f"The cell took longer than {page.timeout} s."
+    elif isinstance(error, DeadKernelError):
+        trace = "The kernel died (out of memory, perhaps)."
+    else:
+        traces = [o.traceback for o in cell.outputs if o.output_type == "error"]
+        trace = plain("\n".join(traces[-1])) if traces else str(error)
+    code = "\n".join("    " + row for row in cell.source.splitlines())
+    where = f"{page.path.name}, line {line}, code cell {codes.index(cell) + 1} of {len(codes)}"
+    return f"{where} failed:\n\n{code}\n\n{trace}"
+
+
+def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNode:
+    """Execute one page in a kernel of its own, in an empty working directory."""
+    notebook = page.notebook()
+    folder = build / "work" / page.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    client = NotebookClient(
+        notebook,
+        timeout=page.timeout,
+        kernel_name=page.header["kernelspec"].get("name", "python3"),
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+    )
+    environment = kernel_environment(root, build=build, environment=os.environ)
+    try:
+        client.execute(env=environment)
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        raise BuildError(failure_message(page, notebook, error=error)) from None
+    return notebook
+
+
+def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, str]) -> Execution:
+    """Return the executed page, from the cache if every part of its key is unchanged."""
+    result = build / "executed" / f"{page.name}.ipynb"
+    record = result.with_suffix(".json")
+    parts = {"its text": text_hash(page.text), **shared}
+    known = json.loads(record.read_text()) if record.exists() and result.exists() else {}
+    changed = [part for part in parts if known.get("parts", {}).get(part) != parts[part]]
+    if known and not changed:
+        return Execution(page, result, known["seconds"], ran=False, reason="")
+    result.parent.mkdir(parents=True, exist_ok=True)
+    record.unlink(missing_ok=True)  # a result without a record is never served
+    start = time.perf_counter()
+    notebook = run_notebook(page, root=root, build=build)
+    seconds = time.perf_counter() - start
+    nbformat.write(notebook, result)
+    # Code edited while the page ran may or may not be in the result: do not keep it.
+    if shared_state(root, environment=os.environ) == dict(shared):
+        record.write_text(json.dumps({"parts": parts, "seconds": seconds}, indent=1))
+    reason = f"{' and '.join(changed)} changed" if known else "first time"
+    return Execution(page, result, seconds, ran=True, reason=reason)
+
+
+def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Execution]:
+    """Execute what changed, in the order of the file names, telling as it goes."""
+    executed = build / "executed"
+    names = {page.name for page in pages}
+    for path in executed.glob("*") if executed.is_dir() else ():
+        if path.stem not in names:
+            path.unlink()
+    shared = shared_state(root, environment=os.environ)
+    width = max((len(page.name) for page in pages), default=0)
+    results = []
+    for page in pages:
+        print(f"  {page.name:<{width}}  ", end="", flush=True)
+        run = execute_page(page, root=root, build=build, shared=shared)
+        how = f"executed in {run.seconds:.1f} s ({run.reason})" if run.ran else "cached"
+        print(how, flush=True)
+        results.append(run)
+    return results

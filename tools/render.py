@@ -1,0 +1,136 @@
+"""Turn executed pages into the rendered book."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from tools.execute import Execution
+from tools.pages import BuildError, Page, hash_files, plain, signature, source_files
+
+# Sphinx places a warning of cell 3, line 7 at line 30007 of the notebook.
+CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
+# [text](page.md), [text](page.md#part) and {glue:text}`page.md::key`
+PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
+PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
+
+
+def without_pages(toc: dict[str, Any], *, left_out: set[str]) -> dict[str, Any]:
+    """Return a table of contents without some pages, and without parts that lose them all."""
+    parts = []
+    for part in toc.get("parts", []):
+        chapters = [c for c in part["chapters"] if Path(c["file"]).stem not in left_out]
+        if chapters:
+            parts.append({**part, "chapters": chapters})
+    return {**toc, "parts": parts}
+
+
+def staged_links(text: str, *, executed: set[str]) -> str:
+    """Point links and glue that name an executed page's .md to the .ipynb staged for it."""
+
+    def staged(match: re.Match[str]) -> str:
+        opening, name, closing = match.groups()
+        return f"{opening}{name}.{'ipynb' if name in executed else 'md'}{closing}"
+
+    return PAGE_LINK.sub(staged, text)
+
+
+def stage(
+    root: Path, *, build: Path, pages: list[Page], runs: list[Execution], left_out: set[str]
+) -> Path:
+    """Lay out a fresh Sphinx source: book/ and notebooks/ in one folder, pages executed."""
+    folder = build / "stage"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for source in (root / "book", root / "notebooks"):
+        for path in source_files(source) if source.is_dir() else ():
+            target = folder / path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
+    executed = {run.page.name for run in runs}
+    for page in pages:
+        path = folder / f"{page.name}.md"
+        if page.executes or page.name in left_out:
+            path.unlink()
+        else:
+            path.write_text(staged_links(page.text, executed=executed), encoding="utf-8")
+    for run in runs:
+        notebook = nbformat.read(run.result, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = staged_links(cell.source, executed=executed)
+        nbformat.write(notebook, folder / run.result.name)
+    toc = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))
+    (folder / "_toc.yml").write_text(
+        yaml.safe_dump(without_pages(toc, left_out=left_out), sort_keys=False), encoding="utf-8"
+    )
+    return folder
+
+
+def readable(line: str) -> str:
+    """Name page and cell in a Sphinx message instead of staged file and line."""
+
+    def place(match: re.Match[str]) -> str:
+        cell, row = divmod(int(match.group(2)), 10_000)
+        return f"{Path(match.group(1)).name}.md, cell {cell}, line {row}"
+
+    return CELL_LINE.sub(place, line)
+
+
+def run_sphinx(source: Path, *, output: Path, log: Path, verbose: bool) -> Path:
+    """Render a staged book with warnings as errors; return the folder of pages."""
+    shutil.rmtree(output, ignore_errors=True)
+    program = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "build", str(source)]
+    command += ["--path-output", str(output), "--all", "-W", "-n", "--keep-going"]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    said = plain(done.stdout)  # jupyter-book colours its output even into a file
+    log.write_text(said, encoding="utf-8")
+    if verbose:
+        print(said)
+    html = output / "_build" / "html"
+    if done.returncode != 0 or not (html / "index.html").exists():
+        lines = [readable(line) for line in said.splitlines() if PROBLEM.search(line)]
+        problems = "\n".join(f"  {line}" for line in dict.fromkeys(lines))
+        raise BuildError(f"Sphinx refused the book (its whole output: {log}):\n{problems}")
+    return html
+
+
+def offer_clean_notebooks(html: Path, *, pages: list[Page]) -> None:
+    """Put notebooks without outputs behind the download buttons."""
+    for page in pages:
+        target = html / "_sources" / f"{page.name}.ipynb"
+        if page.executes and target.exists():
+            nbformat.write(page.notebook(), target)
+
+
+def render(source: Path, *, build: Path, pages: list[Page], verbose: bool = False) -> bool:
+    """Render a staged book into build/html; return False where that was up to date."""
+    html = build / "html"
+    record = build / "rendered.json"
+    wanted = {"source": hash_files(source), "tools": hash_files(Path(__file__).parent)}
+    wanted["python"] = sys.version
+    if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
+        return False
+    record.unlink(missing_ok=True)
+    fresh = run_sphinx(source, output=build / "sphinx", log=build / "sphinx.log", verbose=verbose)
+    offer_clean_notebooks(fresh, pages=pages)
+    shutil.rmtree(html, ignore_errors=True)
+    fresh.rename(html)
+    record.write_text(json.dumps({**wanted, "html": signature(html)}, indent=1))
+    return True
