@@ -439,7 +439,7 @@ def test_stand_ins_are_the_same_on_every_machine(name, digest):
 def real(monkeypatch):
     def load(name):
         if not REAL.is_dir():
-            pytest.skip("no real data: POE_DATA_DIR is not set and ../shared/data is not there")
+            pytest.skip(f"no real data: {REAL} is no folder; POE_DATA_DIR can name another")
         monkeypatch.setenv("POE_DATA_DIR", str(REAL))
         if datasets.available(name) is None:
             pytest.skip(f"no real data: {REAL} lacks the file of {name}")
