@@ -1,0 +1,68 @@
+# Judging by Comparison. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.installed
+# Build back ends are pinned as well; older versions of pip ignore the second.
+PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+          $(PY) -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help book book-light test lint format notebooks lab bench clean distclean
+
+help: ## List the targets
+	@printf '\nJudging by Comparison: an executable book and a package\n\n'
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n\n'
+
+book: $(STAMP) ## Execute every chapter and render the book
+	@extras=$$($(PY) -m tools.book extras) && \
+	  if [ -n "$$extras" ]; then $(PIP) -e ".[dev,$$extras]"; fi
+	@$(PY) -m tools.book build
+
+book-light: $(STAMP) ## The same without the chapters that need torch
+	@$(PY) -m tools.book build --light
+
+test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
+	@$(PY) -m pytest -n auto $(ARGS)
+
+lint: $(STAMP) ## Check style, format and types
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+format: $(STAMP) ## Format the code
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+notebooks: $(STAMP) ## Write every chapter as a clean .ipynb
+	@$(PY) -m tools.book notebooks
+
+lab: $(STAMP) ## Open the chapters in JupyterLab
+	@mkdir -p $(VENV)/share/jupyter/lab/settings
+	@cp tools/lab_settings.json $(VENV)/share/jupyter/lab/settings/overrides.json
+	@$(PY) -m jupyter lab notebooks
+
+bench: $(STAMP) ## Run the benchmarks
+	@if [ -d benchmarks ]; then $(PY) -m benchmarks; \
+	  else echo "There are no benchmarks yet: they will stand in benchmarks/."; fi
+
+clean: ## Remove what was built, keep the environment
+	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find poe tools tests book notebooks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean ## Remove the environment as well
+	@rm -rf $(VENV)
+
+# Remade only when the requirements change.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing)."; \
+	  echo "Name another one, for example: make PYTHON=python3.12 book"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "$(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
+	@echo "Setting up $(VENV) with pinned versions (a minute or two, once)"
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) -e ".[dev]"
+	@touch $@
