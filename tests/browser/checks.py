@@ -1,0 +1,143 @@
+"""Open a rendered page as a reader would and list what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+import nbformat
+
+VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
+
+# A closed network is no reason to wait or to complain.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+INSPECT = (Path(__file__).parent / "inspect.js").read_text(encoding="utf-8")
+LOADING = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src"}
+
+
+def find_chromium() -> str | None:
+    """Return the browser named by CHROMIUM, or one found on the PATH, or None."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    named = os.environ.get("CHROMIUM")
+    return named or next((found for name in names if (found := shutil.which(name))), None)
+
+
+class Document(HTMLParser):
+    """The anchors, links and loaded files of one HTML file."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag in LOADING and values.get(LOADING[tag]):
+            self.loads.append(values[LOADING[tag]])
+        if tag == "link" and values.get("rel") not in ("canonical", "author", "license"):
+            self.loads.append(values.get("href", ""))
+
+
+@cache
+def read_document(path: Path) -> Document:
+    """Parse an HTML file, once."""
+    return Document(path.read_text(encoding="utf-8"))
+
+
+def local_path(url: str) -> Path:
+    """Turn a file:// address into a path."""
+    return Path(unquote(urlsplit(url).path))
+
+
+def inside(url: str, *, html: Path) -> bool:
+    """Say whether an address stays in the book's folder (or in the page itself)."""
+    scheme = urlsplit(url).scheme
+    if scheme in ("data", "blob", "about"):
+        return True
+    return scheme == "file" and local_path(url).resolve().is_relative_to(html.resolve())
+
+
+def link_problem(link: str, *, path: Path, html: Path) -> str | None:
+    """Say what is wrong with one link; links to the web are not followed."""
+    address, anchor = urldefrag(urljoin(path.as_uri(), link))
+    if urlsplit(address).scheme in ("http", "https", "mailto", "javascript", "data"):
+        return None
+    target = local_path(address)
+    if not inside(address, html=html) or not target.is_file():
+        return f"broken link: {link}"
+    if anchor and target.suffix == ".html" and unquote(anchor) not in read_document(target).anchors:
+        return f"broken anchor: {link}"
+    return None
+
+
+def static_problems(path: Path, *, html: Path) -> list[str]:
+    """List broken links and anchors, and files loaded from outside the folder."""
+    document = read_document(path)
+    problems = {link_problem(link, path=path, html=html) for link in document.links}
+    for load in document.loads:
+        if not inside(urljoin(path.as_uri(), load), html=html):
+            problems.add(f"loads from outside the book: {load}")
+    return sorted(problem for problem in problems if problem)
+
+
+def notebook_problems(path: Path, *, html: Path) -> list[str]:
+    """List what is wrong with the notebook that an executed page offers for download."""
+    link = f"_sources/{path.stem}.ipynb"
+    if link not in read_document(path).links:
+        return [f"no link to the notebook {link}"]
+    try:
+        notebook = nbformat.read(html / link, as_version=4)
+        nbformat.validate(notebook)
+    except (OSError, ValueError, nbformat.ValidationError) as error:
+        return [f"the notebook {link} is not valid: {str(error)[:200]}"]
+    if any(cell.get("outputs") for cell in notebook.cells):
+        return [f"the notebook {link} carries outputs"]
+    if not any(cell.cell_type == "code" for cell in notebook.cells):
+        return [f"the notebook {link} has no code"]
+    return []
+
+
+def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:
+    """Open a page at one size and list what the browser and a reader complain about."""
+    width, height = VIEWPORTS[viewport]
+    context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+    problems: list[str] = []
+
+    def on_request(request: Any) -> None:
+        if not inside(request.url, html=html):
+            problems.append(f"request outside the book: {request.url}")
+
+    def on_console(message: Any) -> None:
+        if message.type == "error":
+            problems.append(f"console error: {message.text}")
+
+    page = context.new_page()
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+    page.on("requestfailed", lambda request: problems.append(f"failed request: {request.url}"))
+    try:
+        page.goto(path.as_uri(), wait_until="load")
+        problems.extend(page.evaluate(INSPECT))
+    finally:
+        context.close()
+    return problems

@@ -1,0 +1,52 @@
+"""A browser for these tests, or one line that says why they were skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.checks import FLAGS, find_chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = Path(os.environ.get("JBC_HTML") or ROOT / "_build" / "html")
+
+NO_BROWSER = (
+    "browser tests skipped: no Chromium found; "
+    "install one (Debian: apt install chromium) or name it in CHROMIUM"
+)
+NO_BOOK = "browser tests skipped: no rendered book to open yet; run make book first"
+
+
+def skip(reason: str) -> None:
+    """Skip, or fail where JBC_REQUIRE_BROWSER says that these tests must run."""
+    if os.environ.get("JBC_REQUIRE_BROWSER"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def html() -> Path:
+    """The rendered book, where there is one and a browser to open it."""
+    if find_chromium() is None:
+        skip(NO_BROWSER)
+    if not (HTML / "index.html").is_file():
+        skip(NO_BOOK)
+    return HTML
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One headless Chromium for all tests of a worker."""
+    executable = find_chromium()
+    if executable is None:
+        skip(NO_BROWSER)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -1,0 +1,155 @@
+"""Negative controls: every check of the pages finds the defect it is there for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.browser.checks import browser_problems, notebook_problems, static_problems
+
+pytestmark = pytest.mark.browser
+
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+SOUND = f"""
+<h1 id="top">Scores</h1>
+<p>A text costs $5 or $6. See <a href="#top">the top</a>, <a href="other.html#part">another
+page</a> and <a href="https://example.org/">the web</a>.</p>
+<pre>print("{{eq}} $x$ ??")</pre><p><code>\\frac</code></p>
+<div style="overflow-x: auto"><table style="width: 2000px"><tr><td>wide</td></tr></table></div>
+<img alt="one pixel" src="{PIXEL}">
+"""
+
+# What the browser must find: the defect's name, the page, the complaint.
+IN_THE_BROWSER = [
+    ("console error", "<script>console.error('oh no')</script>", "console error: oh no"),
+    ("page error", "<script>throw new Error('bad')</script>", "page error: bad"),
+    ("failed request", "<script src='missing.js'></script>", "failed request"),
+    ("web request", "<img alt='x' src='https://example.org/x.png'>", "request outside the book"),
+    ("other folder", "<script src='../outside.js'></script>", "request outside the book"),
+    ("dollar math", "<p>The score $s_i$ is</p>", "raw math"),
+    ("inline math", "<p>The score \\(s_i\\) is</p>", "raw math"),
+    ("environment", "<p>\\begin{align} x \\end{align}</p>", "raw math"),
+    ("macro", "<p>the mean \\mu of</p>", "raw math"),
+    ("math error text", "<p>Math input error</p>", "math that failed"),
+    ("math error", "<mjx-merror data-mjx-error='Missing brace'></mjx-merror>", "math that failed"),
+    ("role eq", "<p>by {eq}`eq-mode`</p>", "unresolved reference or role"),
+    ("role prf:ref", "<p>by {prf:ref}`thm`</p>", "unresolved reference or role"),
+    ("role glue", "<p>gains {glue:text}`gain`</p>", "unresolved reference or role"),
+    ("cross-reference", "<p>see Section ??</p>", "unresolved reference or role"),
+    ("hidden text", "<p style='display: none'>by {eq}`eq-mode`</p>", "unresolved reference"),
+    ("system message", "<div class='system-message'>Unknown role</div>", "Sphinx left a problem"),
+    ("plot repr", "<div class='cell_output'><pre>&lt;Axes: &gt;</pre></div>", "stray plotting"),
+    ("missing image", "<img alt='x' src='missing.png'>", "image does not load"),
+    ("no alternative text", f"<img src='{PIXEL}'>", "image without alternative text"),
+    ("empty alternative text", f"<img alt=' ' src='{PIXEL}'>", "image without alternative text"),
+    ("sideways", "<div style='width: 2000px'>wide</div>", "page scrolls sideways"),
+    (
+        "cut off",
+        "<div style='overflow-x: hidden'><p style='width: 2000px'>wide</p></div>",
+        "content is cut off",
+    ),
+]
+
+IN_THE_FILE = [
+    ("page", "<a href='missing.html'>x</a>", "broken link: missing.html"),
+    ("anchor", "<a href='#nowhere'>x</a>", "broken anchor: #nowhere"),
+    ("other anchor", "<a href='other.html#nowhere'>x</a>", "broken anchor: other.html#nowhere"),
+    ("outside", "<a href='../outside.html'>x</a>", "broken link: ../outside.html"),
+    ("web script", "<script src='https://example.org/x.js'></script>", "loads from outside"),
+    ("web font", "<link rel='stylesheet' href='//example.org/x.css'>", "loads from outside"),
+]
+
+
+def write_page(folder: Path, body: str) -> Path:
+    """Write a page into a tiny rendered book of its own."""
+    html = folder / "html"
+    html.mkdir()
+    head = "<!DOCTYPE html><html lang='en'><head><title>x</title></head><body><article>"
+    (html / "other.html").write_text(head + "<p id='part'>x</p></article></body></html>")
+    (folder / "outside.js").write_text("")
+    (folder / "outside.html").write_text("")
+    page = html / "page.html"
+    page.write_text(head + body + "</article></body></html>", encoding="utf-8")
+    return page
+
+
+@pytest.mark.parametrize("viewport", ["desktop", "phone"])
+def test_a_sound_page_passes(browser: Any, tmp_path: Path, viewport: str) -> None:
+    page = write_page(tmp_path, SOUND)
+    assert browser_problems(browser, page, html=page.parent, viewport=viewport) == []
+    assert static_problems(page, html=page.parent) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [case[1:] for case in IN_THE_BROWSER],
+    ids=[case[0] for case in IN_THE_BROWSER],
+)
+def test_the_browser_finds(browser: Any, tmp_path: Path, body: str, complaint: str) -> None:
+    page = write_page(tmp_path, body)
+    problems = browser_problems(browser, page, html=page.parent, viewport="phone")
+    assert any(complaint in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"), [case[1:] for case in IN_THE_FILE], ids=[case[0] for case in IN_THE_FILE]
+)
+def test_the_file_check_finds(tmp_path: Path, body: str, complaint: str) -> None:
+    page = write_page(tmp_path, body)
+    problems = static_problems(page, html=page.parent)
+    assert any(complaint in problem for problem in problems), problems
+
+
+def offer_notebook(page: Path, text: str) -> None:
+    """Put a file behind the download link of a page."""
+    sources = page.parent / "_sources"
+    sources.mkdir()
+    (sources / "page.ipynb").write_text(text, encoding="utf-8")
+
+
+def notebook_text(*, outputs: bool) -> str:
+    """Write a notebook of one code cell."""
+    cell = nbformat.v4.new_code_cell("1 + 1")
+    if outputs:
+        cell.outputs = [nbformat.v4.new_output("stream", text="2")]
+    return nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
+
+
+DOWNLOAD = "<a href='_sources/page.ipynb'>notebook</a>"
+
+
+def test_a_clean_notebook_passes(tmp_path: Path) -> None:
+    page = write_page(tmp_path, DOWNLOAD)
+    offer_notebook(page, notebook_text(outputs=False))
+    assert notebook_problems(page, html=page.parent) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "complaint"),
+    [
+        ("<p>no link</p>", notebook_text(outputs=False), "no link to the notebook"),
+        (DOWNLOAD, "{}", "is not valid"),
+        (DOWNLOAD, "<html></html>", "is not valid"),
+        (DOWNLOAD, notebook_text(outputs=True), "carries outputs"),
+        (DOWNLOAD, nbformat.writes(nbformat.v4.new_notebook()), "has no code"),
+    ],
+    ids=["no link", "empty", "no JSON", "outputs", "no code"],
+)
+def test_the_notebook_check_finds(tmp_path: Path, body: str, text: str, complaint: str) -> None:
+    page = write_page(tmp_path, body)
+    offer_notebook(page, text)
+    (problem,) = notebook_problems(page, html=page.parent)
+    assert complaint in problem
+
+
+def test_a_missing_notebook_is_found(tmp_path: Path) -> None:
+    page = write_page(tmp_path, DOWNLOAD)
+    (problem,) = notebook_problems(page, html=page.parent)
+    assert "is not valid" in problem

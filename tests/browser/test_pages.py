@@ -1,0 +1,40 @@
+"""Every rendered page, at desktop and phone width, as a reader meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.checks import (
+    VIEWPORTS,
+    browser_problems,
+    notebook_problems,
+    static_problems,
+)
+from tests.browser.conftest import HTML, ROOT
+from tools.pages import find_pages
+
+pytestmark = pytest.mark.browser
+
+PAGES = sorted(path.name for path in HTML.glob("*.html"))
+EXECUTED = [page.name for page in find_pages(ROOT) if page.executes]
+
+
+@pytest.mark.parametrize("viewport", VIEWPORTS)
+@pytest.mark.parametrize("name", PAGES or [None])
+def test_page_is_sound_in_a_browser(html: Path, browser: Any, name: str, viewport: str) -> None:
+    assert browser_problems(browser, html / name, html=html, viewport=viewport) == []
+
+
+@pytest.mark.parametrize("name", PAGES or [None])
+def test_links_and_anchors_lead_somewhere(html: Path, name: str) -> None:
+    assert static_problems(html / name, html=html) == []
+
+
+@pytest.mark.parametrize("name", EXECUTED or [None])
+def test_executed_page_offers_its_clean_notebook(html: Path, name: str) -> None:
+    path = html / f"{name}.html"
+    assert path.is_file(), f"{name} is not in the rendered book; is it in book/_toc.yml?"
+    assert notebook_problems(path, html=html) == []
