@@ -40,15 +40,28 @@ class Execution:
     reason: str
 
 
+# Folders of data sets; a page runs elsewhere, so they are made absolute for it.
+DATA_VARIABLES = ("POE_DATA_DIR", "POE_CACHE_DIR")
+
+
 def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def data_folders(environment: Mapping[str, str]) -> list[Path]:
-    """List the folders outside the repository that a page may read data from."""
-    cache_home = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    named = [environment.get(name) for name in ("POE_DATA_DIR", "POE_CACHE_DIR")]
-    return [*(Path(name) for name in named if name), cache_home / "judging-by-comparison"]
+    """List the folders outside the repository that a page may read data from.
+
+    Where poe keeps its downloads depends on the system; a folder that is not
+    there costs nothing, so all of them are listed.
+    """
+    home = Path.home()
+    named = [environment.get(name) for name in DATA_VARIABLES]
+    return [
+        *(Path(name).expanduser() for name in named if name),
+        Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "poe",
+        home / "Library" / "Caches" / "poe",
+        Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "poe" / "Cache",
+    ]
 
 
 def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str]:
@@ -81,8 +94,10 @@ def kernel_environment(
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_config.py").write_text(IPYTHON_CONFIG)
     (settings / "matplotlibrc").write_text(MATPLOTLIB_CONFIG)
+    chosen = {name: environment[name] for name in DATA_VARIABLES if environment.get(name)}
     return {
         **environment,
+        **{name: str(Path(path).expanduser().resolve()) for name, path in chosen.items()},
         "PYTHONPATH": str(root),
         "PYTHONHASHSEED": "0",
         "IPYTHONDIR": str(settings),

@@ -21,6 +21,8 @@ from tools.pages import BuildError, Page, hash_files, plain, signature, source_f
 CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 # [text](page.md), [text](page.md#part) and {glue:text}`page.md::key`
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
+# myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
+UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
 
 
@@ -41,7 +43,7 @@ def staged_links(text: str, *, executed: set[str]) -> str:
         opening, name, closing = match.groups()
         return f"{opening}{name}.{'ipynb' if name in executed else 'md'}{closing}"
 
-    return PAGE_LINK.sub(staged, text)
+    return UNFORMATTED.sub(r"\1:s`", PAGE_LINK.sub(staged, text))
 
 
 def stage(

@@ -1,0 +1,255 @@
+"""A tiny book through the whole build: fresh numbers, chapter numbers, clean downloads."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.browser.checks import notebook_problems, static_problems
+from tools.book import build_book, main
+from tools.pages import BuildError
+from tools.render import readable, staged_links, without_pages
+
+ROOT = Path(__file__).resolve().parent.parent
+
+HEADER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+"""
+
+CHAPTER = """
+(gaussian)=
+# Gaussian
+
+## The mode
+
+$$
+s = p
+$$ (eq-mode)
+
+```{code-cell} python
+import poe
+from myst_nb import glue
+
+glue("number", poe.NUMBER, display=False)
+print(f"the package says {poe.NUMBER}")
+```
+
+The number is {glue:text}`number`.
+
+```{exercise}
+:label: ex-one
+
+Why {eq}`eq-mode`?
+```
+"""
+
+INDEX = """
+# A book
+
+The chapter {ref}`gaussian` has {eq}`eq-mode`, {ref}`ex-one` and the number
+{glue:text}`06-gaussian.md::number`. See [the chapter](06-gaussian.md) and [the
+words](notation.md).
+
+```{code-cell} python
+print("front page")
+```
+"""
+
+TOC = """format: jb-book
+root: index
+parts:
+  - caption: Chapters
+    numbered: 3
+    chapters:
+      - file: 06-gaussian
+      - file: 09-judge
+  - caption: Back matter
+    chapters:
+      - file: notation
+"""
+
+
+def write_book(root: Path) -> None:
+    """Write two executing pages, one that needs torch, one of text, and a package."""
+    for folder in ("poe", "notebooks", "book"):
+        (root / folder).mkdir(parents=True)
+    for name in ("_config.yml", "_ext", "_static"):
+        source = ROOT / "book" / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, root / "book" / name)
+    (root / "poe/__init__.py").write_text("NUMBER = 41\n")
+    (root / "notebooks/06-gaussian.md").write_text(HEADER + CHAPTER)
+    (root / "book/index.md").write_text(HEADER + INDEX)
+    (root / "book/notation.md").write_text("# Notation\n\nSee [the chapter](06-gaussian.md).\n")
+    (root / "book/references.bib").write_text("")
+    (root / "book/_toc.yml").write_text(TOC)
+    judge = HEADER.replace("kernelspec:", "needs: [judge]\nkernelspec:")
+    (root / "notebooks/09-judge.md").write_text(judge + "# Judge\n\n## One\n")
+
+
+def text_of(page: Path) -> str:
+    """Return the text of a page's article, spaces folded."""
+    html = page.read_text(encoding="utf-8")
+    article = html[html.index("<article") : html.index("</article>")]
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", article)))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A book built twice, with another number in its package each time."""
+
+    root: Path
+    before: str
+    after: str
+
+    @property
+    def html(self) -> Path:
+        return self.root / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Build, change the package and nothing else, build again."""
+    root = tmp_path_factory.mktemp("book") / "root"
+    write_book(root)
+    first = build_book(root, build=root / "_build", light=True)
+    before = text_of(first.parent / "06-gaussian.html")
+    (first.parent / "stale.html").write_text("left over")
+    (root / "poe/__init__.py").write_text("NUMBER = 42\n")
+    build_book(root, build=root / "_build", light=True)
+    after = text_of(first.parent / "06-gaussian.html")
+    return Built(root, before, after)
+
+
+def test_the_page_shows_the_number_of_the_package_as_it_is_now(built: Built) -> None:
+    assert "the package says 41" in built.before
+    assert "The number is 41" in built.before
+    assert "the package says 42" in built.after
+    assert "The number is 42" in built.after
+    assert "41" not in built.after
+
+
+def test_the_number_glued_into_another_page_is_new_too(built: Built) -> None:
+    assert "the number 42." in text_of(built.html / "index.html")
+
+
+def test_an_unchanged_book_is_not_rendered_again(
+    built: Built, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stamp = (built.html / "index.html").stat().st_mtime_ns
+    assert main(["build", "--light", "--root", str(built.root)]) == 0
+    said = capsys.readouterr().out
+    assert "0 executed in 0.0 s, 2 cached" in said
+    assert "nothing changed since the last time" in said
+    assert f"file://{built.html}/index.html" in said
+    assert (built.html / "index.html").stat().st_mtime_ns == stamp
+
+
+def test_files_of_an_earlier_build_are_gone(built: Built) -> None:
+    assert not (built.html / "stale.html").exists()
+
+
+def test_numbers_come_from_the_file_name(built: Built) -> None:
+    page = built.html / "06-gaussian.html"
+    assert "6. Gaussian" in text_of(page)
+    assert "6.1. The mode" in text_of(page)
+    assert "(6.1)" in text_of(page)
+    assert "Exercise 6.1" in text_of(page)
+    front = text_of(built.html / "index.html")
+    assert "has (6.1), Exercise 6.1 and" in front
+    side_bar = (built.html / "notation.html").read_text(encoding="utf-8")
+    assert re.search(r'href="06-gaussian.html">\s*6\. Gaussian', side_bar)
+
+
+def test_light_leaves_out_the_chapters_that_need_torch(built: Built) -> None:
+    assert not (built.html / "09-judge.html").exists()
+    assert "Judge" not in (built.html / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["index", "06-gaussian"])
+def test_the_download_is_a_clean_notebook_of_the_page(built: Built, name: str) -> None:
+    assert notebook_problems(built.html / f"{name}.html", html=built.html) == []
+    notebook = nbformat.read(built.html / f"_sources/{name}.ipynb", as_version=4)
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    assert any("print(" in source for source in sources)
+
+
+def test_links_work_and_nothing_is_loaded_from_the_web(built: Built) -> None:
+    pages = sorted(built.html.glob("*.html"))
+    assert {"index.html", "06-gaussian.html", "notation.html"} <= {page.name for page in pages}
+    assert {page.name: static_problems(page, html=built.html) for page in pages} == {
+        page.name: [] for page in pages
+    }
+
+
+def test_each_script_is_loaded_once(built: Built) -> None:
+    html = (built.html / "index.html").read_text(encoding="utf-8")
+    scripts = [name.split("?")[0] for name in re.findall(r'<script[^>]*src="([^"]+)"', html)]
+    assert len(scripts) == len(set(scripts))
+
+
+def test_the_notebooks_target_writes_every_chapter(built: Built) -> None:
+    assert main(["notebooks", "--root", str(built.root)]) == 0
+    names = sorted(path.stem for path in (built.root / "_build/notebooks").glob("*.ipynb"))
+    assert names == ["06-gaussian", "09-judge", "index"]
+
+
+def test_the_extras_target_prints_what_chapters_need(
+    built: Built, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["extras", "--root", str(built.root)]) == 0
+    assert capsys.readouterr().out == "judge\n"
+
+
+def test_every_warning_refuses_the_book_and_names_page_and_cell(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    write_book(root)
+    noisy = "\n```{code-cell} python\nimport sys\n\nprint('careful', file=sys.stderr)\n```\n"
+    broken = "\nSee {eq}`eq-missing`.\n"
+    (root / "notebooks/06-gaussian.md").write_text(HEADER + CHAPTER + noisy + broken)
+    with pytest.raises(BuildError) as caught:
+        build_book(root, build=root / "_build", light=True)
+    said = str(caught.value)
+    assert "eq-missing" in said
+    assert "stderr was found in the cell outputs" in said
+    assert re.search(r"06-gaussian\.md, cell \d+, line \d+: WARNING", said)
+    assert not (root / "_build/html").exists()
+
+
+def test_staged_links_point_to_executed_pages_and_leave_others_alone() -> None:
+    text = "[a](one.md) [b](one.md#part) [c](two.md) {glue:text}`one.md::key:.2f` `one.md` one.md"
+    assert staged_links(text, executed={"one"}) == (
+        "[a](one.ipynb) [b](one.ipynb#part) [c](two.md) {glue:text}`one.ipynb::key:.2f` "
+        "`one.md` one.md"
+    )
+    assert staged_links("{glue:text}`one.md::key`", executed={"one"}) == (
+        "{glue:text}`one.ipynb::key:s`"
+    )
+
+
+def test_sphinx_places_become_readable() -> None:
+    line = "/somewhere/stage/06-gaussian.ipynb:30007: WARNING: no such label"
+    assert readable(line) == "06-gaussian.md, cell 3, line 7: WARNING: no such label"
+
+
+def test_a_part_without_pages_leaves_the_contents() -> None:
+    parts = [{"caption": "A", "chapters": [{"file": "one"}, {"file": "two"}]}]
+    toc = {"root": "index", "parts": [*parts, {"caption": "B", "chapters": [{"file": "three"}]}]}
+    assert without_pages(toc, left_out={"two", "three"}) == {
+        "root": "index",
+        "parts": [{"caption": "A", "chapters": [{"file": "one"}]}],
+    }

@@ -1,0 +1,101 @@
+"""What must not be in the repository: paths of one machine, index hosts, built notebooks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Written in pieces, so that this file does not find itself.
+FORBIDDEN = re.compile(
+    "|".join(
+        [
+            r"(?<![\w.~-])/(?:work|root|home|Users|opt)" + r"/\w",
+            "file:" + r"///\w",
+            "files[.]python" + "hosted",
+            "py" + "pi[.]org/simple",
+            "extra-" + "index-url",
+            "--" + "index-url",
+            "[\U0001f000-\U0001faff]",
+        ]
+    )
+)
+
+
+def committed_files() -> list[Path]:
+    """List what git tracks; skip outside a git checkout."""
+    done = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def forbidden_lines(text: str) -> list[str]:
+    """Return the lines that name a machine, an index or hold an emoji."""
+    return [line.strip()[:120] for line in text.splitlines() if FORBIDDEN.search(line)]
+
+
+def test_no_text_names_a_machine_or_an_index() -> None:
+    found = {}
+    for path in committed_files():
+        content = path.read_bytes()
+        if b"\0" not in content:
+            lines = forbidden_lines(content.decode("utf-8"))
+            if lines:
+                found[path.relative_to(ROOT).as_posix()] = lines
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd " + "/work/main",
+        "see " + "/home/ada/book",
+        "Location 'file:" + "///opt/wheels'",
+        "https://files.python" + "hosted.org/packages/x.whl",
+        "pip install --" + "index-url x",
+        "done " + chr(0x1F389),
+    ],
+)
+def test_the_check_finds(line: str) -> None:
+    assert forbidden_lines(f"fine\n{line}\nfine") == [line]
+
+
+@pytest.mark.parametrize("line", ["poe/scores.py", "~/.cache/poe", "and/or", "book/_static/root/x"])
+def test_the_check_passes_ordinary_paths(line: str) -> None:
+    assert forbidden_lines(line) == []
+
+
+def test_no_built_notebook_or_lock_file_is_committed() -> None:
+    names = [path.name for path in committed_files()]
+    assert [name for name in names if name.endswith(".ipynb") or name == "uv.lock"] == []
+
+
+def test_constraints_pin_every_requirement_of_the_extras() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    pinned = {pin.name.lower(): pin for pin in pins}
+    assert all(str(pin.specifier).startswith("==") for pin in pins)
+    for line in [*project["dependencies"], *(line for extra in extras for line in extra)]:
+        wanted = Requirement(line)
+        if wanted.name != project["name"]:
+            version = str(pinned[wanted.name.lower()].specifier).removeprefix("==")
+            assert wanted.specifier.contains(version), line
+
+
+def test_environment_file_installs_the_pinned_book() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    (pip,) = [item["pip"] for item in environment["dependencies"] if isinstance(item, dict)]
+    assert pip == ["-c constraints.txt", "-e .[book]"]
