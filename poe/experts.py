@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
 from poe.comparisons import Floats
 
@@ -115,7 +115,7 @@ class BradleyTerry:
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """log(1 + exp(d)) - p d, computed so that it cannot overflow."""
-        return -p * log_expit(d) - (1.0 - p) * log_expit(-d)
+        return np.maximum(d, 0.0) + np.log1p(np.exp(-np.abs(d))) - p * d
 
     def slope(self, d: Floats, p: Floats) -> Floats:
         """sigma(d) - p: never stronger than 1."""

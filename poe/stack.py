@@ -40,6 +40,12 @@ class Stack:
         p = 0.5 * (1.0 + np.sign(self.p - 0.5))
         return Stack(self.n_items, self.first, self.second, p, self.weight)
 
+    def flattened(self) -> Stack:
+        """All leading axes as one: (..., K) arrays become (B, K)."""
+        k = self.first.shape[-1]
+        parts = (self.first, self.second, self.p, self.weight)
+        return Stack(self.n_items, *(part.reshape(-1, k) for part in parts))  # type: ignore[arg-type]
+
     def take(self, rows: Indices | Mask) -> Stack:
         """The problems at `rows` of the first axis."""
         return Stack(

@@ -52,7 +52,8 @@ def solve(
     shift = np.broadcast_to(np.asarray(bias, dtype=float), (n_problems,))[:, None]
     scores = np.zeros((n_problems, stack.n_items))
     degree = by_item(stack, stack.weight, stack.weight).max(axis=1)
-    energy, gradient = np.full(n_problems, np.inf), np.full(n_problems, np.inf)
+    energy = _total(stack, expert, differences(stack, scores) - shift)
+    gradient = np.full(n_problems, np.inf)
     steps = np.zeros(n_problems, dtype=np.intp)
     active = np.arange(n_problems)
     for step in range(max_steps + 1):
@@ -60,7 +61,6 @@ def solve(
         d = differences(part, scores[active]) - shift[active]
         pull = part.weight * expert.slope(d, part.p)
         slope = by_item(part, pull, -pull)
-        energy[active] = _total(part, expert, d)
         gradient[active] = np.abs(slope).max(axis=1) / degree[active]
         steps[active] = step
         going = gradient[active] > tol
@@ -69,8 +69,8 @@ def solve(
         active, part, d, slope = active[going], part.take(going), d[going], slope[going]
         hessian = laplacian(part, part.weight * expert.curvature(d, part.p))
         direction = -solve_laplacian(hessian, slope)
-        change = _line_search(part, expert, d, direction, slope, energy[active])
-        scores[active] += change
+        length, energy[active] = _line_search(part, expert, d, direction, slope, energy[active])
+        scores[active] += length[:, None] * direction
     return Solution(scores, energy, gradient, steps, gradient <= tol)
 
 
@@ -113,16 +113,18 @@ def _total(stack: Stack, expert: Expert, d: Floats) -> Floats:
 
 def _line_search(
     stack: Stack, expert: Expert, d: Floats, direction: Floats, slope: Floats, energy: Floats
-) -> Floats:
-    """Halve the Newton step of those problems whose energy would not fall."""
+) -> tuple[Floats, Floats]:
+    """Step lengths, halved where the energy would not fall, and the energies reached."""
     along = differences(stack, direction)
     promised = (slope * direction).sum(axis=-1)
-    length = np.ones(len(d))
     slack = 1e-12 * np.maximum(1.0, np.abs(energy))  # rounding, not ascent
+    length = np.ones(len(d))
+    reached = _total(stack, expert, d + along)
     for _ in range(40):
-        reached = _total(stack, expert, d + length[:, None] * along)
-        high = ~(reached <= energy + 1e-4 * length * promised + slack)
-        if not high.any():
+        high = np.flatnonzero(~(reached <= energy + 1e-4 * length * promised + slack))
+        if not high.size:
             break
         length[high] /= 2.0
-    return length[:, None] * direction
+        shorter = d[high] + length[high, None] * along[high]
+        reached[high] = _total(stack.take(high), expert, shorter)
+    return length, reached

@@ -1,0 +1,1 @@
+"""The reproduction: published numbers, ours, and how far apart they are."""
