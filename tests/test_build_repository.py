@@ -57,9 +57,9 @@ def test_no_text_names_a_machine_or_an_index() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "cd " + "/work/main",
-        "see " + "/home/ada/book",
-        "Location 'file:" + "///opt/wheels'",
+        "cd /" + "work/main",
+        "see /" + "home/ada/book",
+        "Location 'file:/" + "//opt/wheels'",
         "https://files.python" + "hosted.org/packages/x.whl",
         "pip install --" + "index-url x",
         "done " + chr(0x1F389),
