@@ -1,6 +1,11 @@
-"""Random problems shared by the tests."""
+"""Random problems and real labels, shared by the tests."""
+
+import functools
+import os
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import poe
 
@@ -13,3 +18,28 @@ def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.
     pairs = poe.select(n, count, seed=rng)
     c = judge.compare(pairs, items=names)
     return c.hard() if hard else c
+
+
+def find_real_labels():
+    """The folder with real labels: POE_DATA_DIR, or shared/data beside the repository."""
+    if poe.datasets.available("summeval"):
+        return os.environ.get("POE_DATA_DIR", "")
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return str(beside) if (beside / "summeval").is_dir() else None
+
+
+def real_labels(test):
+    """Run the test on SummEval's real labels, or skip it with the reason."""
+
+    @functools.wraps(test)
+    def with_folder(*args, monkeypatch, **kwargs):
+        if REAL:
+            monkeypatch.setenv("POE_DATA_DIR", REAL)
+        return test(*args, monkeypatch=monkeypatch, **kwargs)
+
+    return pytest.mark.skipif(
+        REAL is None, reason="SummEval's labels are not on this machine: poe data fetch summeval"
+    )(with_folder)
+
+
+REAL = find_real_labels()

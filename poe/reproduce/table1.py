@@ -66,9 +66,10 @@ def run(
     Columns: id, system, k, method; value, the mean over draws; se, its Monte Carlo
     standard error; run_sd, how far one run of one judge would scatter around it, given its
     full-set correlation; flat, contexts in which the method told nothing apart (per draw);
-    role, whether the published cell was used to calibrate the twin, is implied by one that
-    was (on the full set both products of experts rank as the average probability does; book,
-    chapter 6) or is predicted; kind, labels, draws, seed. The numbers depend on the seed alone, not on the machine or the number of workers.
+    role, whether the published cell was used to calibrate the twin ("calibrated"), is implied
+    by one that was ("implied": on the full set both products of experts rank as the average
+    probability does, book chapter 6) or is "predicted"; kind, labels, draws, seed. The numbers
+    depend on the seed alone, not on the machine or the number of workers.
     """
     data = datasets.load("summeval", source=source)
     judges = twins("summeval")

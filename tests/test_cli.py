@@ -1,0 +1,94 @@
+"""The command line as a stranger meets it."""
+
+import pandas as pd
+import pytest
+
+import poe
+from poe.cli import main
+from poe.reproduce import scorecard
+
+
+def test_no_command_shows_help(capsys):
+    assert main([]) == 2
+    assert "reproduce" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"poe {poe.__version__}\n"
+
+
+def test_reproduce_on_the_stand_in(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("poe.reproduce.table1.BLOCK", 2)
+    arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2", "--quiet"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "twins of the judges on stand-in labels" in out
+    assert "inputs differ 50" in out
+    assert "Mean absolute difference" not in out, "means nothing on invented labels"
+    assert len(pd.read_csv(tmp_path / "stand-in" / "table1.csv")) == 50
+
+
+def test_progress_bar_goes_to_the_error_stream(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("poe.reproduce.table1.BLOCK", 2)
+    arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    streams = capsys.readouterr()
+    assert "20/20" in streams.err
+    assert "20/20" not in streams.out
+
+
+def test_real_labels_that_are_not_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
+    assert main(["reproduce", "table1", "--labels", "real"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("poe: ")
+    assert "POE_DATA_DIR" in error
+    assert "Traceback" not in error
+
+
+def test_mistakes_name_the_choices(capsys):
+    for arguments, message in (
+        (["reproduce", "table4"], "table1"),
+        (["reproduce", "table1", "--draws", "0"], "at least 1"),
+        (["data", "fetch", "sumeval"], "summeval"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(arguments)
+        assert stopped.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_interruption_is_quiet(monkeypatch, capsys):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("poe.reproduce.table1.run", interrupted)
+    assert main(["reproduce", "table1"]) == 130
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_scorecard_check(capsys, tmp_path, monkeypatch):
+    assert main(["scorecard", "--check"]) == 0
+    assert "no verdict got worse" in capsys.readouterr().out
+    strict = pd.read_csv(scorecard.baseline_path()).assign(verdict="same digits")
+    strict.to_csv(tmp_path / "verdicts.csv", index=False)
+    monkeypatch.setattr(scorecard, "baseline_path", lambda: tmp_path / "verdicts.csv")
+    assert main(["scorecard", "--check"]) == 1
+    assert "verdicts got worse" in capsys.readouterr().err
+
+
+def test_scorecard_accept(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(scorecard, "baseline_path", lambda: tmp_path / "verdicts.csv")
+    assert main(["scorecard", "--accept", "--check"]) == 0
+    assert len(pd.read_csv(tmp_path / "verdicts.csv")) == 468
+
+
+def test_data_list_says_where_to_get_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
+    assert main(["data", "list"]) == 0
+    assert "poe data fetch summeval" in capsys.readouterr().out
