@@ -237,6 +237,12 @@ def test_a_dead_kernel_is_reported(scratch: Path) -> None:
     assert "kernel died" in message
 
 
+def test_a_warning_in_the_page_is_refused(scratch: Path) -> None:
+    message = failing(scratch, "import warnings\n\nwarnings.warn('careful', stacklevel=1)")
+    assert "code cell 2 of 2 writes to stderr" in message
+    assert "UserWarning: careful" in message
+
+
 def test_a_failed_page_is_not_served_later(scratch: Path) -> None:
     failing(scratch, "1 / 0")
     with pytest.raises(BuildError):

@@ -107,23 +107,46 @@ def kernel_environment(
     }
 
 
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return the cells that execute."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def complaint(
+    page: Page, *, cells: list[nbformat.NotebookNode], number: int, verb: str, details: str
+) -> str:
+    """Point to a code cell of a page (the first is 0), show it, and say what it did."""
+    source = cells[number].source
+    line = page.text.count("\n", 0, page.text.find(source)) + 1
+    code = "\n".join("    " + row for row in source.splitlines())
+    where = f"{page.path.name}, line {line}, code cell {number + 1} of {len(cells)}"
+    return f"{where} {verb}:\n\n{code}\n\n{details}"
+
+
 def failure_message(page: Page, notebook: nbformat.NotebookNode, *, error: Exception) -> str:
     """Say which chapter and cell failed, and how, as plain text."""
-    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    cells = code_cells(notebook)
     # The failing cell is the last one the client touched.
-    started = [cell for cell in codes if cell.execution_count or cell.outputs]
-    cell = started[-1] if started else codes[0]
-    line = page.text.count("\n", 0, page.text.find(cell.source)) + 1
+    started = [n for n, cell in enumerate(cells) if cell.execution_count or cell.outputs]
+    number = started[-1] if started else 0
     if isinstance(error, CellTimeoutError):
         trace = f"The cell took longer than {page.timeout} s."
     elif isinstance(error, DeadKernelError):
         trace = "The kernel died (out of memory, perhaps)."
     else:
-        traces = [o.traceback for o in cell.outputs if o.output_type == "error"]
+        traces = [o.traceback for o in cells[number].outputs if o.output_type == "error"]
         trace = plain("\n".join(traces[-1])) if traces else str(error)
-    code = "\n".join("    " + row for row in cell.source.splitlines())
-    where = f"{page.path.name}, line {line}, code cell {codes.index(cell) + 1} of {len(codes)}"
-    return f"{where} failed:\n\n{code}\n\n{trace}"
+    return complaint(page, cells=cells, number=number, verb="failed", details=trace)
+
+
+def refuse_stderr(page: Page, notebook: nbformat.NotebookNode) -> None:
+    """Refuse a page on which a warning or a progress bar would be printed."""
+    cells = code_cells(notebook)
+    for number, cell in enumerate(cells):
+        said = "".join(o.text for o in cell.outputs if o.get("name") == "stderr")
+        if said:
+            verb = "writes to stderr, which would stand in the page"
+            raise BuildError(complaint(page, cells=cells, number=number, verb=verb, details=said))
 
 
 def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNode:
@@ -144,6 +167,7 @@ def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNod
         client.execute(env=environment)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise BuildError(failure_message(page, notebook, error=error)) from None
+    refuse_stderr(page, notebook)
     return notebook
 
 
@@ -165,7 +189,7 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     # Code edited while the page ran may or may not be in the result: do not keep it.
     if shared_state(root, environment=os.environ) == dict(shared):
         record.write_text(json.dumps({"parts": parts, "seconds": seconds}, indent=1))
-    reason = f"{' and '.join(changed)} changed" if known else "first time"
+    reason = f"{', '.join(changed)} changed" if known else "first time"
     return Execution(page, result, seconds, ran=True, reason=reason)
 
 
