@@ -20,12 +20,11 @@ from poe.comparisons import Floats
 
 @runtime_checkable
 class Expert(Protocol):
-    """What a solver asks of an expert; d and p are arrays of one shape."""
+    """What a solver asks of an expert; d and p are arrays of one shape.
 
-    @property
-    def name(self) -> str:
-        """What `Fit` and error messages call it."""
-        ...
+    A method `mean_bias(mean_p)`, the shift at which that mean probability means no
+    difference, is needed only for `poe.fit(..., bias="mean")`.
+    """
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """Minus the log-density up to a constant that does not depend on d."""
@@ -41,10 +40,6 @@ class Expert(Protocol):
 
     def log_density(self, d: Floats, p: Floats) -> Floats:
         """Log of the density, normalised over d."""
-        ...
-
-    def mean_bias(self, mean_p: float) -> float:
-        """Shift gamma for which the mean probability says `no difference`."""
         ...
 
 

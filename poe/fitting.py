@@ -116,8 +116,7 @@ def fit(
     chosen = get_expert(expert)
     problem = add_prior(comparisons, prior)
     problem.require_connected()
-    if not isinstance(chosen, Gaussian):
-        require_beaten(problem)
+    _require_finite(problem, chosen)
     gamma = _gamma(comparisons, chosen, bias)
     found = dense.solve(problem, chosen, bias=gamma, tol=tol, max_steps=max_steps)
     if not found.converged[0]:
@@ -138,11 +137,27 @@ def fit(
     )
 
 
+def _require_finite(comparisons: Comparisons, expert: Expert) -> None:
+    """Raise SeparableError if the energy falls for ever in some direction."""
+    far = np.full(len(comparisons), 700.0)  # exp() of it is still a number
+    with np.errstate(all="ignore"):
+        # Written so that NaN, from an expert that cannot look so far, passes.
+        holds_down = ~(expert.slope(far, comparisons.p) <= 0)
+        holds_up = ~(expert.slope(-far, comparisons.p) >= 0)
+    require_beaten(comparisons, lost=holds_down, won=holds_up)
+
+
 def _gamma(comparisons: Comparisons, expert: Expert, bias: float | str | None) -> float:
     if bias is None:
         return 0.0
     if bias == "mean":
-        return expert.mean_bias(float(np.average(comparisons.p, weights=comparisons.weight)))
+        rule = getattr(expert, "mean_bias", None)
+        if rule is None:
+            raise ValueError(
+                "bias='mean' needs the expert to have mean_bias(mean_p), the shift at which that "
+                "mean probability means no difference; or give bias as a number"
+            )
+        return float(rule(float(np.average(comparisons.p, weights=comparisons.weight))))
     if isinstance(bias, str):
         raise ValueError(f"bias must be None, 'mean' or a number, not {bias!r}")
     return float(bias)

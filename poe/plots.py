@@ -43,7 +43,7 @@ def use_style() -> None:
     """Set matplotlib's defaults for the book: quiet axes, readable sizes, sharp output."""
     plt.rcParams.update(
         {
-            "figure.figsize": (6.4, 3.8),
+            "figure.figsize": (5.8, 3.6),
             "figure.dpi": 110,
             "savefig.dpi": 200,
             "figure.constrained_layout.use": True,

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from poe.comparisons import Comparisons, Floats, Indices
+from poe.comparisons import Comparisons, Floats, Indices, Mask
 from poe.errors import NotConvergedError, SeparableError, name_some
 from poe.experts import BradleyTerry
 from poe.solvers import dense
@@ -72,7 +72,7 @@ def bradley_terry(
     problem = add_prior(comparisons.hard(), prior, on=prior_on)
     if isinstance(problem, Comparisons):
         problem.require_connected()
-        require_beaten(problem)
+        require_beaten(problem, lost=problem.p < 1, won=problem.p > 0)
     if method == "newton":
         found = dense.solve(problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100)
         scores, converged = found.scores, bool(found.converged.all())
@@ -123,20 +123,21 @@ def add_prior(problem: Problem, wins: float, *, on: PriorOn = "all") -> Problem:
     return Comparisons.from_pairs(pairs, joined[2], items=problem.items, weight=joined[3])
 
 
-def require_beaten(comparisons: Comparisons) -> None:
+def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
     """Raise SeparableError unless every group of items both won and lost against the rest.
 
-    The condition for finite Bradley-Terry scores: the graph of "lost, at least partly, to"
-    must be strongly connected.
+    lost, won : (K,) whether the first item lost or won the comparison at least partly, so
+    that its score cannot rise or fall for ever. Finite Bradley-Terry scores exist if and only
+    if the graph of "lost to" is strongly connected (Ford 1957).
     """
-    pairs, p = comparisons.pairs, comparisons.p
-    lost = np.concatenate([pairs[p < 1], pairs[p > 0][:, ::-1]])  # rows (loser, winner)
-    groups = strong_components(comparisons.n_items, lost)
+    pairs = comparisons.pairs
+    edges = np.concatenate([pairs[lost], pairs[won][:, ::-1]])  # rows (loser, winner)
+    groups = strong_components(comparisons.n_items, edges)
     if groups.max() == 0:
         return
-    outward = groups[lost[:, 0]] != groups[lost[:, 1]]
-    top = np.setdiff1d(groups, groups[lost[outward, 0]])[0]
-    bottom = np.setdiff1d(groups, groups[lost[outward, 1]])[0]
+    outward = groups[edges[:, 0]] != groups[edges[:, 1]]
+    top = np.setdiff1d(groups, groups[edges[outward, 0]])[0]
+    bottom = np.setdiff1d(groups, groups[edges[outward, 1]])[0]
     # One of the two groups says it all; the smaller is easier to act on.
     size = np.bincount(groups)
     group, what = (top, "lost to") if size[top] <= size[bottom] else (bottom, "won against")

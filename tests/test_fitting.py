@@ -295,3 +295,41 @@ class TestRefusals:
     def test_stopping_short_is_an_error(self):
         with pytest.raises(poe.NotConvergedError, match="no optimum after 1 steps"):
             poe.fit(random_comparisons(1), max_steps=1)
+
+
+class Timid:
+    """A user's expert, log cosh about the opinion p - 1/2: from afar it has no curvature."""
+
+    def energy(self, d, p):
+        x = 20 * (d - p + 0.5)
+        return np.logaddexp(x, -x) / 20
+
+    def slope(self, d, p):
+        return np.tanh(20 * (d - p + 0.5))
+
+    def curvature(self, d, p):
+        return 20 / np.cosh(np.minimum(20 * np.abs(d - p + 0.5), 700)) ** 2
+
+    def log_density(self, d, p):
+        return -self.energy(d, p)
+
+
+class TestYourOwnExpert:
+    def test_no_more_than_four_functions_are_needed(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.9, 0.6])
+        np.testing.assert_allclose(-np.diff(poe.fit(c, Timid()).scores), [0.4, 0.1], atol=1e-9)
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_curvature_that_underflows_does_not_break_the_solver(self, seed):
+        c = random_comparisons(seed, spread=4.0)
+        fit = poe.fit(c, Timid(), max_steps=1000, tol=1e-8)
+        d = fit.scores[c.first] - fit.scores[c.second]
+        np.testing.assert_allclose(c.matrix().T @ Timid().slope(d, c.p), 0, atol=1e-6)
+
+    def test_certain_answers_are_fine_for_an_expert_with_a_finite_opinion(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.0])
+        np.testing.assert_allclose(-np.diff(poe.fit(c, Timid()).scores), [0.5, -0.5], atol=1e-9)
+
+    def test_the_mean_bias_rule_is_asked_for_by_name(self):
+        with pytest.raises(ValueError, match=r"needs the expert to have mean_bias"):
+            poe.fit(random_comparisons(0), Timid(), bias="mean")

@@ -60,9 +60,9 @@ def verdict(row: pd.Series) -> Verdict:
 def compare(table: str, ours: pd.DataFrame | None) -> pd.DataFrame:
     """Every printed cell of a table beside ours, in print order.
 
-    Columns: id, system, k, method, published, ours, se, difference, tolerance, role, kind,
-    labels, verdict. Cells without a result of ours are "not attempted". A printed standard
-    deviation is looked up in Table 5 where a table repeats its cells without one.
+    Columns: id, system, k, method, published (as printed), number, ours, se, difference,
+    tolerance, role, kind, labels, verdict. Cells without a result of ours are "not
+    attempted". Table 1's standard deviations are looked up in Table 5, which repeats its cells.
     """
     printed = load(table).rename(columns={"value": "published"})
     if table == "table1":
@@ -78,8 +78,8 @@ def compare(table: str, ours: pd.DataFrame | None) -> pd.DataFrame:
         tolerance(row) if not np.isnan(row["ours"]) else np.nan for _, row in joined.iterrows()
     ]
     joined["verdict"] = [verdict(row) for _, row in joined.iterrows()]
-    columns = "id system k method published ours se difference tolerance role kind labels verdict"
-    return joined[columns.split()]
+    first = ["id", "system", "k", "method", "published", "number", "ours", "se", "difference"]
+    return joined[[*first, "tolerance", "role", "kind", "labels", "verdict"]]
 
 
 def folder(labels: str, out: Path | None = None) -> Path:

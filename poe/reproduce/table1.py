@@ -4,50 +4,33 @@
 
 The judges are twins (`poe.reproduce.twins`), so the numbers are simulated. Each draw makes
 a fresh twin of the judge and a fresh symmetric set of calls in every context; all methods
-score the same draws. The table's cells are means over four attributes of the summary-level
-Spearman correlation, times 100.
+score the same draws (`poe.reproduce.sweep`). A cell is the mean over four attributes of the
+summary-level Spearman correlation, times 100.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
 from poe import datasets
-from poe.comparisons import Floats, Indices
-from poe.experts import BradleyTerry, Gaussian
-from poe.metrics import summary_level
+from poe.comparisons import Floats
 from poe.reproduce.published import load
-from poe.reproduce.twins import Twin, calibration_cells, symmetric_stack, twins
-from poe.scores import average_probability, bradley_terry, win_ratio
-from poe.selection import select_stack
-from poe.solvers import dense
-from poe.stack import Stack
+from poe.reproduce.sweep import METHODS, agreements
+from poe.reproduce.twins import Twin, calibration_cells, twins
+
+Block = dict[tuple[int, str], tuple[Floats, Floats]]
+Job = tuple[tuple[str, str], int]  # ((judge, attribute), number of the block)
 
 COMMAND = "poe reproduce table1"
 CALLS = (48, 240)
 FULL = 240
 BLOCK = 25  # draws solved together: small enough for the cache and a smooth progress bar
-
-
-def _poe(expert: Gaussian | BradleyTerry) -> Callable[[Stack], Floats]:
-    return lambda stack: dense.solve(stack, expert, tol=1e-8).scores
-
-
-METHODS: dict[str, Callable[[Stack], Floats]] = {
-    "win-ratio": win_ratio,
-    # The prior of the paper, on every pair as in its code.
-    "BT": lambda stack: bradley_terry(stack, prior=1.0 / (stack.n_items - 1), tol=1e-8),
-    "avg-prob": average_probability,
-    "PoE-BT": _poe(BradleyTerry()),
-    "PoE-g": _poe(Gaussian()),
-}
 
 
 def run(
@@ -75,7 +58,6 @@ def run(
     judges = twins("summeval")
     blocks = range(-(-draws // BLOCK))
     jobs = list(product(judges, blocks))
-    found: dict[tuple[tuple[str, str], int], dict[tuple[int, str], tuple[Floats, Floats]]] = {}
     with ThreadPoolExecutor(workers) as pool:
         results = pool.map(lambda job: _block(judges[job[0]], data, job[1], seed), jobs)
         bar = tqdm(results, total=len(jobs), desc="table 1", unit="block", disable=not progress)
@@ -85,31 +67,13 @@ def run(
     return table.assign(kind="simulated", labels=data.source, draws=len(blocks) * BLOCK, seed=seed)
 
 
-def _block(
-    twin: Twin, data: datasets.Dataset, block: int, seed: int
-) -> dict[tuple[int, str], tuple[Floats, Floats]]:
-    """Correlations (BLOCK,) and numbers of flat contexts of one twin, by calls and method."""
-    gold = data.scores[twin.attribute]
-    name = crc32(f"{twin.judge}/{twin.attribute}".encode())
-    rng = np.random.default_rng([seed, name, block])
-    judge = twin.answer(np.broadcast_to(gold, (BLOCK, *gold.shape)), rng)
-    found = {}
-    for k in CALLS:
-        pairs = _calls(k, gold.shape[0], gold.shape[1], rng)
-        stack = symmetric_stack(gold.shape[1], pairs, judge.answer(pairs))
-        stack = stack.flattened()
-        for method, score in METHODS.items():
-            scores = score(stack).reshape(BLOCK, *gold.shape)
-            agreement = summary_level(scores, gold)
-            found[k, method] = (100.0 * agreement.value, agreement.constant.astype(float))
-    return found
-
-
-def _calls(k: int, contexts: int, n: int, rng: np.random.Generator) -> Indices:
-    """(BLOCK, contexts, k, 2) symmetric calls, every item linked to every other."""
-    drawn = 1 if k == FULL else BLOCK * contexts
-    pairs = select_stack(drawn, n, k, rule="symmetric", seed=rng)
-    return np.broadcast_to(pairs, (BLOCK * contexts, k, 2)).reshape(BLOCK, contexts, k, 2)
+def _block(twin: Twin, data: datasets.Dataset, block: int, seed: int) -> Block:
+    """Correlations times 100 and numbers of flat contexts, a draw each, of one twin."""
+    found = agreements(twin, data, calls=CALLS, draws=BLOCK, seed=[seed, block])
+    return {
+        cell: (100.0 * agreement.value, agreement.constant.astype(float))
+        for cell, agreement in found.items()
+    }
 
 
 def _role(id_: str, k: int, method: str, used: frozenset[str]) -> str:
@@ -118,7 +82,7 @@ def _role(id_: str, k: int, method: str, used: frozenset[str]) -> str:
     return "implied" if k == FULL and method in ("PoE-BT", "PoE-g") else "predicted"
 
 
-def _rows(found: dict, judges: list[str], blocks: int) -> Iterator[dict[str, object]]:
+def _rows(found: dict[Job, Block], judges: list[str], blocks: int) -> Iterator[dict[str, object]]:
     printed = load("table5").set_index(["system", "k", "method"])["sd_number"]
     used = calibration_cells("summeval")
     attributes = list(dict.fromkeys(attribute for (_, attribute), _ in found))

@@ -53,6 +53,7 @@ def solve(
     scores = np.zeros((n_problems, stack.n_items))
     degree = by_item(stack, stack.weight, stack.weight).max(axis=1)
     energy = _total(stack, expert, differences(stack, scores) - shift)
+    floor = 1e-12 * float(expert.curvature(0.0 * stack.p, stack.p).max())
     gradient = np.full(n_problems, np.inf)
     steps = np.zeros(n_problems, dtype=np.intp)
     active = np.arange(n_problems)
@@ -67,7 +68,10 @@ def solve(
         if step == max_steps or not going.any():
             break
         active, part, d, slope = active[going], part.take(going), d[going], slope[going]
-        hessian = laplacian(part, part.weight * expert.curvature(d, part.p))
+        # Far from its opinion a bounded expert's curvature can underflow; a whisper of
+        # stiffness keeps the matrix invertible, and the line search shortens the step.
+        stiffness = np.maximum(expert.curvature(d, part.p), floor)
+        hessian = laplacian(part, part.weight * stiffness)
         direction = -solve_laplacian(hessian, slope)
         length, energy[active] = _line_search(part, expert, d, direction, slope, energy[active])
         scores[active] += length[:, None] * direction
