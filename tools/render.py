@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -23,6 +24,7 @@ CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
 # myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
 UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
+DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
 
 
@@ -114,11 +116,23 @@ def run_sphinx(source: Path, *, output: Path, log: Path, verbose: bool) -> Path:
 
 
 def offer_clean_notebooks(html: Path, *, pages: list[Page]) -> None:
-    """Put notebooks without outputs behind the download buttons."""
+    """Put a notebook without outputs behind the download button of each executed page.
+
+    The notebook travels inside the page: from the file system a browser would
+    show a linked .ipynb as text instead of saving it.
+    """
     for page in pages:
-        target = html / "_sources" / f"{page.name}.ipynb"
-        if page.executes and target.exists():
-            nbformat.write(page.notebook(), target)
+        source = html / "_sources" / f"{page.name}.ipynb"
+        if not page.executes or not source.exists():
+            continue
+        nbformat.write(page.notebook(), source)
+        content = base64.b64encode(source.read_bytes()).decode()
+        link = f'href="data:application/x-ipynb+json;base64,{content}" download="{source.name}"'
+        path = html / f"{page.name}.html"
+        text, count = DOWNLOAD.subn(link, path.read_text(encoding="utf-8"))
+        if count != 1:
+            raise BuildError(f"{path.name} has {count} download buttons where one was expected")
+        path.write_text(text.replace("Download source file", "Download as a notebook"), "utf-8")
 
 
 def render(source: Path, *, build: Path, pages: list[Page], verbose: bool = False) -> bool:

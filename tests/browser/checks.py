@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.request import urlopen
 
 import nbformat
 
@@ -44,6 +45,7 @@ class Document(HTMLParser):
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loads: list[str] = []
+        self.downloads: dict[str, str] = {}
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -51,6 +53,8 @@ class Document(HTMLParser):
         self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
+            if values.get("download"):
+                self.downloads[values["download"]] = values["href"]
         if tag in LOADING and values.get(LOADING[tag]):
             self.loads.append(values[LOADING[tag]])
         if tag == "link" and values.get("rel") not in ("canonical", "author", "license"):
@@ -99,21 +103,38 @@ def static_problems(path: Path, *, html: Path) -> list[str]:
     return sorted(problem for problem in problems if problem)
 
 
-def notebook_problems(path: Path, *, html: Path) -> list[str]:
-    """List what is wrong with the notebook that an executed page offers for download."""
-    link = f"_sources/{path.stem}.ipynb"
-    if link not in read_document(path).links:
-        return [f"no link to the notebook {link}"]
+def notebook_problems(path: Path) -> list[str]:
+    """List what is wrong with the notebook that an executed page carries for download."""
+    name = f"{path.stem}.ipynb"
+    link = read_document(path).downloads.get(name)
+    if link is None:
+        return [f"the page does not offer {name} for download"]
     try:
-        notebook = nbformat.read(html / link, as_version=4)
+        with urlopen(link) as content:
+            notebook = nbformat.reads(content.read().decode(), as_version=4)
         nbformat.validate(notebook)
     except (OSError, ValueError, nbformat.ValidationError) as error:
-        return [f"the notebook {link} is not valid: {str(error)[:200]}"]
+        return [f"{name} is not valid: {str(error)[:200]}"]
     if any(cell.get("outputs") for cell in notebook.cells):
-        return [f"the notebook {link} carries outputs"]
+        return [f"{name} carries outputs"]
     if not any(cell.cell_type == "code" for cell in notebook.cells):
-        return [f"the notebook {link} has no code"]
+        return [f"{name} has no code"]
     return []
+
+
+def download_notebook(browser: Any, path: Path) -> tuple[str, str]:
+    """Press the download button of a page; return the name and the text of the file."""
+    context = browser.new_context(accept_downloads=True, offline=True)
+    try:
+        page = context.new_page()
+        page.goto(path.as_uri(), wait_until="load")
+        page.click(".dropdown-download-buttons > button")
+        with page.expect_download(timeout=10_000) as started:
+            page.click("a[download]")
+        file = started.value
+        return file.suggested_filename, Path(file.path()).read_text(encoding="utf-8")
+    finally:
+        context.close()
 
 
 def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,10 @@ def test_the_file_check_finds(tmp_path: Path, body: str, complaint: str) -> None
     assert any(complaint in problem for problem in problems), problems
 
 
-def offer_notebook(page: Path, text: str) -> None:
-    """Put a file behind the download link of a page."""
-    sources = page.parent / "_sources"
-    sources.mkdir()
-    (sources / "page.ipynb").write_text(text, encoding="utf-8")
+def offering(text: str) -> str:
+    """Return the body of a page that carries a file for download."""
+    content = base64.b64encode(text.encode()).decode()
+    return f"<a href='data:application/json;base64,{content}' download='page.ipynb'>notebook</a>"
 
 
 def notebook_text(*, outputs: bool) -> str:
@@ -122,34 +122,23 @@ def notebook_text(*, outputs: bool) -> str:
     return nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
 
 
-DOWNLOAD = "<a href='_sources/page.ipynb'>notebook</a>"
-
-
 def test_a_clean_notebook_passes(tmp_path: Path) -> None:
-    page = write_page(tmp_path, DOWNLOAD)
-    offer_notebook(page, notebook_text(outputs=False))
-    assert notebook_problems(page, html=page.parent) == []
+    page = write_page(tmp_path, offering(notebook_text(outputs=False)))
+    assert notebook_problems(page) == []
 
 
 @pytest.mark.parametrize(
-    ("body", "text", "complaint"),
+    ("body", "complaint"),
     [
-        ("<p>no link</p>", notebook_text(outputs=False), "no link to the notebook"),
-        (DOWNLOAD, "{}", "is not valid"),
-        (DOWNLOAD, "<html></html>", "is not valid"),
-        (DOWNLOAD, notebook_text(outputs=True), "carries outputs"),
-        (DOWNLOAD, nbformat.writes(nbformat.v4.new_notebook()), "has no code"),
+        ("<a href='page.ipynb'>no download</a>", "does not offer page.ipynb"),
+        ("<a href='missing.ipynb' download='page.ipynb'>x</a>", "is not valid"),
+        (offering("{}"), "is not valid"),
+        (offering("<html></html>"), "is not valid"),
+        (offering(notebook_text(outputs=True)), "carries outputs"),
+        (offering(nbformat.writes(nbformat.v4.new_notebook())), "has no code"),
     ],
-    ids=["no link", "empty", "no JSON", "outputs", "no code"],
+    ids=["no button", "no file", "empty", "no JSON", "outputs", "no code"],
 )
-def test_the_notebook_check_finds(tmp_path: Path, body: str, text: str, complaint: str) -> None:
-    page = write_page(tmp_path, body)
-    offer_notebook(page, text)
-    (problem,) = notebook_problems(page, html=page.parent)
+def test_the_notebook_check_finds(tmp_path: Path, body: str, complaint: str) -> None:
+    (problem,) = notebook_problems(write_page(tmp_path, body))
     assert complaint in problem
-
-
-def test_a_missing_notebook_is_found(tmp_path: Path) -> None:
-    page = write_page(tmp_path, DOWNLOAD)
-    (problem,) = notebook_problems(page, html=page.parent)
-    assert "is not valid" in problem

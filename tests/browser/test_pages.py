@@ -10,6 +10,7 @@ import pytest
 from tests.browser.checks import (
     VIEWPORTS,
     browser_problems,
+    download_notebook,
     notebook_problems,
     static_problems,
 )
@@ -34,7 +35,10 @@ def test_links_and_anchors_lead_somewhere(html: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXECUTED or [None])
-def test_executed_page_offers_its_clean_notebook(html: Path, name: str) -> None:
+def test_executed_page_saves_its_clean_notebook(html: Path, browser: Any, name: str) -> None:
     path = html / f"{name}.html"
     assert path.is_file(), f"{name} is not in the rendered book; is it in book/_toc.yml?"
-    assert notebook_problems(path, html=html) == []
+    assert notebook_problems(path) == []
+    file_name, text = download_notebook(browser, path)
+    assert file_name == f"{name}.ipynb"
+    assert text == (html / "_sources" / file_name).read_text(encoding="utf-8")
