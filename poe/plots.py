@@ -67,7 +67,7 @@ def use_style() -> None:
 
 
 def evidence(ax: Axes, kind: str) -> None:
-    """Write the kind of number below the plot's right corner."""
+    """Write the kind of number above the plot's right corner."""
     if kind not in ("published", "measured", "recorded", "simulated"):
         raise ValueError(f"evidence is published, measured, recorded or simulated, not {kind!r}")
     ax.annotate(

@@ -93,6 +93,15 @@ def test_system_level_correlates_means(scores):
     np.testing.assert_allclose(found.value, expected)
 
 
+def test_means_that_differ_by_rounding_are_a_constant_prediction(scores):
+    predicted, gold = scores
+    flat = predicted - predicted.mean(axis=-1, keepdims=True)
+    flat = flat - flat.mean(axis=-2, keepdims=True)
+    found = metrics.system_level(flat, gold)
+    assert np.isnan(found.value).all()
+    assert found.constant.tolist() == [1] * 5
+
+
 def test_levels_differ():
     """A judge that only knows which context is good: perfect pooled, worthless within."""
     gold = np.array([[1.0, 2, 3], [11, 12, 13]])

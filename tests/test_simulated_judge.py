@@ -79,6 +79,14 @@ def test_many_contexts_at_once():
     np.testing.assert_allclose(judge.answer(pairs), expected)
 
 
+def test_leading_axes_broadcast():
+    judge = SimulatedJudge([0.0, 1.0, 3.0])
+    pairs = np.array([[[0, 1]], [[2, 0]], [[1, 2]]])
+    np.testing.assert_allclose(judge.answer(pairs)[:, 0], expit([-1.0, 3.0, -2.0]))
+    many = SimulatedJudge(np.array([[0.0, 1.0], [0.0, 2.0]]))
+    np.testing.assert_allclose(many.answer(np.array([[0, 1]]))[:, 0], expit([-1.0, -2.0]))
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="standard deviation"):
         SimulatedJudge(QUALITY, noise=-1)

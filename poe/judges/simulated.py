@@ -51,11 +51,17 @@ class SimulatedJudge:
         return expit(self.logits)
 
     def answer(self, pairs: Indices) -> Floats:
-        """Probabilities for (..., K, 2) positions (first, second): (..., K)."""
+        """Probabilities for (..., K, 2) positions (first, second): (..., K).
+
+        Leading axes broadcast against those of the quality: many sets of pairs for one
+        context, one set for many contexts, or a set for each.
+        """
         n = self.logits.shape[-1]
         flat = self.logits.reshape(*self.logits.shape[:-2], n * n)
-        cell = pairs[..., 0] * n + pairs[..., 1]
-        return expit(np.take_along_axis(flat, cell, axis=-1))
+        cell = np.asarray(pairs)[..., 0] * n + np.asarray(pairs)[..., 1]
+        lead = np.broadcast_shapes(flat.shape[:-1], cell.shape[:-1])
+        flat = np.broadcast_to(flat, (*lead, n * n))
+        return expit(np.take_along_axis(flat, np.broadcast_to(cell, (*lead, cell.shape[-1])), -1))
 
     def compare(self, pairs: Indices, *, items: Sequence[Any] | None = None) -> Comparisons:
         """The answers as `Comparisons`, for a judge of a single context."""

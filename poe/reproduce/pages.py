@@ -42,11 +42,7 @@ def comparison_html(compared: pd.DataFrame) -> str:
     for (system, k), rows in compared.groupby(["system", "k"], sort=False):
         cells = "".join(_cell(row) for _, row in rows.iterrows())
         body.append(f'<tr><th scope="row">{system}</th><td>{k}</td>{cells}</tr>')
-    return (
-        '<div class="comparison-scroll"><table class="comparison"><thead><tr>'
-        f'<th scope="col">judge</th><th scope="col">calls</th>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
-    )
+    return _table("", f'<th scope="col">judge</th><th scope="col">calls</th>{head}', body)
 
 
 def _cell(row: pd.Series) -> str:
@@ -86,38 +82,36 @@ def totals_html(totals: pd.DataFrame) -> str:
         )
         label = "all" if table == "all" else f"Table {str(table).removeprefix('table')}"
         body.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
-    return (
-        '<div class="comparison-scroll"><table class="comparison totals"><thead><tr>'
-        f'<th scope="col">of the paper</th>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
-    )
+    return _table("totals", f'<th scope="col"></th>{head}', body)
 
 
 def cells_html(rows: pd.DataFrame) -> str:
-    """One line a cell: id, published, ours, difference, kind, verdict, command and cause."""
-    body = []
-    for _, row in rows.iterrows():
-        name = row["id"].removeprefix("poe_v2/")
-        if np.isnan(row["ours"]):
-            ours, difference, kind = "", "", ""
-        else:
-            ours = f"{row['ours']:.1f} ± {row['se']:.1f}"
-            difference = f"{row['difference']:+.1f}"
-            kind = badge(row["kind"])
-        role = "" if row["role"] in ("predicted", "") or pd.isna(row["role"]) else row["role"]
-        note = escape("; ".join(part for part in (role, row["cause"]) if part))
-        body.append(
-            f'<tr><td class="cell-id">{escape(name)}</td><td>{row["published"]}</td>'
-            f"<td>{ours}</td><td>{difference}</td><td>{kind}</td>"
-            f'<td class="{css(row["verdict"])}">{SIGNS[row["verdict"]]} {row["verdict"]}</td>'
-            f'<td class="cell-note">{note}</td></tr>'
-        )
-    head = "".join(
-        f'<th scope="col">{name}</th>'
-        for name in ("cell", "published", "ours ± se", "difference", "kind", "verdict", "note")
-    )
+    """One line a cell: name and note, published, ours, difference, kind, verdict."""
+    body = [_line(row) for _, row in rows.iterrows()]
+    names = ("cell", "published", "ours ± se", "difference", "kind", "verdict")
+    return _table("cells", "".join(f'<th scope="col">{name}</th>' for name in names), body)
+
+
+def _line(row: pd.Series) -> str:
+    ours, difference, kind = "", "", ""
+    if not np.isnan(row["ours"]):
+        ours = f"{row['ours']:.1f} ± {row['se']:.1f}"
+        difference = f"{row['difference']:+.1f}".replace("-", "−")
+        difference = difference if difference[1:] != "0.0" else "0.0"
+        kind = badge(row["kind"])
+    role = row["role"] if row["role"] in ("calibrated", "implied") else ""
+    note = escape("; ".join(part for part in (role, row["cause"]) if part))
+    name = escape(" ".join(row["id"].split("/")[2:]))
     return (
-        '<div class="comparison-scroll"><table class="comparison cells"><thead><tr>'
+        f'<tr><td class="cell-id">{name}<br><span class="printed">{note}</span></td>'
+        f"<td>{row['published']}</td><td>{ours}</td><td>{difference}</td><td>{kind}</td>"
+        f'<td class="{css(row["verdict"])}">{SIGNS[row["verdict"]]} {row["verdict"]}</td></tr>'
+    )
+
+
+def _table(name: str, head: str, body: list[str]) -> str:
+    return (
+        f'<div class="comparison-scroll"><table class="comparison {name}"><thead><tr>'
         f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
