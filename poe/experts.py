@@ -48,7 +48,7 @@ class Gaussian:
     """Normal(d; f_mu(p), f_sigma(p)), paper section 3.3; book eq. 5.5.
 
     By default the linear mean and constant variance of paper section 3.4:
-    f_mu(p) = alpha (p - 1/2), f_sigma(p) = sigma^2. Give `mean` and `variance`, two
+    f_mu(p) = alpha (p - 1/2), f_sigma(p) = sigma^2 (book eq. 5.6). Give `mean` and `variance`, two
     functions of p, for the general case. The paper's beta is the bias of `poe.fit`:
     d - gamma around alpha (p - 1/2) is d around alpha (p - beta), beta = 1/2 - gamma/alpha.
 

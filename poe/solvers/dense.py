@@ -43,7 +43,7 @@ def solve(
 ) -> Solution:
     """Minimise the sum of weight * energy(s_first - s_second - bias, p) over mean-zero scores.
 
-    The mode of paper eq. 3 (for Gaussian experts eqs. 9 to 11). The graph must be
+    The mode of paper eq. 3, where the slopes balance (book eq. 5.3). The graph must be
     connected and the minimum finite; `poe.fit` checks both. `bias` is one number or one a
     problem. Work and memory grow as N^2 a problem, so cut very large stacks into parts.
     """

@@ -1,0 +1,59 @@
+"""Equation numbers in docstrings are those of the book."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def chapter_labels():
+    """Labels of numbered equations by number, counted as Sphinx counts them."""
+    found = {}
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.md")):
+        chapter = int(path.name[:2])
+        labels = re.findall(r"^\$\$ \((eq-[\w-]+)\)$", path.read_text(), re.M)
+        found.update({f"{chapter}.{k}": label for k, label in enumerate(labels, start=1)})
+    return found
+
+
+LABELS = chapter_labels()
+CITED = sorted(
+    {
+        (number, path.name)
+        for path in (ROOT / "poe").rglob("*.py")
+        for group in re.findall(r"book eqs?\. ([\d., and]+\d)", path.read_text())
+        for number in re.findall(r"\d+\.\d+", group)
+    }
+)
+
+
+def test_some_are_cited():
+    assert len(CITED) >= 10
+
+
+@pytest.mark.parametrize(("number", "module"), CITED)
+def test_cited_numbers_exist(number, module):
+    assert number in LABELS, f"{module} cites book eq. {number}"
+
+
+@pytest.mark.parametrize(
+    ("number", "label"),
+    [
+        ("3.1", "eq-win-ratio"),
+        ("3.2", "eq-average-probability"),
+        ("3.3", "eq-bradley-terry"),
+        ("3.4", "eq-likelihood"),
+        ("3.5", "eq-pearson"),
+        ("3.6", "eq-spearman"),
+        ("3.7", "eq-summary-level"),
+        ("3.8", "eq-dataset-level"),
+        ("3.9", "eq-system-level"),
+        ("5.1", "eq-poe-product"),
+        ("5.4", "eq-poe-soft-bt"),
+        ("5.5", "eq-poe-gaussian"),
+    ],
+)
+def test_the_numbers_in_docstrings_mean_what_they_say(number, label):
+    assert LABELS[number] == label

@@ -1,0 +1,76 @@
+"""Keep the README's picture and its state of the claims current.
+
+python -m tools.readme          # rewrite both (the picture needs SummEval's real labels)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from poe import datasets
+from poe.reproduce.claims import claims
+from poe.reproduce.scorecard import scorecard, totals
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PICTURE = ROOT / "book" / "_static" / "at-a-glance.png"
+BEGIN, END = "<!-- claims: written by tools/readme.py -->", "<!-- end of claims -->"
+
+
+def claims_block() -> str:
+    """The Markdown between the markers."""
+    card = scorecard()
+    all_cells = totals(card).loc["all"]
+    predicted = card[card["role"] == "predicted"]
+    lines = [
+        f"Of {all_cells['cells']} numbers in the paper's tables, "
+        f"{all_cells['cells'] - all_cells['not attempted']} have been attempted so far: "
+        f"{all_cells['same digits']} have the same digits, {all_cells['within noise']} are within "
+        f"noise, {all_cells['deviates']} deviate. The mean absolute difference over the "
+        f"{len(predicted)} that are predictions is {predicted['difference'].abs().mean():.2f} "
+        "points of Spearman correlation.",
+        "",
+        "| the paper says (section 5.1, SummEval) | published numbers | ours, simulated |",
+        "|:--|:--|:--|",
+    ]
+    for row in claims().to_dict("records"):
+        cells = [
+            f"{'holds' if row[f'{side} holds'] else 'does not hold'}: {row[side]}"
+            for side in ("published", "ours")
+        ]
+        lines.append(f"| {row['claim']} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines)
+
+
+def with_claims(text: str) -> str:
+    """The README's text with the current block between the markers."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{claims_block()}\n{END}{after}"
+
+
+def draw_picture() -> None:
+    """The front page's figure as a PNG file."""
+    import matplotlib.pyplot as plt
+
+    from poe import plots
+    from poe.reproduce import pages, sweep
+
+    plots.use_style()
+    curve = sweep.efficiency(
+        "FlanT5-3B",
+        datasets.load("summeval", source="real"),
+        calls=(32, 40, 48, 64, 96, 144, 192, 240),
+        methods=("win-ratio", "avg-prob", "PoE-BT"),
+    )
+    fig, ax = plt.subplots(figsize=(5.8, 3.9))
+    pages.at_a_glance(ax, curve, all_calls=240)
+    fig.savefig(PICTURE, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    README.write_text(with_claims(README.read_text()))
+    if datasets.available("summeval"):
+        draw_picture()
+    else:
+        print("the picture was left alone: it needs SummEval's real labels")
