@@ -38,8 +38,8 @@ class Fit:
     def covariance(self) -> Floats:
         """(N, N) covariance of the scores under the mean-zero convention.
 
-        The pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and 41; book eq. 6.5),
-        the Laplace approximation otherwise (paper eq. 46). Its differences
+        The pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and 41;
+        book eq. 6.5), the Laplace approximation otherwise (paper eq. 46). Its differences
         C_ii + C_jj - 2 C_ij are those of any other convention, the paper's anchor included.
         """
         c = self.comparisons
@@ -102,8 +102,8 @@ def fit(
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
-    expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6), "bradley-terry" (soft, paper 3.2),
-        or an object with energy, slope, curvature and log_density. For the paper's variants
+    expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
+        "bradley-terry" (soft, paper 3.2), or an object with energy, slope, curvature and log_density. For the paper's variants
         on decisions pass `comparisons.hard()`.
     bias : the paper's gamma (section 3.5), which moves every expert to d - gamma. None for
         none, a number, or "mean" for the value at which the mean probability means no
