@@ -103,8 +103,8 @@ def fit(
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
     expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
-        "bradley-terry" (soft, paper 3.2), or an object with energy, slope, curvature and log_density. For the paper's variants
-        on decisions pass `comparisons.hard()`.
+        "bradley-terry" (soft, paper 3.2), or an object with energy, slope, curvature and
+        log_density. For the paper's variants on decisions pass `comparisons.hard()`.
     bias : the paper's gamma (section 3.5), which moves every expert to d - gamma. None for
         none, a number, or "mean" for the value at which the mean probability means no
         difference (eq. 12 for Gaussian experts, -logit(mean p) for Bradley-Terry).
