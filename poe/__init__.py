@@ -1,12 +1,13 @@
 """Judging by comparison: scores from pairwise comparisons as products of experts."""
 
-from poe import datasets, judges, metrics
+from poe import datasets, debias, judges, metrics
 from poe.comparisons import Comparisons
 from poe.errors import (
     ComparisonError,
     DisconnectedError,
     NotConvergedError,
     SeparableError,
+    UnidentifiedBiasError,
 )
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.fitting import Fit, fit
@@ -27,9 +28,11 @@ __all__ = [
     "NotConvergedError",
     "SeparableError",
     "Stack",
+    "UnidentifiedBiasError",
     "average_probability",
     "bradley_terry",
     "datasets",
+    "debias",
     "fit",
     "judges",
     "metrics",

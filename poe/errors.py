@@ -16,6 +16,10 @@ class SeparableError(ComparisonError):
     """Some items never lost to the rest, so the maximum-likelihood scores are infinite."""
 
 
+class UnidentifiedBiasError(ComparisonError):
+    """The comparisons cannot tell a position bias from the scores."""
+
+
 class NotConvergedError(RuntimeError):
     """An iteration stopped before reaching its tolerance."""
 

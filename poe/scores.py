@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Literal, overload
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from poe.comparisons import Comparisons, Floats, Indices, Mask
-from poe.errors import NotConvergedError, SeparableError, name_some
+from poe.comparisons import Comparisons, Floats
+from poe.errors import NotConvergedError
+from poe.existence import require_beaten
 from poe.experts import BradleyTerry
 from poe.solvers import dense
 from poe.stack import Problem, Stack, by_item
@@ -121,38 +120,6 @@ def add_prior(problem: Problem, wins: float, *, on: PriorOn = "all") -> Problem:
         return Stack(problem.n_items, *joined)
     pairs = np.column_stack(joined[:2])
     return Comparisons.from_pairs(pairs, joined[2], items=problem.items, weight=joined[3])
-
-
-def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
-    """Raise SeparableError unless every group of items both won and lost against the rest.
-
-    lost, won : (K,) whether the first item lost or won the comparison at least partly, so
-    that its score cannot rise or fall for ever. Finite Bradley-Terry scores exist if and only
-    if the graph of "lost to" is strongly connected (Ford 1957).
-    """
-    pairs = comparisons.pairs
-    edges = np.concatenate([pairs[lost], pairs[won][:, ::-1]])  # rows (loser, winner)
-    groups = strong_components(comparisons.n_items, edges)
-    if groups.max() == 0:
-        return
-    outward = groups[edges[:, 0]] != groups[edges[:, 1]]
-    top = np.setdiff1d(groups, groups[edges[outward, 0]])[0]
-    bottom = np.setdiff1d(groups, groups[edges[outward, 1]])[0]
-    # One of the two groups says it all; the smaller is easier to act on.
-    size = np.bincount(groups)
-    group, what = (top, "lost to") if size[top] <= size[bottom] else (bottom, "won against")
-    names = [comparisons.items[i] for i in np.flatnonzero(groups == group)]
-    raise SeparableError(
-        f"{'item' if len(names) == 1 else 'items'} {name_some(names)} never {what} the rest, so "
-        f"the scores are infinite; use probabilities instead of decisions, add comparisons, "
-        f"or give a prior (the paper's is prior=1/(N-1), here {1 / (comparisons.n_items - 1):.3g})"
-    )
-
-
-def strong_components(n_items: int, edges: Indices) -> Indices:
-    """Label of each item's strongly connected component in a directed graph."""
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
-    return connected_components(graph, directed=True, connection="strong")[1]
 
 
 def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool]:

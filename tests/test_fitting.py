@@ -184,7 +184,7 @@ class TestBias:
         np.testing.assert_allclose(c.matrix().T @ residual, 0, atol=1e-8)
 
     def test_bad_bias(self):
-        with pytest.raises(ValueError, match="bias must be None, 'mean' or a number"):
+        with pytest.raises(ValueError, match="bias must be None, 'mean', 'fit' or a number"):
             poe.fit(random_comparisons(0), bias="median")
 
 
@@ -231,7 +231,10 @@ class TestUncertainty:
             pairs = poe.select(9, 30, seed=rng)
             p = 0.5 + truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.05 * rng.standard_normal(30)
             c = poe.Comparisons.from_pairs(pairs, p, items=9)
-            estimates.append(poe.fit(c, "gaussian")._variance())
+            estimates.append(
+                poe.fit(c, "gaussian").difference_se(0, 1) ** 2
+                / poe.fit(c, poe.Gaussian(sigma=1.0)).difference_se(0, 1) ** 2
+            )
         error = np.std(estimates) / np.sqrt(300)
         assert abs(np.mean(estimates) - 0.05**2) < 4 * error
 

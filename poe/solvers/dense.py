@@ -2,7 +2,8 @@
 
 Every expert is a convex energy of a score difference, so the sum is convex in the scores
 and Newton's method with a line search finds its minimum. A Gaussian expert needs one step;
-Bradley-Terry needs about eight, the first of which is the Gaussian solution.
+Bradley-Terry needs about eight, the first of which is the Gaussian solution. A position bias
+is one more unknown, a constant offset of all differences, and costs next to nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from poe.stack import Problem, Stack, by_item, differences, laplacian
 class Solution:
     """Where the solver stopped, for each of B problems.
 
-    scores : (B, N), mean zero. energy : (B,). gradient : (B,) largest gradient entry,
-    divided by the largest weight of comparisons on one item. steps : (B,) Newton steps.
-    converged : (B,) whether the gradient met the tolerance.
+    scores : (B, N), mean zero. bias : (B,). energy : (B,). gradient : (B,) largest gradient
+    entry, divided by the largest weight of comparisons on one item. steps : (B,) Newton
+    steps. converged : (B,) whether the gradient met the tolerance.
     """
 
     scores: Floats
+    bias: Floats
     energy: Floats
     gradient: Floats
     steps: NDArray[np.intp]
@@ -38,44 +40,53 @@ def solve(
     expert: Expert,
     *,
     bias: Floats | float = 0.0,
+    fit_bias: bool = False,
+    tilt: Floats | float = 1.0,
     tol: float = 1e-10,
     max_steps: int = 100,
 ) -> Solution:
-    """Minimise the sum of weight * energy(s_first - s_second - bias, p) over mean-zero scores.
+    """Minimise the sum of weight * energy(s_first - s_second - tilt * bias, p), mean-zero scores.
 
     The mode of paper eq. 3, where the slopes balance (book eq. 5.3). The graph must be
     connected and the minimum finite; `poe.fit` checks both. `bias` is one number or one a
-    problem. Work and memory grow as N^2 a problem, so cut very large stacks into parts.
+    problem: held there, or with `fit_bias` the start of its own search. `tilt` is 1 where the
+    order shown matters and 0 where it does not, as for the ties of a prior. Work and memory grow
+    as N^2 a problem, so cut very large stacks into parts.
     """
     stack = as_stack(problem)
     n_problems = len(stack.p)
-    shift = np.broadcast_to(np.asarray(bias, dtype=float), (n_problems,))[:, None]
     scores = np.zeros((n_problems, stack.n_items))
+    gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), (n_problems,)))
     degree = by_item(stack, stack.weight, stack.weight).max(axis=1)
-    energy = _total(stack, expert, differences(stack, scores) - shift)
+    tilts = np.broadcast_to(np.asarray(tilt, dtype=float), stack.p.shape)
+    energy = _total(stack, expert, differences(stack, scores) - tilts * gamma[:, None])
     floor = 1e-12 * float(expert.curvature(0.0 * stack.p, stack.p).max())
     gradient = np.full(n_problems, np.inf)
     steps = np.zeros(n_problems, dtype=np.intp)
     active = np.arange(n_problems)
     for step in range(max_steps + 1):
-        part = stack.take(active)
-        d = differences(part, scores[active]) - shift[active]
+        part, lever = stack.take(active), tilts[active]
+        d = differences(part, scores[active]) - lever * gamma[active, None]
         pull = part.weight * expert.slope(d, part.p)
         slope = by_item(part, pull, -pull)
-        gradient[active] = np.abs(slope).max(axis=1) / degree[active]
+        lean = -(lever * pull).sum(axis=1) if fit_bias else np.zeros(len(active))
+        gradient[active] = np.maximum(np.abs(slope).max(axis=1), np.abs(lean)) / degree[active]
         steps[active] = step
         going = gradient[active] > tol
         if step == max_steps or not going.any():
             break
-        active, part, d, slope = active[going], part.take(going), d[going], slope[going]
+        active, part, d = active[going], part.take(going), d[going]
+        slope, lean, lever = slope[going], lean[going], lever[going]
         # Far from its opinion a bounded expert's curvature can underflow; a whisper of
         # stiffness keeps the matrix invertible, and the line search shortens the step.
-        stiffness = np.maximum(expert.curvature(d, part.p), floor)
-        hessian = laplacian(part, part.weight * stiffness)
-        direction = -solve_laplacian(hessian, slope)
-        length, energy[active] = _line_search(part, expert, d, direction, slope, energy[active])
-        scores[active] += length[:, None] * direction
-    return Solution(scores, energy, gradient, steps, gradient <= tol)
+        stiffness = part.weight * np.maximum(expert.curvature(d, part.p), floor)
+        rise, shift = _newton_direction(part, stiffness, slope, lean, lever if fit_bias else None)
+        along = differences(part, rise) - lever * shift[:, None]
+        promised = (slope * rise).sum(axis=-1) + lean * shift
+        length, energy[active] = _line_search(part, expert, d, along, promised, energy[active])
+        scores[active] += length[:, None] * rise
+        gamma[active] += length * shift
+    return Solution(scores, gamma, energy, gradient, steps, gradient <= tol)
 
 
 def as_stack(problem: Problem) -> Stack:
@@ -91,24 +102,40 @@ def as_stack(problem: Problem) -> Stack:
     )
 
 
-def solve_laplacian(matrix: Floats, right: Floats) -> Floats:
-    """Solve L x = b for connected Laplacians (..., N, N) with b and x summing to zero."""
-    return np.linalg.solve(_grounded(matrix), right[..., None])[..., 0]
+def _newton_direction(
+    stack: Stack, stiffness: Floats, slope: Floats, lean: Floats, lever: Floats | None
+) -> tuple[Floats, Floats]:
+    """Minus the inverse Hessian times the gradient, in the scores and in the bias."""
+    matrix = grounded(laplacian(stack, stiffness))
+    if lever is None:
+        return np.linalg.solve(matrix, -slope[..., None])[..., 0], np.zeros(len(slope))
+    n = stack.n_items
+    bordered = np.empty((len(slope), n + 1, n + 1))
+    bordered[:, :n, :n] = matrix
+    tilted = lever * stiffness
+    bordered[:, :n, n] = bordered[:, n, :n] = -by_item(stack, tilted, -tilted)
+    bordered[:, n, n] = (lever * tilted).sum(axis=1)
+    right = -np.concatenate([slope, lean[:, None]], axis=1)
+    step = np.linalg.solve(bordered, right[..., None])[..., 0]
+    return step[:, :n], step[:, n]
 
 
 def pseudo_inverse(matrix: Floats) -> Floats:
     """Pseudo-inverse of connected Laplacians (..., N, N): the mean-zero covariance."""
     n = matrix.shape[-1]
     level = np.trace(matrix, axis1=-2, axis2=-1) / n
-    return np.linalg.inv(_grounded(matrix)) - (1.0 / (n * level))[..., None, None]
+    return np.asarray(np.linalg.inv(grounded(matrix)) - (1.0 / (n * level))[..., None, None])
 
 
-def _grounded(matrix: Floats) -> Floats:
-    # A Laplacian is blind to a common shift. Giving that direction the average
-    # eigenvalue makes the matrix invertible without touching mean-zero vectors.
+def grounded(matrix: Floats) -> Floats:
+    """The Laplacians with an average eigenvalue in the direction of a common shift.
+
+    A Laplacian is blind to a shift of all scores. This makes it invertible without touching
+    mean-zero vectors.
+    """
     n = matrix.shape[-1]
     level = np.trace(matrix, axis1=-2, axis2=-1) / n
-    return matrix + (level / n)[..., None, None]
+    return np.asarray(matrix + (level / n)[..., None, None])
 
 
 def _total(stack: Stack, expert: Expert, d: Floats) -> Floats:
@@ -116,11 +143,9 @@ def _total(stack: Stack, expert: Expert, d: Floats) -> Floats:
 
 
 def _line_search(
-    stack: Stack, expert: Expert, d: Floats, direction: Floats, slope: Floats, energy: Floats
+    stack: Stack, expert: Expert, d: Floats, along: Floats, promised: Floats, energy: Floats
 ) -> tuple[Floats, Floats]:
     """Step lengths, halved where the energy would not fall, and the energies reached."""
-    along = differences(stack, direction)
-    promised = (slope * direction).sum(axis=-1)
     slack = 1e-12 * np.maximum(1.0, np.abs(energy))  # rounding, not ascent
     length = np.ones(len(d))
     reached = _total(stack, expert, d + along)

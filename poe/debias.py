@@ -1,0 +1,101 @@
+"""Position bias: how much a judge prefers what it is shown first, and what to do about it.
+
+Five corrections, from the simplest: ask in both orders and average (`both_orders`); shift the
+experts by a number read off the mean probability (`mean_bias`, or `poe.fit(bias="mean")`);
+estimate the shift together with the scores (`poe.fit(bias="fit")`); or move the threshold of
+the decisions until both positions win equally often (`reweight`). The book's page on position
+bias says when they differ.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+from poe.comparisons import Comparisons
+from poe.experts import Expert, get_expert
+from poe.fitting import Fit, fit
+
+
+class Rate(NamedTuple):
+    """A share with its interval."""
+
+    rate: float
+    low: float
+    high: float
+
+
+def both_orders(comparisons: Comparisons) -> Comparisons:
+    """Each pair's two orders averaged, (p_ij + 1 - p_ji) / 2 (paper 3.5); see `symmetrised`."""
+    return comparisons.symmetrised()
+
+
+def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> float:
+    """The paper's gamma from the mean probability (3.5, A.8, A.9), in units of a difference.
+
+    alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]) and -logit(E[p]) for
+    Bradley-Terry (eqs. 74, 75). Assumes that what is shown first is on average no better than
+    what is shown second, as in random or balanced sets.
+    """
+    chosen = get_expert(expert)
+    return float(chosen.mean_bias(float(np.average(comparisons.p, weights=comparisons.weight))))  # type: ignore[attr-defined]
+
+
+def fit_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> Fit:
+    """Scores and bias of largest joint likelihood: `poe.fit(..., bias="fit")`.
+
+    Assumes nothing about who is shown first. `.bias` and `.bias_se` hold the estimate.
+    """
+    return fit(comparisons, expert, bias="fit")
+
+
+def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
+    """Probabilities reweighted so that both positions win equally often, and the threshold tau.
+
+    Comparative assessment 3.5: P(first) is multiplied by alpha and renormalised, with alpha
+    such that the first position wins half of the (weighted) decisions, which amounts to deciding
+    at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau. For an even number the
+    median lies midway (in logits) between the two middle answers. Returns new comparisons with
+    sigma(logit(p) - logit(tau)) and tau.
+
+    Assumes, as `mean_bias` does, that who is shown first has nothing to do with quality.
+    """
+    with np.errstate(divide="ignore"):
+        logits = logit(comparisons.p)
+    order = np.argsort(logits, kind="stable")
+    share = np.cumsum(comparisons.weight[order]) / comparisons.weight.sum()
+    above = int(np.searchsorted(share, 0.5 * (1.0 - 1e-12)))
+    below = above + 1 if np.isclose(share[above], 0.5) and above + 1 < len(order) else above
+    middle = logits[order[[above, below]]]
+    shift = float(middle.mean()) if np.isfinite(middle).all() else float(middle[0])
+    if not np.isfinite(shift):
+        raise ValueError(
+            "more than half of the answers are certain (p of 0 or 1), so no threshold between 0 "
+            "and 1 makes the positions win equally often; ask in both orders instead"
+        )
+    moved = Comparisons.from_pairs(
+        comparisons.pairs,
+        expit(logits - shift),
+        items=comparisons.items,
+        weight=comparisons.weight,
+    )
+    return moved, float(expit(shift))
+
+
+def first_position_rate(comparisons: Comparisons, *, level: float = 0.95) -> Rate:
+    """Share of decisions for the first position, ties half, with Wilson's interval.
+
+    1/2 for a judge without position bias if both orders are asked, or on average if the order
+    is random. Weights count as repeats. The interval treats decisions as independent draws.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    n = float(comparisons.weight.sum())
+    rate = float(comparisons.weight @ comparisons.hard().p) / n
+    z = float(norm.ppf(0.5 + level / 2.0))
+    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
+    return Rate(rate, float(max(centre - half, 0.0)), float(min(centre + half, 1.0)))

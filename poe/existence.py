@@ -1,0 +1,115 @@
+"""When a finite answer exists, and which items stand in its way when it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack, vstack
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import lsqr
+
+from poe.comparisons import Comparisons, Indices, Mask
+from poe.errors import SeparableError, UnidentifiedBiasError, name_some
+from poe.experts import Expert
+
+
+def one_sided(comparisons: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
+    """(K,) twice: whether the energy rises at last as d grows, and as d falls.
+
+    Where it does not, the expert never pulls back from that side: a certain win does not mind
+    however far the winner is ahead.
+    """
+    far = np.full(len(comparisons), 700.0)  # exp() of it is still a number
+    with np.errstate(all="ignore"):
+        # Written so that NaN, from an expert that cannot look so far, passes.
+        above = ~(expert.slope(far, comparisons.p) <= 0)
+        below = ~(expert.slope(-far, comparisons.p) >= 0)
+    return above, below
+
+
+def require_finite(comparisons: Comparisons, expert: Expert, *, fit_bias: bool = False) -> None:
+    """Raise SeparableError if the energy falls for ever in some direction."""
+    above, below = one_sided(comparisons, expert)
+    require_beaten(comparisons, lost=above, won=below)
+    if fit_bias and not (above & below).all():
+        _require_finite_bias(comparisons, above, below)
+
+
+def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
+    """Raise SeparableError unless every group of items both won and lost against the rest.
+
+    lost, won : (K,) whether the first item lost or won the comparison at least partly, so
+    that its score cannot rise or fall for ever. Finite Bradley-Terry scores exist if and only
+    if the graph of "lost to" is strongly connected (Ford 1957).
+    """
+    pairs = comparisons.pairs
+    edges = np.concatenate([pairs[lost], pairs[won][:, ::-1]])  # rows (loser, winner)
+    groups = strong_components(comparisons.n_items, edges)
+    if groups.max() == 0:
+        return
+    outward = groups[edges[:, 0]] != groups[edges[:, 1]]
+    top = np.setdiff1d(groups, groups[edges[outward, 0]])[0]
+    bottom = np.setdiff1d(groups, groups[edges[outward, 1]])[0]
+    # One of the two groups says it all; the smaller is easier to act on.
+    size = np.bincount(groups)
+    group, what = (top, "lost to") if size[top] <= size[bottom] else (bottom, "won against")
+    names = [comparisons.items[i] for i in np.flatnonzero(groups == group)]
+    raise SeparableError(
+        f"{'item' if len(names) == 1 else 'items'} {name_some(names)} never {what} the rest, so "
+        "the scores are infinite; use probabilities instead of decisions, add comparisons, "
+        f"or give a prior (the paper's is prior=1/(N-1), here {1 / (comparisons.n_items - 1):.3g})"
+    )
+
+
+def strong_components(n_items: int, edges: Indices) -> Indices:
+    """Label of each item's strongly connected component in a directed graph."""
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
+    return connected_components(graph, directed=True, connection="strong")[1]
+
+
+def incidence(comparisons: Comparisons) -> csr_array:
+    """The comparison matrix W of `Comparisons.matrix`, sparse."""
+    k, n = len(comparisons), comparisons.n_items
+    sign = np.tile([1.0, -1.0], k)
+    return csr_array((sign, comparisons.pairs.ravel(), 2 * np.arange(k + 1)), shape=(k, n))
+
+
+def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> None:
+    """With a free bias there is one more direction to run away in; a linear program finds it."""
+    k, n = len(comparisons), comparisons.n_items
+    # Rows of (W, -1) times the direction (v, g) must not go where an expert pulls back.
+    rows = csr_array(hstack([incidence(comparisons), csr_array(-np.ones((k, 1)))]))
+    up, down = ~above, ~below  # free to rise, free to fall
+    gain = (rows[up].sum(axis=0) if up.any() else 0) - (rows[down].sum(axis=0) if down.any() else 0)
+    stuck = above & below
+    found = linprog(
+        -np.asarray(gain).ravel(),
+        A_ub=vstack([-rows[up], rows[down], rows[up], -rows[down]]),
+        b_ub=np.repeat([0.0, 1.0], up.sum() + down.sum()),
+        A_eq=rows[stuck] if stuck.any() else None,
+        b_eq=np.zeros(stuck.sum()) if stuck.any() else None,
+        bounds=[(-2.0 * n, 2.0 * n)] * (n + 1),
+        method="highs",
+    )
+    if found.status == 0 and -found.fun > 1e-6:
+        side = "first" if found.x[-1] < 0 else "second"
+        raise SeparableError(
+            "with a fitted bias the decisions are separable: scores and a preference for the "
+            f"{side} position explain every one of them, so neither is finite; use probabilities, "
+            "ask more pairs in both orders, give a prior, or give the bias as a number"
+        )
+
+
+def require_bias_identified(comparisons: Comparisons) -> None:
+    """Raise UnidentifiedBiasError if scores alone could imitate a position bias.
+
+    They can if some scores make every difference first minus second the same, as along a
+    chain a-b-c that is never shown the other way round.
+    """
+    left = lsqr(incidence(comparisons), np.ones(len(comparisons)), atol=1e-12, btol=1e-12)[3]
+    if left**2 < 1e-8 * len(comparisons):
+        raise UnidentifiedBiasError(
+            "a position bias cannot be told from the scores: scores that drop by the same amount "
+            f"from first to second in all {len(comparisons)} comparisons would look just like it; "
+            "show some of the pairs in the other order, or give the bias as a number"
+        )

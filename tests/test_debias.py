@@ -1,0 +1,207 @@
+"""Position bias: the formulas, the joint estimate, and when it cannot be had."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+
+import poe
+from poe import debias
+from tests.helpers import random_comparisons
+
+
+def biased(seed, *, gamma=-1.0, n=12, count=80, noise=0.5):
+    """A judge that prefers the first position by -gamma logits."""
+    rng = np.random.default_rng(seed)
+    quality = rng.standard_normal(n)
+    judge = poe.judges.SimulatedJudge(quality, noise=noise, bias=-gamma, seed=rng)
+    return judge.compare(poe.select(n, count, seed=rng)), quality
+
+
+class TestJointFit:
+    def test_against_logistic_regression_with_an_intercept(self):
+        c, _ = biased(0)
+        w = np.column_stack([c.matrix()[:, 1:], np.ones(len(c))])
+        model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-13, max_iter=10_000)
+        x, y = np.vstack([w, w]), np.repeat([1, 0], len(c))
+        model.fit(x, y, sample_weight=np.concatenate([c.p, 1 - c.p]))
+        fit = poe.fit(c, bias="fit")
+        assert fit.bias == pytest.approx(-model.coef_[0, -1], abs=1e-5)
+        scores = np.append(0.0, model.coef_[0, :-1])
+        np.testing.assert_allclose(fit.scores, scores - scores.mean(), atol=1e-5)
+
+    def test_gaussian_against_lstsq_with_an_intercept(self):
+        c, _ = biased(1)
+        w = np.column_stack([c.matrix(), -np.ones(len(c))])
+        theirs = np.linalg.lstsq(w, c.p - 0.5, rcond=None)[0]
+        fit = poe.fit(c, "gaussian", bias="fit")
+        assert fit.bias == pytest.approx(theirs[-1], abs=1e-12)
+        expected = theirs[:-1] - theirs[:-1].mean()
+        np.testing.assert_allclose(fit.scores, expected, atol=1e-12)
+
+    def test_standard_error_against_the_inverse_hessian(self):
+        c, _ = biased(2)
+        fit = poe.fit(c, bias="fit")
+        w = np.column_stack([c.matrix()[:, 1:], -np.ones(len(c))])
+        d = fit.scores[c.first] - fit.scores[c.second] - fit.bias
+        inverse = np.linalg.inv(w.T @ (expit(d) * expit(-d) * w.T).T)
+        assert fit.bias_se == pytest.approx(np.sqrt(inverse[-1, -1]), rel=1e-9)
+        one, other = 3, 7  # columns 2 and 6 once item 0 is dropped
+        variance = inverse[2, 2] + inverse[6, 6] - 2 * inverse[2, 6]
+        assert fit.difference_se(one, other) == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+    def test_covers_the_truth_at_its_rate(self):
+        """Bernoulli decisions from a biased Bradley-Terry judge: 95% intervals hold gamma."""
+        rng, inside, half = np.random.default_rng(3), [], []
+        quality, gamma = rng.normal(0, 0.7, 8), -0.6
+        for _ in range(300):
+            pairs = np.repeat(poe.select(8, 56, rule="symmetric", seed=rng), 3, axis=0)
+            d = quality[pairs[:, 0]] - quality[pairs[:, 1]] - gamma
+            won = (rng.random(len(pairs)) < expit(d)).astype(float)
+            fit = poe.fit(poe.Comparisons.from_pairs(pairs, won, items=8), bias="fit", prior=1e-3)
+            inside.append(abs(fit.bias - gamma) < 1.96 * fit.bias_se)
+            half.append(abs(fit.bias - gamma) < 0.6 * 1.96 * fit.bias_se)
+        error = np.sqrt(0.95 * 0.05 / 300)
+        assert abs(np.mean(inside) - 0.95) < 4 * error
+        assert np.mean(half) < 0.95 - 4 * error, "intervals too narrow must be caught"
+
+    def test_no_bias_was_fitted(self):
+        assert poe.fit(random_comparisons(0), bias=0.3).bias_se is None
+
+    def test_a_number_is_held(self):
+        assert poe.fit(random_comparisons(0), bias=0.3).bias == 0.3
+
+    def test_the_fit_is_better_than_any_number(self):
+        c, _ = biased(4)
+        best = poe.fit(c, bias="fit")
+        for other in (None, "mean", best.bias + 0.1, best.bias - 0.1):
+            assert poe.fit(c, bias=other).energy > best.energy
+
+    def test_showing_all_pairs_the_other_way_turns_the_bias_round(self):
+        c, _ = biased(5)
+        swapped = poe.Comparisons.from_pairs(c.pairs[:, ::-1], 1 - c.p, items=12)
+        one, other = poe.fit(c, bias="fit"), poe.fit(swapped, bias="fit")
+        assert other.bias == pytest.approx(-one.bias, abs=1e-8)
+        np.testing.assert_allclose(other.scores, one.scores, atol=1e-8)
+
+    def test_a_prior_says_nothing_about_the_bias(self):
+        """Ties that were never shown must not be read as a judge without preference."""
+        c, _ = biased(6, gamma=-2.0, count=132)
+        plain, strong = poe.fit(c, bias="fit"), poe.fit(c, bias="fit", prior=50.0)
+        assert np.abs(strong.scores).max() < 0.1, "the prior is strong enough to flatten scores"
+        assert strong.bias == pytest.approx(-logit(c.p.mean()), abs=0.02)
+        assert abs(plain.bias) > 1.5
+
+
+class TestUnidentified:
+    def test_a_chain_shown_one_way(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.7, 0.8])
+        for expert in ("gaussian", "bradley-terry"):
+            with pytest.raises(poe.UnidentifiedBiasError, match="show some of the pairs"):
+                poe.fit(c, expert, bias="fit")
+
+    def test_a_bipartite_design_shown_one_way(self):
+        """Old texts always first: the bias and the gap between old and new are one number."""
+        pairs = [(i, j) for i in range(3) for j in range(3, 6)]
+        c = poe.Comparisons.from_pairs(pairs, np.linspace(0.3, 0.9, 9), items=6)
+        with pytest.raises(poe.UnidentifiedBiasError, match="all 9 comparisons"):
+            poe.fit(c, bias="fit")
+        turned = poe.Comparisons.from_pairs([*pairs, (5, 0)], np.linspace(0.3, 0.9, 10), items=6)
+        assert np.isfinite(poe.fit(turned, bias="fit").bias)
+
+    def test_two_steps_against_one_identify_it(self):
+        c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[0.7, 0.8, 0.8])
+        fit = poe.fit(c, bias="fit")
+        expected = logit(0.8) - logit(0.7) - logit(0.8)  # one gamma against two
+        assert fit.bias == pytest.approx(expected, abs=1e-8)
+
+    def test_decisions_that_a_preference_explains_completely(self):
+        c = poe.Comparisons.from_pairs(
+            [[0, 1], [1, 0], [1, 2], [2, 1], [0, 2], [2, 0]], [1.0] * 6, items=3
+        )
+        assert poe.fit(c).scores == pytest.approx([0, 0, 0])
+        with pytest.raises(poe.SeparableError, match="preference for the first position"):
+            poe.fit(c, bias="fit")
+
+
+class TestPlugIns:
+    def test_both_orders(self):
+        c, _ = biased(7, count=132)
+        np.testing.assert_array_equal(debias.both_orders(c).p, c.symmetrised().p)
+
+    def test_mean_bias_of_the_paper(self):
+        c, _ = biased(8)
+        assert debias.mean_bias(c) == pytest.approx(-logit(c.p.mean()))
+        assert debias.mean_bias(c, "gaussian") == pytest.approx(0.5 - c.p.mean())
+
+    def test_the_papers_stationarity_with_its_signs_put_right(self):
+        """A.9: at s_i = s_j the mean of -p + sigma(-gamma) vanishes at gamma = -logit(E[p])."""
+        c, _ = biased(9, gamma=-2.0)
+        gamma = debias.mean_bias(c)
+        assert np.mean(-c.p + expit(-gamma)) == pytest.approx(0, abs=1e-12)
+        printed = np.log(c.p.mean() / (1 + c.p.mean()))  # as printed
+        assert abs(np.mean(-c.p + expit(-printed))) > 0.1
+
+    def test_balanced_designs_leave_little_between_mean_and_fit(self):
+        c, _ = biased(10, count=132, noise=0.0)
+        assert abs(debias.mean_bias(c)) < abs(debias.fit_bias(c).bias), "spread of d dilutes it"
+        assert debias.fit_bias(c).bias == pytest.approx(-1.0, abs=1e-8)
+
+    def test_stronger_texts_first_fools_the_mean_and_not_the_fit(self):
+        quality = np.linspace(2, -2, 12)
+        judge = poe.judges.SimulatedJudge(quality, seed=0)
+        pairs = np.argwhere(np.triu(np.ones((12, 12)), 1))  # better one always first
+        c = judge.compare(np.concatenate([pairs, [[11, 0]]]))
+        assert debias.mean_bias(c) < -0.5
+        assert abs(debias.fit_bias(c).bias) < 1e-6
+
+
+class TestReweight:
+    @pytest.mark.parametrize("count", [80, 81])
+    def test_both_positions_win_equally_often(self, count):
+        c, _ = biased(11, count=count)
+        moved, tau = debias.reweight(c)
+        hard = moved.hard().p
+        assert abs(hard.sum() - count / 2) <= 0.5
+        assert tau == pytest.approx(np.median(c.p), abs=0.02)
+
+    def test_alpha_and_tau_are_one(self):
+        """Multiplying P(first) by alpha and renormalising is a shift of the logit."""
+        c, _ = biased(12)
+        moved, tau = debias.reweight(c)
+        alpha = (1 - tau) / tau
+        np.testing.assert_allclose(moved.p, alpha * c.p / (alpha * c.p + 1 - c.p))
+
+    def test_weights_count(self):
+        c = poe.Comparisons.from_pairs(
+            [[0, 1], [1, 2], [0, 2]], [0.6, 0.7, 0.9], items=3, weight=[1, 1, 5]
+        )
+        assert debias.reweight(c)[1] == pytest.approx(0.9)
+
+    def test_mostly_certain_answers_are_refused(self):
+        c = poe.Comparisons.from_pairs([[0, 1], [1, 2], [0, 2]], [1, 1, 0.4], items=3)
+        with pytest.raises(ValueError, match="ask in both orders"):
+            debias.reweight(c)
+
+
+class TestRate:
+    def test_by_hand(self):
+        c = poe.Comparisons.from_pairs([[0, 1], [1, 2], [0, 2]], [0.9, 0.5, 0.2], items=3)
+        assert debias.first_position_rate(c).rate == pytest.approx(0.5)
+
+    def test_against_statsmodels_formula_of_wilson(self):
+        c = poe.Comparisons.from_pairs([[0, 1]] * 50, [1.0] * 40 + [0.0] * 10, items=2)
+        rate, low, high = debias.first_position_rate(c)
+        # Wilson's limits solve (rate - x)^2 = z^2 x (1 - x) / n.
+        for x in (low, high):
+            assert (rate - x) ** 2 == pytest.approx(1.959964**2 * x * (1 - x) / 50, rel=1e-5)
+
+    def test_covers(self):
+        rng = np.random.default_rng(0)
+        inside = []
+        for _ in range(400):
+            p = (rng.random(120) < 0.7).astype(float)
+            c = poe.Comparisons.from_pairs([[0, 1]] * 120, p, items=2)
+            _, low, high = debias.first_position_rate(c)
+            inside.append(low < 0.7 < high)
+        assert abs(np.mean(inside) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 400)

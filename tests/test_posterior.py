@@ -1,0 +1,106 @@
+"""Ranks under the posterior: hand cases, brute-force integration at N = 3, coverage."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import poe
+from poe import posterior
+from tests.helpers import random_comparisons
+
+
+def test_draws_have_the_stated_covariance():
+    fit = poe.fit(random_comparisons(0))
+    drawn = fit.sample(40_000, seed=1)
+    np.testing.assert_allclose(drawn.mean(axis=1), 0, atol=1e-9)
+    error = 5 * np.outer(fit.standard_errors(), fit.standard_errors()) / np.sqrt(20_000)
+    assert (np.abs(np.cov(drawn.T) - fit.covariance()) < error).all()
+    assert np.array_equal(fit.sample(5, seed=1), fit.sample(5, seed=1))
+
+
+def test_ranks_by_hand():
+    drawn = np.array([[3.0, 1, 2], [1, 2, 3], [9, 8, 7], [0, 5, 1]])
+    assert posterior.ranks(drawn).tolist() == [[1, 3, 2], [3, 2, 1], [1, 2, 3], [3, 1, 2]]
+    assert posterior.prob_top(drawn, 1).tolist() == [0.5, 0.25, 0.25]
+    assert posterior.prob_top_set(drawn, np.array([2.0, 1, 0]), 2) == 0.25
+    assert posterior.prob_top_set(drawn, np.array([2.0, 1, 0]), 3) == 1.0
+    assert posterior.rank_interval(drawn, 0.5).tolist() == [[1, 3], [1, 2], [1, 2]]
+
+
+GRID = np.linspace(-6, 6, 601)
+AB, BC = np.meshgrid(GRID, GRID, indexing="ij")  # a - b and b - c
+
+
+def against_integration(expert, weight, p):
+    """Largest error of prob_better and largest relative error of difference_se, by a grid."""
+    pairs = [[0, 1], [1, 2], [0, 2]]
+    c = poe.Comparisons.from_pairs(pairs, p, items=list("abc"), weight=[weight] * 3)
+    gaps = {("a", "b"): AB, ("b", "c"): BC, ("a", "c"): AB + BC}
+    log = -sum(
+        weight * expert.energy(d, np.full_like(d, q)) for d, q in zip(gaps.values(), p, strict=True)
+    )
+    mass = np.exp(log - log.max())
+    mass /= mass.sum()
+    fit, wrong, spread = poe.fit(c, expert), [], []
+    for (one, other), d in gaps.items():
+        exact = mass[d > 1e-9].sum() + 0.5 * mass[np.abs(d) < 1e-9].sum()
+        wrong.append(abs(fit.prob_better(one, other) - exact))
+        sd = np.sqrt((mass * d**2).sum() - (mass * d).sum() ** 2)
+        spread.append(abs(fit.difference_se(one, other) / sd - 1))
+    return max(wrong), max(spread)
+
+
+def test_gaussian_posterior_is_exact_by_integration():
+    wrong, spread = against_integration(poe.Gaussian(sigma=0.8), 6.0, [0.7, 0.6, 0.75])
+    assert wrong < 2e-4
+    assert spread < 2e-4
+
+
+def test_laplace_approximation_by_integration_gets_better_with_evidence():
+    few = against_integration(poe.BradleyTerry(), 6.0, [0.7, 0.6, 0.75])
+    many = against_integration(poe.BradleyTerry(), 60.0, [0.55, 0.53, 0.57])
+    assert few[0] < 0.03
+    assert few[1] < 0.1
+    assert many[0] < 0.003
+    assert many[1] < 0.01
+
+
+def test_rank_statements_hold_at_their_rate():
+    """Bernoulli decisions of a Bradley-Terry judge whose true scores come from the prior."""
+    rng, told, true, inside = np.random.default_rng(2), [], [], []
+    for _ in range(150):
+        quality = rng.normal(0, 1.0, 10)
+        pairs = np.repeat(poe.select(10, 90, rule="symmetric", seed=rng), 2, axis=0)
+        won = rng.random(len(pairs)) < expit(quality[pairs[:, 0]] - quality[pairs[:, 1]])
+        c = poe.Comparisons.from_pairs(pairs, won.astype(float), items=10)
+        fit = poe.fit(c, prior=0.05)
+        told.append(fit.prob_top(3, draws=500))
+        place = posterior.ranks(quality[None])[0]
+        true.append(place <= 3)
+        low, high = fit.rank_interval(0.9, draws=500).T
+        inside.append(((low <= place) & (place <= high)).mean())
+    told, true = np.concatenate(told), np.concatenate(true)
+    for low, high in ((0.05, 0.35), (0.35, 0.65), (0.65, 0.95)):
+        chosen = (told > low) & (told <= high)
+        error = np.sqrt(0.25 / chosen.sum())
+        assert abs(told[chosen].mean() - true[chosen].mean()) < 4 * error
+    # Central intervals of a discrete rank hold at least their level.
+    assert np.mean(inside) > 0.9 - 4 * np.std(inside) / np.sqrt(len(inside))
+    # Negative control: the same statements about shuffled items must be found out.
+    chosen = told > 0.65
+    shuffled = rng.permutation(true)[chosen].mean()
+    assert abs(told[chosen].mean() - shuffled) > 4 * np.sqrt(0.25 / chosen.sum())
+
+
+def test_top_sets():
+    fit = poe.fit(random_comparisons(3))
+    each = fit.prob_top(2, draws=4000)
+    assert each.sum() == pytest.approx(2.0)
+    assert fit.prob_top_set(2, draws=4000) <= np.sort(each)[-2:].min() + 1e-12
+    assert fit.prob_top_set(9) == 1.0
+    with pytest.raises(ValueError, match=r"k must lie in 1..9, not 10"):
+        fit.prob_top(10)
+
+
+def test_difference_of_an_item_with_itself():
+    assert poe.fit(random_comparisons(0)).difference_se(1, 1) == 0.0
