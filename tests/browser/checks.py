@@ -137,10 +137,8 @@ def download_notebook(browser: Any, path: Path) -> tuple[str, str]:
         context.close()
 
 
-def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:
-    """Open a page at one size and list what the browser and a reader complain about."""
-    width, height = VIEWPORTS[viewport]
-    context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+def listen(page: Any, *, html: Path) -> list[str]:
+    """Return a list that fills with what the browser complains about."""
     problems: list[str] = []
 
     def on_request(request: Any) -> None:
@@ -151,14 +149,35 @@ def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> 
         if message.type == "error":
             problems.append(f"console error: {message.text}")
 
-    page = context.new_page()
     page.on("request", on_request)
     page.on("console", on_console)
     page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
     page.on("requestfailed", lambda request: problems.append(f"failed request: {request.url}"))
+    return problems
+
+
+def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:
+    """Open a page at one size and list what the browser and a reader complain about."""
+    width, height = VIEWPORTS[viewport]
+    context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+    page = context.new_page()
+    problems = listen(page, html=html)
     try:
         page.goto(path.as_uri(), wait_until="load")
         problems.extend(page.evaluate(INSPECT))
     finally:
         context.close()
     return problems
+
+
+def search(browser: Any, html: Path, *, words: str) -> tuple[list[str], list[str]]:
+    """Search the book as a reader does; return the titles found and the complaints."""
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    problems = listen(page, html=html)
+    try:
+        page.goto(f"{(html / 'search.html').as_uri()}?q={words}", wait_until="load")
+        page.wait_for_selector("ul.search li a", timeout=10_000)
+        return page.locator("ul.search li a").all_inner_texts(), problems
+    finally:
+        context.close()

@@ -12,6 +12,7 @@ from tests.browser.checks import (
     browser_problems,
     download_notebook,
     notebook_problems,
+    search,
     static_problems,
 )
 from tests.browser.conftest import HTML, ROOT
@@ -42,3 +43,9 @@ def test_executed_page_saves_its_clean_notebook(html: Path, browser: Any, name: 
     file_name, text = download_notebook(browser, path)
     assert file_name == f"{name}.ipynb"
     assert text == (html / "_sources" / file_name).read_text(encoding="utf-8")
+
+
+def test_the_search_finds_pages_without_a_server(html: Path, browser: Any) -> None:
+    found, problems = search(browser, html, words="probability")
+    assert found
+    assert problems == []
