@@ -7,6 +7,7 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
+from poe.graph import component_labels
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -227,11 +227,15 @@ class Comparisons:
 
     def components(self) -> list[tuple[Hashable, ...]]:
         """Groups of items linked by chains of comparisons, largest first."""
-        shape = (self.n_items, self.n_items)
-        graph = coo_array((np.ones(len(self)), (self.first, self.second)), shape=shape)
-        count, label = connected_components(graph, directed=False)
-        groups = [tuple(self.items[i] for i in np.flatnonzero(label == g)) for g in range(count)]
-        return sorted(groups, key=len, reverse=True)
+        order = np.argsort(self._labels, kind="stable")
+        sizes = np.bincount(self._labels)
+        groups = np.split(order, np.cumsum(sizes)[:-1])
+        named = [tuple(self.items[i] for i in group) for group in groups]
+        return sorted(named, key=len, reverse=True)
+
+    @cached_property
+    def _labels(self) -> Indices:
+        return component_labels(self.first, self.second, self.n_items)
 
     def require_compared(self) -> None:
         """Raise ComparisonError naming the items that appear in no comparison."""
@@ -247,8 +251,8 @@ class Comparisons:
     def require_connected(self) -> None:
         """Raise DisconnectedError unless every item is linked to every other."""
         self.require_compared()
-        groups = self.components()
-        if len(groups) > 1:
+        if self._labels.max() > 0:
+            groups = self.components()
             raise DisconnectedError(
                 f"items {name_some(groups[1])} share no comparison with the rest "
                 f"({len(groups)} separate groups), so their scores relative to it are undefined; "

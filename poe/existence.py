@@ -11,6 +11,7 @@ from scipy.sparse.linalg import lsqr
 from poe.comparisons import Comparisons, Indices, Mask
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.experts import Expert
+from poe.graph import incidence
 
 
 def one_sided(comparisons: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
@@ -30,8 +31,10 @@ def one_sided(comparisons: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
 def require_finite(comparisons: Comparisons, expert: Expert, *, fit_bias: bool = False) -> None:
     """Raise SeparableError if the energy falls for ever in some direction."""
     above, below = one_sided(comparisons, expert)
+    if (above & below).all():
+        return  # every expert pulls back from both sides; connectivity is enough
     require_beaten(comparisons, lost=above, won=below)
-    if fit_bias and not (above & below).all():
+    if fit_bias:
         _require_finite_bias(comparisons, above, below)
 
 
@@ -67,18 +70,12 @@ def strong_components(n_items: int, edges: Indices) -> Indices:
     return connected_components(graph, directed=True, connection="strong")[1]
 
 
-def incidence(comparisons: Comparisons) -> csr_array:
-    """The comparison matrix W of `Comparisons.matrix`, sparse."""
-    k, n = len(comparisons), comparisons.n_items
-    sign = np.tile([1.0, -1.0], k)
-    return csr_array((sign, comparisons.pairs.ravel(), 2 * np.arange(k + 1)), shape=(k, n))
-
-
 def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> None:
     """With a free bias there is one more direction to run away in; a linear program finds it."""
     k, n = len(comparisons), comparisons.n_items
     # Rows of (W, -1) times the direction (v, g) must not go where an expert pulls back.
-    rows = csr_array(hstack([incidence(comparisons), csr_array(-np.ones((k, 1)))]))
+    w = incidence(comparisons.first, comparisons.second, n)
+    rows = csr_array(hstack([w, csr_array(-np.ones((k, 1)))]))
     up, down = ~above, ~below  # free to rise, free to fall
     gain = (rows[up].sum(axis=0) if up.any() else 0) - (rows[down].sum(axis=0) if down.any() else 0)
     stuck = above & below
@@ -106,8 +103,17 @@ def require_bias_identified(comparisons: Comparisons) -> None:
     They can if some scores make every difference first minus second the same, as along a
     chain a-b-c that is never shown the other way round.
     """
-    left = lsqr(incidence(comparisons), np.ones(len(comparisons)), atol=1e-12, btol=1e-12)[3]
-    if left**2 < 1e-8 * len(comparisons):
+    w = incidence(comparisons.first, comparisons.second, comparisons.n_items)
+    left = lsqr(w, np.ones(len(comparisons)), atol=1e-12, btol=1e-12)[3]
+    refuse_bias_without(left**2 / len(comparisons), comparisons)
+
+
+def refuse_bias_without(information: float, comparisons: Comparisons) -> None:
+    """Raise UnidentifiedBiasError if scores absorb all but 1e-8 of what is known of the bias.
+
+    `information` is that share, between 0 and 1.
+    """
+    if information < 1e-8:
         raise UnidentifiedBiasError(
             "a position bias cannot be told from the scores: scores that drop by the same amount "
             f"from first to second in all {len(comparisons)} comparisons would look just like it; "

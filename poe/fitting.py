@@ -13,7 +13,7 @@ from scipy.stats import norm
 from poe import posterior
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import NotConvergedError
-from poe.existence import require_bias_identified, require_finite
+from poe.existence import refuse_bias_without, require_bias_identified, require_finite
 from poe.experts import Expert, Gaussian, get_expert
 from poe.scores import add_prior
 from poe.solvers import dense, sparse
@@ -56,18 +56,14 @@ class Fit:
         its share. Differences C_ii + C_jj - 2 C_ij are those of any other convention, the
         paper's anchor included.
         """
-        return self._scale * self._unscaled[0]
+        return self._scale * self._unscaled
 
     @property
     def bias_se(self) -> float | None:
         """Standard error of a fitted bias, from the joint curvature of scores and bias."""
         if not self.bias_fitted:
             return None
-        if self._is_large:
-            information = sparse.bias_information(self.comparisons, self._stiffness, self._lever)
-        else:
-            information = self._unscaled[1]
-        return float(np.sqrt(self._scale / information))
+        return float(np.sqrt(self._scale / self._bias_information))
 
     def difference_se(self, one: Hashable, other: Hashable) -> float:
         """Standard error of the score difference of two items; no matrix, so any N will do."""
@@ -75,7 +71,7 @@ class Fit:
         if i == j:
             return 0.0
         if not self._is_large:
-            c = self._unscaled[0]
+            c = self._unscaled
             return float(np.sqrt(self._scale * max(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0)))
         pairs = np.array([[i, j]])
         lever = self._lever if self.bias_fitted else None
@@ -140,8 +136,12 @@ class Fit:
         return c.weight * self.expert.curvature(self._differences, c.p)
 
     @cached_property
-    def _unscaled(self) -> tuple[Floats, float]:
-        """Covariance and information of the bias, before the variance of the residuals."""
+    def _bias_information(self) -> float:
+        return sparse.bias_information(self.comparisons, self._stiffness, self._lever)
+
+    @cached_property
+    def _unscaled(self) -> Floats:
+        """The covariance before the variance of the residuals."""
         if self._is_large:
             raise ValueError(
                 f"the covariance of {len(self.items)} items would take "
@@ -151,12 +151,12 @@ class Fit:
         c, stiffness = self.comparisons, self._stiffness
         inverse = dense.pseudo_inverse(laplacian(c, stiffness))
         if not self.bias_fitted:
-            return inverse, np.nan
+            return inverse
         tilted = self._lever * stiffness
         border = by_item(c, tilted, -tilted)
         moved = inverse @ border
         information = float(self._lever @ tilted - border @ moved)
-        return inverse + np.outer(moved, moved) / information, information
+        return inverse + np.outer(moved, moved) / information
 
     @cached_property
     def _scale(self) -> float:
@@ -224,13 +224,13 @@ def fit(
     tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0
     problem.require_connected()
     require_finite(problem, chosen, fit_bias=fit_bias)
-    if fit_bias:
-        require_bias_identified(comparisons)
     gamma = 0.0 if fit_bias else _gamma(comparisons, chosen, bias)
     if solver == "auto":
         solver = "dense" if problem.n_items <= DENSE_ITEMS else "sparse"
     if solver not in ("dense", "sparse"):
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
+    if fit_bias and solver == "dense":
+        require_bias_identified(comparisons)
     solve = dense.solve if solver == "dense" else sparse.solve
     tol = tol or (1e-10 if solver == "dense" else 1e-8)
     found = solve(
@@ -242,7 +242,7 @@ def fit(
     )
     if not found.converged[0]:
         raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
-    return Fit(
+    result = Fit(
         items=problem.items,
         scores=found.scores[0],
         expert=chosen,
@@ -256,6 +256,10 @@ def fit(
         bias_fitted=fit_bias,
         tilt=tilt,
     )
+    if fit_bias and solver == "sparse":
+        # Conjugate gradients do not mind an undetermined bias, so it is looked for afterwards.
+        refuse_bias_without(result._bias_information / float(result._stiffness.sum()), problem)
+    return result
 
 
 def _gamma(comparisons: Comparisons, expert: Expert, bias: float | str | None) -> float:

@@ -97,15 +97,17 @@ class TestUnidentified:
     def test_a_chain_shown_one_way(self):
         c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.7, 0.8])
         for expert in ("gaussian", "bradley-terry"):
-            with pytest.raises(poe.UnidentifiedBiasError, match="show some of the pairs"):
-                poe.fit(c, expert, bias="fit")
+            for solver in ("dense", "sparse"):
+                with pytest.raises(poe.UnidentifiedBiasError, match="show some of the pairs"):
+                    poe.fit(c, expert, bias="fit", solver=solver)
 
     def test_a_bipartite_design_shown_one_way(self):
         """Old texts always first: the bias and the gap between old and new are one number."""
         pairs = [(i, j) for i in range(3) for j in range(3, 6)]
         c = poe.Comparisons.from_pairs(pairs, np.linspace(0.3, 0.9, 9), items=6)
-        with pytest.raises(poe.UnidentifiedBiasError, match="all 9 comparisons"):
-            poe.fit(c, bias="fit")
+        for solver in ("dense", "sparse"):
+            with pytest.raises(poe.UnidentifiedBiasError, match="all 9 comparisons"):
+                poe.fit(c, bias="fit", solver=solver)
         turned = poe.Comparisons.from_pairs([*pairs, (5, 0)], np.linspace(0.3, 0.9, 10), items=6)
         assert np.isfinite(poe.fit(turned, bias="fit").bias)
 

@@ -16,32 +16,25 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from poe.comparisons import Comparisons, Floats
 from poe.experts import Expert, Gaussian
+from poe.graph import layout
 from poe.solvers.dense import Solution
 
 
 class Graph:
-    """The comparison graph laid out by item, so that any stiffness makes a Laplacian fast.
+    """Differences along the comparisons, their transpose, and Laplacians of any stiffness.
 
-    Row i lists the comparisons of item i (`comparison`, as K-index) and the other item in
-    each (`neighbour`). Only the values change from one Newton step to the next.
+    Only the values of a Laplacian change from one Newton step to the next, so the
+    comparisons are sorted by item once.
     """
 
     def __init__(self, comparisons: Comparisons) -> None:
-        k, n = len(comparisons), comparisons.n_items
-        index: Any = np.int32 if max(2 * k, n) < 2**31 else np.int64
-        self.n = n
+        self.n = comparisons.n_items
+        self.start, self.comparison, self.neighbour = layout(
+            comparisons.first, comparisons.second, self.n
+        )
+        index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
         self.second: Any = comparisons.second.astype(index)
-        ends = np.empty(2 * k, dtype=index)
-        ends[0::2], ends[1::2] = self.first, self.second
-        rows = csr_array(
-            (np.ones(2 * k, dtype=np.int8), ends, np.arange(0, 2 * k + 1, 2, dtype=index)),
-            shape=(k, n),
-        )
-        columns = rows.tocsc()  # a counting sort by item
-        self.start, self.comparison = columns.indptr, columns.indices
-        item = np.repeat(np.arange(n, dtype=index), np.diff(self.start))
-        self.neighbour = (self.first + self.second)[self.comparison] - item
 
     def differences(self, x: Floats) -> Floats:
         """W x: (N,) to (K,)."""
@@ -75,7 +68,7 @@ def solve(
     scores, gamma = np.zeros(graph.n), float(bias)
     lever = np.broadcast_to(np.asarray(tilt, dtype=float), p.shape)
     d: Floats = -gamma * lever
-    energy = float(weight @ expert.energy(d, p))
+    energy = float((weight * expert.energy(d, p)).sum())
     floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
     degree = graph.links(weight)[1].max()
     step, gradient = 0, np.inf
@@ -152,7 +145,7 @@ def _line_search(
     length = 1.0
     for _ in range(40):
         moved = d + length * along
-        reached = float(weight @ expert.energy(moved, p))
+        reached = float((weight * expert.energy(moved, p)).sum())
         if reached <= energy + 1e-4 * length * promised + slack:
             break
         length /= 2.0
