@@ -25,7 +25,7 @@ book-light: $(STAMP) ## The same without the chapters that need torch
 	@$(PY) -m tools.book build --light
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
-	@$(PY) -m pytest -n auto $(ARGS)
+	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
 
 lint: $(STAMP) ## Check style, format and types
 	@$(PY) -m ruff check .

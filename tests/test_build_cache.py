@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from poe.datasets import cache_dir
+from tests.scratch_book import HEADER
 from tools.book import main
 from tools.execute import (
     Execution,
@@ -18,18 +19,6 @@ from tools.execute import (
     shared_state,
 )
 from tools.pages import BuildError, find_pages
-
-HEADER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-"""
 
 FIRST = "# First\n\n```{code-cell} python\nimport poe\n\nprint(f'<{poe.NUMBER}>')\n```\n"
 

@@ -13,6 +13,9 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# One worker builds for all of these tests.
+pytestmark = pytest.mark.xdist_group("wheel")
 CORE = ["numpy", "scipy", "pandas", "tqdm"]
 DRAWING = {"poe.plots", "poe.reproduce.pages"}  # the book's figures; nothing else imports them
 

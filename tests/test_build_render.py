@@ -12,23 +12,15 @@ import nbformat
 import pytest
 
 from tests.browser.checks import notebook_problems, static_problems
+from tests.scratch_book import HEADER
 from tools.book import build_book, main
 from tools.pages import BuildError
 from tools.render import readable, staged_links, without_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
-HEADER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-"""
+# One worker builds for all of these tests.
+pytestmark = pytest.mark.xdist_group("render")
 
 CHAPTER = """
 (gaussian)=
