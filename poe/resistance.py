@@ -1,0 +1,100 @@
+"""Effective resistances: how uncertain each difference of scores is before any answer is seen.
+
+Make every comparison a resistor of one ohm. The resistance R_ij between items i and j is
+A_ii + A_jj - 2 A_ij with A = (W-tilde' W-tilde)^-1: the variance of s_i - s_j under Gaussian
+experts of unit variance (paper eqs. 8 and 16). It contains no anchor, and it is all that the
+choice of the next comparison needs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poe.comparisons import Floats, Indices
+from poe.graph import component_labels
+
+
+def effective_resistance(
+    n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None
+) -> Floats:
+    """(N, N) resistances R_ij = A_ii + A_jj - 2 A_ij after the comparisons `pairs`.
+
+    pairs : (K, 2) positions, in either order. weight : (K,) conductances, one each by
+    default; the curvatures of the experts give the Laplace approximation (paper A.6).
+    Items that no chain of comparisons links are infinitely far apart. O(N^3).
+    """
+    links = conductances(n_items, pairs, weight)
+    group = component_of(n_items, pairs)
+    same = group[:, None] == group
+    # Each component is blind to its own level; giving that direction a stiffness of its
+    # own makes the matrix invertible and moves no difference inside a component.
+    inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + same)
+    level = np.diag(inverse)
+    resistance = level[:, None] + level - (inverse + inverse.T)
+    np.fill_diagonal(resistance, 0.0)
+    return np.where(same, np.maximum(resistance, 0.0), np.inf)
+
+
+def add_comparison(resistance: Floats, a: int, b: int, *, weight: float = 1.0) -> Floats:
+    """Update (N, N) effective resistances, in place, for one more comparison of a and b.
+
+    With w = (R[b] - R[a]) / (2 sqrt(1 + R_ab)), R_ij falls by (w_i - w_j)^2: the
+    Sherman-Morrison step of paper eqs. 52 to 55, read off differences so that the anchor drops
+    out. O(N^2). A comparison of weight c has c R_ab for R_ab and sqrt(c) w for w.
+    Returns `resistance`.
+    """
+    w = fall(resistance[a], resistance[b], resistance[a, b], weight)
+    resistance -= np.subtract.outer(w, w) ** 2
+    return resistance
+
+
+def fall(at_a: Floats, at_b: Floats, between: float, weight: float = 1.0) -> Floats:
+    """The vector w of `add_comparison`, from the rows of a and b and R_ab."""
+    return (at_b - at_a) * (0.5 * np.sqrt(weight / (1.0 + weight * between)))
+
+
+def log_det(n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None) -> float:
+    """Log det(W-tilde' W-tilde), which selection maximises (paper eqs. 14 and 15).
+
+    By the matrix-tree theorem the determinant counts the spanning trees of the graph of
+    comparisons, whichever item carries the anchor (its precision is one). Minus infinity
+    where the graph is not connected. `pairs` and `weight` as in `effective_resistance`.
+    """
+    if component_of(n_items, pairs).any():
+        return -np.inf
+    links = conductances(n_items, pairs, weight)
+    # Without the anchor's row and column: the cofactor that counts the trees.
+    return float(np.linalg.slogdet((np.diag(links.sum(axis=1)) - links)[1:, 1:])[1])
+
+
+def conductances(n_items: int, pairs: ArrayLike, weight: ArrayLike | None = None) -> Floats:
+    """(N, N) total weight of the comparisons of i with j; the diagonal is zero."""
+    first, second = as_pairs(n_items, pairs).T
+    value = np.ones(len(first)) if weight is None else np.asarray(weight, dtype=float)
+    cells = np.bincount(first * n_items + second, value, minlength=n_items**2)
+    links = np.asarray(cells, dtype=float).reshape(n_items, n_items)
+    return links + links.T
+
+
+def component_of(n_items: int, pairs: ArrayLike) -> Indices:
+    """(N,) number of the group of linked items each item belongs to."""
+    made = as_pairs(n_items, pairs)
+    return np.asarray(component_labels(made[:, 0], made[:, 1], n_items), dtype=np.intp)
+
+
+def as_pairs(n_items: int, pairs: ArrayLike) -> Indices:
+    """Positions as a (K, 2) array; ValueError where they are none of N items."""
+    found = np.asarray(pairs)
+    if not found.size:
+        return np.empty((0, 2), dtype=np.intp)
+    if found.ndim != 2 or found.shape[1] != 2 or not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(f"pairs must be (K, 2) integer positions, not {found.dtype}{found.shape}")
+    wrong = (found < 0).any(1) | (found >= n_items).any(1) | (found[:, 0] == found[:, 1])
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"row {row} of pairs is {found[row].tolist()}: two different positions in "
+            f"0..{n_items - 1} are needed"
+        )
+    return found.astype(np.intp)

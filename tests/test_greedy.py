@@ -1,0 +1,400 @@
+"""Greedy selection: updates against inverses, picks against the plain argmax and brute force."""
+
+import tracemalloc
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+import poe
+from poe import front
+from poe.designs import chain, linked
+from poe.greedy import choose, count_shown, extend
+from poe.resistance import add_comparison, effective_resistance, log_det
+
+
+def anchored(n, pairs, weight=None, anchor=0, precision=1.0):
+    """W-tilde' S^-1 W-tilde, written out row by row."""
+    pairs = np.asarray(pairs)
+    w = np.zeros((len(pairs) + 1, n))
+    w[0, anchor] = 1.0
+    w[1 + np.arange(len(pairs)), pairs[:, 0]] = 1.0
+    w[1 + np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    scale = np.append(precision, np.ones(len(pairs)) if weight is None else weight)
+    return w.T @ np.diag(scale) @ w
+
+
+def spread(matrix):
+    """A_ii + A_jj - 2 A_ij for A the inverse of the matrix."""
+    a = np.linalg.inv(matrix)
+    return np.diag(a)[:, None] + np.diag(a) - 2 * a
+
+
+def random_graph(rng, n, extra):
+    """A random path and further random pairs, with random weights."""
+    pairs = np.vstack(
+        [linked(n, [], seed=rng), rng.permuted(np.arange(n).repeat(2)).reshape(-1, 2)]
+    )
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]][: n - 1 + extra]
+    return pairs, rng.uniform(0.3, 2.0, len(pairs))
+
+
+# Resistances and their update ------------------------------------------------------------
+
+
+def test_resistances_by_hand():
+    np.testing.assert_allclose(
+        effective_resistance(4, chain(4)),
+        [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]],  # in series
+        atol=1e-12,
+    )
+    triangle = effective_resistance(3, [[0, 1], [1, 2], [2, 0]])
+    assert triangle[0, 1] == pytest.approx(2 / 3)  # one ohm beside two
+    parallel = effective_resistance(2, [[0, 1], [1, 0], [0, 1]], weight=[1, 2, 3])
+    assert parallel[0, 1] == pytest.approx(1 / 6)
+
+
+def test_unlinked_items_are_infinitely_far_apart():
+    r = effective_resistance(5, [[0, 1], [1, 0], [3, 4]])
+    assert r[0, 1] == pytest.approx(0.5)
+    assert r[3, 4] == pytest.approx(1.0)
+    assert np.isinf(r[0, [2, 3, 4]]).all()
+    assert (np.diag(r) == 0).all()
+
+
+@pytest.mark.parametrize(("anchor", "precision"), [(0, 1.0), (3, 1.0), (6, 0.01)])
+def test_the_anchor_drops_out(anchor, precision):
+    pairs, weight = random_graph(np.random.default_rng(1), 7, 5)
+    expected = spread(anchored(7, pairs, weight, anchor, precision))
+    np.testing.assert_allclose(effective_resistance(7, pairs, weight=weight), expected, atol=1e-9)
+
+
+def follow(update, *, steps=60, n=9):
+    """The largest deviation of updated resistances from inverses taken from scratch."""
+    rng = np.random.default_rng(2)
+    pairs, weight = random_graph(rng, n, 4)
+    matrix, worst = anchored(n, pairs, weight), 0.0
+    updated = effective_resistance(n, pairs, weight=weight)
+    for _ in range(steps):
+        a, b = rng.choice(n, 2, replace=False)
+        c = rng.uniform(0.05, 3.0)
+        row = np.eye(n)[a] - np.eye(n)[b]
+        before = np.linalg.det(matrix)
+        matrix = matrix + c * np.outer(row, row)
+        growth = np.linalg.det(matrix) / before
+        worst = max(worst, abs(1.0 + c * updated[a, b] - growth))  # paper eq. 50
+        update(updated, a, b, weight=c)
+        worst = max(worst, np.abs(updated - spread(matrix)).max())
+    return worst
+
+
+def test_every_update_is_the_inverse_taken_from_scratch():
+    assert follow(add_comparison) < 1e-11
+
+
+def test_the_plus_sign_of_the_first_version_is_found_out():
+    """Paper v1, eq. 28 has a plus where Sherman-Morrison has a minus."""
+
+    def with_plus(r, a, b, weight):
+        r += r - add_comparison(r.copy(), a, b, weight=weight)
+
+    assert follow(with_plus, steps=1) > 0.1
+
+
+def test_the_update_is_in_place_and_symmetric():
+    r = effective_resistance(5, chain(5))
+    assert add_comparison(r, 0, 4) is r
+    np.testing.assert_array_equal(r, r.T)
+    assert (np.diag(r) == 0).all()
+
+
+# The determinant -------------------------------------------------------------------------
+
+
+def test_the_determinant_counts_spanning_trees():
+    assert log_det(6, chain(6)) == pytest.approx(0.0, abs=1e-12)
+    ring = np.vstack([chain(6), [5, 0]])
+    assert np.exp(log_det(6, ring)) == pytest.approx(6)
+    every = list(combinations(range(6), 2))
+    assert np.exp(log_det(6, every)) == pytest.approx(6**4)  # Cayley
+    assert log_det(6, chain(5)) == -np.inf
+    assert log_det(6, []) == -np.inf
+
+
+@pytest.mark.parametrize("anchor", [0, 4])
+def test_the_determinant_is_that_of_the_anchored_matrix(anchor):
+    pairs, weight = random_graph(np.random.default_rng(3), 8, 6)
+    expected = np.linalg.slogdet(anchored(8, pairs, weight, anchor))[1]
+    assert log_det(8, pairs, weight=weight) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("wrong", [[[0, 0]], [[0, 5]], [[-1, 2]], [[0.5, 1]], [0, 1]])
+def test_positions_are_checked(wrong):
+    with pytest.raises(ValueError, match=r"(two different|integer) positions"):
+        log_det(5, wrong)
+
+
+# The picks -------------------------------------------------------------------------------
+
+
+def plain(n, pairs, weight, count, *, rng, strength=None, calls=1):
+    """The definition: invert, take the argmax of the allowed pairs, add its rows, repeat."""
+    c = np.ones((n, n)) if strength is None else strength(np.arange(n)[:, None], np.arange(n))
+    matrix, shown, made = anchored(n, pairs, weight), count_shown(n, np.asarray(pairs)), []
+    upper = np.triu(np.ones((n, n), dtype=bool), 1)
+    while len(made) < count:
+        level = 2 * np.minimum(shown, shown.T) + (shown != shown.T)
+        open_ = upper & (level == level[upper].min())
+        gain = np.where(open_, c * spread(matrix), -1.0)
+        ties = np.argwhere(gain >= gain.max() * (1 - 1e-9))
+        a, b = ties[rng.integers(len(ties))]
+        row = np.eye(n)[a] - np.eye(n)[b]
+        matrix = matrix + calls * c[a, b] * np.outer(row, row)
+        if shown[a, b] > shown[b, a] or (shown[a, b] == shown[b, a] and rng.random() < 0.5):
+            a, b = b, a
+        for pair in ((a, b), (b, a))[:calls]:
+            shown[pair] += 1
+            made.append(pair)
+    return np.array(made)
+
+
+@given(
+    n=st.integers(3, 11),
+    seed=st.integers(0, 999),
+    weighted=st.booleans(),
+    both=st.booleans(),
+    curved=st.booleans(),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_fast_way_is_the_plain_argmax(n, seed, weighted, both, curved, data):
+    """Ties included: with unit weights there are many."""
+    count = 2 * data.draw(st.integers(1, n * (n - 1) // 2 + 3))
+    rng = np.random.default_rng(seed)
+    pairs, weight = random_graph(rng, n, 3)
+    if not weighted:
+        weight = np.ones(len(pairs))
+    scores = rng.normal(size=n)
+
+    def close(i, j):
+        return expit(scores[i] - scores[j]) * expit(scores[j] - scores[i])
+
+    strength = close if curved else None
+    expected = plain(
+        n,
+        pairs,
+        weight,
+        count,
+        rng=np.random.default_rng(seed),
+        strength=strength,
+        calls=2 if both else 1,
+    )
+    made = choose(
+        effective_resistance(n, pairs, weight=weight),
+        count_shown(n, pairs),
+        count,
+        rng=np.random.default_rng(seed),
+        strength=strength,
+        both_orders=both,
+    )
+    np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize(("block", "held"), [(4_000_000, 128), (150, 128), (150, 3)])
+def test_the_same_picks_in_small_blocks_and_with_few_updates_held(block, held, monkeypatch):
+    """Against the textbook update applied at every step, far beyond one look at the matrix."""
+    monkeypatch.setattr(front, "_BLOCK", block)
+    monkeypatch.setattr(front, "_HELD", held)
+    n, rng = 45, np.random.default_rng(4)
+    r = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
+    fast, shown = r.copy(), count_shown(n, chain(n))
+    free, expected = np.triu(np.ones((n, n), dtype=bool), 2), []
+    for _ in range(700):
+        gain = np.where(free, r, -1.0)
+        ties = np.argwhere(gain >= gain.max() * (1 - 1e-9))
+        a, b = ties[rng.integers(len(ties))]
+        rng.random()
+        free[a, b] = False
+        add_comparison(r, a, b)
+        expected.append((a, b))
+    made = choose(fast, shown, 700, rng=np.random.default_rng(4))
+    np.testing.assert_array_equal(np.sort(made, axis=1), expected)
+    np.testing.assert_allclose(fast, r, atol=1e-11)
+
+
+def test_renaming_the_items_renames_the_picks():
+    """Weights without ties, so that nothing is left to chance but the order shown."""
+    rng = np.random.default_rng(5)
+    pairs, weight = random_graph(rng, 12, 8)
+    name = rng.permutation(12)
+
+    def picks(pairs):
+        return np.sort(extend(12, pairs, 30, weight=weight), axis=1)
+
+    np.testing.assert_array_equal(np.sort(name[picks(pairs)], axis=1), picks(name[pairs]))
+
+
+# How good greedy is ----------------------------------------------------------------------
+
+
+def best_determinants(n):
+    """The most spanning trees a graph with K edges can have, over all graphs."""
+    edges = np.array(list(combinations(range(n), 2)))
+    rows = np.zeros((len(edges), n))
+    rows[np.arange(len(edges)), edges[:, 0]] = 1.0
+    rows[np.arange(len(edges)), edges[:, 1]] = -1.0
+    one = rows[:, 1:, None] * rows[:, None, 1:]
+    member = (np.arange(2 ** len(edges))[:, None] >> np.arange(len(edges))) & 1
+    trees = np.rint(np.linalg.det(np.tensordot(member.astype(float), one, axes=1)))
+    size = member.sum(axis=1)
+    return {k: trees[size == k].max() for k in range(n - 1, len(edges) + 1)}
+
+
+@pytest.mark.parametrize("start", ["chain", "nothing"])
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_against_every_graph_of_up_to_six_items(n, start):
+    """Greedy is optimal but for three sizes, where it reaches 11/12 and 15/16 of the best."""
+    short = {(5, 6): 11 / 12, (6, 7): 15 / 16, (6, 12): 15 / 16}
+    for k, best in best_determinants(n).items():
+        for seed in range(5):
+            pairs = poe.select(n, k, rule="greedy", start=start, seed=seed)
+            reached = np.exp(log_det(n, pairs)) / best
+            assert reached == pytest.approx(short.get((n, k), 1.0)), (n, k, seed)
+    # Where theory leaves no choice: trees, the first ring, all pairs and all but one.
+    every = n * (n - 1) // 2
+    assert not {k for m, k in short if m == n} & {n - 1, n, every - 1, every}
+
+
+def test_greedy_gains_at_least_the_guaranteed_share():
+    """The log-determinant is submodular, so greedy has 1 - 1/e of the best gain over its chain."""
+    n, whole = 6, best_determinants(6)
+    for k in range(6, 16):
+        gain = log_det(n, poe.select(n, k, rule="greedy"))
+        assert gain >= (1 - np.exp(-1)) * np.log(whole[k])  # the chain's log det is 0
+
+
+def test_greedy_beats_regular_beats_random():
+    """In pairs: how many more would make up for the difference."""
+    n, k = 150, 600
+    greedy = log_det(n, poe.select(n, k, rule="greedy"))
+    regular = [log_det(n, poe.select(n, k, rule="regular", seed=s)) for s in range(5)]
+    random = [log_det(n, poe.select(n, k, rule="no-repeat", seed=s)) for s in range(5)]
+    a_pair = np.log1p(n / k)  # the mean resistance is about 2 over the mean degree
+    assert 0 < greedy - max(regular) < greedy - min(regular) < 0.01 * k * a_pair
+    assert greedy - max(random) > 0.05 * k * a_pair
+
+
+# Promises of the front door --------------------------------------------------------------
+
+
+@given(
+    n=st.integers(2, 12),
+    both=st.booleans(),
+    start=st.sampled_from(["chain", "nothing"]),
+    rule=st.sampled_from(["greedy", "regular"]),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+@settings(max_examples=150, deadline=None)
+def test_every_selection_keeps_its_promises(n, both, start, rule, seed, data):
+    calls = 2 if both else 1
+    repeats = 2 if rule == "greedy" and not both else 1
+    count = calls * data.draw(st.integers(n - 1, repeats * n * (n - 1) // 2))
+    options = {"start": start} if rule == "greedy" else {}
+    pairs = poe.select(n, count, rule=rule, seed=seed, both_orders=both, **options)
+    ordered = {tuple(pair) for pair in pairs.tolist()}
+    unordered = {tuple(sorted(pair)) for pair in ordered}
+    assert pairs.shape == (count, 2)
+    assert len(ordered) == count, "no comparison twice"
+    assert all(i != j and 0 <= i < n and 0 <= j < n for i, j in ordered)
+    c = poe.Comparisons.from_pairs(pairs, [0.5] * count, items=n)
+    assert len(c.components()) == 1
+    assert len(unordered) == min(count // calls, n * (n - 1) // 2), "new pairs first"
+    if both:
+        assert all((j, i) in ordered for i, j in ordered)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("start", ["chain", "nothing"])
+def test_a_shorter_selection_begins_a_longer_one(start, both):
+    long, short = (
+        poe.select(20, k, rule="greedy", start=start, seed=8, both_orders=both) for k in (150, 60)
+    )
+    np.testing.assert_array_equal(long[:60], short)
+    other = poe.select(20, 150, rule="greedy", start=start, seed=9, both_orders=both)
+    assert not np.array_equal(long, other)
+
+
+def test_the_chain_comes_first():
+    pairs = poe.select(9, 20, rule="greedy")
+    np.testing.assert_array_equal(np.sort(pairs[:8], axis=1), chain(9))
+    assert set(pairs[8].tolist()) == {0, 8}, "then its ends, the farthest apart"
+
+
+def test_both_orders_choose_the_same_pairs():
+    once = poe.select(15, 60, rule="greedy")
+    twice = poe.select(15, 120, rule="greedy", both_orders=True)
+    assert log_det(15, twice) == pytest.approx(log_det(15, once) + 14 * np.log(2))
+    for rule in ("random", "no-repeat"):
+        pairs = poe.select(15, 60, rule=rule, both_orders=True)
+        np.testing.assert_array_equal(pairs, poe.select(15, 60, rule="symmetric"))
+
+
+def test_comparisons_already_made_are_neither_repeated_nor_ignored():
+    made = np.array([[0, 1], [1, 2], [2, 0], [4, 5]])
+    more = poe.select(7, 17 + 21, rule="greedy", start=made)
+    done = {tuple(pair) for pair in made.tolist()}
+    new = [tuple(pair) for pair in more.tolist()]
+    first = poe.Comparisons.from_pairs(np.vstack([made, more[:3]]), [0.5] * 7, items=7)
+    assert len(first.components()) == 1
+    unordered = {tuple(sorted(pair)) for pair in done} | {tuple(sorted(p)) for p in new[:17]}
+    assert len(unordered) == 21, "every pair once before any twice"
+    assert len(done | set(new)) == 4 + 38, "and then the other order"
+
+
+def test_select_stack_draws_several():
+    from poe.selection import select_stack
+
+    draws = select_stack(3, 8, 12, rule="greedy", seed=1)
+    assert draws.shape == (3, 12, 2)
+    assert not np.array_equal(draws[0], draws[1])
+    np.testing.assert_array_equal(draws, select_stack(3, 8, 12, rule="greedy", seed=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"count": 4}, "allow 5 .the fewest that link them all. to 30"),
+        ({"count": 31}, "to 30 comparisons"),
+        ({"count": 11, "both_orders": True}, "count must be even"),
+        ({"count": 8, "both_orders": True}, "allow 10"),
+        ({"count": 16, "rule": "regular"}, "to 15 comparisons"),
+        ({"count": 9, "start": "ring"}, "start must be 'chain', 'nothing' or"),
+        ({"count": 9, "rule": "random", "start": "nothing"}, "start is for rule 'greedy'"),
+        ({"count": 30, "start": [[0, 1]]}, "to 29 comparisons"),
+        ({"count": 30, "start": [[0, 1], [1, 0]], "both_orders": True}, "to 28 comparisons"),
+        ({"count": 3, "start": [[0, 1]]}, "allow 4"),
+        ({"count": 9, "start": [[0, 7]]}, r"positions in 0..5"),
+        ({"count": 60_000, "n_items": 20_000}, "would take 4.8 GB.*rule='regular'"),
+        ({"count": 9_000, "n_items": 8_000, "start": [[0, 1]]}, "would take 3.1 GB.*already"),
+        ({"count": 1, "n_items": 1}, "at least two items"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        poe.select(**{"n_items": 6, "rule": "greedy"} | options)
+
+
+def test_memory_is_twelve_bytes_a_pair_of_items(monkeypatch):
+    monkeypatch.setattr(front, "_BLOCK", 30_000)
+    monkeypatch.setattr(front, "_HELD", 16)
+    n = 1000
+    poe.select(50, 60, rule="greedy")  # imports and caches
+    tracemalloc.start()
+    poe.select(n, n + 60, rule="greedy")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 * n**2 + 8e6  # the rest: blocks and the front, which grow more slowly
