@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import component_labels
+from poe.graph import Layout, component_labels, lay_out
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -234,8 +234,13 @@ class Comparisons:
         return sorted(named, key=len, reverse=True)
 
     @cached_property
+    def layout(self) -> Layout:
+        """The comparisons sorted by item, for solvers of large problems; made once."""
+        return lay_out(self.first, self.second, self.n_items)
+
+    @cached_property
     def _labels(self) -> Indices:
-        return component_labels(self.first, self.second, self.n_items)
+        return component_labels(self.layout)
 
     def require_compared(self) -> None:
         """Raise ComparisonError naming the items that appear in no comparison."""

@@ -33,7 +33,7 @@ def incidence(first: NDArray[Any], second: NDArray[Any], n_items: int) -> csr_ar
     return csr_array((sign, ends, np.arange(0, 2 * k + 1, 2, dtype=index)), shape=(k, n_items))
 
 
-def layout(first: NDArray[Any], second: NDArray[Any], n_items: int) -> Layout:
+def lay_out(first: NDArray[Any], second: NDArray[Any], n_items: int) -> Layout:
     """Sort the comparisons by item (a counting sort: linear in their number)."""
     rows = incidence(first, second, n_items)
     columns = rows.tocsc()
@@ -42,9 +42,8 @@ def layout(first: NDArray[Any], second: NDArray[Any], n_items: int) -> Layout:
     return Layout(columns.indptr, columns.indices, total[columns.indices] - item)
 
 
-def component_labels(first: NDArray[Any], second: NDArray[Any], n_items: int) -> NDArray[Any]:
+def component_labels(layout: Layout) -> NDArray[Any]:
     """(n_items,) label of the group of linked items each belongs to."""
-    start, _, neighbour = layout(first, second, n_items)
-    ones = np.ones(len(neighbour))
-    graph = csr_array((ones, neighbour, start), shape=(n_items, n_items))
+    n, neighbour = len(layout.start) - 1, layout.neighbour
+    graph = csr_array((np.ones(len(neighbour)), neighbour, layout.start), shape=(n, n))
     return np.asarray(connected_components(graph, directed=False)[1])

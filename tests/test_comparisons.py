@@ -158,6 +158,10 @@ class TestStructure:
         with pytest.raises(poe.DisconnectedError, match="'a', 'b' share no comparison"):
             c.require_connected()
 
+    def test_components_with_repeats_and_both_orders(self):
+        c = poe.Comparisons.from_pairs([[0, 1], [1, 0], [0, 1], [3, 2], [3, 2]], [0.5] * 5, items=4)
+        assert c.components() == [(0, 1), (2, 3)]
+
     def test_uncompared_items_are_named(self):
         with pytest.raises(poe.ComparisonError, match="never compared: 'elm'; add a comparison"):
             four(items=[*FOUR, "elm"]).require_compared()

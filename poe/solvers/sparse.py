@@ -16,7 +16,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from poe.comparisons import Comparisons, Floats
 from poe.experts import Expert, Gaussian
-from poe.graph import layout
 from poe.solvers.dense import Solution
 
 
@@ -29,16 +28,14 @@ class Graph:
 
     def __init__(self, comparisons: Comparisons) -> None:
         self.n = comparisons.n_items
-        self.start, self.comparison, self.neighbour = layout(
-            comparisons.first, comparisons.second, self.n
-        )
+        self.start, self.comparison, self.neighbour = comparisons.layout
         index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
         self.second: Any = comparisons.second.astype(index)
 
     def differences(self, x: Floats) -> Floats:
         """W x: (N,) to (K,)."""
-        return x[self.first] - x[self.second]
+        return x.take(self.first) - x.take(self.second)
 
     def transposed(self, y: Floats) -> Floats:
         """W' y: (K,) to (N,)."""
@@ -47,7 +44,7 @@ class Graph:
 
     def links(self, stiffness: Floats) -> tuple[csr_array, Floats]:
         """The weighted adjacency matrix and the degrees: L = diag(degrees) - adjacency."""
-        value = stiffness[self.comparison]
+        value = stiffness.take(self.comparison)
         adjacency = csr_array((value, self.neighbour, self.start), shape=(self.n, self.n))
         return adjacency, np.add.reduceat(value, self.start[:-1])
 
