@@ -202,4 +202,7 @@ def _move_block(order: Indices, margin: Floats, tol: float) -> Indices | None:
     if where is None:
         return None
     a, b, c = where
+    # Summed once more without the cumulative sums: rounding must not keep the search alive.
+    if -margin[np.ix_(order[a:b], order[b:c])].sum() <= tol:
+        return None
     return np.concatenate([order[:a], order[b:c], order[a:b], order[c:]])
