@@ -1,12 +1,17 @@
 """Experts: derivatives against finite differences, densities against quadrature."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.optimize import minimize
+from scipy.stats import laplace, norm, t
 
 import poe
-from poe.experts import get_expert
+from poe.experts import Huber, Laplacian, StudentT, Thurstone, get_expert, is_convex
+from poe.solvers import dense
+from tests.helpers import random_comparisons
 
 EXPERTS = {
     "gaussian": poe.Gaussian(alpha=2.0, sigma=0.7),
@@ -14,71 +19,264 @@ EXPERTS = {
         mean=lambda p: np.tan(p - 0.5), variance=lambda p: 0.2 + p * (1 - p)
     ),
     "bradley-terry": poe.BradleyTerry(),
+    "laplacian": Laplacian(alpha=2.0, scale=0.6),
+    "laplacian-general": Laplacian(mean=lambda p: p**3, spread=lambda p: 0.5 + p),
+    "thurstone": Thurstone(),
+    "huber": Huber(alpha=1.5, sigma=0.8, delta=0.9),
+    "huber-general": Huber(mean=lambda p: np.sin(p), sigma=0.5),
+    "student-t": StudentT(alpha=2.0, sigma=0.4, nu=3.0),
 }
 P = np.array([0.03, 0.2, 0.5, 0.77, 0.99])
+H = 1e-4
+
+
+def kinks(expert, p):
+    """Where the slope or its derivative jumps, so that differences across say nothing."""
+    if isinstance(expert, Laplacian):
+        return [expert.f_mu(p)]
+    if isinstance(expert, Huber):
+        return [expert.f_mu(p) + sign * expert.delta * expert.sigma for sign in (-1, 1)]
+    return []
 
 
 @pytest.mark.parametrize("expert", EXPERTS.values(), ids=EXPERTS)
 class TestEveryExpert:
     def test_slope_and_curvature_are_the_derivatives(self, expert):
         d = np.linspace(-6, 6, 41)[:, None] + 0 * P
-        p, h = P + 0 * d, 1e-4
-        slope = (expert.energy(d + h, p) - expert.energy(d - h, p)) / (2 * h)
-        curve = (expert.slope(d + h, p) - expert.slope(d - h, p)) / (2 * h)
-        np.testing.assert_allclose(expert.slope(d, p), slope, rtol=1e-6, atol=1e-7)
-        np.testing.assert_allclose(expert.curvature(d, p), curve, rtol=1e-6, atol=1e-7)
+        p = P + 0 * d
+        smooth = np.all([np.abs(d - kink) > 2 * H for kink in kinks(expert, p)] or [d == d], axis=0)
+        assert smooth.mean() > 0.95
+        second = getattr(expert, "second_derivative", expert.curvature)
+        slope = (expert.energy(d + H, p) - expert.energy(d - H, p)) / (2 * H)
+        curve = (expert.slope(d + H, p) - expert.slope(d - H, p)) / (2 * H)
+        np.testing.assert_allclose(expert.slope(d, p)[smooth], slope[smooth], rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(second(d, p)[smooth], curve[smooth], rtol=1e-6, atol=1e-7)
+
+    def test_curvature_is_what_the_solver_needs(self, expert):
+        d = np.linspace(-30, 30, 301)[:, None] + 0 * P
+        curvature = expert.curvature(d, P + 0 * d)
+        assert curvature.shape == d.shape
+        assert (curvature >= 0).all()
+        assert (curvature > 0).all() != isinstance(expert, Laplacian)
 
     def test_density_integrates_to_one(self, expert):
         for p in P:
-            mass, _ = quad(
-                lambda d, p=p: np.exp(expert.log_density(np.array(d), np.array(p))),
-                -np.inf,
-                np.inf,
-                limit=400,
+            at, q = float(expert.opinion(np.array(p))), np.array(p)
+            # The test below proves the constant to be one.
+            constant = expert.log_density(np.array(at), q) + expert.energy(np.array(at), q)
+
+            def density(d, constant=constant, q=q):
+                return np.exp(constant - expert.energy(np.array(d), q))
+
+            # An integrator needs to be told where the kinks are.
+            near = sorted({at, *(float(kink) for kink in kinks(expert, np.array(p)))})
+            parts = [-np.inf, *near, np.inf]
+            mass = sum(
+                quad(density, low, high, epsabs=1e-11, epsrel=1e-11, limit=400)[0]
+                for low, high in itertools.pairwise(parts)
             )
-            assert mass == pytest.approx(1.0, abs=1e-7)
+            assert mass == pytest.approx(1.0, abs=1e-8)
 
     def test_density_and_energy_differ_by_a_constant_in_d(self, expert):
         d = np.linspace(-5, 5, 11)[:, None] + 0 * P
         gap = expert.log_density(d, P + 0 * d) + expert.energy(d, P + 0 * d)
         np.testing.assert_allclose(gap - gap[0], 0, atol=1e-12)
 
+    def test_the_opinion_is_the_mode_of_the_density(self, expert):
+        at = expert.opinion(P)
+        np.testing.assert_allclose(expert.slope(at, P), 0, atol=1e-12)
+        for away in (-0.3, 0.02, 2.0):
+            assert (expert.log_density(at + away, P) < expert.log_density(at, P)).all()
 
-def test_bradley_terry_normaliser_is_the_papers():
-    """Z = pi / sin(pi p), paper 3.2."""
-    at_zero = poe.BradleyTerry().log_density(np.zeros(5), P)
-    np.testing.assert_allclose(at_zero, np.log(0.5) - np.log(np.pi / np.sin(np.pi * P)))
+    def test_mean_bias_is_minus_the_opinion(self, expert):
+        for p in P:
+            expected = -float(expert.opinion(np.array([p]))[0])
+            assert expert.mean_bias(p) == pytest.approx(expected, abs=1e-12)
+
+    def test_convexity_is_declared_rightly(self, expert):
+        d = np.linspace(-6, 6, 601)[:, None] + 0 * P
+        rises = np.diff(expert.slope(d, P + 0 * d), axis=0)
+        assert is_convex(expert) == bool((rises >= -1e-12).all())
 
 
-def test_bradley_terry_mean_is_the_papers():
-    """f_mu(p) = -pi cot(pi p), paper 3.5."""
-    expert = poe.BradleyTerry()
-    for p in (0.2, 0.5, 0.9):
-        mean, _ = quad(
-            lambda d, p=p: d * np.exp(expert.log_density(np.array(d), np.array(p))),
-            -np.inf,
-            np.inf,
-            limit=400,
+class TestBradleyTerry:
+    def test_normaliser_is_the_papers(self):
+        """Z = pi / sin(pi p), paper 3.2."""
+        at_zero = poe.BradleyTerry().log_density(np.zeros(5), P)
+        np.testing.assert_allclose(at_zero, np.log(0.5) - np.log(np.pi / np.sin(np.pi * P)))
+
+    def test_mean_is_the_papers(self):
+        """f_mu(p) = -pi cot(pi p), paper 3.5."""
+        expert = poe.BradleyTerry()
+        for p in (0.2, 0.5, 0.9):
+            mean, _ = quad(
+                lambda d, p=p: d * np.exp(expert.log_density(np.array(d), np.array(p))),
+                -np.inf,
+                np.inf,
+                limit=400,
+            )
+            assert mean == pytest.approx(-np.pi / np.tan(np.pi * p), abs=1e-6)
+
+    def test_improper_for_certain_answers(self):
+        certain = np.array([0.0, 1.0])
+        assert np.isneginf(poe.BradleyTerry().log_density(np.zeros(2), certain)).all()
+
+    def test_survives_huge_differences(self):
+        expert = poe.BradleyTerry()
+        d, p = np.array([-1e4, 1e4]), np.array([0.3, 0.3])
+        np.testing.assert_allclose(expert.energy(d, p), [0.3e4, 0.7e4])
+        np.testing.assert_allclose(expert.slope(d, p), [-0.3, 0.7])
+
+
+class TestThurstone:
+    def test_normaliser_by_another_route(self):
+        """The trapezoidal rule is exponentially accurate for bells, which this is."""
+        for p in (0.002, 0.2, 0.5, 0.77):
+            reach = 10.0 / np.sqrt(min(p, 1 - p))
+            d, h = np.linspace(-reach, reach, 20_001, retstep=True)
+            density = np.exp(p * norm.logcdf(d) + (1 - p) * norm.logsf(d))
+            near = np.abs(d) < 3.0
+            expected = np.log(density[near] / (h * density.sum()))
+            found = Thurstone().log_density(d[near], np.full(near.sum(), p))
+            np.testing.assert_allclose(found, expected, atol=1e-9)
+
+    def test_normaliser_is_symmetric_even_for_extreme_p(self):
+        p = np.array([1e-6, 1e-3, 0.1, 0.4])
+        d = np.zeros(4)
+        # Mirroring p and d is exact; 1 - p is not, hence a relative 1e-9 and not 1e-15.
+        np.testing.assert_allclose(
+            Thurstone().log_density(d, p), Thurstone().log_density(d, 1 - p), rtol=1e-9
         )
-        assert mean == pytest.approx(-np.pi / np.tan(np.pi * p), abs=1e-6)
+
+    def test_normaliser_for_small_p_approaches_its_limit(self):
+        """For p to 0 the density is half a bell, exp(-p d^2 / 2), of area sqrt(pi / (2 p))."""
+        p = np.array([1e-8])
+        constant = -Thurstone().log_density(np.zeros(1), p) - Thurstone().energy(np.zeros(1), p)
+        assert np.exp(constant[0]) == pytest.approx(np.sqrt(np.pi / 2e-8), rel=2e-3)
+
+    def test_safe_in_the_tails(self):
+        d = np.array([-1e5, -40.0, 40.0, 1e5])
+        win = np.ones(4)
+        # log Phi(-40) = -804.608442... and Phi(40) is one.
+        energy = Thurstone().energy(d, win)
+        np.testing.assert_allclose(energy[1:3], [-norm.logcdf(-40.0), 0.0], atol=1e-12)
+        assert energy[0] == pytest.approx(0.5e10, rel=1e-8)
+        slope = Thurstone().slope(d, win)
+        # phi / Phi is about |d| + 1/|d| far to the left.
+        np.testing.assert_allclose(slope[:2], [-1e5, -(40 + 1 / 40 - 2 / 40**3)], rtol=1e-6)
+        np.testing.assert_allclose(slope[2:], 0.0, atol=1e-300)
+        curve = Thurstone().curvature(np.array([-1e7, -1000.1, -999.9, -40.0, 40.0]), np.ones(5))
+        np.testing.assert_allclose(
+            curve, [1, 1 - 1e-6, 1 - 1e-6, 1 - 1 / 1600 + 6 / 1600**2, 0], atol=1e-7
+        )
+
+    def test_improper_for_certain_answers(self):
+        assert np.isneginf(Thurstone().log_density(np.zeros(2), np.array([0.0, 1.0]))).all()
+        with pytest.raises(ValueError, match="no finite bias explains it"):
+            Thurstone().mean_bias(1.0)
+
+    def test_scores_maximise_the_probit_likelihood(self):
+        pairs = list(itertools.permutations(range(6), 2))
+        wins = np.array([(i < j) ^ ((3 * i + 5 * j) % 4 == 0) for i, j in pairs], dtype=float)
+        c = poe.Comparisons.from_pairs(pairs, wins, items=6)
+
+        def loss(s):
+            d = s[c.first] - s[c.second]
+            return -(c.p * norm.logcdf(d) + (1 - c.p) * norm.logcdf(-d)).sum() + 0.5 * s.sum() ** 2
+
+        best = minimize(loss, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
+        np.testing.assert_allclose(poe.fit(c, "thurstone").scores, best, atol=1e-6)
 
 
-def test_bradley_terry_is_improper_for_certain_answers():
-    assert np.isneginf(poe.BradleyTerry().log_density(np.zeros(2), np.array([0.0, 1.0]))).all()
-
-
-def test_bradley_terry_survives_huge_differences():
-    expert = poe.BradleyTerry()
-    d, p = np.array([-1e4, 1e4]), np.array([0.3, 0.3])
-    np.testing.assert_allclose(expert.energy(d, p), [0.3e4, 0.7e4])
-    np.testing.assert_allclose(expert.slope(d, p), [-0.3, 0.7])
-
-
-def test_gaussian_density_is_scipys():
-    expert = EXPERTS["gaussian"]
+class TestLogDensitiesOfScipy:
     d = np.linspace(-2, 2, 5)
-    expected = norm.logpdf(d, loc=2.0 * (0.8 - 0.5), scale=0.7)
-    np.testing.assert_allclose(expert.log_density(d, np.full(5, 0.8)), expected)
+    p = np.full(5, 0.8)
+
+    def test_gaussian(self):
+        expected = norm.logpdf(self.d, loc=2.0 * (0.8 - 0.5), scale=0.7)
+        found = EXPERTS["gaussian"].log_density(self.d, self.p)
+        np.testing.assert_allclose(found, expected)
+
+    def test_laplacian(self):
+        expected = laplace.logpdf(self.d, loc=2.0 * (0.8 - 0.5), scale=0.6)
+        found = EXPERTS["laplacian"].log_density(self.d, self.p)
+        np.testing.assert_allclose(found, expected)
+        at_mode = EXPERTS["laplacian"].log_density(np.array([0.6]), np.array([0.8]))
+        assert at_mode[0] == pytest.approx(-np.log(1.2))
+
+    def test_student_t(self):
+        expected = t.logpdf(self.d, 3.0, loc=2.0 * (0.8 - 0.5), scale=0.4)
+        found = EXPERTS["student-t"].log_density(self.d, self.p)
+        np.testing.assert_allclose(found, expected)
+
+
+class TestRobust:
+    def test_huber_by_hand(self):
+        """With sigma 1 and delta 1: half a square up to 1, then u - 1/2."""
+        expert = Huber(sigma=1.0, delta=1.0)
+        d, p = np.array([0.5, 1.0, 3.0, -3.0]), np.full(4, 0.5)
+        np.testing.assert_allclose(expert.energy(d, p), [0.125, 0.5, 2.5, 2.5])
+        np.testing.assert_allclose(expert.slope(d, p), [0.5, 1.0, 1.0, -1.0])
+
+    def test_huber_between_gaussian_and_laplacian(self):
+        c = random_comparisons(2, n=7, count=30)
+        wide = poe.fit(c, Huber(delta=50.0))
+        np.testing.assert_allclose(wide.scores, poe.fit(c, "gaussian").scores, atol=1e-9)
+        narrow = dense.solve(c, Huber(sigma=1e-3, delta=1.0), max_steps=2000).scores[0]
+        misfit = np.abs(narrow[c.first] - narrow[c.second] - c.p + 0.5).sum()
+        gaussian = wide.scores
+        assert misfit < np.abs(gaussian[c.first] - gaussian[c.second] - c.p + 0.5).sum()
+
+    def test_student_t_curvature_keeps_full_steps_downhill(self):
+        """The proof in its docstring, on a grid of starts and steps of one expert."""
+        expert = StudentT(sigma=0.3, nu=1.5)
+        d = np.linspace(-4, 4, 401)
+        p = np.full_like(d, 0.5)
+        step = -expert.slope(d, p) / expert.curvature(d, p)
+        assert (expert.energy(d + step, p) <= expert.energy(d, p) + 1e-12).all()
+        # Newton's own step goes uphill beyond the inflection.
+        newton = -expert.slope(d, p) / expert.second_derivative(d, p)
+        assert (expert.energy(d + newton, p) > expert.energy(d, p) + 0.1).any()
+
+    def test_student_t_has_modes_that_depend_on_the_start(self):
+        """Five opinions of -0.4 against four of +0.4: either camp can win."""
+        c = poe.Comparisons(first=["a"] * 9, second=["b"] * 9, p=[0.1] * 5 + [0.9] * 4)
+        expert = StudentT(sigma=0.05, nu=1.0)
+        assert not is_convex(expert)
+        d = np.linspace(-0.8, 0.8, 1601)
+        energy = expert.energy(d[:, None], c.p).sum(axis=1)
+        dips = d[1:-1][(energy[1:-1] < energy[:-2]) & (energy[1:-1] < energy[2:])]
+        np.testing.assert_allclose(dips, [-0.4, 0.4], atol=0.01)
+        low, high = energy[np.argmin(np.abs(d + 0.4))], energy[np.argmin(np.abs(d - 0.4))]
+        assert low < high
+
+    def test_outliers_move_robust_scores_less(self):
+        rng = np.random.default_rng(0)
+        quality = np.linspace(-0.2, 0.2, 9)
+        pairs = poe.select(9, 60, seed=1)
+        d = quality[pairs[:, 0]] - quality[pairs[:, 1]]
+        p = np.clip(0.5 + d + 0.03 * rng.standard_normal(60), 0, 1)
+        p[:6] = 1.0 - np.round(p[:6])  # six answers the wrong way round, and sure of it
+        c = poe.Comparisons.from_pairs(pairs, p, items=9)
+
+        def error(expert):
+            return np.abs(poe.fit(c, expert).scores - quality).max()
+
+        for robust in (Huber(sigma=0.03), StudentT(sigma=0.03, nu=2.0)):
+            assert error(robust) < 0.5 * error("gaussian")
+
+
+def test_laplacian_information_is_the_mean_square_of_the_slope():
+    expert = EXPERTS["laplacian"]
+    for p in (0.1, 0.8):
+
+        def integrand(d, p=p):
+            d, p = np.array(d), np.array(p)
+            return expert.slope(d, p) ** 2 * np.exp(expert.log_density(d, p))
+
+        at = float(expert.f_mu(np.array(p)))
+        mean = quad(integrand, -np.inf, at)[0] + quad(integrand, at, np.inf)[0]
+        assert expert.information(np.array([0.0]), np.array([p]))[0] == pytest.approx(mean)
 
 
 def test_mean_bias_of_the_paper():
@@ -86,10 +284,28 @@ def test_mean_bias_of_the_paper():
     assert poe.BradleyTerry().mean_bias(0.78) == pytest.approx(-np.log(0.78 / 0.22))
 
 
+@pytest.mark.parametrize(
+    "name", ["gaussian", "bradley-terry", "laplacian", "thurstone", "huber", "student-t"]
+)
+def test_names(name):
+    expert = get_expert(name)
+    assert expert.name == name
+    assert isinstance(expert, poe.Expert)
+    assert get_expert(expert) is expert
+
+
 def test_bad_experts_are_refused():
     with pytest.raises(ValueError, match="no expert is called 'gausian'; choose from gaussian"):
         get_expert("gausian")
-    with pytest.raises(TypeError, match="an expert needs energy"):
+    with pytest.raises(TypeError, match=r"an expert needs energy.*poe\.experts\.custom"):
         get_expert(object())
     with pytest.raises(ValueError, match="sigma must be positive"):
         poe.Gaussian(sigma=0.0)
+    for make in (
+        lambda: Laplacian(scale=-1.0),
+        lambda: Huber(delta=0.0),
+        lambda: StudentT(nu=-2.0),
+        lambda: StudentT(sigma=float("nan")),
+    ):
+        with pytest.raises(ValueError, match="must be positive, not"):
+            make()

@@ -1,0 +1,51 @@
+"""The Bradley-Terry expert, on probabilities (soft) or decisions (hard)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from poe.comparisons import Floats
+
+
+@dataclass(frozen=True)
+class BradleyTerry:
+    """sigma(d)^p (1 - sigma(d))^(1 - p) / Z, paper section 3.2 and eq. 45; book eq. 5.4.
+
+    Soft for 0 < p < 1, where Z = pi / sin(pi p). With p = 1 (or 0) it is the ordinary
+    Bradley-Terry likelihood of a win (or a loss), which no constant normalises over d.
+    """
+
+    name: str = "bradley-terry"
+    convex: ClassVar[bool] = True
+
+    def energy(self, d: Floats, p: Floats) -> Floats:
+        """log(1 + exp(d)) - p d, computed so that it cannot overflow."""
+        return np.maximum(d, 0.0) + np.log1p(np.exp(-np.abs(d))) - p * d
+
+    def slope(self, d: Floats, p: Floats) -> Floats:
+        """sigma(d) - p: never stronger than 1."""
+        return expit(d) - p
+
+    def curvature(self, d: Floats, p: Floats) -> Floats:
+        """sigma(d) sigma(-d): at most 1/4, where d = 0 (paper A.5)."""
+        return expit(d) * expit(-d)
+
+    def log_density(self, d: Floats, p: Floats) -> Floats:
+        """-energy - log(pi / sin(pi p)); minus infinity for p of 0 or 1."""
+        proper = (p > 0.0) & (p < 1.0)
+        z = np.pi / np.sin(np.pi * np.where(proper, p, 0.5))
+        return np.where(proper, -self.energy(d, p) - np.log(z), -np.inf)
+
+    def opinion(self, p: Floats) -> Floats:
+        """logit(p): the difference at which the density peaks."""
+        return logit(p)
+
+    def mean_bias(self, mean_p: float) -> float:
+        """Gamma = -logit(E[p]) (paper section 3.5, eqs. 74 and 75)."""
+        if not 0.0 < mean_p < 1.0:
+            raise ValueError(f"the mean probability is {mean_p:g}: no finite bias explains it")
+        return float(np.log1p(-mean_p) - np.log(mean_p))

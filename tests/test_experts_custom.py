@@ -1,0 +1,221 @@
+"""Experts of one's own: built, checked, refused with a message that helps."""
+
+import doctest
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import poe
+from poe.experts import ExpertError, check_expert, custom, get_expert, is_convex, own
+from poe.experts.quadrature import log_normaliser
+from tests.helpers import random_comparisons
+
+D = np.linspace(-4, 4, 33)
+HALF = np.full_like(D, 0.5)
+
+
+def cosh_energy(d, p):
+    return np.logaddexp(d - logit(p), logit(p) - d)
+
+
+def cosh_slope(d, p):
+    return np.tanh(d - logit(p))
+
+
+def cosh_curvature(d, p):
+    return 1.0 - np.tanh(d - logit(p)) ** 2
+
+
+def spring(d, p):
+    return 0.5 * (d - p + 0.5) ** 2
+
+
+class Logistic:
+    """An expert as a class without any help of the package."""
+
+    def energy(self, d, p):
+        return 2.0 * np.logaddexp(0.0, d - logit(p)) - d + logit(p)
+
+    def slope(self, d, p):
+        return 2.0 * expit(d - logit(p)) - 1.0
+
+    def curvature(self, d, p):
+        return 2.0 * expit(d - logit(p)) * expit(logit(p) - d)
+
+    def log_density(self, d, p):
+        return -self.energy(d, p)
+
+
+def variant(**parts):
+    """A Logistic with some of its functions replaced."""
+    return type("Variant", (Logistic,), {k: staticmethod(f) for k, f in parts.items()})()
+
+
+def test_the_worked_example_runs():
+    found = doctest.testmod(own, optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 8
+    assert found.failed == 0
+
+
+class TestCustom:
+    def test_whatever_is_left_out_is_computed(self):
+        full = custom(cosh_energy, cosh_slope, cosh_curvature)
+        p = np.linspace(0.05, 0.95, 33)
+        for part in (custom(cosh_energy), custom(cosh_energy, cosh_slope)):
+            np.testing.assert_allclose(part.slope(D, p), full.slope(D, p), atol=1e-10)
+            np.testing.assert_allclose(part.curvature(D, p), full.curvature(D, p), atol=1e-7)
+
+    def test_density_opinion_and_bias_are_found(self):
+        expert = custom(cosh_energy)
+        p = np.array([0.02, 0.5, 0.9])
+        np.testing.assert_allclose(expert.opinion(p), logit(p), atol=1e-9)
+        assert expert.mean_bias(0.8) == pytest.approx(-logit(0.8))
+        # 1 / (pi cosh z) is the density.
+        expected = -np.log(np.pi * np.cosh(0.3 - logit(p)))
+        np.testing.assert_allclose(expert.log_density(np.full(3, 0.3), p), expected, atol=1e-9)
+
+    def test_energy_alone_gives_the_same_scores_as_the_built_in_expert(self):
+        c = random_comparisons(1, n=8, count=30)
+        ours = custom(lambda d, p: np.logaddexp(0.0, d) - p * d, name="bt")
+        known = poe.fit(c, "bradley-terry")
+        np.testing.assert_allclose(poe.fit(c, ours).scores, known.scores, atol=1e-8)
+        grid = np.array([0.1, 0.5, 0.8])
+        np.testing.assert_allclose(
+            ours.log_density(np.ones(3), grid),
+            poe.BradleyTerry().log_density(np.ones(3), grid),
+            atol=1e-8,
+        )
+
+    def test_improper_densities_are_minus_infinity(self):
+        ours = custom(lambda d, p: np.logaddexp(0.0, d) - p * d)
+        ends = np.array([0.0, 0.5, 1.0])
+        found = ours.log_density(np.zeros(3), ends)
+        assert np.isneginf(found[[0, 2]]).all()
+        assert found[1] == pytest.approx(np.log(0.5 / np.pi))
+        with pytest.raises(ValueError, match="no finite bias explains it"):
+            ours.mean_bias(1.0)
+
+    def test_given_density_and_opinion_are_used(self):
+        expert = custom(
+            spring,
+            lambda d, p: d - p + 0.5,
+            lambda d, p: 1.0,  # a number will do for a constant
+            log_density=lambda d, p: -spring(d, p) - 0.5 * np.log(2 * np.pi),
+            opinion=lambda p: p - 0.5,
+        )
+        assert expert.curvature(D, HALF).shape == D.shape
+        assert expert.mean_bias(0.75) == -0.25
+        c = random_comparisons(3)
+        gaussian = poe.fit(c, "gaussian", bias="mean")
+        np.testing.assert_allclose(poe.fit(c, expert, bias="mean").scores, gaussian.scores)
+
+    def test_energies_that_are_not_convex_say_so(self):
+        def cauchy(d, p):
+            return np.log1p((d - p + 0.5) ** 2)
+
+        with pytest.raises(ExpertError, match=r"curvature is -.*not convex there.*convex=False"):
+            custom(cauchy)
+        with pytest.raises(ExpertError, match=r"with convex=False give a curvature"):
+            custom(cauchy, convex=False)
+        made = custom(
+            cauchy, curvature=lambda d, p: 2 / (1 + (d - p + 0.5) ** 2), convex=False, name="cauchy"
+        )
+        assert not is_convex(made)
+        assert is_convex(custom(cosh_energy))
+        assert repr(made) == "custom expert 'cauchy'"
+        # 1 / (pi (1 + z^2)) is the density, with tails that fall as slowly as any.
+        np.testing.assert_allclose(
+            made.log_density(D, HALF), -np.log(np.pi * (1 + D**2)), atol=1e-8
+        )
+
+
+class TestCheck:
+    def test_every_smooth_expert_passes(self):
+        for name in ("gaussian", "bradley-terry", "thurstone", "huber", "student-t"):
+            check_expert(get_expert(name))
+        for expert in (
+            Logistic(),
+            poe.Gaussian(sigma=0.05),
+            poe.Gaussian(alpha=20.0, sigma=5.0),
+            poe.Gaussian(mean=np.sqrt, variance=lambda p: 0.1 + p),
+        ):
+            check_expert(expert, p=[0.11, 0.7])
+
+    @pytest.mark.parametrize(
+        ("parts", "message"),
+        [
+            (
+                {"slope": lambda d, p: 1.0 - 2.0 * expit(d - logit(p))},
+                r"at d = -0\.0117, p = .*slope does not match energy: it gives .*of energy give",
+            ),
+            ({"slope": lambda d, p: 2.02 * expit(d - logit(p)) - 1.01}, "slope does not match"),
+            ({"curvature": lambda d, p: np.ones_like(d)}, "curvature does not match slope"),
+            (
+                {"curvature": lambda d, p: 1.001 * Logistic().curvature(d, p)},
+                "curvature does not match slope",
+            ),
+            ({"log_density": lambda d, p: -abs(d)}, "log_density is .*Both must describe one"),
+            (
+                {"log_density": lambda d, p: np.where(d > 0, np.nan, -Logistic().energy(d, p))},
+                "log_density is nan",
+            ),
+        ],
+    )
+    def test_a_wrong_derivative_is_refused(self, parts, message):
+        """Negative control: each of these would make a solver converge to the wrong place."""
+        with pytest.raises(ExpertError, match=message):
+            check_expert(variant(**parts))
+
+    def test_the_message_names_function_point_given_and_expected(self):
+        with pytest.raises(ExpertError) as caught:
+            custom(spring, lambda d, p: 2.0 * (d - p + 0.5), name="stiff")
+        text = str(caught.value)
+        assert text.startswith("expert 'stiff' at d = ")
+        at = text[: text.index(": slope")].split("d = ")[1]
+        d, p = (float(part) for part in at.split(", p = "))
+        given = float(text.split("it gives ")[1].split(",")[0])
+        wanted = float(text.split("energy give ")[1].split(". ")[0])
+        # d and p are printed with four digits, so the numbers agree to about as many.
+        assert given == pytest.approx(2.0 * (d - p + 0.5), abs=1e-3)
+        assert wanted == pytest.approx(d - p + 0.5, abs=1e-3)
+
+    @pytest.mark.parametrize(
+        ("slope", "message"),
+        [
+            (lambda d, p: 1.0 if d > 0 else -1.0, "fails on arrays.*np.where"),
+            (lambda d, p: np.float64(0.0), r"returns float64 of shape \(\) for d"),
+            (lambda d, p: d - d.mean(), "depend on its own d and p only"),
+            (lambda d, p: np.sort(d), "depend on its own d and p only"),
+            (lambda d, p: np.where(d > 5, np.inf, 0.0), "slope is inf; clip p away"),
+        ],
+    )
+    def test_functions_must_be_elementwise_and_finite(self, slope, message):
+        with pytest.raises(ExpertError, match=message):
+            check_expert(variant(slope=slope))
+
+    def test_probabilities_that_will_be_used_are_tried(self):
+        check_expert(Logistic())  # logit(p) is finite on the usual grid
+        with pytest.raises(ExpertError, match=r"p = 1: slope is|p = 1: energy is|p = 1: "):
+            check_expert(Logistic(), p=[0.2, 1.0])
+
+    def test_a_kink_in_the_energy_is_no_mistake_but_no_use_either(self):
+        with pytest.raises(ExpertError, match=r"zero everywhere.*Huber or Laplacian"):
+            check_expert(poe.experts.Laplacian())
+
+
+class TestQuadrature:
+    def test_skew_narrow_and_wide_densities(self):
+        """Two half-bells of widths 1e-4 and 1e4 have the area sqrt(pi / 2) times their sum."""
+
+        def energy(d, p):
+            return 0.5 * np.where(d > p, (d - p) * 1e4, (d - p) * 1e-4) ** 2
+
+        p = np.array([[0.2, 0.7], [0.2, 0.9]])
+        found = log_normaliser(energy, p, p)
+        assert found.shape == (2, 2)
+        np.testing.assert_allclose(found, np.log(np.sqrt(np.pi / 2) * (1e4 + 1e-4)), atol=1e-9)
+
+    def test_what_cannot_be_integrated_is_refused(self):
+        with pytest.raises(ArithmeticError, match="cannot be normalised"):
+            log_normaliser(lambda d, p: 3.0 * np.sin(1e5 * d) + d**2, np.array([0.5]), np.zeros(1))
