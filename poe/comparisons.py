@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import Layout, component_labels, lay_out
+from poe.graph import SMALL, Layout, component_labels, lay_out
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -240,7 +240,8 @@ class Comparisons:
 
     @cached_property
     def _labels(self) -> Indices:
-        return component_labels(self.layout)
+        known = self.layout if len(self) > SMALL else None
+        return component_labels(self.first, self.second, self.n_items, known=known)
 
     def require_compared(self) -> None:
         """Raise ComparisonError naming the items that appear in no comparison."""

@@ -90,6 +90,11 @@ def _sums(cell: Indices, value: Floats, size: int) -> Floats:
 
 def differences(problem: Problem, scores: Floats) -> Floats:
     """s_first - s_second for each comparison: (..., N) to (..., K)."""
+    if scores.ndim == 1:
+        return scores[problem.first] - scores[problem.second]
+    if scores.ndim == 2:  # several times faster than take_along_axis for one problem
+        rows = np.arange(len(scores))[:, None]
+        return scores[rows, problem.first] - scores[rows, problem.second]
     return np.take_along_axis(scores, problem.first, -1) - np.take_along_axis(
         scores, problem.second, -1
     )

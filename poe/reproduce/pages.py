@@ -92,6 +92,23 @@ def cells_html(rows: pd.DataFrame) -> str:
     return _table("cells", "".join(f'<th scope="col">{name}</th>' for name in names), body)
 
 
+def claims_html(claims: pd.DataFrame) -> str:
+    """One line a claim: what the paper says, whether its numbers and ours bear it out."""
+    body = []
+    for _, row in claims.iterrows():
+        cells = "".join(
+            f'<td class="{css("same digits" if row[f"{side} holds"] else "deviates")}">'
+            f"{'holds' if row[f'{side} holds'] else 'does not hold'}<br>"
+            f'<span class="printed">{escape(row[side])}</span></td>'
+            for side in ("published", "ours")
+        )
+        text = f'{escape(row["claim"])} <span class="printed">(section {row["place"]})</span>'
+        body.append(f'<tr><td class="claim">{text}</td>{cells}</tr>')
+    kinds = f"published {badge('published')}", f"ours {badge(claims['kind'].iloc[0])}"
+    names = ("the paper says", *kinds)
+    return _table("claims", "".join(f'<th scope="col">{name}</th>' for name in names), body)
+
+
 def _line(row: pd.Series) -> str:
     ours, difference, kind = "", "", ""
     if not np.isnan(row["ours"]):
