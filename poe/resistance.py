@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from poe.comparisons import Floats, Indices
-from poe.graph import component_labels
 
 
 def effective_resistance(
@@ -79,8 +80,9 @@ def conductances(n_items: int, pairs: ArrayLike, weight: ArrayLike | None = None
 
 def component_of(n_items: int, pairs: ArrayLike) -> Indices:
     """(N,) number of the group of linked items each item belongs to."""
-    made = as_pairs(n_items, pairs)
-    return np.asarray(component_labels(made[:, 0], made[:, 1], n_items), dtype=np.intp)
+    first, second = as_pairs(n_items, pairs).T
+    graph = coo_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
 def as_pairs(n_items: int, pairs: ArrayLike) -> Indices:
