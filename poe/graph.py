@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-
 SMALL = 1000  # comparisons; below, building sparse matrices costs more than it saves
 
 

@@ -102,6 +102,8 @@ def add_prior(problem: Problem, wins: float, *, on: PriorOn = "all") -> Problem:
         raise ValueError(f"prior_on must be 'all' or 'compared', not {on!r}")
     if wins == 0:
         return problem
+    if on == "all" and isinstance(problem, Stack):
+        return _with_prior_everywhere(problem, wins)
     first, second = problem.first, problem.second
     if on == "all":
         left, right = np.triu_indices(problem.n_items, 1)
@@ -120,6 +122,29 @@ def add_prior(problem: Problem, wins: float, *, on: PriorOn = "all") -> Problem:
         return Stack(problem.n_items, *joined)
     pairs = np.column_stack(joined[:2])
     return Comparisons.from_pairs(pairs, joined[2], items=problem.items, weight=joined[3])
+
+
+def _with_prior_everywhere(stack: Stack, wins: float) -> Stack:
+    """The prior and the comparisons of each pair as one, which is smaller than both appended.
+
+    Right for Bradley-Terry, whose energy is linear in p, and only used for it.
+    """
+    n = stack.n_items
+    left, right = np.triu_indices(n, 1)
+    place = np.zeros((n, n), dtype=np.intp)
+    place[left, right] = place[right, left] = np.arange(len(left))
+    shape, grid = stack.first.shape[:-1], len(left)
+    cell = place[stack.first, stack.second]
+    cell += grid * np.arange(cell.size // cell.shape[-1]).reshape(*shape, 1)
+    won = np.where(stack.first < stack.second, stack.p, 1.0 - stack.p)
+
+    def total(value: Floats) -> Floats:
+        size = grid * (cell.size // cell.shape[-1])
+        return np.bincount(cell.ravel(), value.ravel(), minlength=size).reshape(*shape, grid)
+
+    weight = 2.0 * wins + total(stack.weight)
+    p = (wins + total(stack.weight * won)) / weight
+    return Stack(n, np.broadcast_to(left, p.shape), np.broadcast_to(right, p.shape), p, weight)
 
 
 def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool]:
