@@ -140,7 +140,8 @@ def _with_prior_everywhere(stack: Stack, wins: float) -> Stack:
 
     def total(value: Floats) -> Floats:
         size = grid * (cell.size // cell.shape[-1])
-        return np.bincount(cell.ravel(), value.ravel(), minlength=size).reshape(*shape, grid)
+        found = np.bincount(cell.ravel(), value.ravel(), minlength=size)
+        return np.asarray(found, dtype=float).reshape(*shape, grid)
 
     weight = 2.0 * wins + total(stack.weight)
     p = (wins + total(stack.weight * won)) / weight
