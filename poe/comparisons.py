@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import SMALL, Layout, component_labels, lay_out
+from poe.graph import SMALL, Layout, component_labels, is_connected, lay_out
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
@@ -239,6 +239,10 @@ class Comparisons:
         return lay_out(self.first, self.second, self.n_items)
 
     @cached_property
+    def _is_connected(self) -> bool:
+        return is_connected(self.layout) if len(self) > SMALL else not self._labels.any()
+
+    @cached_property
     def _labels(self) -> Indices:
         known = self.layout if len(self) > SMALL else None
         return component_labels(self.first, self.second, self.n_items, known=known)
@@ -257,7 +261,7 @@ class Comparisons:
     def require_connected(self) -> None:
         """Raise DisconnectedError unless every item is linked to every other."""
         self.require_compared()
-        if self._labels.max() > 0:
+        if not self._is_connected:
             groups = self.components()
             raise DisconnectedError(
                 f"items {name_some(groups[1])} share no comparison with the rest "

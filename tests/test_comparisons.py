@@ -199,3 +199,16 @@ class TestStructure:
         c = four().take([2])
         assert c.items == tuple(FOUR)
         assert c.pairs.tolist() == [[2, 3]]
+
+
+def test_large_sets_are_checked_as_small_ones_are():
+    """Above a thousand comparisons another algorithm looks for the groups."""
+    ring = np.column_stack([np.arange(1500), (np.arange(1500) + 1) % 1500])
+    both = np.concatenate([ring, ring[:, ::-1], ring])
+    poe.Comparisons.from_pairs(both, np.full(len(both), 0.5), items=1500).require_connected()
+    c = poe.Comparisons.from_pairs(
+        np.concatenate([both, [[1500, 1501]]]), np.full(len(both) + 1, 0.5), items=1502
+    )
+    assert [len(group) for group in c.components()] == [1500, 2]
+    with pytest.raises(poe.DisconnectedError, match="items 1500, 1501 share no comparison"):
+        c.require_connected()
