@@ -14,7 +14,7 @@ from poe import posterior
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import NotConvergedError
 from poe.existence import refuse_bias_without, require_bias_identified, require_finite
-from poe.experts import Expert, Gaussian, get_expert
+from poe.experts import KNOWN, Expert, Gaussian, check_expert, get_expert, is_convex
 from poe.scores import add_prior
 from poe.solvers import dense, sparse
 from poe.stack import by_item, differences, laplacian
@@ -203,8 +203,10 @@ def fit(
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
     expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
-        "bradley-terry" (soft, paper 3.2), or an object with energy, slope, curvature and
-        log_density. For the paper's variants on decisions pass `comparisons.hard()`.
+        "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
+        "student-t", or your own (`poe.experts.custom`, or a class with energy, slope, curvature
+        and log_density, whose derivatives are checked). For the paper's variants on decisions
+        pass `comparisons.hard()`.
     bias : the paper's gamma (section 3.5), which moves every expert to d - gamma. None for
         none, a number, "mean" for the value at which the mean probability means no
         difference (eq. 12 for Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit"
@@ -218,6 +220,8 @@ def fit(
     than scores that are not the optimum.
     """
     chosen = get_expert(expert)
+    if not isinstance(chosen, KNOWN):
+        check_expert(chosen, p=comparisons.p)
     fit_bias = bias == "fit"
     problem = add_prior(comparisons, prior)
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
@@ -240,6 +244,8 @@ def fit(
         f"{solver} Newton, {found.steps[0]} steps, largest gradient entry "
         f"{found.gradient[0]:.1e} (tolerance {tol:.0e})"
     )
+    if not is_convex(chosen):
+        message += "; the energy is not convex, so this mode may be one of several"
     if not found.converged[0]:
         raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
     result = Fit(
