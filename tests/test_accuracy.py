@@ -1,0 +1,100 @@
+"""Every smooth expert and both solvers against scipy, on problems that are hard to solve."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import poe
+from poe.experts import get_expert
+from tests.helpers import random_comparisons
+
+
+def chain_with_shortcuts():
+    """As few comparisons as will do, and three more."""
+    pairs = [*((i, i + 1) for i in range(11)), (0, 5), (3, 11), (8, 2)]
+    p = 0.5 + 0.3 * np.sin(np.arange(14))
+    return poe.Comparisons.from_pairs(pairs, p, items=12)
+
+
+def nearly_separable():
+    """One item all but undefeated, another all but winless."""
+    c = random_comparisons(1, n=10, count=60)
+    p = c.p.copy()
+    for item, value in ((0, 1 - 1e-7), (1, 1e-7)):
+        p[c.first == item] = value
+        p[c.second == item] = 1 - value
+    return poe.Comparisons.from_pairs(c.pairs, p, items=10)
+
+
+def badly_scaled():
+    """Weights over nine orders of magnitude."""
+    c = random_comparisons(2, n=10, count=60)
+    weight = 10.0 ** np.random.default_rng(2).uniform(-4, 5, 60)
+    return poe.Comparisons.from_pairs(c.pairs, c.p, items=10, weight=weight)
+
+
+def two_clusters():
+    """Two groups linked by a single weak comparison."""
+    left = [(i, j) for i in range(5) for j in range(5) if i != j]
+    pairs = [*left, *((i + 5, j + 5) for i, j in left), (0, 5)]
+    p = np.random.default_rng(3).uniform(0.2, 0.8, len(pairs))
+    weight = np.ones(len(pairs))
+    weight[-1] = 1e-4
+    return poe.Comparisons.from_pairs(pairs, p, items=10, weight=weight)
+
+
+PROBLEMS = {
+    "random": lambda: random_comparisons(0, n=12, count=70),
+    "sparse": chain_with_shortcuts,
+    "near-separable": nearly_separable,
+    "badly scaled": badly_scaled,
+    "two clusters": two_clusters,
+}
+
+
+def reference(c, expert):
+    """Scipy's trust-region Newton on s_2..s_N with s_1 = 0, and its energy."""
+    w = c.matrix()[:, 1:]
+
+    def energy(x):
+        return float(c.weight @ expert.energy(w @ x, c.p))
+
+    def gradient(x):
+        return w.T @ (c.weight * expert.slope(w @ x, c.p))
+
+    def hessian(x):
+        return (w.T * (c.weight * expert.curvature(w @ x, c.p))) @ w
+
+    found = minimize(
+        energy,
+        np.zeros(w.shape[1]),
+        jac=gradient,
+        hess=hessian,
+        method="trust-exact",
+        options={"gtol": 1e-11, "maxiter": 5000},
+    )
+    scores = np.append(0.0, found.x)
+    return scores - scores.mean(), found.fun
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", ["gaussian", "bradley-terry", "thurstone", "huber"])
+def test_no_worse_than_scipy(name, problem, solver):
+    c, expert = PROBLEMS[problem](), get_expert(name)
+    theirs, energy = reference(c, expert)
+    fit = poe.fit(c, name, solver=solver, tol=1e-12, max_steps=500)
+    assert fit.energy <= energy + 1e-11 * (1 + abs(energy))
+    # Scores are as well determined as the weakest link allows.
+    loose = 1e-3 if problem in ("near-separable", "two clusters", "badly scaled") else 1e-7
+    np.testing.assert_allclose(fit.scores, theirs, atol=loose)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_dense_and_sparse_agree(problem):
+    c = PROBLEMS[problem]()
+    for bias in (None, "fit"):
+        dense = poe.fit(c, bias=bias, solver="dense", tol=1e-13, max_steps=500)
+        sparse = poe.fit(c, bias=bias, solver="sparse", tol=1e-13, max_steps=500)
+        assert dense.energy == pytest.approx(sparse.energy, rel=1e-12)
+        np.testing.assert_allclose(dense.scores, sparse.scores, atol=1e-4)
