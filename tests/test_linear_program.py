@@ -1,0 +1,345 @@
+"""Laplacian experts: linear program, dual, the optimum that is returned, stacks."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult, minimize
+from scipy.stats import spearmanr
+
+import poe
+from poe.experts import Laplacian
+from poe.solvers import linear_program, ties
+from poe.solvers.irls import irls_stack
+from poe.solvers.linear_program import laplacian_program, solve_l1
+
+EXACT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+
+
+def problem(seed, *, n=12, count=40, digits=None, weights=False):
+    """Connected comparisons with many ties if `digits` is 0 or 1."""
+    rng = np.random.default_rng(seed)
+    quality = rng.standard_normal(n)
+    tree = [(i, int(rng.integers(i))) for i in range(1, n)]
+    rest = [tuple(rng.choice(n, 2, replace=False)) for _ in range(count - n + 1)]
+    pairs = np.array(tree + rest)
+    logit = quality[pairs[:, 0]] - quality[pairs[:, 1]] + rng.standard_normal(count)
+    p = 1 / (1 + np.exp(-1.5 * logit))
+    p = p if digits is None else np.round(p, digits)
+    weight = rng.integers(1, 4, count).astype(float) if weights else None
+    return poe.Comparisons.from_pairs(pairs, p, items=n, weight=weight)
+
+
+def misfits(c, scores, expert=None, bias=0.0):
+    expert = expert or Laplacian()
+    return (scores[c.first] - scores[c.second] - bias - expert.f_mu(c.p)) / expert.b(c.p)
+
+
+def energy(c, scores, expert=None, bias=0.0):
+    return float(c.weight @ np.abs(misfits(c, scores, expert, bias)))
+
+
+def squares(c, scores, expert=None, bias=0.0):
+    return float(c.weight @ misfits(c, scores, expert, bias) ** 2)
+
+
+def vertices(c):
+    """Scores of every spanning tree of comparisons that fit exactly: the optimum is among them."""
+    w = c.matrix()
+    for rows in itertools.combinations(range(len(c)), c.n_items - 1):
+        part = w[list(rows)]
+        if np.linalg.matrix_rank(part) == c.n_items - 1:
+            yield np.linalg.lstsq(part, c.p[list(rows)] - 0.5, rcond=None)[0]
+
+
+PROBLEMS = [
+    pytest.param({"digits": digits, "weights": weights}, id=f"{digits}-{weights}")
+    for digits in (None, 1, 0)
+    for weights in (False, True)
+]
+
+
+class TestOptimum:
+    @pytest.mark.parametrize("options", PROBLEMS)
+    @pytest.mark.parametrize("seed", range(4))
+    def test_energy_is_cvxpys(self, seed, options):
+        c = problem(seed, **options)
+        program = laplacian_program(c)
+        program.problem.solve(solver="CLARABEL", **EXACT)
+        for rule in ("least-squares", "any"):
+            found = solve_l1(c, ties=rule)
+            assert found.energy[0] == pytest.approx(program.problem.value, rel=1e-9)
+            assert found.energy[0] == pytest.approx(energy(c, found.scores[0]), rel=1e-12)
+        theirs = np.abs(misfits(c, program.scores.value))
+        np.testing.assert_allclose(program.eta.value, theirs, atol=1e-8)
+
+    def test_general_expert_bias_and_ties_of_a_prior(self):
+        expert = Laplacian(mean=lambda p: np.tan(p - 0.5), spread=lambda p: 0.2 + p)
+        c = problem(8, weights=True)
+        tilt = (np.arange(len(c)) % 3 > 0).astype(float)
+        program = laplacian_program(c, expert, bias=0.3, tilt=tilt)
+        program.problem.solve(solver="CLARABEL", **EXACT)
+        found = solve_l1(c, expert, bias=0.3, tilt=tilt)
+        assert found.energy[0] == pytest.approx(program.problem.value, rel=1e-9)
+        assert found.bias[0] == 0.3
+        # Shifting the expert and shifting its mean are the same thing.
+        moved = Laplacian(mean=lambda p: np.tan(p - 0.5) + 0.3, spread=expert.spread)
+        np.testing.assert_allclose(
+            solve_l1(c, expert, bias=0.3).scores, solve_l1(c, moved).scores, atol=1e-12
+        )
+
+    @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+    def test_units_do_not_matter(self, scale):
+        c = problem(5)
+        found = solve_l1(c, Laplacian(alpha=scale, scale=2 * scale))
+        plain = solve_l1(c)
+        np.testing.assert_allclose(found.scores, scale * plain.scores, rtol=1e-9, atol=1e-9 * scale)
+        assert found.energy[0] == pytest.approx(plain.energy[0] / 2)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_the_forces_prove_it(self, seed):
+        """Balanced forces within their bounds whose work equals the energy: weak duality."""
+        c = problem(seed, digits=1, weights=True)
+        expert = Laplacian(scale=0.4)
+        found = solve_l1(c, expert)
+        y = found.dual
+        assert (np.abs(y) <= c.weight / 0.4 * (1 + 1e-9)).all()
+        np.testing.assert_allclose(c.matrix().T @ y, 0, atol=1e-9)
+        assert -y @ expert.f_mu(c.p) == pytest.approx(found.energy[0], rel=1e-9)
+        assert found.gap < 1e-9
+        assert found.converged[0]
+
+    def test_judgements_without_contradiction_are_met_exactly(self):
+        quality = np.array([0.2, 0.1, -0.1, -0.2])
+        pairs = np.array(list(itertools.permutations(range(4), 2)))
+        c = poe.Comparisons.from_pairs(
+            pairs, 0.5 + quality[pairs[:, 0]] - quality[pairs[:, 1]], items=4
+        )
+        found = solve_l1(c)
+        np.testing.assert_allclose(found.scores[0], quality, atol=1e-12)
+        assert found.energy[0] == pytest.approx(0.0, abs=1e-12)
+        assert found.unique
+        assert found.converged[0]
+
+    def test_nothing_but_ties(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.5, 0.5])
+        found = solve_l1(c)
+        np.testing.assert_array_equal(found.scores[0], np.zeros(3))
+        assert found.unique
+        assert found.converged[0]
+
+    def test_disconnected_items_are_named(self):
+        c = poe.Comparisons(first=["a", "x"], second=["b", "y"], p=[0.7, 0.6])
+        with pytest.raises(poe.DisconnectedError, match="'x', 'y' share no comparison"):
+            solve_l1(c)
+
+    def test_bfgs_stops_above_the_optimum(self):
+        """Negative control: a method for smooth functions, handed the kinks of this one."""
+        above = []
+        for seed in range(12):
+            c = problem(seed, n=16, count=24, digits=0)
+            found = minimize(lambda s, c=c: energy(c, s), np.zeros(16), method="BFGS")
+            assert not found.success  # and says so, which callers ignore at their peril
+            above.append(found.fun / solve_l1(c).energy[0] - 1.0)
+        assert min(above) > 1e-9
+        assert max(above) > 0.01
+
+    def test_cvxpy_is_imported_only_when_asked_for(self):
+        code = (
+            "import sys, poe.solvers.linear_program as l, poe;"
+            "c = poe.Comparisons(first=[0, 1], second=[1, 2], p=[0.4, 0.7]);"
+            "l.solve_l1(c); assert 'cvxpy' not in sys.modules;"
+            "l.laplacian_program(c); assert 'cvxpy' in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestWhichOptimum:
+    @pytest.mark.parametrize("seed", range(25))
+    def test_brute_force(self, seed):
+        """All vertices of tiny problems: ours is optimal, and no optimum has fewer squares.
+
+        The optima are the convex hull of the optimal vertices. A point of it has the least
+        sum of squares if and only if that sum rises, to first order, towards every vertex.
+        """
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 5))
+        c = problem(seed, n=n, count=n + int(rng.integers(1, 6)), digits=[None, 1, 0][seed % 3])
+        found = solve_l1(c)
+        all_vertices = list(vertices(c))
+        lowest = min(energy(c, v) for v in all_vertices)
+        assert found.energy[0] == pytest.approx(lowest, abs=1e-9)
+        ours = found.scores[0]
+        best = [v - v.mean() for v in all_vertices if energy(c, v) < lowest + 1e-9]
+        uphill = 2.0 * c.matrix().T @ (c.weight * misfits(c, ours))
+        assert min(uphill @ (v - ours) for v in best) > -1e-9
+        assert found.unique == (max(np.abs(v - ours).max() for v in best) < 1e-9)
+
+    def test_two_items_by_hand(self):
+        """Opinions -0.4, 0, 0.1, 0.4: any difference in [0, 0.1] is a median; 0.025 is the mean.
+
+        With -0.1, 0, 0.05, 0.45 the mean, 0.1, lies outside the medians [0, 0.05].
+        """
+        for opinions, expected in (
+            ([-0.4, 0.0, 0.1, 0.4], 0.025),
+            ([-0.1, 0.0, 0.05, 0.45], 0.05),
+            ([-0.1, 0.0, 0.05], 0.0),
+        ):
+            k = len(opinions)
+            p = 0.5 + np.array(opinions)
+            c = poe.Comparisons(first=["a"] * k, second=["b"] * k, p=p)
+            found = solve_l1(c)
+            assert found.scores[0, 0] - found.scores[0, 1] == pytest.approx(expected, abs=1e-12)
+            assert found.unique == (k == 3)
+
+    @pytest.mark.parametrize("options", PROBLEMS)
+    def test_it_is_the_limit_of_a_vanishing_quadratic_term(self, options):
+        import cvxpy as cp
+
+        c = problem(3, **options)
+        s = cp.Variable(c.n_items)
+        misfit = c.matrix() @ s - (c.p - 0.5)
+        square = cp.sum(cp.multiply(c.weight, cp.square(misfit)))
+        loss = c.weight @ cp.abs(misfit) + 1e-3 * square
+        cp.Problem(cp.Minimize(loss), [cp.sum(s) == 0]).solve(solver="CLARABEL", **EXACT)
+        np.testing.assert_allclose(solve_l1(c).scores[0], s.value, atol=2e-5)
+
+    def test_other_optima_exist_and_rank_differently(self):
+        """Two solvers, one energy, other scores, other correlations with the quality."""
+        far, ranks = [], []
+        for seed in range(10):
+            c = problem(seed, n=16, count=48)
+            program = laplacian_program(c)
+            program.problem.solve(solver="CLARABEL", **EXACT)
+            theirs, vertex = program.scores.value, solve_l1(c, ties="any").scores[0]
+            ours = solve_l1(c)
+            assert energy(c, theirs) == pytest.approx(energy(c, vertex), rel=1e-8)
+            assert squares(c, ours.scores[0]) <= min(squares(c, theirs), squares(c, vertex)) + 1e-8
+            far.append(np.abs(theirs - vertex).max())
+            ranks.append(spearmanr(theirs, vertex)[0])
+            assert not ours.unique
+        assert max(far) > 0.05
+        assert min(ranks) < 0.95
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, 10_000), st.sampled_from([None, 1, 0]), st.booleans())
+    def test_names_rows_and_orders_do_not_matter(self, seed, digits, weights):
+        c = problem(seed, n=8, count=24, digits=digits, weights=weights)
+        expected = solve_l1(c).scores[0]
+        rng = np.random.default_rng(seed)
+        name, row = rng.permutation(8), rng.permutation(24)
+        swap = rng.random(24) < 0.5
+        pairs = name[c.pairs][row]
+        pairs[swap] = pairs[swap][:, ::-1]
+        p = np.where(swap, 1.0 - c.p[row], c.p[row])
+        other = poe.Comparisons.from_pairs(pairs, p, items=8, weight=c.weight[row])
+        np.testing.assert_allclose(solve_l1(other).scores[0][name], expected, atol=1e-9)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_repeats_may_be_merged(self, seed):
+        c = problem(seed, digits=1)
+        thrice = c.take(np.concatenate([np.arange(len(c)), np.arange(0, len(c), 2)]))
+        weight = np.where(np.arange(len(c)) % 2 == 0, 2.0, 1.0)
+        merged = poe.Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=weight)
+        np.testing.assert_allclose(solve_l1(thrice).scores, solve_l1(merged).scores, atol=1e-9)
+
+    def test_the_rule_can_be_waived_and_large_problems_ask_for_it(self, monkeypatch):
+        c = problem(1, n=16, count=48)
+        monkeypatch.setattr(ties, "MOST_CLUSTERS", 2)
+        with pytest.raises(ValueError, match=r"groups of items can move.*ties=\"any\""):
+            solve_l1(c)
+        assert solve_l1(c, ties="any").converged[0]
+        with pytest.raises(ValueError, match="ties must be 'least-squares' or 'any', not 'first'"):
+            solve_l1(c, ties="first")
+
+
+class TestLargeProblems:
+    """Most signs are taken for granted, which must not show."""
+
+    @pytest.mark.parametrize("undecided", [1, 4, 12])
+    @pytest.mark.parametrize("digits", [None, 1])
+    def test_same_optimum_as_all_at_once(self, monkeypatch, undecided, digits):
+        c = problem(2, n=40, count=1500, digits=digits, weights=True)
+        expected = solve_l1(c)
+        assert expected.steps[0] == 1
+        monkeypatch.setattr(linear_program, "ALL_AT_ONCE", 10)
+        monkeypatch.setattr(linear_program, "UNDECIDED", undecided)
+        found = solve_l1(c)
+        assert found.energy[0] == pytest.approx(expected.energy[0], rel=1e-12)
+        np.testing.assert_allclose(found.scores, expected.scores, atol=1e-9)
+        # With one open comparison an item the first guess cannot hold, with twelve it can.
+        assert found.steps[0] > 1 or undecided > 1
+        assert found.steps[0] == 1 or undecided < 12
+
+    def test_a_failure_of_the_program_is_not_hidden(self, monkeypatch):
+        failed = OptimizeResult(status=4, message="numerical difficulties", x=None)
+        monkeypatch.setattr(linear_program, "linprog", lambda *a, **k: failed)
+        with pytest.raises(poe.NotConvergedError, match="numerical difficulties"):
+            solve_l1(problem(0))
+
+
+def stacked(problems):
+    parts = ([getattr(c, name) for c in problems] for name in ("first", "second", "p", "weight"))
+    return poe.Stack(problems[0].n_items, *(np.stack(part) for part in parts))
+
+
+class TestStack:
+    @pytest.mark.parametrize("options", PROBLEMS)
+    def test_energies_are_those_of_the_linear_program(self, options):
+        problems = [problem(seed, n=16, count=48, **options) for seed in range(30)]
+        expert = Laplacian(scale=0.7)
+        found = irls_stack(stacked(problems), expert)
+        exact = [solve_l1(c, expert).energy[0] for c in problems]
+        assert found.converged.all()
+        np.testing.assert_allclose(found.energy, exact, rtol=1e-8)
+        for c, scores, value in zip(problems, found.scores, found.energy, strict=True):
+            assert energy(c, scores, expert) == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(found.scores.mean(axis=1), 0, atol=1e-14)
+
+    def test_badly_scaled_weights_and_biases(self):
+        rng = np.random.default_rng(4)
+        problems = [
+            poe.Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=w)
+            for c in (problem(seed, n=10, count=30, digits=1) for seed in range(30))
+            for w in [np.exp(3.0 * rng.standard_normal(30))]
+        ]
+        bias = rng.normal(0, 0.2, 30)
+        found = irls_stack(stacked(problems), bias=bias)
+        exact = [solve_l1(c, bias=b).energy[0] for c, b in zip(problems, bias, strict=True)]
+        np.testing.assert_allclose(found.energy, exact, rtol=1e-7)
+        np.testing.assert_array_equal(found.bias, bias)
+
+    def test_trees_contradictions_free_and_ties_only(self):
+        """An energy of zero has no relative accuracy, and must still be reached."""
+        chain = [problem(seed, n=6, count=5) for seed in range(5)]
+        even = poe.Comparisons.from_pairs(chain[0].pairs, np.full(5, 0.5), items=6)
+        found = irls_stack(stacked([*chain, even]))
+        assert found.converged.all()
+        np.testing.assert_allclose(found.energy, 0, atol=1e-10)
+
+    def test_parts_that_fit_the_cache_do_not_show(self, monkeypatch):
+        many = stacked([problem(seed, n=7, count=20) for seed in range(9)])
+        whole = irls_stack(many)
+        monkeypatch.setattr("poe.solvers.irls.CACHED", 45)
+        np.testing.assert_allclose(irls_stack(many).scores, whole.scores, atol=1e-12)
+
+    def test_what_it_gives_up(self):
+        """Same energy, but not the optimum with the fewest squares."""
+        problems = [problem(seed, n=16, count=48) for seed in range(10)]
+        found = irls_stack(stacked(problems)).scores
+        more = [
+            squares(c, scores) - squares(c, solve_l1(c).scores[0])
+            for c, scores in zip(problems, found, strict=True)
+        ]
+        assert min(more) > -1e-6
+        assert max(more) > 1e-3
+
+    def test_a_limit_on_steps_is_admitted(self):
+        few = irls_stack(stacked([problem(1)]), max_steps=2)
+        assert not few.converged.any()
+        assert few.steps[0] == 2
+        assert few.gradient[0] > 1e-3
