@@ -1,6 +1,6 @@
 """Judging by comparison: scores from pairwise comparisons as products of experts."""
 
-from poe import datasets, debias, judges, metrics
+from poe import baselines, datasets, debias, experts, judges, metrics
 from poe.comparisons import Comparisons
 from poe.errors import (
     ComparisonError,
@@ -9,8 +9,19 @@ from poe.errors import (
     SeparableError,
     UnidentifiedBiasError,
 )
-from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.fitting import Fit, fit
+from poe.experts import (
+    BradleyTerry,
+    Expert,
+    ExpertError,
+    Gaussian,
+    Huber,
+    Laplacian,
+    StudentT,
+    Thurstone,
+    check_expert,
+)
+from poe.fitting import fit
+from poe.result import Fit
 from poe.scores import average_probability, bradley_terry, win_ratio
 from poe.selection import select
 from poe.stack import Stack
@@ -23,16 +34,24 @@ __all__ = [
     "Comparisons",
     "DisconnectedError",
     "Expert",
+    "ExpertError",
     "Fit",
     "Gaussian",
+    "Huber",
+    "Laplacian",
     "NotConvergedError",
     "SeparableError",
     "Stack",
+    "StudentT",
+    "Thurstone",
     "UnidentifiedBiasError",
     "average_probability",
+    "baselines",
     "bradley_terry",
+    "check_expert",
     "datasets",
     "debias",
+    "experts",
     "fit",
     "judges",
     "metrics",

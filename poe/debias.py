@@ -17,7 +17,8 @@ from scipy.stats import norm
 
 from poe.comparisons import Comparisons
 from poe.experts import Expert, get_expert
-from poe.fitting import Fit, fit
+from poe.fitting import fit
+from poe.result import Fit
 
 
 class Rate(NamedTuple):

@@ -336,3 +336,50 @@ class TestYourOwnExpert:
     def test_the_mean_bias_rule_is_asked_for_by_name(self):
         with pytest.raises(ValueError, match=r"needs the expert to have mean_bias"):
             poe.fit(random_comparisons(0), Timid(), bias="mean")
+
+
+class TestLaplacian:
+    def test_the_objective_of_the_linear_program(self):
+        c = random_comparisons(20, count=50)
+        fit = poe.fit(c, "laplacian", bias=0.1)
+        program = poe.solvers.linear_program.laplacian_program(c, poe.Laplacian(), bias=0.1)
+        program.problem.solve()
+        assert fit.energy == pytest.approx(program.problem.value, rel=1e-7)
+        assert fit.message.startswith("linear program")
+        assert fit.converged
+
+    def test_one_answer_in_ten_turned_round_moves_it_less(self):
+        """What Laplacian experts are for: gross errors are outvoted, not averaged in."""
+        moved = {"laplacian": [], "gaussian": []}
+        for seed in range(20):
+            c = random_comparisons(seed, n=12, count=66)
+            wrong = np.random.default_rng(seed).random(66) < 0.1
+            turned = poe.Comparisons.from_pairs(c.pairs, np.where(wrong, 1 - c.p, c.p), items=12)
+            for expert, gaps in moved.items():
+                before, after = poe.fit(c, expert).scores, poe.fit(turned, expert).scores
+                gaps.append(np.abs(after - before).mean() / before.std())
+        assert np.mean(moved["laplacian"]) < np.mean(moved["gaussian"])
+
+    def test_spread_from_the_fisher_information(self):
+        c = random_comparisons(21)
+        wide, narrow = (poe.fit(c, poe.Laplacian(scale=b)) for b in (0.2, 0.1))
+        np.testing.assert_allclose(wide.standard_errors(), 2 * narrow.standard_errors())
+
+    def test_a_fitted_bias_is_refused_with_the_way_out(self):
+        with pytest.raises(ValueError, match="give the bias as a number"):
+            poe.fit(random_comparisons(0), "laplacian", bias="fit")
+
+
+class TestStudentT:
+    def test_starts_where_it_can_see_the_best_mode(self):
+        """Three answers in a row against one gross error: zero scores are a poor place to start."""
+        c = random_comparisons(22, n=10, count=60)
+        fit = poe.fit(c, poe.StudentT(sigma=0.1, nu=3.0), max_steps=1000)
+        squares = poe.fit(c, "gaussian")
+        expert = fit.expert
+        d = squares.scores[c.first] - squares.scores[c.second]
+        assert fit.energy <= expert.energy(d, c.p).sum()
+        assert "not convex" in fit.message
+
+    def test_a_convex_energy_says_nothing_of_modes(self):
+        assert "not convex" not in poe.fit(random_comparisons(0), "huber").message

@@ -72,14 +72,14 @@ def test_single_differences_need_no_matrix():
         whole = fit.difference_se(3, 77)
         pairs = np.array([[3, 77]])
         lever = np.ones(len(c)) if bias else None
-        single = poe.solvers.sparse.variances(c, fit._stiffness, pairs, lever=lever)
+        single = poe.solvers.sparse.variances(c, fit.stiffness, pairs, lever=lever)
         assert np.sqrt(single[0]) == pytest.approx(whole, rel=1e-9)
-    information = poe.solvers.sparse.bias_information(c, fit._stiffness, np.ones(len(c)))
+    information = poe.solvers.sparse.bias_information(c, fit.stiffness, np.ones(len(c)))
     assert information**-0.5 == pytest.approx(fit.bias_se, rel=1e-9)
 
 
 def test_a_covariance_too_large_is_refused_with_a_way_out(monkeypatch):
-    monkeypatch.setattr("poe.fitting.COVARIANCE_ITEMS", 100)
+    monkeypatch.setattr("poe.result.COVARIANCE_ITEMS", 100)
     c, _ = large(400, 4000)
     fit = poe.fit(c, bias="fit")
     with pytest.raises(ValueError, match=r"ask for difference_se or prob_better"):

@@ -42,6 +42,7 @@ def solve(
     bias: Floats | float = 0.0,
     fit_bias: bool = False,
     tilt: Floats | float = 1.0,
+    start: Floats | float = 0.0,
     tol: float = 1e-10,
     max_steps: int = 100,
 ) -> Solution:
@@ -50,12 +51,13 @@ def solve(
     The mode of paper eq. 3, where the slopes balance (book eq. 5.3). The graph must be
     connected and the minimum finite; `poe.fit` checks both. `bias` is one number or one a
     problem: held there, or with `fit_bias` the start of its own search. `tilt` is 1 where the
-    order shown matters and 0 where it does not, as for the ties of a prior. Work and memory grow
+    order shown matters and 0 where it does not, as for the ties of a prior. `start` is where
+    the scores begin, which matters for energies that are not convex. Work and memory grow
     as N^2 a problem, so cut very large stacks into parts.
     """
     stack = as_stack(problem)
     n_problems = len(stack.p)
-    scores = np.zeros((n_problems, stack.n_items))
+    scores = np.array(np.broadcast_to(start, (n_problems, stack.n_items)), dtype=float)
     gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), (n_problems,)))
     degree = by_item(stack, stack.weight, stack.weight).max(axis=1)
     tilts = np.broadcast_to(np.asarray(tilt, dtype=float), stack.p.shape)

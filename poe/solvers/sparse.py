@@ -56,15 +56,16 @@ def solve(
     bias: float = 0.0,
     fit_bias: bool = False,
     tilt: Floats | float = 1.0,
+    start: Floats | float = 0.0,
     tol: float = 1e-10,
     max_steps: int = 100,
 ) -> Solution:
     """As `poe.solvers.dense.solve`, for one problem of any size."""
     graph = Graph(comparisons)
     weight, p = comparisons.weight, comparisons.p
-    scores, gamma = np.zeros(graph.n), float(bias)
+    scores, gamma = np.array(np.broadcast_to(start, (graph.n,)), dtype=float), float(bias)
     lever = np.broadcast_to(np.asarray(tilt, dtype=float), p.shape)
-    d: Floats = -gamma * lever
+    d: Floats = graph.differences(scores) - gamma * lever
     energy = float((weight * expert.energy(d, p)).sum())
     floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
     degree = graph.links(weight)[1].max()
