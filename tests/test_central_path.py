@@ -1,0 +1,173 @@
+"""Laplacian experts in stacks: the optimum, which one, and elimination without subtraction."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import poe
+from poe.experts import Laplacian
+from poe.graph import incidence
+from poe.solvers import central_path
+from poe.solvers.linear_program import solve_l1
+from poe.stack import Stack, by_item, laplacian
+
+
+def stack_of(seed, *, problems=12, n=9, count=20, digits=None, weights=False):
+    """Connected problems; many ties if `digits` is 0 or 1."""
+    rng = np.random.default_rng(seed)
+    pairs = np.stack([poe.select(n, count, rule="no-repeat", seed=rng) for _ in range(problems)])
+    quality = rng.standard_normal((problems, n))
+    gap = np.take_along_axis(quality, pairs[..., 0], 1)
+    gap = gap - np.take_along_axis(quality, pairs[..., 1], 1)
+    p = 1.0 / (1.0 + np.exp(-gap - rng.standard_normal(gap.shape)))
+    stack = Stack.of(n, pairs, p if digits is None else np.round(p, digits))
+    if weights:
+        stack = Stack(n, stack.first, stack.second, stack.p, 1.0 + rng.integers(0, 3, p.shape))
+    return stack
+
+
+def alone(stack, row):
+    pairs = np.column_stack([stack.first[row], stack.second[row]])
+    weight = stack.weight[row]
+    return poe.Comparisons.from_pairs(pairs, stack.p[row], items=stack.n_items, weight=weight)
+
+
+def least_energy(c, b):
+    """By the dual linear program, which knows nothing of the path."""
+    w = incidence(c.first, c.second, c.n_items)
+    bound = c.weight / b
+    found = linprog(
+        c.p - 0.5, A_eq=w.T, b_eq=np.zeros(c.n_items), bounds=np.column_stack([-bound, bound])
+    )
+    return -found.fun
+
+
+KINDS = [
+    pytest.param({"digits": digits, "weights": weights}, id=f"{digits}-{weights}")
+    for digits in (None, 1, 0)
+    for weights in (False, True)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [9, 20, 36])
+def test_energy_is_that_of_the_linear_program(kind, count):
+    stack = stack_of(count, count=count, **kind)
+    found = central_path.solve(stack, Laplacian())
+    assert found.converged.all()
+    best = [least_energy(alone(stack, row), 1.0) for row in range(len(stack.p))]
+    np.testing.assert_allclose(found.energy, best, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_many_optima_it_is_the_one_of_least_squares(kind):
+    stack = stack_of(5, **kind)
+    found = central_path.solve(stack, Laplacian())
+    exact = [solve_l1(alone(stack, row)) for row in range(len(stack.p))]
+    assert not all(one.unique for one in exact)  # or there would be nothing to choose
+    np.testing.assert_allclose(found.scores, [one.scores[0] for one in exact], atol=2e-4)
+
+
+def test_scales_that_differ_weigh_residuals_as_the_linear_program_does():
+    stack = stack_of(3)
+    expert = Laplacian(spread=lambda p: 0.5 + p)
+    found = central_path.solve(stack, expert)
+    for row in range(len(stack.p)):
+        c = alone(stack, row)
+        assert found.energy[row] == pytest.approx(least_energy(c, 0.5 + c.p), rel=1e-9)
+        np.testing.assert_allclose(found.scores[row], solve_l1(c, expert).scores[0], atol=2e-4)
+
+
+def test_a_bias_moves_every_target_that_it_tilts():
+    stack = stack_of(4)
+    tilt = (np.arange(stack.p.shape[1]) % 2).astype(float)
+    bias = np.linspace(-0.2, 0.3, len(stack.p))
+    found = central_path.solve(stack, Laplacian(), bias=bias, tilt=tilt)
+    moved = Stack(
+        stack.n_items, stack.first, stack.second, stack.p + bias[:, None] * tilt, stack.weight
+    )
+    plain = central_path.solve(moved, Laplacian())
+    np.testing.assert_allclose(found.scores, plain.scores, atol=1e-8)
+    np.testing.assert_array_equal(found.bias, bias)
+
+
+def test_names_of_items_and_orders_of_rows_do_not_matter():
+    stack = stack_of(6)
+    rng = np.random.default_rng(0)
+    name, row = rng.permutation(stack.n_items), rng.permutation(stack.p.shape[1])
+    renamed = Stack(
+        stack.n_items,
+        name[stack.second][:, row],
+        name[stack.first][:, row],
+        1.0 - stack.p[:, row],
+        stack.weight[:, row],
+    )
+    found = central_path.solve(stack, Laplacian()).scores
+    again = central_path.solve(renamed, Laplacian()).scores[:, name]
+    np.testing.assert_allclose(found, again, atol=1e-5)
+
+
+def test_a_tree_fits_exactly():
+    pairs = np.column_stack([np.arange(5), np.arange(1, 6)])
+    c = poe.Comparisons.from_pairs(pairs, [0.9, 0.2, 0.5, 0.6, 0.8], items=6)
+    found = central_path.solve(c, Laplacian())
+    assert found.energy[0] == pytest.approx(0.0, abs=1e-14)
+    assert found.converged[0]
+    np.testing.assert_allclose(-np.diff(found.scores[0]), c.p - 0.5, atol=1e-14)
+
+
+def test_parts_of_a_stack_do_not_show(monkeypatch):
+    stack = stack_of(7)
+    whole = central_path.solve(stack, Laplacian())
+    monkeypatch.setattr(central_path, "CACHED", 45)
+    parts = central_path.solve(stack, Laplacian())
+    np.testing.assert_allclose(parts.scores, whole.scores, atol=1e-9)
+    np.testing.assert_array_equal(parts.steps, whole.steps)
+
+
+def test_too_few_steps_are_admitted():
+    found = central_path.solve(stack_of(8), Laplacian(), max_steps=3)
+    assert not found.converged.any()
+    assert (found.steps == 3).all()
+
+
+def test_elimination_solves_laplacians():
+    stack = stack_of(9)
+    rng = np.random.default_rng(0)
+    matrix = laplacian(stack, rng.random(stack.p.shape) + 0.1)
+    right = by_item(stack, stack.p, -stack.p)
+    x = central_path.eliminate(-matrix, right)
+    np.testing.assert_allclose((matrix @ x[..., None])[..., 0], right, atol=1e-13)
+    assert (x[:, 0] == 0.0).all()
+
+
+def test_elimination_keeps_the_digits_of_small_links_next_to_huge_ones():
+    rng = np.random.default_rng(1)
+    cluster = np.arange(6) // 3
+    size = np.where(cluster[:, None] == cluster, 1e9, 1e-9)
+    links = np.tril(size * rng.random((6, 6)), -1)
+    right = np.array([-1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    found = central_path.eliminate(links[None], right[None])[0]
+    exact = exact_solution(links + links.T, right)
+    np.testing.assert_allclose(found[1:], exact, rtol=1e-13)
+    # The usual factorisation loses them: this is what the star-mesh rule is for.
+    matrix = np.diag((links + links.T).sum(1)) - links - links.T
+    usual = np.linalg.solve(matrix[1:, 1:], right[1:])
+    assert np.abs(usual / exact - 1.0).max() > 1e-6
+
+
+def exact_solution(links, right):
+    """Gauss-Jordan in rational numbers, without the first item."""
+    n = len(links)
+    rows = [[-Fraction(float(x)) for x in row[1:]] for row in links[1:]]
+    for i in range(n - 1):
+        rows[i][i] = sum(Fraction(float(x)) for x in links[i + 1])
+        rows[i].append(Fraction(float(right[i + 1])))
+    for i in range(n - 1):
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for j in range(n - 1):
+            if j != i:
+                rows[j] = [x - rows[j][i] * y for x, y in zip(rows[j], rows[i], strict=True)]
+    return np.array([float(row[-1]) for row in rows])
