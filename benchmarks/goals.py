@@ -1,0 +1,28 @@
+"""What was asked of the engine before it was written, each with its limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`limit` in seconds or GB (`unit`); `what` in words."""
+
+    what: str
+    limit: float
+    unit: str = "s"
+
+
+GOALS = {
+    "sweep": Goal("the paper's whole sweep, six methods and the Laplacian, on two cores", 180.0),
+    "large-gaussian": Goal("1,056 items, 50N comparisons: Gaussian", 6e-3),
+    "large-bt": Goal("1,056 items, 50N comparisons: soft Bradley-Terry", 40e-3),
+    "large-laplacian": Goal("1,056 items, 50N comparisons: Laplacian", 0.5),
+    "million-gaussian": Goal("a million items, ten million comparisons: Gaussian", 6.0),
+    "million-bt": Goal(
+        "a million items, ten million comparisons: soft Bradley-Terry with its bias", 12.0
+    ),
+    "million-memory": Goal("a million items, ten million comparisons: peak memory", 3.0, "GB"),
+    "greedy": Goal("greedy selection of 10N pairs at 1,056 items", 15.0),
+}

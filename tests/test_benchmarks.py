@@ -1,0 +1,169 @@
+"""The benchmarks run, agree and report; how fast anything is they say, the tests do not."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import machine, report, textbook
+from benchmarks.cases.growth import exponent
+from benchmarks.goals import GOALS
+from benchmarks.timing import Entry, Row, race
+
+CASES = sorted(command.CASES)
+pytestmark = pytest.mark.xdist_group("benchmarks")  # the cases run once, in one worker
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """Every case on problems of the smallest size, each in its own process."""
+    folder = tmp_path_factory.mktemp("results")
+    assert command.main(["--mode", "tiny", "--output", str(folder), "--limit", "300"]) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_every_case_leaves_rows_with_a_time_or_a_reason(tiny):
+    results = [json.loads(path.read_text()) for path in sorted(tiny.glob("*.json"))]
+    assert [result["case"] for result in results] == CASES
+    for result in results:
+        assert result["mode"] == "tiny"
+        assert result["rows"]
+        for row in result["rows"]:
+            assert row["case"] == result["case"]
+            assert all(row[title] for title in ("problem", "method", "who"))
+            assert (row["seconds"] is not None and row["seconds"] > 0) or row["note"]
+
+
+@pytest.mark.slow
+def test_poe_and_a_textbook_are_in_every_race_and_agree(tiny):
+    for case in "acdf":
+        rows = json.loads(next(tiny.glob(f"{case}_*.json")).read_text())["rows"]
+        who = {row["who"] for row in rows}
+        assert "poe" in who
+        assert any(name.startswith("textbook") for name in who)
+        assert all(row["off"] < 1e-2 for row in rows if row["off"] is not None)
+
+
+@pytest.mark.slow
+def test_the_report_shows_every_case_and_the_machine_but_no_place(tiny):
+    text = (tiny / "README.md").read_text()
+    for case, title in report.TITLES.items():
+        assert f"## {title} ({case})" in text
+    assert f"{machine.cores()} cores" in text
+    assert "(growth.svg)" in text
+    assert (tiny / "growth.svg").stat().st_size > 10_000
+    everything = text + "".join(path.read_text() for path in tiny.glob("*.json"))
+    assert not re.search(r"(^|[\s\"'(])/(home|root|tmp|usr|work|var)/", everything)
+    assert "NOT MET" not in text  # goals are for the full mode only
+
+
+@pytest.mark.slow
+def test_the_report_is_a_function_of_the_results(tiny):
+    before = [(tiny / name).read_bytes() for name in ("README.md", "growth.svg")]
+    assert command.main(["--report", "--output", str(tiny)]) == 0
+    assert [(tiny / name).read_bytes() for name in ("README.md", "growth.svg")] == before
+
+
+def test_a_case_past_its_limit_is_stopped_and_said_so(tmp_path, capsys):
+    done = command.main(
+        ["--case", "e", "--mode", "tiny", "--limit", "0.1", "--output", str(tmp_path)]
+    )
+    assert done == 1
+    assert "stopped at the limit" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.json"))
+
+
+def entry(who, value, **more):
+    return Entry(who, "sum", lambda _: np.array(value), **more)
+
+
+def test_a_race_counts_and_compares():
+    first, second = race(
+        "x", "p", [entry("poe", [1.0, 2.0]), entry("other", [1.0, 2.5], within=1.0)],
+        repeats=4, budget=5.0, least=0.0,
+    )  # fmt: skip
+    assert (first.off, second.off) == (0.0, 0.5)
+    assert first.repeats == second.repeats == 4
+    assert first.low <= first.seconds <= first.high
+
+
+def test_a_race_refuses_another_answer():
+    with pytest.raises(AssertionError, match=r"other is 0\.5 away from poe"):
+        race("x", "p", [entry("poe", [1.0]), entry("other", [1.5])], repeats=1, budget=1.0)
+
+
+def test_what_breaks_does_not_stop_the_others():
+    def broken(_):
+        raise RuntimeError("no answer")
+
+    rows = race(
+        "x", "p", [Entry("broken", "sum", broken), entry("poe", [1.0])], repeats=1, budget=1.0
+    )
+    assert rows[0].seconds is None
+    assert rows[0].note == "failed: RuntimeError: no answer"
+    assert rows[1].seconds is not None
+
+
+def test_every_call_gets_an_argument_of_its_own_and_a_stack_is_divided():
+    made = []
+
+    def prepare():
+        made.append(object())
+        return made[-1]
+
+    seen = []
+    counted = Entry("poe", "sum", lambda given: seen.append(given) or [0.0], prepare, problems=10)
+    one = race("x", "p", [counted], repeats=3, budget=5.0, least=0.0)[0]
+    assert len(made) == len(seen) == len(set(map(id, seen))) == 5  # two before, three timed
+    assert one.repeats == 3
+
+
+def test_goals_are_judged_by_their_limits(tmp_path):
+    def row(name, seconds, peak=None):
+        return Row("e", "p", "m", "poe", seconds, goal=name, peak_gb=peak, repeats=1).as_dict()
+
+    rows = [
+        row("million-gaussian", GOALS["million-gaussian"].limit * 0.9, 2.0),
+        row("million-bt", GOALS["million-bt"].limit * 1.1, GOALS["million-memory"].limit + 0.5),
+    ]
+    result = {"case": "e", "mode": "full", "date": "2026-01-01", "rows": rows}
+    result["machine"] = machine.describe()
+    (tmp_path / "e_million.json").write_text(json.dumps(result))
+    lines = report.write(tmp_path).splitlines()[2:]
+    verdicts = {line.split("|")[1].strip(): line.split("|")[4].strip() for line in lines}
+    assert verdicts == {
+        GOALS["million-gaussian"].what: "met",
+        GOALS["million-bt"].what: "NOT MET",
+        GOALS["million-memory"].what: "NOT MET",
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0 us"), (1.234e-5, "12.3 us"), (0.25, "250 ms"), (1234.0, "20.6 min"), (5e4, "13.9 h")],
+)
+def test_times_are_readable(seconds, text):
+    assert report._time(seconds) == text
+
+
+def test_the_exponent_of_a_power_law_is_its_power():
+    n = np.array([10.0, 100.0, 1000.0, 10_000.0])
+    assert exponent(n, 1e-3 + 0.0 * n) == pytest.approx(0.0, abs=1e-12)
+    assert exponent(n, 2e-7 * n**1.5) == pytest.approx(1.5)
+
+
+def test_the_textbook_knows_the_answer_of_a_triangle():
+    # Cyclic and symmetric: everybody is equal. By hand: a chain is solved exactly.
+    first, second = np.array([0, 1, 2]), np.array([1, 2, 0])
+    for method in (textbook.gaussian_by_inverse, textbook.soft_bradley_terry_by_bfgs):
+        np.testing.assert_allclose(method(first, second, np.full(3, 0.7), 3), 0.0, atol=1e-6)
+    chain = textbook.gaussian_by_pinv(first[:2], second[:2], np.array([0.9, 0.6]), 3)
+    np.testing.assert_allclose(-np.diff(chain), [0.4, 0.1])
+
+
+def test_the_textbook_closes_the_ring_first_and_then_crosses_it():
+    # From a chain of four the ends have the largest resistance, then opposite corners.
+    assert textbook.greedy(4, 5)[3:].tolist() == [[0, 3], [0, 2]]
