@@ -167,6 +167,17 @@ def test_worthwhile_for_many_small_problems_only():
     assert not compiled.worthwhile(c, BradleyTerry())
 
 
+@pytest.mark.parametrize("expert", [Gaussian(), BradleyTerry(), Laplacian(), Huber()])
+@pytest.mark.parametrize("problems", [3, 600])
+def test_the_fastest_solver_is_the_same_solver(problems, expert):
+    stack = stack_of(0, problems=problems, n=5, count=12)
+    slow = central_path.solve if isinstance(expert, Laplacian) else dense.solve
+    chosen = compiled.fastest(stack, expert)
+    accelerated = problems == 600 and compiled.available() and compiled.supports(expert)
+    assert chosen is (compiled.solve if accelerated else slow)
+    same(chosen(stack, expert, tol=1e-12), slow(stack, expert, tol=1e-12))
+
+
 def test_asking_does_not_import_numba():
     code = (
         "import sys, poe; from poe.solvers import compiled; compiled.available(); "

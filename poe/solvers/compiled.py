@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
-from poe.solvers import central_path
+from poe.solvers import central_path, dense
 from poe.solvers.dense import Solution, as_stack
 from poe.stack import Problem
 
@@ -38,6 +38,13 @@ def worthwhile(problem: Problem, expert: Expert) -> bool:
     """
     many = problem.first.ndim == 2 and len(problem.first) >= 500
     return many and problem.n_items <= MOST_ITEMS and supports(expert) and available()
+
+
+def fastest(problem: Problem, expert: Expert) -> Callable[..., Solution]:
+    """`solve` of this module where it is worthwhile, else that which it stands in for."""
+    if worthwhile(problem, expert):
+        return solve
+    return central_path.solve if isinstance(expert, Laplacian) else dense.solve
 
 
 def supports(expert: Expert) -> bool:
