@@ -8,6 +8,9 @@ STAMP  := $(VENV)/.installed
 PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
           $(PY) -m pip install --quiet --disable-pip-version-check
 
+# Threads of several processes that share few cores wait for one another more than they work.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .DEFAULT_GOAL := help
 .PHONY: help book book-light test lint format notebooks lab bench clean distclean
 

@@ -32,7 +32,8 @@ class BradleyTerry:
 
     def curvature(self, d: Floats, p: Floats) -> Floats:
         """sigma(d) sigma(-d): at most 1/4, where d = 0 (paper A.5)."""
-        return expit(d) * expit(-d)
+        tail = np.exp(-np.abs(d))  # one exponential serves both factors
+        return tail / (1.0 + tail) ** 2
 
     def log_density(self, d: Floats, p: Floats) -> Floats:
         """-energy - log(pi / sin(pi p)); minus infinity for p of 0 or 1."""
