@@ -22,7 +22,7 @@ Rule = Literal["random", "no-repeat", "symmetric", "greedy", "regular"]
 RULES = ("random", "no-repeat", "symmetric", "greedy", "regular")
 
 _ROUNDS = 200  # redraws before a spanning tree is used; each keeps what already fits
-_LARGE = 3000  # items from which pairs are drawn without a list of all of them
+_LARGE = 200  # items up to which pairs are drawn from a list of all of them
 
 
 def select(

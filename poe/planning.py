@@ -1,0 +1,211 @@
+"""How many comparisons for a wanted precision, before any is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from poe.asking import curvature_at
+from poe.comparisons import Floats
+from poe.experts import Expert, Gaussian, get_expert
+from poe.resistance import effective_resistance
+from poe.selection import Rule, select
+
+_SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
+_OTHERWISE = 500
+_DRAWN = 2000  # items in all the random graphs averaged over
+
+Curvature = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `poe.plan` advises.
+
+    comparisons : calls to the judge. per_item : comparisons each item takes part in, 2K/N.
+    standard_error : predicted, of the difference of two items, root mean square over pairs.
+    prob_right : how often two items as far apart as was asked for (`separate`) would be put in
+        the right order; otherwise None.
+    first_guess : the calls that E[R] = 2 / per_item alone asks for.
+    """
+
+    n_items: int
+    rule: str
+    comparisons: int
+    per_item: float
+    standard_error: float
+    prob_right: float | None
+    first_guess: int
+
+
+def plan(
+    n_items: int,
+    *,
+    standard_error: float | None = None,
+    separate: tuple[float, float] | None = None,
+    sigma: float | None = None,
+    expert: str | Expert | None = None,
+    spread: float = 0.0,
+    rule: Rule = "random",
+    both_orders: bool = False,
+    seed: int = 0,
+) -> Plan:
+    """The fewest comparisons that give a wanted precision.
+
+    An aim, one of: standard_error, of the difference of two items (root mean square over all
+        pairs); separate=(difference, probability), items so far apart are to be put in
+        the right order that often.
+    A judge, one of: sigma, the standard deviation of one answer around the true difference, in
+        units of a difference; expert, whose curvature says how much an answer tells
+        (a Bradley-Terry decision between equals: 1/4, a sigma of 2).
+    spread : standard deviation of the true scores, for experts that learn less from items that
+        are far apart.
+    rule, both_orders : how the comparisons will be chosen, see `poe.select`.
+
+    The variance of a difference is its effective resistance (see `poe.resistance`), on average
+    about 2 / (comparisons an item), times sigma^2. That is the first guess, too low for sparse
+    and uneven graphs, so the resistances of simulated graphs decide. More than 500 items (200
+    for "greedy") are simulated by so many with as many comparisons each. The standard error
+    comes within half a percent of the one wanted where a comparison more or less is that fine.
+    With `expert` the prediction is the inverse Fisher information, which is that of many
+    answers; with few, errors are larger.
+
+    Raises ValueError, saying what can be reached, if asking everything is not enough.
+    """
+    wanted = _wanted(standard_error, separate)
+    curvature = _judge(sigma, expert)
+    if n_items < 2 or spread < 0:
+        raise ValueError(f"two items and no negative spread are needed: {n_items}, {spread}")
+    calls = 2 if both_orders or rule == "symmetric" else 1
+    single = rule in ("no-repeat", "regular") and calls == 1
+    most = n_items * (n_items - 1) // (2 if single else 1)
+    best = _predicted(n_items, most, "regular", False, curvature, spread, seed)
+    if best > wanted:
+        raise ValueError(_out_of_reach(n_items, most, wanted, best, separate))
+    guess = n_items / (_typical(curvature, spread) * wanted**2)
+
+    def error(pairs: int) -> float:
+        return _predicted(n_items, calls * pairs, rule, both_orders, curvature, spread, seed)
+
+    pairs, reached = _fewest(error, wanted, (n_items - 1, most // calls, best), guess / calls)
+    return Plan(
+        n_items=n_items,
+        rule=rule,
+        comparisons=calls * pairs,
+        per_item=2 * calls * pairs / n_items,
+        standard_error=reached,
+        prob_right=None if separate is None else float(norm.cdf(separate[0] / reached)),
+        first_guess=int(np.ceil(guess)),
+    )
+
+
+def _wanted(standard_error: float | None, separate: tuple[float, float] | None) -> float:
+    if (standard_error is None) == (separate is None):
+        raise ValueError("give one aim: standard_error=, or separate=(difference, probability)")
+    if separate is not None:
+        difference, probability = separate
+        if not (difference > 0 and 0.5 < probability < 1):
+            raise ValueError(
+                "separate needs a positive difference and a probability between 1/2 and 1, "
+                f"not {separate}"
+            )
+        return float(difference / norm.ppf(probability))
+    assert standard_error is not None
+    if not standard_error > 0:
+        raise ValueError(f"standard_error must be positive, not {standard_error}")
+    return standard_error
+
+
+def _judge(sigma: float | None, expert: str | Expert | None) -> Curvature:
+    """What one answer tells about a difference d: the inverse of its variance."""
+    if (sigma is None) == (expert is None):
+        raise ValueError("give one judge: sigma=, or expert=")
+    if sigma is not None:
+        if not sigma > 0:
+            raise ValueError(f"sigma must be positive, not {sigma}")
+        return lambda d: np.full_like(d, sigma**-2.0)
+    assert expert is not None
+    chosen = get_expert(expert)
+    if isinstance(chosen, Gaussian) and chosen.sigma is None and chosen.variance is None:
+        raise ValueError(
+            "this Gaussian expert does not say how far answers scatter: give sigma=, for example "
+            "estimated from a first round of comparisons"
+        )
+    return lambda d: curvature_at(chosen, d)
+
+
+def _typical(curvature: Curvature, spread: float) -> float:
+    """Mean curvature between two random items, whose scores are normal."""
+    node, weight = np.polynomial.hermite_e.hermegauss(61)
+    return float(curvature(np.sqrt(2.0) * spread * node) @ weight / weight.sum())
+
+
+def _predicted(
+    n_items: int,
+    count: int,
+    rule: Rule,
+    both_orders: bool,
+    curvature: Curvature,
+    spread: float,
+    seed: int,
+) -> float:
+    """Root mean square standard error of a difference after `count` calls."""
+    n = min(n_items, _SIMULATED.get(rule, _OTHERWISE))
+    calls = 2 if both_orders or rule == "symmetric" else 1
+    size = min(count, n * (n - 1) // (2 if rule == "regular" and calls == 1 else 1))
+    if n < n_items:
+        # At most half the pairs: no fuller than the larger set it stands for.
+        each = min(count / n_items, n / 4)
+        size = calls * max(round(each * n / calls), n - 1)
+    rng = np.random.default_rng(seed)
+    variance = []
+    for _ in range(1 if rule == "greedy" else -(-_DRAWN // n)):
+        pairs = select(n, size, rule=rule, both_orders=both_orders, seed=rng)
+        scores = spread * rng.standard_normal(n)
+        told = curvature(scores[pairs[:, 0]] - scores[pairs[:, 1]])
+        told = told * (count / n_items) / (size / n)
+        variance.append(effective_resistance(n, pairs, weight=told).sum() / (n * (n - 1)))
+    return float(np.sqrt(np.mean(variance)))
+
+
+def _fewest(
+    error: Callable[[int], float], wanted: float, ends: tuple[int, int, float], guess: float
+) -> tuple[int, float]:
+    """The fewest pairs with an error of at most `wanted`, and their error.
+
+    ends : the least and the most there can be, and the error at the most, which is enough.
+    First steps as if error^2 fell as 1 / pairs, then halves between too few and enough.
+    """
+    low, high, reached = ends[0] - 1, ends[1], ends[2]
+    now = int(np.clip(guess, ends[0], ends[1]))
+    for step in range(64):
+        if high - low <= max(1, high // 400) or 0.995 * wanted < reached <= wanted:
+            break
+        found = error(now)
+        if found <= wanted:
+            high, reached = now, found
+        else:
+            low = now
+        now = int(np.ceil(now * (found / wanted) ** 2))
+        if step > 4 or not low < now < high:
+            now = (low + high) // 2
+    return high, reached
+
+
+def _out_of_reach(
+    n_items: int, most: int, wanted: float, best: float, separate: tuple[float, float] | None
+) -> str:
+    message = (
+        f"a standard error of {wanted:.3g} is out of reach: all {most} comparisons of {n_items} "
+        f"items give {best:.3g}"
+    )
+    if separate is not None:
+        message += (
+            f", which puts items {separate[0]:g} apart in the right order with probability "
+            f"{norm.cdf(separate[0] / best):.3g}, and items "
+            f"{best * norm.ppf(separate[1]):.3g} apart with probability {separate[1]:g}"
+        )
+    return message + "; aim lower, or take several answers to each comparison"

@@ -1,0 +1,141 @@
+"""Plans against simulation: what is predicted is what comes out."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import norm
+
+import poe
+from poe.experts import Gaussian
+from poe.planning import plan
+from poe.resistance import effective_resistance
+
+RULES = ["random", "no-repeat", "symmetric", "regular", "greedy"]
+
+
+def errors(n, count, rule, fitted, *, spread, draws, seed=0):
+    """Root mean square error of all differences, and its standard error, over simulated runs."""
+    found, rng = [], np.random.default_rng(seed)
+    for _ in range(draws):
+        scores = spread * rng.standard_normal(n)
+        pairs = poe.select(n, count, rule=rule, seed=rng)
+        wrong = fitted(pairs, scores[pairs[:, 0]] - scores[pairs[:, 1]], rng) - scores
+        found.append(2 * wrong.var(ddof=1))  # the mean of (e_i - e_j)^2 over pairs
+    mean = np.mean(found)
+    return np.sqrt(mean), np.std(found) / np.sqrt(draws) / (2 * np.sqrt(mean))
+
+
+def votes(pairs, d, rng, sigma=0.8, alpha=60.0):
+    p = 0.5 + (d + sigma * rng.standard_normal(len(d))) / alpha
+    c = poe.Comparisons.from_pairs(pairs, p, items=int(pairs.max()) + 1)
+    return poe.fit(c, Gaussian(alpha=alpha)).scores
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_predicted_errors_of_gaussian_votes_come_true(rule):
+    p = plan(20, standard_error=0.5, sigma=0.8, rule=rule)
+    actual, error = errors(20, p.comparisons, rule, votes, spread=1.0, draws=150)
+    assert p.standard_error <= 0.5
+    assert abs(actual - p.standard_error) < 4 * error + 0.01 * p.standard_error
+    # Negative control: three tenths fewer comparisons would have shown.
+    fewer, error = errors(20, int(0.7 * p.comparisons) // 2 * 2, rule, votes, spread=1, draws=150)
+    assert fewer > 0.5 + 4 * error
+
+
+def test_predicted_errors_of_decisions_come_true():
+    """Bradley-Terry: right for many answers, so a few percent are allowed for the prior."""
+
+    def decisions(pairs, d, rng):
+        won = (rng.random(len(d)) < expit(d)).astype(float)
+        c = poe.Comparisons.from_pairs(pairs, won, items=int(pairs.max()) + 1)
+        return poe.fit(c, prior=0.01).scores
+
+    p = plan(24, standard_error=0.6, expert="bradley-terry", spread=1.0, rule="symmetric")
+    flat = plan(24, standard_error=0.6, sigma=2.0, rule="symmetric")
+    assert p.comparisons > flat.comparisons, "items far apart tell less"
+    actual, error = errors(24, p.comparisons, "symmetric", decisions, spread=1.0, draws=150)
+    assert abs(actual - p.standard_error) < 4 * error + 0.06 * p.standard_error
+
+
+def test_separation_is_the_share_of_pairs_put_right():
+    p = plan(20, separate=(0.6, 0.9), sigma=0.8)
+    assert p.standard_error <= 0.6 / norm.ppf(0.9)
+    assert p.prob_right == pytest.approx(norm.cdf(0.6 / p.standard_error))
+    rng, right = np.random.default_rng(3), []
+    scores = np.linspace(-0.3, 0.3, 2).repeat(10)  # ten at either end, 0.6 apart
+    for _ in range(150):
+        pairs = poe.select(20, p.comparisons, seed=rng)
+        found = votes(pairs, scores[pairs[:, 0]] - scores[pairs[:, 1]], rng)
+        right.append((found[10:, None] > found[:10]).mean())
+    error = np.std(right) / np.sqrt(len(right))
+    assert abs(np.mean(right) - p.prob_right) < 4 * error + 0.005
+
+
+def test_large_sets_are_planned_on_smaller_ones():
+    """The average resistance of the real thing, 1500 items, against the prediction."""
+    p = plan(1500, standard_error=0.4, sigma=1.0, rule="no-repeat")
+    pairs = poe.select(1500, p.comparisons, rule="no-repeat", seed=5)
+    actual = np.sqrt(effective_resistance(1500, pairs).sum() / (1500 * 1499))
+    assert actual == pytest.approx(p.standard_error, rel=0.01)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_first_guess_becomes_right_as_comparisons_grow(rule):
+    sparse, full = (plan(100, standard_error=se, sigma=1.0, rule=rule) for se in (0.6, 0.25))
+    ratio = [p.comparisons / p.first_guess for p in (sparse, full)]
+    assert ratio[0] > ratio[1]
+    assert 0.9 < ratio[1] < (1.3 if rule == "symmetric" else 1.15)
+
+
+def test_better_designs_need_fewer():
+    needed = {
+        rule: plan(100, standard_error=0.6, sigma=1.0, rule=rule).comparisons for rule in RULES
+    }
+    ordered = sorted(needed, key=lambda rule: needed[rule])
+    assert ordered[:2] in (["greedy", "regular"], ["regular", "greedy"])
+    assert ordered[-1] == "symmetric"
+    assert needed["greedy"] < 0.9 * needed["random"]
+
+
+def test_more_precision_costs_the_square():
+    a, b = (plan(60, standard_error=se, sigma=1.0).comparisons for se in (0.5, 0.25))
+    assert 3.3 < b / a < 4.1
+    assert plan(60, standard_error=1.0, sigma=2.0).comparisons == a, "units do not matter"
+    assert plan(60, standard_error=0.5, expert=Gaussian(sigma=1.0)).comparisons == a
+
+
+def test_a_low_aim_needs_a_tree():
+    assert plan(10, standard_error=50.0, sigma=1.0).comparisons == 9
+    assert plan(10, standard_error=50.0, sigma=1.0, both_orders=True).comparisons == 18
+
+
+def test_out_of_reach_says_what_is_in_reach():
+    with pytest.raises(ValueError, match=r"all 90 comparisons of 10 items give 0\.316"):
+        plan(10, standard_error=0.3, sigma=1.0)
+    assert plan(10, standard_error=0.32, sigma=1.0).comparisons <= 90
+    with pytest.raises(ValueError, match=r"all 45 .* give 0\.447"):
+        plan(10, standard_error=0.4, sigma=1.0, rule="no-repeat")
+    with pytest.raises(ValueError, match=r"probability 0\.897, and items 0\.736 apart with"):
+        plan(10, separate=(0.4, 0.99), sigma=1.0)
+    with pytest.raises(ValueError, match="all 399980000 comparisons of 20000 items"):
+        plan(20_000, standard_error=0.001, sigma=1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sigma": 1.0}, "give one aim"),
+        ({"sigma": 1.0, "standard_error": 1.0, "separate": (1, 0.9)}, "give one aim"),
+        ({"standard_error": 1.0}, "give one judge"),
+        ({"standard_error": 1.0, "sigma": 1.0, "expert": "bradley-terry"}, "give one judge"),
+        ({"standard_error": 1.0, "expert": "gaussian"}, "does not say how far answers scatter"),
+        ({"standard_error": -1.0, "sigma": 1.0}, "standard_error must be positive"),
+        ({"standard_error": 1.0, "sigma": 0.0}, "sigma must be positive"),
+        ({"separate": (1.0, 0.4), "sigma": 1.0}, "between 1/2 and 1"),
+        ({"standard_error": 1.0, "sigma": 1.0, "spread": -1.0}, "negative spread"),
+        ({"n_items": 1, "standard_error": 1.0, "sigma": 1.0}, "two items"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        plan(**{"n_items": 10} | options)
