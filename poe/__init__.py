@@ -1,6 +1,8 @@
 """Judging by comparison: scores from pairwise comparisons as products of experts."""
 
 from poe import baselines, datasets, debias, experts, judges, metrics
+from poe.adaptive import Ranking, rank
+from poe.asking import next_comparisons
 from poe.comparisons import Comparisons
 from poe.errors import (
     ComparisonError,
@@ -21,10 +23,13 @@ from poe.experts import (
     check_expert,
 )
 from poe.fitting import fit
+from poe.planning import Plan, plan
+from poe.resistance import effective_resistance, log_det
 from poe.result import Fit
 from poe.scores import average_probability, bradley_terry, win_ratio
 from poe.selection import select
 from poe.stack import Stack
+from poe.stopping import ranks_within, se_below, top_known
 
 __version__ = "0.1.0"
 
@@ -40,6 +45,8 @@ __all__ = [
     "Huber",
     "Laplacian",
     "NotConvergedError",
+    "Plan",
+    "Ranking",
     "SeparableError",
     "Stack",
     "StudentT",
@@ -51,10 +58,18 @@ __all__ = [
     "check_expert",
     "datasets",
     "debias",
+    "effective_resistance",
     "experts",
     "fit",
     "judges",
+    "log_det",
     "metrics",
+    "next_comparisons",
+    "plan",
+    "rank",
+    "ranks_within",
+    "se_below",
     "select",
+    "top_known",
     "win_ratio",
 ]
