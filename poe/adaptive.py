@@ -15,8 +15,9 @@ from poe.comparisons import Comparisons, Indices
 from poe.designs import linked, regular
 from poe.errors import name_some
 from poe.experts import Expert
-from poe.fitting import Fit, fit
+from poe.fitting import fit
 from poe.greedy import in_orders_shown
+from poe.result import Fit
 from poe.stopping import StopRule, Until, as_rules
 
 Judge = Callable[[Indices], ArrayLike]

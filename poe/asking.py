@@ -8,9 +8,9 @@ import numpy as np
 
 from poe.comparisons import Floats, Indices
 from poe.experts import Expert
-from poe.fitting import Fit
 from poe.greedy import choose, count_shown, extend, in_orders_shown, require_room
 from poe.resistance import effective_resistance
+from poe.result import Fit
 from poe.stack import differences
 
 NextRule = Literal["laplace", "determinant", "random"]
