@@ -46,8 +46,8 @@ def select(
         "greedy", one after the other the pair that most increases det(W-tilde' W-tilde)
         (paper eq. 16), with ties broken at random. No pair is asked again while there are new
         ones, and then in the other order only. In order of choice: a smaller count with the
-        same seed is a beginning of a larger. Memory grows as N^2, to 12,000 items; work as
-        N^2 a comparison at worst.
+        same seed is a beginning of a larger. Memory grows as N^2, to 12,000 items, and work as
+        N^2 a comparison at worst: beyond a few thousand items "regular" serves better.
         "regular", every item equally often in a random graph, at any N, see
         `poe.designs.regular`; its determinant is nearly that of "greedy".
     both_orders : each pair is asked in both orders, as "symmetric" does for random pairs.
