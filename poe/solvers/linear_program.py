@@ -4,7 +4,7 @@
 reading and for checking. `solve_l1` gets to the same optimum faster, through the dual program,
 and returns one that is uniquely defined: of all optima, which are many more often than not, the
 one with the least sum of squared misfits (`poe.solvers.ties`). Stacks of small problems are
-the business of `poe.solvers.irls`.
+the business of `poe.solvers.central_path`.
 """
 
 from __future__ import annotations
