@@ -24,6 +24,10 @@ class NotConvergedError(RuntimeError):
     """An iteration stopped before reaching its tolerance."""
 
 
+class JudgeError(RuntimeError):
+    """A judge, its prompt or its store cannot go on; the message says what to change."""
+
+
 def name_some(names: Iterable[Any], limit: int = 5) -> str:
     """Quote the first few names of a sequence: `'a', 'b', 'c' and 12 more`."""
     names = list(names)

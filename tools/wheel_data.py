@@ -14,6 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PATTERNS = (
     "published/**/*",
+    "prompts/**/*",
     "twins.toml",
     "datasets.toml",
     "results/*.csv",

@@ -1,0 +1,1 @@
+"""The commands of `poe`, a module each; `add` puts a command into the parser."""
