@@ -13,42 +13,76 @@ from poe._paths import data_dir
 TABLES = ("table1", "table2", "table3", "table5", "table6", "table7", "table8", "table9")
 UNIT = "correlation x 100"
 
+# Tables of numbers by paper; the first paper is the one whose cells the scorecard counts.
+PAPERS: dict[str, tuple[str, ...]] = {
+    "poe_v2": TABLES,
+    "poe_v1": tuple(f"table{n}" for n in range(1, 6)),
+    "comparative_assessment": tuple(f"table{n}" for n in range(1, 12)),
+    "skill_aggregation": tuple(f"table{n}" for n in range(1, 6)),
+}
+UNITS = {
+    "spearman": UNIT,
+    "pearson": UNIT,
+    "accuracy": "percent",
+    "agreement with the final ranking": "percent",
+    "first-position rate": "share",
+}
 
-def load(table: str | int) -> pd.DataFrame:
-    """Every cell of one table of the paper (poe_v2), one row a cell.
+
+def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
+    """Every cell of one table of a paper, one row a cell.
 
     Parameters
     ----------
     table : str or int
-        `"table1"` or `1`; see `TABLES`. Table 4 holds prompts, not numbers.
+        `"table1"` or `1`; see `TABLES`. poe_v2's Table 4 holds prompts, not numbers.
+    paper : str
+        One of `PAPERS`.
 
     Returns
     -------
     DataFrame
         The columns of the CSV file as strings (`id`, `table`, `system`, `k`,
         `method`, `selection`, `dataset`, `attribute`, `value`, `sd`, `metric`,
-        `note`; empty where nothing is printed) and, derived from them, `number`
-        and `sd_number` (floats, NaN where empty), `decimals` (digits printed
-        after the point, hence the rounding error of the cell) and `unit`.
+        `note`; for comparative_assessment also `prompt` and `level`; empty where
+        nothing is printed or nothing can be read, which `note` says) and, derived
+        from them, `number` and `sd_number` (floats, NaN where empty), `decimals`
+        (digits printed after the point, hence the rounding error of the cell) and
+        `unit`.
 
     Raises
     ------
     ValueError
-        If the paper has no such table of numbers.
+        If there is no such paper, or the paper has no such table of numbers.
     """
+    if paper not in PAPERS:
+        raise ValueError(f"no paper {paper!r}; there are {', '.join(PAPERS)}")
     name = f"table{table}" if isinstance(table, int) else table
-    if name not in TABLES:
-        raise ValueError(f"no table of numbers {table!r}; there are {', '.join(TABLES)}")
-    path = data_dir() / "published" / f"poe_v2_{name}.csv"
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if name not in PAPERS[paper]:
+        known = ", ".join(PAPERS[paper])
+        raise ValueError(f"no table of numbers {table!r} in {paper}; there are {known}")
+    frame = _read(f"{paper}_{name}")
     return frame.assign(
-        number=frame["value"].astype(float),
+        number=pd.to_numeric(frame["value"]),
         sd_number=pd.to_numeric(frame["sd"]),
         decimals=frame["value"].str.partition(".")[2].str.len(),
-        unit=UNIT,
+        unit=frame["metric"].map(UNITS),
     )
 
 
-def all_tables() -> pd.DataFrame:
-    """Every cell of every table, in the order of `TABLES`; columns as in `load`."""
-    return pd.concat([load(table) for table in TABLES], ignore_index=True)
+def all_tables(*, paper: str = "poe_v2") -> pd.DataFrame:
+    """Every cell of every table of a paper, in the order of `PAPERS`; columns as in `load`."""
+    return pd.concat([load(table, paper=paper) for table in PAPERS[paper]], ignore_index=True)
+
+
+def text() -> pd.DataFrame:
+    """Numbers that stand in poe_v2's text instead of a table, one row a number, as strings.
+
+    Columns: id, place (section), system, dataset, attribute, k, quantity, value, unit, note.
+    """
+    return _read("poe_v2_text")
+
+
+def _read(name: str) -> pd.DataFrame:
+    path = data_dir() / "published" / f"{name}.csv"
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
