@@ -69,3 +69,9 @@ def test_assets_are_kept_once_and_in_order() -> None:
     inline = SimpleNamespace(filename=None)
     assets = ["a.js", SimpleNamespace(filename="b.js?v=1"), "a.js?v=2", inline, inline, "b.js"]
     assert page_assets.drop_duplicates(assets) == [assets[0], assets[1], inline, inline]
+
+
+def test_live_figures_are_loaded_only_where_there_are_some() -> None:
+    assets = ["_static/book.js", "_static/live/2-kit.js", "_static/live.css"]
+    assert page_assets.drop_live(assets, body='<figure id="fig-live-ranks">') == assets
+    assert page_assets.drop_live(assets, body='<figure id="fig-scores">') == ["_static/book.js"]

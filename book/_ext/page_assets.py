@@ -1,4 +1,4 @@
-"""Load each script and style sheet once a page.
+"""Load each script and style sheet once a page, and live figures only where there are some.
 
 jupyter-book lists what it finds under _static, Sphinx lists it again.
 """
@@ -27,12 +27,20 @@ def drop_duplicates(assets: list[Any]) -> list[Any]:
     return kept
 
 
+def drop_live(assets: list[Any], *, body: str) -> list[Any]:
+    """Leave out the scripts and styles of live figures on a page without any."""
+    if 'id="fig-live-' in body:
+        return assets
+    return [asset for asset in assets if "_static/live" not in asset_name(asset)]
+
+
 def on_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Deduplicate the assets of one page before its template is filled in."""
+    """Choose the assets of one page before its template is filled in."""
     for key in ("script_files", "css_files"):
-        context[key] = drop_duplicates(context.get(key, []))
+        assets = drop_duplicates(context.get(key, []))
+        context[key] = drop_live(assets, body=context.get("body") or "")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,0 +1,162 @@
+// What every live figure is made of: an SVG picture, sliders, buttons, and a sentence that says in
+// words what the picture shows. A live figure takes the place of the still picture of an ordinary
+// figure whose name starts with "fig-live-"; without JavaScript the still picture stays.
+poeLive.kit = (() => {
+  const NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana"];
+  // The running example of the book.
+  const EXAMPLE = [
+    { first: 0, second: 1, p: 0.9 },
+    { first: 1, second: 2, p: 0.6 },
+    { first: 2, second: 3, p: 0.8 },
+    { first: 3, second: 0, p: 0.3 },
+    { first: 0, second: 2, p: 0.7 },
+  ];
+  let serial = 0;
+
+  const fixed = (value, digits = 2) => {
+    const text = value.toFixed(digits);
+    const plain = Number(text) === 0 ? text.replace("-", "") : text;
+    return plain.replace("-", "\u2212");
+  };
+  const signed = (value, digits = 2) => {
+    const text = fixed(value, digits);
+    return Number(text.replace("\u2212", "-")) > 0 ? `+${text}` : text;
+  };
+
+  const html = (tag, attributes = {}, parent = null, text = null) => {
+    const element = document.createElement(tag);
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    if (text !== null) element.textContent = text;
+    if (parent) parent.append(element);
+    return element;
+  };
+
+  const draw = (parent, tag, attributes = {}, text = null) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    if (text !== null) element.textContent = text;
+    parent.append(element);
+    return element;
+  };
+
+  const path = (points) =>
+    points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(2)},${y.toFixed(2)}`).join("");
+
+  // A linear scale: values of a range to pixels of another, clipped.
+  const scale = ([low, high], [from, to]) => (value) =>
+    from + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (to - from);
+
+  // A horizontal axis with ticks and a name.
+  const axis = (svg, { x, y, ticks, digits = 1, name, grid = 0 }) => {
+    ticks.forEach((tick) => {
+      draw(svg, "line", { x1: x(tick), x2: x(tick), y1: grid || y, y2: y + 4, class: "live-rule" });
+      const label = { x: x(tick), y: y + 16, class: "live-tick", "text-anchor": "middle" };
+      draw(svg, "text", label, fixed(tick, digits));
+    });
+    const middle = (x(ticks[0]) + x(ticks[ticks.length - 1])) / 2;
+    draw(svg, "text", { x: middle, y: y + 32, class: "live-name", "text-anchor": "middle" }, name);
+  };
+
+  // The frame of one live figure. `redraw` is called at the start and after every change.
+  const frame = (figure, { label, width = 360, height, redraw }) => {
+    const still = figure.querySelector("img");
+    const id = `live-${++serial}`;
+    const root = html("div", { class: "live", role: "group", "aria-label": label });
+    (still.closest("a") || still).after(root);
+    (still.closest("a") || still).hidden = true;
+    const svg = draw(root, "svg", {
+      viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-says`,
+    });
+    const says = html("p", { class: "live-says", id: `${id}-says`, "aria-live": "polite" }, root);
+    const controls = html("div", { class: "live-controls" }, root);
+    const starts = [];
+    let waiting = false;
+
+    const update = () => {
+      svg.replaceChildren();
+      const { words, state } = redraw(svg);
+      says.textContent = words;
+      root.dataset.state = JSON.stringify(state);
+    };
+    const change = () => {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => {
+        waiting = false;
+        update();
+      });
+    };
+
+    const slider = ({ text, low, high, step, value, show = (v) => fixed(v) }) => {
+      const row = html("label", { class: "live-slider" }, controls);
+      html("span", {}, row, text);
+      const range = { type: "range", min: low, max: high, step, value };
+      const input = html("input", range, row);
+      const output = html("output", {}, row, show(value));
+      const spoken = () => {
+        output.textContent = show(Number(input.value));
+        input.setAttribute("aria-valuetext", output.textContent);
+      };
+      spoken();
+      input.addEventListener("input", () => {
+        spoken();
+        change();
+      });
+      starts.push(() => {
+        input.value = value;
+        spoken();
+      });
+      return () => Number(input.value);
+    };
+    const choice = ({ text, options, value }) => {
+      const row = html("label", { class: "live-choice" }, controls);
+      html("span", {}, row, text);
+      const select = html("select", {}, row);
+      options.forEach(([key, words]) => html("option", { value: key }, select, words));
+      select.value = value;
+      select.addEventListener("change", change);
+      starts.push(() => (select.value = value));
+      return () => select.value;
+    };
+    const button = (text, action) => {
+      const press = html("button", { type: "button" }, controls, text);
+      press.addEventListener("click", () => {
+        action();
+        update();
+      });
+      return press;
+    };
+    const restart = (more = () => {}) =>
+      button("Start again", () => {
+        starts.forEach((start) => start());
+        more();
+      });
+    return { slider, choice, button, restart, update, root };
+  };
+
+  const pairName = ({ first, second }) => `${NAMES[first]} over ${NAMES[second]}`;
+  const inOrder = (scores) =>
+    scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a]).map((i) => NAMES[i]).join(", ");
+
+  // A sequence of pseudo-random numbers in (0, 1), the same in every browser (mulberry32).
+  const random = (seed) => {
+    let a = seed >>> 0;
+    return () => {
+      a = (a + 0x6d2b79f5) >>> 0;
+      let t = Math.imul(a ^ (a >>> 15), 1 | a);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296 + 1e-12;
+    };
+  };
+
+  const enliven = () =>
+    Object.entries(poeLive.figures).forEach(([name, build]) => {
+      const figure = document.getElementById(name);
+      if (figure) build(figure);
+    });
+  document.addEventListener("DOMContentLoaded", enliven);
+
+  return {
+    NAMES, EXAMPLE, fixed, signed, html, draw, path, scale, axis, frame, pairName, inOrder, random,
+  };
+})();

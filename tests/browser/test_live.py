@@ -1,0 +1,245 @@
+"""The live figures: their mathematics is the package's, and their controls do what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm, spearmanr
+
+import poe
+from tests.browser.checks import listen
+from tests.browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+STATIC = ROOT / "book" / "_static"
+CHAPTERS = {
+    "fig-live-ranks": "03",
+    "fig-live-gaussian": "06",
+    "fig-live-soft": "07",
+    "fig-live-outlier": "08",
+    "fig-live-bias": "09",
+    "fig-live-next": "10",
+    "fig-live-budget": "14",
+}
+FIGURES = list(CHAPTERS)
+# The page stops on the way to the optimum a little earlier than the package does.
+LAPLACIAN_TOLERANCE = 1e-5
+STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A bare page with all live figures on it, and what it complains about."""
+    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
+    figures = [f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES]
+    path = tmp_path_factory.mktemp("live") / "page.html"
+    head = "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>x</title>"
+    path.write_text("".join([head, *scripts, "</head><body>", *figures, "</body></html>"]))
+    context = browser.new_context(offline=True)
+    opened = context.new_page()
+    problems = listen(opened, html=Path("/"))
+    opened.goto(path.as_uri())
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def call(page: Any, expression: str, **values: Any) -> Any:
+    names = ", ".join(values)
+    return page.evaluate(
+        f"({{{names}}}) => {{ const m = poeLive.mathematics; return {expression}; }}", values
+    )
+
+
+def problem(seed: int) -> tuple[poe.Comparisons, list[dict[str, float]]]:
+    """A random connected set of comparisons, and the same for the page."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    links = [(i, int(rng.integers(i))) for i in range(1, n)]
+    more = [tuple(rng.choice(n, 2, replace=False)) for _ in range(int(rng.integers(2 * n)))]
+    pairs = np.array([*links, *more])
+    c = poe.Comparisons.from_pairs(
+        pairs, rng.uniform(0.03, 0.97, len(pairs)).round(3), items=range(n)
+    )
+    return c, as_rows(c)
+
+
+def as_rows(c: poe.Comparisons) -> list[dict[str, float]]:
+    return [
+        {"first": int(i), "second": int(j), "p": float(p)}
+        for (i, j), p in zip(c.pairs, c.p, strict=True)
+    ]
+
+
+def from_rows(rows: list[dict[str, float]], n: int) -> poe.Comparisons:
+    pairs = np.array([[row["first"], row["second"]] for row in rows])
+    return poe.Comparisons.from_pairs(pairs, [row["p"] for row in rows], items=range(n))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_mathematics_is_the_packages(page: Any, seed: int) -> None:
+    c, rows = problem(seed)
+    n = c.n_items
+    shares = call(page, "m.shares(n, rows)", n=n, rows=rows)
+    np.testing.assert_allclose(shares["winRatio"], poe.win_ratio(c), atol=1e-12)
+    np.testing.assert_allclose(shares["averageProbability"], poe.average_probability(c), atol=1e-12)
+
+    least = call(page, "m.gaussian(n, rows, 0.6)", n=n, rows=rows)
+    fit = poe.fit(c, poe.Gaussian(sigma=1.0), bias=-0.1)  # gamma = alpha (1/2 - beta)
+    np.testing.assert_allclose(least["scores"], fit.scores, atol=1e-9)
+    np.testing.assert_allclose(least["covariance"], fit.covariance(), atol=1e-9)
+
+    soft = call(page, "m.bradleyTerry(n, rows, 0.3)", n=n, rows=rows)
+    fit = poe.fit(c, "bradley-terry", bias=0.3)
+    np.testing.assert_allclose(soft["scores"], fit.scores, atol=1e-8)
+    np.testing.assert_allclose(soft["covariance"], fit.covariance(), atol=1e-7)
+
+    robust = call(page, "m.laplace(n, rows)", n=n, rows=rows)
+    fit = poe.fit(c, "laplacian")
+    np.testing.assert_allclose(robust["scores"], fit.scores, atol=LAPLACIAN_TOLERANCE)
+    log_det = call(page, "m.logDeterminant(n, rows)", n=n, rows=rows)
+    assert log_det == pytest.approx(poe.log_det(n, c.pairs), abs=1e-9)
+
+
+def test_normal_distribution_and_spearman(page: Any) -> None:
+    x = [-9.0, -3.2, -1.0, 0.0, 0.4, 2.99, 3.01, 6.0]
+    np.testing.assert_allclose(call(page, "x.map(m.normalCdf)", x=x), norm.cdf(x), atol=1e-12)
+    a, b = [1.0, 2.0, 2.0, 5.0, 0.0], [3.0, 3.0, 1.0, 4.0, 2.0]
+    expected = spearmanr(a, b).statistic
+    assert call(page, "m.spearman(a, b)", a=a, b=b) == pytest.approx(expected, abs=1e-12)
+
+
+def state(page: Any, name: str) -> dict[str, Any]:
+    # A change is drawn with the next frame.
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    return json.loads(page.locator(f"#{name} .live").get_attribute("data-state"))
+
+
+def move(page: Any, name: str, seed: int) -> None:
+    """Put every slider of a figure somewhere else."""
+    rng = np.random.default_rng(seed)
+    sliders = page.locator(f"#{name} input[type=range]")
+    for k in range(sliders.count()):
+        sliders.nth(k).evaluate(
+            "(input, share) => { const [a, b] = [Number(input.min), Number(input.max)];"
+            "input.value = a + share * (b - a); input.dispatchEvent(new Event('input')); }",
+            float(rng.uniform()),
+        )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
+    for name in FIGURES:
+        move(page, name, seed)
+    shown = state(page, "fig-live-ranks")
+    c = from_rows(shown["comparisons"], 4)
+    np.testing.assert_allclose(shown["winRatio"], poe.win_ratio(c), atol=1e-12)
+
+    shown = state(page, "fig-live-gaussian")
+    c = from_rows(shown["comparisons"], 4)
+    fit = poe.fit(c, poe.Gaussian(sigma=1.0), bias=0.5 - shown["beta"])
+    np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-9)
+    pairs = [(i, j) for i in range(4) for j in range(4)]
+    expected = np.reshape([fit.difference_se(i, j) ** 2 for i, j in pairs], (4, 4))
+    np.testing.assert_allclose(shown["resistance"], expected, atol=1e-9)
+
+    shown = state(page, "fig-live-soft")
+    fit = poe.fit(from_rows(shown["comparisons"], 4), "bradley-terry")
+    np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-8)
+    assert shown["sd"] == pytest.approx(fit.difference_se(0, 1), abs=1e-8)
+    assert shown["better"] == pytest.approx(fit.prob_better(0, 1), abs=1e-8)
+
+    shown = state(page, "fig-live-outlier")
+    c = from_rows(shown["comparisons"], 4)
+    np.testing.assert_allclose(shown["gaussian"], poe.fit(c, "gaussian").scores, atol=1e-9)
+    robust = poe.fit(c, "laplacian").scores
+    np.testing.assert_allclose(shown["laplacian"], robust, atol=LAPLACIAN_TOLERANCE)
+
+    shown = state(page, "fig-live-budget")
+    fit = poe.fit(from_rows(shown["comparisons"], 6), "bradley-terry")
+    np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-8)
+    np.testing.assert_allclose(shown["half"], 1.96 * fit.standard_errors(), atol=1e-7)
+    order = shown["order"]
+    expected = [fit.prob_better(i, j) for i, j in pairwise(order)]
+    np.testing.assert_allclose(shown["sure"], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("remedy", ["none", "mean", "both"])
+def test_the_biased_judge_and_its_remedies(page: Any, remedy: str) -> None:
+    move(page, "fig-live-bias", 5)
+    page.locator("#fig-live-bias select").select_option(remedy)
+    shown = state(page, "fig-live-bias")
+    c = from_rows(shown["comparisons"], 6)
+    fit = poe.fit(c, "bradley-terry", bias="mean" if remedy == "mean" else None)
+    assert shown["gamma"] == pytest.approx(fit.bias, abs=1e-9)
+    np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-8)
+
+
+def test_the_best_pair_is_the_one_with_the_largest_variance(page: Any) -> None:
+    figure = page.locator("#fig-live-next")
+    before = state(page, "fig-live-next")
+    figure.get_by_role("button", name="Ask the best pair").click()
+    after = state(page, "fig-live-next")
+    asked = after["comparisons"][len(before["comparisons"]) :]
+    assert asked == [before["next"]]
+    pairs = np.array([[row["first"], row["second"]] for row in after["comparisons"]])
+    assert after["logDeterminant"] == pytest.approx(poe.log_det(7, pairs), abs=1e-9)
+    c = poe.Comparisons.from_pairs(pairs, np.full(len(pairs), 0.5), items=range(7))
+    fit = poe.fit(c, poe.Gaussian(sigma=1.0))
+    largest = max(fit.difference_se(i, j) ** 2 for i in range(7) for j in range(i))
+    assert np.max(after["resistance"]) == pytest.approx(largest, abs=1e-9)
+    figure.get_by_role("button", name="Start again").click()
+    assert state(page, "fig-live-next") == before
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name: str) -> None:
+    figure = page.locator(f"#{name}")
+    assert figure.locator("img").is_hidden(), "the still picture stays under the live one"
+    assert figure.locator(".live svg").get_attribute("aria-labelledby")
+    figure.get_by_role("button", name="Start again").press("Enter")
+    start = state(page, name), figure.locator(".live-says").text_content()
+    control = figure.locator("input[type=range]").first
+    if control.count():
+        control.press("Home")
+    else:
+        figure.get_by_role("button", name="Ask a random pair").press("Enter")
+    moved = state(page, name), figure.locator(".live-says").text_content()
+    assert moved[0] != start[0]
+    assert moved[1] != start[1]
+    figure.get_by_role("button", name="Start again").press("Enter")
+    assert (state(page, name), figure.locator(".live-says").text_content()) == start
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_chapter_has_its_live_figure(html: Path, browser: Any, name: str) -> None:
+    chapters = sorted(html.glob(f"{CHAPTERS[name]}-*.html"))
+    assert len(chapters) == 1, f"chapter {CHAPTERS[name]} is not in the book"
+    context = browser.new_context(offline=True)
+    try:
+        page = context.new_page()
+        page.goto(chapters[0].as_uri())
+        figure = page.locator(f"#{name}")
+        assert figure.locator(".live svg").is_visible()
+        assert figure.locator("img").is_hidden()
+        assert figure.locator("figcaption").is_visible()
+    finally:
+        context.close()
+    still = browser.new_context(offline=True, java_script_enabled=False)
+    try:
+        page = still.new_page()
+        page.goto(chapters[0].as_uri())
+        assert page.locator(f"#{name} img").is_visible(), "no picture without JavaScript"
+    finally:
+        still.close()
+
+
+def test_other_pages_do_not_carry_the_scripts(html: Path) -> None:
+    assert "live/1-mathematics.js" not in (html / "index.html").read_text()
