@@ -1,0 +1,224 @@
+"""The prompts of the papers, as data, and a user's own in one line.
+
+    >>> from poe.judges import prompts
+    >>> prompts.load("summeval", "coherence").labels
+    ('A', 'B')
+    >>> prompts.for_attribute("more persuasive", thing="essay").name
+    'own/more persuasive'
+
+The wording lies in data/prompts/, one TOML file a dataset, each template with its source and
+with how its words are known; data/prompts/README.md explains the fields.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from poe._paths import data_dir
+from poe.errors import JudgeError
+from poe.judges.questions import Prompt
+
+STATUS = {
+    "printed": "printed in the paper for this attribute",
+    "sibling": "not printed; the paper's template with this attribute's words",
+    "code": "the paper shows a picture; the words are those of the authors' code",
+    "own": "written for this project",
+}
+DEFAULT = "poe"  # the template of poe_v2's Table 4
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A prompt of data/prompts/ and where its wording comes from.
+
+    dataset, attribute, template : its three names. prompt : what a judge is given.
+    status : how the wording is known, a key of `STATUS`. source : paper and place.
+    note : what else to know, often empty. decoder_only : what `load` appends to the user's
+        turn for a decoder-only model when asked to, often empty.
+    """
+
+    dataset: str
+    attribute: str
+    template: str
+    prompt: Prompt
+    status: str
+    source: str
+    note: str = ""
+    decoder_only: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages and stores, "summeval/coherence" for the default template."""
+        tail = "" if self.template == DEFAULT else f"/{self.template}"
+        return f"{self.dataset}/{self.attribute}{tail}"
+
+
+def load(
+    dataset: str, attribute: str, template: str = DEFAULT, *, decoder_only: bool = False
+) -> Prompt:
+    """The prompt for an attribute of a dataset (poe_v2 Table 4; book chapter 2).
+
+    Parameters
+    ----------
+    dataset, attribute : str
+        As in `poe.datasets`; `names()` lists them.
+    template : str, optional
+        "poe" is poe_v2's comparison; "comparative-1", "comparative-2", "scoring-1" and
+        "scoring-2" are comparative_assessment's; "g-eval" scores from 1 to 5.
+    decoder_only : bool, optional
+        Append what comparative_assessment appends for Llama-2, "Answer:" or "Score:"; nothing
+        happens to a template that has no such ending.
+
+    Raises
+    ------
+    JudgeError
+        If there is no such prompt; the message lists those there are.
+    """
+    found = listing(dataset, attribute, template)
+    if not (decoder_only and found.decoder_only):
+        return found.prompt
+    return Prompt(
+        name=f"{found.name} (decoder-only)",
+        template=found.prompt.template + found.decoder_only,
+        labels=found.prompt.labels,
+        prefix=found.prompt.prefix,
+    )
+
+
+def names(dataset: str | None = None) -> tuple[str, ...]:
+    """Names "dataset/attribute/template" of all prompts, or of one dataset's."""
+    chosen = datasets() if dataset is None else (_known("dataset with prompts", dataset, datasets()),)
+    return tuple(
+        f"{name}/{attribute}/{template}"
+        for name in chosen
+        for attribute in _file(name)["attributes"]
+        for template in templates(name, attribute)
+    )
+
+
+@cache
+def datasets() -> tuple[str, ...]:
+    """Names of the datasets that have prompts."""
+    return tuple(sorted(path.stem for path in (data_dir() / "prompts").glob("*.toml")))
+
+
+def attributes(dataset: str) -> tuple[str, ...]:
+    """Attributes of a dataset that have prompts."""
+    return tuple(_file(_known("dataset with prompts", dataset, datasets()))["attributes"])
+
+
+def templates(dataset: str, attribute: str) -> tuple[str, ...]:
+    """Templates there are for an attribute, in the file's order."""
+    _known(f"attribute of {dataset}", attribute, attributes(dataset))
+    rows = _file(dataset)["templates"]
+    return tuple(t for t, row in rows.items() if attribute in row.get("only", [attribute]))
+
+
+def listing(dataset: str, attribute: str, template: str = DEFAULT) -> Listing:
+    """A prompt with its source and status; arguments and errors as for `load`."""
+    _known(f"template for {dataset}/{attribute}", template, templates(dataset, attribute))
+    row, words = _file(dataset)["templates"][template], _file(dataset)["attributes"][attribute]
+    tail = "" if template == DEFAULT else f"/{template}"
+    return Listing(
+        dataset=dataset,
+        attribute=attribute,
+        template=template,
+        prompt=Prompt(
+            name=f"{dataset}/{attribute}{tail}",
+            template=_fill(row["text"], words, where=f"{dataset}/{attribute}/{template}"),
+            labels=tuple(row["labels"]),
+            prefix=row["prefix"],
+        ),
+        status=row.get("exceptions", {}).get(attribute, row["status"]),
+        source=row["source"],
+        note=row.get("note", ""),
+        decoder_only=row.get("decoder_only", ""),
+    )
+
+
+def for_attribute(attribute: str, *, thing: str = "text", context: str | None = None) -> Prompt:
+    """A comparison by an attribute of your own, in the style of poe_v2's Table 4.
+
+    Parameters
+    ----------
+    attribute : str
+        What follows "Which essay is": "more persuasive", "clearer", "better argued"; or a verb
+        with what belongs to it, "answers the question better".
+    thing : str, optional
+        What is compared: "essay", "cover letter".
+    context : str, optional
+        What the texts answer to, as it is to be headed ("Article", "Task"); None if they stand
+        alone.
+
+    Raises
+    ------
+    JudgeError
+        If a word is empty or has braces, or the attribute does not compare.
+    """
+    attribute = _words("attribute", attribute).rstrip("?").strip()
+    thing = _words("thing", thing)
+    label = thing[0].upper() + thing[1:]
+    head = "" if context is None else f"{_words('context', context)}: {{context}}\n\n"
+    return Prompt(
+        name=f"own/{attribute}",
+        template=(
+            f"{head}{label} A: {{first}}\n\n{label} B: {{second}}\n\n"
+            f"Which {thing} {_predicate(attribute)}, {label} A or {label} B?"
+        ),
+        prefix=label,
+    )
+
+
+def _predicate(attribute: str) -> str:
+    """What follows the thing: "is more persuasive", "answers the question better"."""
+    first = attribute.split()[0].lower()
+    if first == "is" or first in ("more", "less", "better", "worse") or first.endswith("er"):
+        return attribute if first == "is" else f"is {attribute}"
+    if first.endswith("s") and " " in attribute:  # a verb: answers, appears, has
+        return attribute
+    raise JudgeError(
+        f"attribute {attribute!r} does not compare; say which text is to win, for example "
+        f"'more {attribute}', or with a verb, 'answers the question better'"
+    )
+
+
+def _words(what: str, value: str) -> str:
+    value = " ".join(value.split())
+    if not value:
+        raise JudgeError(f"the {what} of a prompt is empty")
+    if "{" in value or "}" in value:
+        raise JudgeError(f"the {what} {value!r} has braces, which mark the places of the texts")
+    return value
+
+
+def _fill(text: str, words: dict[str, str], *, where: str) -> str:
+    """Put an attribute's words in place of <slot>."""
+
+    def word(match: re.Match[str]) -> str:
+        if match[1] not in words:
+            raise JudgeError(f"prompt {where}: the attribute has no words for <{match[1]}>")
+        return words[match[1]]
+
+    return re.sub(r"<(\w+)>", word, text)
+
+
+@cache
+def _file(dataset: str) -> dict[str, Any]:
+    with (data_dir() / "prompts" / f"{dataset}.toml").open("rb") as stream:
+        return tomllib.load(stream)
+
+
+def _known(what: str, name: str, there: Iterable[str]) -> str:
+    there = tuple(there)
+    if name in there:
+        return name
+    near = difflib.get_close_matches(str(name).lower(), there, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    own = "" if what.startswith("template") else "; prompts.for_attribute makes your own"
+    raise JudgeError(f"no {what} {name!r}; {hint}there are {', '.join(map(repr, there))}{own}")
