@@ -1,0 +1,58 @@
+"""Questions and a judge whose answers can be computed by hand, for the tests of the store."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+
+from poe.judges.questions import Answer, Prompt, Question, Text
+
+PROMPT = Prompt("test/better", "{context}\nA: {first}\nB: {second}\nWhich is better?")
+
+
+def texts(count, word="text"):
+    return [Text(f"{word}-{k}", f"the {word} number {k}") for k in range(count)]
+
+
+def questions(count, *, prompt=PROMPT, contexts=1, word="text"):
+    """All ordered pairs of `count` texts in each context."""
+    items = texts(count, word)
+    return [
+        Question(prompt, first, second, context)
+        for context in texts(contexts, "context")
+        for first in items
+        for second in items
+        if first is not second
+    ]
+
+
+def expected(question):
+    """The answer of `HashJudge`: a function of the question, so a torn one would show."""
+    share = int(hashlib.sha256(question.key.encode()).hexdigest()[:8], 16) / 2**32
+    p = 0.05 + 0.9 * share
+    return Answer(
+        (math.log(0.9 * p), math.log(0.9 * (1 - p))), tokens=len(question.text), computed=1.5
+    )
+
+
+class HashJudge:
+    """Answers by a hash; counts what it was asked. It is not a language model."""
+
+    def __init__(self, *, delay=0.0, fail_after=None, error=None, **fields):
+        self.specification = {"kind": "hash", "revision": "1", **fields}
+        self.delay, self.fail_after, self.error = delay, fail_after, error
+        self.asked = []
+        self.closed = False
+
+    def answer(self, questions):
+        try:
+            for position, question in enumerate(questions):
+                if position == self.fail_after:
+                    raise self.error
+                if self.delay:
+                    time.sleep(self.delay)
+                self.asked.append(question.key)
+                yield position, expected(question)
+        finally:
+            self.closed = True

@@ -1,0 +1,466 @@
+"""The judgement store: what goes in comes out, once, and what does not belong is refused."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import poe
+from poe.errors import JudgeError
+from poe.judges.questions import Answer, Prompt, Question, Text
+from poe.judges.store import Store
+from tests.judging import PROMPT, HashJudge, expected, questions, texts
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "judgements.sqlite"
+
+
+def test_answers_come_back_in_order_and_to_the_last_bit(path):
+    asked = questions(5)
+    with Store(path) as store:
+        answers = store.ask(HashJudge(), asked)
+        assert len(store) == len(asked)
+    assert answers == [expected(question) for question in asked]
+    with Store(path) as store:
+        assert store.ask(HashJudge(), asked[::-1]) == answers[::-1]
+
+
+def test_nothing_is_asked_twice(path):
+    asked = questions(5)
+    first, second = HashJudge(), HashJudge()
+    with Store(path) as store:
+        store.ask(first, asked[:7])
+        assert store.missing(second, asked) == list(range(7, 20))
+        store.ask(second, asked)
+    assert first.asked == [question.key for question in asked[:7]]
+    assert second.asked == [question.key for question in asked[7:]]
+
+
+def test_questions_that_are_the_same_are_asked_once(path):
+    asked = questions(3)
+    judge = HashJudge()
+    with Store(path) as store:
+        assert store.missing(judge, asked + asked) == list(range(6))
+        answers = store.ask(judge, asked + asked)
+    assert len(judge.asked) == 6
+    assert answers[:6] == answers[6:]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"template": PROMPT.template + " "},
+        {"labels": ("B", "A")},
+        {"prefix": "Summary"},
+        {"system": "Be fair."},
+    ],
+)
+def test_a_prompt_that_differs_in_anything_is_another_question(path, change):
+    parts = {"template": PROMPT.template, **change}
+    (one, *_), other = questions(2), Prompt(PROMPT.name, **parts)
+    judge = HashJudge()
+    with Store(path) as store:
+        store.ask(judge, [one])
+        assert store.missing(judge, [Question(other, one.first, one.second, one.context)]) == [0]
+        renamed = Prompt("another name", PROMPT.template)
+        assert store.missing(judge, [Question(renamed, one.first, one.second, one.context)]) == []
+
+
+def test_order_context_and_texts_make_another_question(path):
+    a, b, c = texts(3)
+    context, other = texts(2, "context")
+    judge = HashJudge()
+    with Store(path) as store:
+        store.ask(judge, [Question(PROMPT, a, b, context)])
+        different = [
+            Question(PROMPT, b, a, context),
+            Question(PROMPT, a, c, context),
+            Question(PROMPT, a, b, other),
+        ]
+        assert store.missing(judge, different) == [0, 1, 2]
+
+
+def test_progress_counts_what_is_stored(path):
+    asked = questions(6)
+    seen = []
+
+    def progress(*, done, total, answers):
+        with sqlite3.connect(path) as other:
+            (stored,) = other.execute("SELECT count(*) FROM answers").fetchone()
+        assert done <= stored <= total == len(asked)
+        seen.extend(answers)
+        assert done == len(seen)
+
+    with Store(path) as store:
+        store.ask(HashJudge(delay=0.005), asked, progress)
+    assert seen == [expected(question) for question in asked]
+
+
+def test_a_failing_judge_loses_nothing(path):
+    asked = questions(5)
+    judge = HashJudge(fail_after=8, error=JudgeError("the server has gone"))
+    reported = []
+    with Store(path) as store, pytest.raises(JudgeError, match="the server has gone"):
+        store.ask(judge, asked, lambda *, done, total, answers: reported.extend(answers))
+    assert len(reported) == 8
+    assert judge.closed
+    again = HashJudge()
+    with Store(path) as store:
+        store.ask(again, asked)
+    assert again.asked == [question.key for question in asked[8:]]
+
+
+def test_a_judge_that_leaves_questions_out_is_named(path):
+    class Lazy(HashJudge):
+        def answer(self, questions):
+            yield from list(super().answer(questions))[:2]
+
+    with Store(path) as store:
+        with pytest.raises(JudgeError, match=r"4 of 6 questions unanswered.*first 'text-1'"):
+            store.ask(Lazy(), questions(3))
+        assert len(store) == 2
+
+
+@pytest.mark.parametrize("log_p", [(-1.0,), (-1.0, math.nan), (-1.0, 2.0)])
+def test_an_answer_that_does_not_fit_the_labels_is_refused(path, log_p):
+    class Wrong(HashJudge):
+        def answer(self, questions):
+            yield 0, Answer(log_p)
+
+    with Store(path) as store:
+        with pytest.raises(JudgeError, match="log-probabilities"):
+            store.ask(Wrong(), questions(2)[:1])
+        assert len(store) == 0
+
+
+# Other judges ----------------------------------------------------------------------------
+
+
+def test_another_specification_is_refused_with_the_fields_that_differ(path):
+    asked = questions(3)
+    with Store(path) as store:
+        store.ask(HashJudge(model="m", dtype="fp32"), asked)
+    other = HashJudge(model="m", dtype="bf16", device_map="auto")
+    with Store(path) as store:
+        for call in (store.ask, store.missing):
+            with pytest.raises(JudgeError) as caught:
+                call(other, asked)
+            text = str(caught.value)
+            assert "dtype: fp32 in the store, bf16 now" in text
+            assert "device_map: not set in the store, auto now" in text
+            assert "model:" not in text
+            assert "several=True" in text
+    assert other.asked == []
+
+
+def test_several_judges_where_they_are_meant(path):
+    asked = questions(3)
+    with Store(path, several=True) as store:
+        store.ask(HashJudge(), asked)
+        second = HashJudge(revision="2")
+        store.ask(second, asked)
+        assert len(second.asked) == len(asked)
+        assert [s["revision"] for s in store.specifications().values()] == ["1", "2"]
+        with pytest.raises(JudgeError, match="several judges"):
+            store.comparisons()
+        (digest, _) = store.specifications()
+        by_digest, by_judge = store.comparisons(judge=digest), store.comparisons(judge=HashJudge())
+        np.testing.assert_array_equal(by_digest.p, by_judge.p)
+    with Store(path) as store:  # one of those in it goes on without the option
+        assert store.missing(second, asked) == []
+
+
+# Files that are not stores ---------------------------------------------------------------
+
+
+def test_a_text_file_is_refused_and_untouched(path):
+    path.write_text("first,second,p\na,b,0.5\n" * 50)
+    before = path.read_bytes()
+    with pytest.raises(JudgeError, match="not a judgement store"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_another_sqlite_file_is_refused_and_untouched(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE answers (x)")
+    before = path.read_bytes()
+    with pytest.raises(JudgeError, match="not a judgement store"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_store_asks_for_an_upgrade(path):
+    Store(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute("PRAGMA user_version = 99")
+    with pytest.raises(JudgeError, match=r"newer version of poe \(store version 99.*upgrade"):
+        Store(path)
+
+
+def test_a_missing_folder_and_a_folder_in_place_of_a_file(tmp_path):
+    with pytest.raises(JudgeError, match="no folder"):
+        Store(tmp_path / "nowhere" / "a.sqlite")
+    with pytest.raises(JudgeError, match="is a folder"):
+        Store(tmp_path)
+
+
+def test_a_damaged_store_is_named(path):
+    with Store(path) as store:
+        store.ask(HashJudge(), questions(20))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with (
+        pytest.raises(JudgeError, match=r"judgements.sqlite: the file is damaged"),
+        Store(path) as s,
+    ):
+        s.table()
+
+
+# What comes out --------------------------------------------------------------------------
+
+
+def test_texts_are_not_in_the_file(path):
+    prompt = Prompt("secret/prompt", "Marzipan {first} or {second}?", system="Quince")
+    question = Question(prompt, Text("one", "Rhubarb"), Text("two", "Gooseberry"))
+    with Store(path) as store:
+        store.ask(HashJudge(), [question])
+    raw = path.read_bytes()
+    for word in (b"Marzipan", b"Quince", b"Rhubarb", b"Gooseberry"):
+        assert word not in raw
+    assert b"two" in raw  # control: names are in it, and would be found
+
+
+def test_comparisons_by_context(path):
+    asked = questions(4, contexts=2)
+    with Store(path) as store:
+        store.ask(HashJudge(), asked)
+        groups = store.by_context()
+        with pytest.raises(JudgeError, match=r"2 contexts \('context-0', 'context-1'\)"):
+            store.comparisons()
+        one = store.comparisons(context="context-1", prompt="test/better")
+    assert list(groups) == ["context-0", "context-1"]
+    assert isinstance(one, poe.Comparisons)
+    answers = {(q.first.id, q.second.id): expected(q).p for q in asked[12:]}
+    found = one.to_table()
+    assert {(row.first, row.second): row.p for row in found.itertuples()} == answers
+
+
+def test_comparisons_of_chosen_texts_in_their_order(path):
+    items = texts(4)
+    with Store(path) as store:
+        store.ask(HashJudge(), questions(4))
+        chosen = store.comparisons(texts=[items[2], items[0]])
+    assert chosen.items == ("text-2", "text-0")
+    assert len(chosen) == 2
+
+
+def test_a_name_given_to_two_texts_must_be_settled(path):
+    context, a, b = Text("context-0", "the context"), Text("a", "one"), Text("b", "two")
+    edited = Text("b", "two, edited")
+    with Store(path) as store:
+        store.ask(
+            HashJudge(), [Question(PROMPT, a, b, context), Question(PROMPT, a, edited, context)]
+        )
+        with pytest.raises(JudgeError, match=r"different texts under the same name: 'b'.*texts="):
+            store.comparisons()
+        kept = store.comparisons(texts=[a, edited])
+    assert kept.p.tolist() == [expected(Question(PROMPT, a, edited, context)).p]
+
+
+def test_a_context_name_given_to_two_texts_must_be_settled(path):
+    a, b = texts(2)
+    one, two = Text("article", "one"), Text("article", "two")
+    with Store(path) as store:
+        store.ask(HashJudge(), [Question(PROMPT, a, b, one), Question(PROMPT, a, b, two)])
+        with pytest.raises(JudgeError, match="different contexts under the same name, 'article'"):
+            store.comparisons()
+        kept = store.comparisons(context=two)
+    assert kept.p.tolist() == [expected(Question(PROMPT, a, b, two)).p]
+
+
+def test_renamed_texts_and_prompts_cost_nothing_and_are_found(path):
+    context, a, b = Text("c", "context"), Text("a", "one"), Text("b", "two")
+    renamed = [Text("essay-1", "one"), Text("essay-2", "two")]
+    prompt = Prompt("another/name", PROMPT.template)
+    judge = HashJudge()
+    with Store(path) as store:
+        store.ask(judge, [Question(PROMPT, a, b, context)])
+        (answer,) = store.ask(judge, [Question(prompt, *renamed, context)])
+        assert len(judge.asked) == 1
+        found = store.comparisons(texts=renamed)
+        assert found.items == ("essay-1", "essay-2")
+        assert found.p.tolist() == [answer.p]
+        assert len(store.comparisons(texts=[a, b])) == 1
+
+
+def test_the_same_text_under_two_names_in_one_call(path):
+    context, a, twin, b = (
+        Text(n, t) for n, t in zip("cadb", ("C", "one", "one", "two"), strict=True)
+    )
+    judge = HashJudge()
+    with Store(path) as store:
+        store.ask(judge, [Question(PROMPT, a, b, context), Question(PROMPT, twin, b, context)])
+        assert len(judge.asked) == 1
+        table = store.comparisons().to_table()
+    assert sorted(table["first"]) == ["a", "d"]
+
+
+def test_prompts_of_one_name_need_their_digest(path):
+    other = Prompt(PROMPT.name, PROMPT.template + "!")
+    asked = questions(2)
+    with Store(path) as store:
+        store.ask(
+            HashJudge(), asked + [Question(other, q.first, q.second, q.context) for q in asked]
+        )
+        with pytest.raises(JudgeError, match=r"several prompts.*prompt="):
+            store.comparisons(prompt=PROMPT.name)
+        assert len(store.comparisons(prompt=other.digest)) == len(asked)
+
+
+def test_answers_with_neither_label_are_left_out_with_a_warning(path):
+    class Mute(HashJudge):
+        def answer(self, questions):
+            for position, answer in super().answer(questions):
+                yield position, answer if position else Answer((-math.inf, -math.inf))
+
+    asked = questions(3)
+    with Store(path) as store:
+        answers = store.ask(Mute(), asked)
+        assert answers[0].log_p == (-math.inf, -math.inf)
+        with pytest.warns(UserWarning, match="1 of 6 answers held neither label"):
+            assert len(store.comparisons()) == 5
+        assert store.missing(Mute(), asked) == []
+
+
+def test_nothing_that_fits_is_said(path):
+    with Store(path) as store:
+        with pytest.raises(JudgeError, match="no such comparison"):
+            store.comparisons()
+        store.ask(HashJudge(), questions(2))
+        with pytest.raises(JudgeError, match="no such comparison"):
+            store.comparisons(context="context-9")
+
+
+def test_table_and_its_files(path, tmp_path):
+    scoring = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
+
+    class Both(HashJudge):
+        def answer(self, questions):
+            for position, question in enumerate(questions):
+                if question.prompt is scoring:
+                    yield position, Answer((math.log(0.5), math.log(0.25), -math.inf))
+                else:
+                    yield position, expected(question)
+
+    compared = questions(2)
+    with Store(path) as store:
+        store.ask(Both(), [*compared, Question(scoring, compared[0].first)])
+        table = store.table()
+        store.export(tmp_path / "answers.csv")
+        store.export(tmp_path / "answers.parquet")
+        with pytest.raises(JudgeError, match=r"\.csv or \.parquet"):
+            store.export(tmp_path / "answers.xlsx")
+    rows = table.set_index(["prompt", "first"])
+    compared_row = rows.loc[("test/better", "text-0")]
+    assert compared_row["p"] == expected(compared[0]).p
+    assert compared_row["mass"] == pytest.approx(0.9, abs=1e-12)
+    assert math.isnan(compared_row["log_p_3"])
+    score = rows.loc[("test/score", "text-0")]
+    assert (score["log_p_1"], score["log_p_3"]) == (math.log(0.5), -math.inf)
+    assert math.isnan(score["p"])
+    assert score["mass"] == 0.75
+    assert score["labels"] == "1 2 3"
+    for read, name in ((pd.read_csv, "answers.csv"), (pd.read_parquet, "answers.parquet")):
+        again = read(tmp_path / name)
+        assert list(again.columns) == list(table.columns)
+        numbers = ["log_p_1", "log_p_2", "log_p_3", "p", "mass", "tokens", "computed"]
+        np.testing.assert_array_equal(
+            again[numbers].to_numpy(float), table[numbers].to_numpy(float)
+        )
+
+
+# Merging ---------------------------------------------------------------------------------
+
+
+def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
+    asked = questions(5, contexts=2)
+    for shard in range(3):
+        with Store(tmp_path / f"shard{shard}.sqlite") as store:
+            store.ask(HashJudge(), asked[shard::3] + asked[:2])
+    with Store(path) as store:
+        added = [store.merge(tmp_path / f"shard{shard}.sqlite").added for shard in range(3)]
+        assert sum(added) == len(asked)
+        judge = HashJudge()
+        assert store.ask(judge, asked) == [expected(question) for question in asked]
+        assert judge.asked == []
+        again = store.merge(tmp_path / "shard0.sqlite")
+        assert (again.added, len(again.conflicts)) == (0, 0)
+        assert again.same == len({q.key for q in asked[0::3] + asked[:2]})
+        merged = {name: group.to_table() for name, group in store.by_context().items()}
+    with Store(tmp_path / "whole.sqlite") as store:
+        store.ask(HashJudge(), asked)
+        whole = {name: group.to_table() for name, group in store.by_context().items()}
+    assert merged.keys() == whole.keys()
+    for name, table in whole.items():
+        columns = ["first", "second"]
+        pd.testing.assert_frame_equal(
+            merged[name].sort_values(columns, ignore_index=True),
+            table.sort_values(columns, ignore_index=True),
+        )
+
+
+def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
+    class Changed(HashJudge):
+        def answer(self, questions):
+            for position, answer in super().answer(questions):
+                yield position, Answer((math.log(0.5), math.log(0.25))) if position == 3 else answer
+
+    asked = questions(3)
+    with Store(tmp_path / "other.sqlite") as other:
+        other.ask(Changed(), asked)
+    with Store(path) as store:
+        store.ask(HashJudge(), asked)
+        with pytest.warns(UserWarning, match="1 answers of .*other.sqlite differ"):
+            found = store.merge(tmp_path / "other.sqlite")
+        assert (found.added, found.same) == (0, 5)
+        (row,) = found.conflicts.itertuples()
+        assert (row.first, row.second) == (asked[3].first.id, asked[3].second.id)
+        assert row.other == (math.log(0.5), math.log(0.25))
+        assert row.kept == expected(asked[3]).log_p
+        ours = np.exp(row.kept)
+        assert row.difference == pytest.approx(max(abs(ours[0] - 0.5), abs(ours[1] - 0.25)))
+        assert store.ask(HashJudge(), asked) == [expected(question) for question in asked]
+
+
+def test_merging_another_judge_is_refused_and_changes_nothing(path, tmp_path):
+    with Store(tmp_path / "other.sqlite") as other:
+        other.ask(HashJudge(revision="2"), questions(3))
+    with Store(path) as store:
+        store.ask(HashJudge(), questions(2))
+        with pytest.raises(JudgeError, match="revision: 1 in the store, 2 now"):
+            store.merge(tmp_path / "other.sqlite")
+        assert len(store) == 2
+        assert len(store.specifications()) == 1
+        assert len(store.ask(HashJudge(), questions(3))) == 6  # still usable
+    with Store(path, several=True) as store:
+        assert store.merge(tmp_path / "other.sqlite").added == 6
+        assert len(store.specifications()) == 2
+
+
+def test_merging_what_is_not_there_or_not_a_store(path, tmp_path):
+    (tmp_path / "notes.txt").write_text("notes" * 1000)
+    with Store(path) as store:
+        with pytest.raises(JudgeError, match="no store"):
+            store.merge(tmp_path / "nothing.sqlite")
+        assert not (tmp_path / "nothing.sqlite").exists()
+        with pytest.raises(JudgeError, match="not a judgement store"):
+            store.merge(tmp_path / "notes.txt")
+        with pytest.raises(JudgeError, match="this store itself"):
+            store.merge(path)
