@@ -71,7 +71,9 @@ def test_assets_are_kept_once_and_in_order() -> None:
     assert page_assets.drop_duplicates(assets) == [assets[0], assets[1], inline, inline]
 
 
-def test_live_figures_are_loaded_only_where_there_are_some() -> None:
-    assets = ["_static/book.js", "_static/live/2-kit.js", "_static/live.css"]
-    assert page_assets.drop_live(assets, body='<figure id="fig-live-ranks">') == assets
-    assert page_assets.drop_live(assets, body='<figure id="fig-scores">') == ["_static/book.js"]
+def test_live_figures_are_loaded_in_order_and_only_where_there_are_some() -> None:
+    assets = ["_static/live/2-kit.js", "_static/book.js", "_static/live/1-mathematics.js"]
+    found = page_assets.live_where_used(assets, body='<figure id="fig-live-ranks">')
+    assert found == ["_static/book.js", "_static/live/1-mathematics.js", "_static/live/2-kit.js"]
+    found = page_assets.live_where_used(assets, body='<figure id="fig-scores">')
+    assert found == ["_static/book.js"]

@@ -27,11 +27,11 @@ def drop_duplicates(assets: list[Any]) -> list[Any]:
     return kept
 
 
-def drop_live(assets: list[Any], *, body: str) -> list[Any]:
-    """Leave out the scripts and styles of live figures on a page without any."""
-    if 'id="fig-live-' in body:
-        return assets
-    return [asset for asset in assets if "_static/live" not in asset_name(asset)]
+def live_where_used(assets: list[Any], *, body: str) -> list[Any]:
+    """Load what live figures need last and in the order of file names, on their pages only."""
+    live = [asset for asset in assets if "_static/live" in asset_name(asset)]
+    others = [asset for asset in assets if asset not in live]
+    return others + (sorted(live, key=asset_name) if 'id="fig-live-' in body else [])
 
 
 def on_page(
@@ -40,7 +40,7 @@ def on_page(
     """Choose the assets of one page before its template is filled in."""
     for key in ("script_files", "css_files"):
         assets = drop_duplicates(context.get(key, []))
-        context[key] = drop_live(assets, body=context.get("body") or "")
+        context[key] = live_where_used(assets, body=context.get("body") or "")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
