@@ -1,0 +1,258 @@
+"""The store under violence: kills, two writers, full disks, closed folders, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from poe.errors import JudgeError
+from poe.judges.questions import Answer
+from poe.judges.store import Store
+from tests.judging import HashJudge, expected, questions
+
+ROOT = Path(__file__).resolve().parents[1]
+ASKED = questions(12, contexts=3)  # 396
+EXPECTED = {question.key: expected(question) for question in ASKED}
+
+# Asks everything and writes the keys of what was reported as stored, one a line, unbuffered.
+ASK = """
+import os, sys
+sys.path.insert(0, {root!r})
+from poe.judges.store import Store
+from tests.judging import HashJudge, expected, questions
+
+asked = questions(12, contexts=3)
+key = {{expected(question): question.key for question in asked}}
+
+def progress(*, done, total, answers):
+    os.write(1, "".join(key[answer] + "\\n" for answer in answers).encode())
+
+with Store({path!r}) as store:
+    store.ask(HashJudge(delay={delay}), asked, progress)
+"""
+
+
+def start(path, *, delay=0.001, before="", script=ASK, **options):
+    code = before + script.format(root=str(ROOT), path=str(path), delay=delay)
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def stored(path):
+    """Everything in the store, straight from the file."""
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        rows = raw.execute(
+            "SELECT hex(question), log_p, tokens, computed, seconds, draws FROM answers"
+        ).fetchall()
+    return {key.lower(): Answer(tuple(json.loads(log_p)), *rest) for key, log_p, *rest in rows}
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_nothing_reported_is_lost(path):
+    rng = random.Random(4)
+    reported, kills = set(), 0
+    for _ in range(8):
+        running = start(path)
+        lines = []
+        wanted = rng.randrange(1, 60)  # reports to wait for before the kill
+        for line in running.stdout:
+            lines.append(line)
+            if len(lines) == wanted:
+                break
+        pause = rng.random() * 0.01
+        threading.Event().wait(pause)  # anywhere in a commit or between two
+        kills += running.poll() is None
+        running.send_signal(signal.SIGKILL)
+        lines += running.stdout.readlines()
+        running.communicate()
+        # The kill may have cut the last line.
+        new = {line.strip() for line in lines if line.endswith("\n")}
+        assert not new & reported  # asked again after it was reported
+        reported |= new
+        found = stored(path)
+        assert reported <= found.keys()
+        assert all(found[key] == EXPECTED[key] for key in found)
+    assert kills >= 4  # else this was no test
+    with Store(path) as store:
+        last = HashJudge()
+        done = len(store)
+        answers = store.ask(last, ASKED)
+    assert len(last.asked) == len(ASKED) - done
+    assert answers == [EXPECTED[question.key] for question in ASKED]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "judgements.sqlite"
+
+
+def test_two_processes_write_at_once(path):
+    both = [start(path, delay=0.0005) for _ in range(2)]
+    outputs = [one.communicate(timeout=120) for one in both]
+    assert [one.returncode for one in both] == [0, 0], outputs
+    assert stored(path) == EXPECTED
+
+
+def test_two_threads_write_at_once(path):
+    errors = []
+
+    def work():
+        try:
+            with Store(path) as store:
+                assert store.ask(HashJudge(delay=0.0002), ASKED) == list(EXPECTED.values())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert stored(path) == EXPECTED
+
+
+def test_a_full_disk_is_named_and_loses_nothing(path):
+    with Store(path) as store:
+        store.ask(HashJudge(), ASKED[:40])
+    size = path.stat().st_size
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, size + 20_000))
+
+    running = start(path, preexec_fn=limit)
+    out, error = running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert "poe.errors.JudgeError" in error
+    assert "judgements.sqlite: the disk" in error.splitlines()[-1]
+    reported = set(out.split())
+    assert reported  # some were stored before it was full
+    found = stored(path)
+    assert reported | {question.key for question in ASKED[:40]} <= found.keys()
+    assert all(found[key] == EXPECTED[key] for key in found)
+    again = HashJudge()  # there is room again
+    with Store(path) as store:
+        store.ask(again, ASKED)
+    assert len(again.asked) == len(ASKED) - len(found)
+
+
+def test_sqlites_own_full_is_named(path, monkeypatch):
+    from poe.judges.store import writer
+
+    plain = writer.connect
+
+    def small(where):
+        connection = plain(where)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+        return connection
+
+    with Store(path) as store:
+        store.ask(HashJudge(), ASKED[:10])
+        monkeypatch.setattr(writer, "connect", small)
+        with pytest.raises(JudgeError, match=r"judgements.sqlite: the disk is full; make room"):
+            store.ask(HashJudge(delay=0.0005), ASKED)
+        monkeypatch.undo()
+        kept = stored(path)
+        assert 10 < len(kept) < len(ASKED)
+        assert store.ask(HashJudge(), ASKED) == list(EXPECTED.values())
+
+
+AS_NOBODY = """
+import os, sys
+sys.path.insert(0, {root!r})
+from poe.errors import JudgeError
+from poe.judges.store import Store
+from tests.judging import HashJudge, questions
+
+asked = questions(3)
+if os.getuid() == 0:
+    os.setuid(65534)  # permissions do not hold root back
+with Store({path!r}) as store:
+    print(len(store.ask(HashJudge(), asked)), len(store.comparisons()))
+    try:
+        store.ask(HashJudge(), questions(4))
+    except JudgeError as error:
+        print(error)
+try:
+    Store({path!r} + "-new")
+except JudgeError as error:
+    print(error)
+"""
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == tmp_path.owner() and folder.stat().st_mode & 0o005 != 0o005:
+            folder.chmod(folder.stat().st_mode | 0o055)  # pytest's own are closed to others
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    path = folder / "judgements.sqlite"
+    with Store(path) as store:
+        store.ask(HashJudge(), questions(3))
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
+    finally:
+        folder.chmod(0o755)
+    assert error == ""
+    reading, writing, making = out.splitlines()
+    assert reading == "6 6"  # what is there can be read
+    assert "judgements.sqlite: the file or its folder cannot be written" in writing
+    assert "judgements.sqlite-new: the file or its folder cannot be written" in making
+    assert len(stored(path)) == 6
+
+
+def test_ctrl_c_keeps_what_was_answered(path):
+    running = start(path, delay=0.005)
+    lines = [running.stdout.readline() for _ in range(20)]
+    running.send_signal(signal.SIGINT)
+    lines += running.stdout.readlines()
+    _, error = running.communicate(timeout=20)
+    assert "KeyboardInterrupt" in error
+    found = stored(path)
+    assert {line.strip() for line in lines} <= found.keys()
+    assert 20 <= len(found) < len(ASKED)
+
+
+def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
+    from poe.judges.store import schema
+
+    with Store(path) as store:
+        store.ask(HashJudge(), ASKED[:5])
+    monkeypatch.setattr(schema, "WAIT", 0.05)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(JudgeError, match="another process has kept the store locked"):
+            Store(path)
+        other.execute("ROLLBACK")
+    assert len(stored(path)) == 5
+
+
+def test_a_torn_answer_would_be_seen(path):
+    """Control: the comparison above notices a single changed digit."""
+    with Store(path) as store:
+        store.ask(HashJudge(), ASKED)
+    with sqlite3.connect(path) as raw:
+        raw.execute(
+            "UPDATE answers SET tokens = tokens + 1 WHERE question IN "
+            "(SELECT question FROM answers LIMIT 1)"
+        )
+    assert stored(path) != EXPECTED
