@@ -67,10 +67,3 @@ def first_of_each(questions: Sequence[Question], there: Mapping[str, Answer]) ->
         if question.key not in there:
             first.setdefault(question.key, position)
     return list(first.values())
-
-
-def describe(question: Question) -> str:
-    """A question by the names of its prompt and texts, for messages."""
-    texts = (("first", question.first), ("second", question.second), ("context", question.context))
-    named = ", ".join(f"{place} {text.id!r}" for place, text in texts if text is not None)
-    return f"prompt {question.prompt.name!r} with {named}"

@@ -10,9 +10,10 @@ import pandas as pd
 
 from poe.comparisons import Comparisons
 from poe.errors import JudgeError
+from poe.judges.naming import describe
 from poe.judges.questions import Answer, Question, Reader, Text
 from poe.judges.store import export
-from poe.judges.store.asking import Progress, ask_missing, describe, first_of_each
+from poe.judges.store.asking import Progress, ask_missing, first_of_each
 from poe.judges.store.merging import Merge, merge
 from poe.judges.store.rows import check_judge, not_entered, write_names
 from poe.judges.store.schema import (
