@@ -14,16 +14,40 @@ def add(commands: argparse._SubParsersAction) -> None:
     listing = actions.add_parser("list", help="what there is and where it would come from")
     listing.set_defaults(run=_data_list)
     fetch = actions.add_parser("fetch", help="download from the pinned address and verify")
-    fetch.add_argument("name", choices=datasets.names())
+    fetch.add_argument("name", choices=[*datasets.names(), *datasets.recordings()])
     fetch.set_defaults(run=_data_fetch)
 
 
 def _data_list(_: argparse.Namespace) -> None:
     for name in datasets.names():
-        entry, place = datasets.info(name), datasets.available(name)
-        print(f"{name}: {entry.contexts} contexts x {entry.candidates} candidates, {entry.licence}")
-        print(f"    {place or f'not on this machine; get it with: poe data fetch {name}'}")
+        entry = datasets.info(name)
+        shape = f"{entry.contexts} contexts x {entry.candidates} candidates"
+        if entry.contexts == 1:
+            shape = f"{entry.candidates} candidates, all compared with all"
+        print(f"{name}: {shape}; licence: {entry.licence}")
+        _print_places(entry)
+    for name in datasets.recordings():
+        recording = datasets.recording(name)
+        print(f"{name}: {recording.title}; licence: {recording.licence}")
+        _print_places(recording)
+
+
+def _print_places(entry: datasets.Published) -> None:
+    for file in entry.files:
+        place = datasets.place(file)
+        if place is not None:
+            said = str(place)
+        elif file.url:
+            said = f"not on this machine; get it with: poe data fetch {entry.name}"
+        else:
+            said = f"not on this machine; your own copy: {file.obtain}"
+        print(f"    {f'{file.role}: ' if len(entry.files) > 1 else ''}{said}")
 
 
 def _data_fetch(options: argparse.Namespace) -> None:
     print(f"{options.name} is at {datasets.fetch(options.name)}")
+    recorded = options.name in datasets.recordings()
+    files = (datasets.recording if recorded else datasets.info)(options.name).files
+    for file in files:
+        if not file.url:
+            print(f"{file.role}: not fetched; your own copy: {file.obtain}")

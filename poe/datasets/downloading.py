@@ -15,7 +15,7 @@ from pathlib import Path
 
 from poe.datasets.errors import DownloadError
 from poe.datasets.files import CACHE_VARIABLE, DATA_VARIABLE, mismatch
-from poe.datasets.registry import Entry
+from poe.datasets.registry import File
 
 ATTEMPTS = 4
 TIMEOUT = 30.0  # seconds without a byte
@@ -28,7 +28,7 @@ class _Interrupted(Exception):
 
 
 def download(
-    entry: Entry,
+    file: File,
     target: Path,
     *,
     notice: str = "",
@@ -36,7 +36,7 @@ def download(
     timeout: float = TIMEOUT,
     pause: Callable[[float], object] = time.sleep,
 ) -> None:
-    """Fetch the file of `entry` from its pinned address to `target`.
+    """Fetch `file` from its pinned address to `target`.
 
     What has arrived lies in `target` + `.part` until it is complete, so a later attempt,
     in this call or another, asks for the rest only. The complete file is verified before
@@ -44,7 +44,7 @@ def download(
 
     Parameters
     ----------
-    entry : Entry
+    file : File
         Gives address, size and checksum.
     target : Path
         Where the file goes; its folder is made.
@@ -71,32 +71,32 @@ def download(
             if attempt:
                 pause(2.0 ** (attempt - 1))
             try:
-                resumed = _attempt(entry, part, timeout)
-                _finish(entry, part, target, resumed=resumed)
+                resumed = _attempt(file, part, timeout)
+                _finish(file, part, target, resumed=resumed)
                 target.with_name(target.name + ".NOTICE.txt").write_text(notice, encoding="utf-8")
                 return
             except _Interrupted as error:
                 last = error
     except OSError as error:
-        raise DownloadError(_storage_message(entry, target, error)) from error
+        raise DownloadError(_storage_message(file, target, error)) from error
     raise DownloadError(
-        f"{entry.name}: {entry.url} could not be downloaded ({last}; {attempts} attempts); "
-        f"{_without_network(entry, target)}"
+        f"{file.dataset}: {file.url} could not be downloaded ({last}; {attempts} attempts); "
+        f"{_without_network(file, target)}"
     ) from last
 
 
-def _attempt(entry: Entry, part: Path, timeout: float) -> bool:
+def _attempt(file: File, part: Path, timeout: float) -> bool:
     """Bring `part` up to the full size; True if some of it was there before.
 
     Raises `_Interrupted` with what arrived kept.
     """
     have = part.stat().st_size if part.exists() else 0
-    if have == entry.size:
+    if have == file.size:
         return True  # complete, only the last step is missing
-    if have > entry.size:
+    if have > file.size:
         part.unlink()
         have = 0
-    request = urllib.request.Request(entry.url, headers={"User-Agent": "poe-datasets"})
+    request = urllib.request.Request(file.url, headers={"User-Agent": "poe-datasets"})
     if have:
         request.add_header("Range", f"bytes={have}-")
     try:
@@ -106,20 +106,20 @@ def _attempt(entry: Entry, part: Path, timeout: float) -> bool:
         if error.code == 416:  # the server knows nothing beyond what is here: start again
             part.unlink(missing_ok=True)
         elif error.code not in PASSING:
-            raise DownloadError(_refusal(entry, f"HTTP status {error.code}")) from None
+            raise DownloadError(_refusal(file, f"HTTP status {error.code}")) from None
         raise _Interrupted(f"the server answered with HTTP status {error.code}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise _Interrupted(f"no connection: {reason}") from error
     with response:
         if response.headers.get_content_type() in ("text/html", "application/xhtml+xml"):
-            raise DownloadError(_refusal(entry, "a web page instead of the file"))
+            raise DownloadError(_refusal(file, "a web page instead of the file"))
         # A server that ignores Range answers 200 and sends the whole file again.
         resumed = response.status == 206
         if resumed and _starts_at(response.headers) != have:
             part.unlink(missing_ok=True)
             raise _Interrupted("the server sent another piece than was asked for")
-        _receive(entry, response, part, append=resumed)
+        _receive(file, response, part, append=resumed)
     return resumed
 
 
@@ -128,9 +128,9 @@ def _starts_at(headers: http.client.HTTPMessage) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _receive(entry: Entry, response: http.client.HTTPResponse, part: Path, *, append: bool) -> None:
+def _receive(file: File, response: http.client.HTTPResponse, part: Path, *, append: bool) -> None:
     with part.open("ab" if append else "wb") as stream:
-        while stream.tell() <= entry.size:
+        while stream.tell() <= file.size:
             try:
                 block = response.read(BLOCK)
             except (OSError, http.client.HTTPException) as error:
@@ -139,20 +139,20 @@ def _receive(entry: Entry, response: http.client.HTTPResponse, part: Path, *, ap
                 break
             stream.write(block)
         size = stream.tell()
-    if size < entry.size:
-        raise _Interrupted(f"only {size} of {entry.size} bytes arrived")
+    if size < file.size:
+        raise _Interrupted(f"only {size} of {file.size} bytes arrived")
 
 
-def _finish(entry: Entry, part: Path, target: Path, *, resumed: bool) -> None:
+def _finish(file: File, part: Path, target: Path, *, resumed: bool) -> None:
     """Verify `part` and give the name `target` to a copy that nobody else writes to."""
     data = part.read_bytes()
     part.unlink(missing_ok=True)
-    fault = mismatch(entry, data)
+    fault = mismatch(file, data)
     if fault and resumed:  # the older piece may have been the bad one
         raise _Interrupted(f"the resumed file {fault}")
     if fault:
         raise DownloadError(
-            f"{entry.name}: what {entry.url} delivered {fault}; it was thrown away. Try "
+            f"{file.dataset}: what {file.url} delivered {fault}; it was thrown away. Try "
             f"again; if it stays so, something between here and the server changes it"
         )
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -165,25 +165,25 @@ def _finish(entry: Entry, part: Path, target: Path, *, resumed: bool) -> None:
         raise
 
 
-def _refusal(entry: Entry, answer: str) -> str:
+def _refusal(file: File, answer: str) -> str:
     return (
-        f"{entry.name}: {entry.url} answered with {answer}; the address may have moved, or "
+        f"{file.dataset}: {file.url} answered with {answer}; the address may have moved, or "
         "a proxy or log-in page stands in between. Open the address in a browser to see"
     )
 
 
-def _without_network(entry: Entry, target: Path) -> str:
+def _without_network(file: File, target: Path) -> str:
     return (
-        f"without a network, set {DATA_VARIABLE} to a folder that holds {entry.file_name}, "
-        f'or use source="stand-in", or run poe.datasets.fetch({entry.name!r}) on another '
+        f"without a network, set {DATA_VARIABLE} to a folder that holds {file.name}, "
+        f'or use source="stand-in", or run poe.datasets.fetch({file.dataset!r}) on another '
         f"machine and copy the file it names to {target}"
     )
 
 
-def _storage_message(entry: Entry, target: Path, error: OSError) -> str:
+def _storage_message(file: File, target: Path, error: OSError) -> str:
     cause = "the disk is full" if error.errno == errno.ENOSPC else f"{error}"
     return (
-        f"{entry.name}: cannot store the file at {target} ({cause}); it needs "
-        f"{entry.size / 1e6:.1f} MB. Make room there, or set {CACHE_VARIABLE} to a folder "
+        f"{file.dataset}: cannot store the file at {target} ({cause}); it needs "
+        f"{file.size / 1e6:.1f} MB. Make room there, or set {CACHE_VARIABLE} to a folder "
         "that can be written to"
     )

@@ -1,4 +1,4 @@
-"""Where a dataset's file lies on this machine, and reading it with its checksum."""
+"""Where a file lies on this machine, and reading it with its checksum."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import zlib
 from pathlib import Path
 
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
-from poe.datasets.registry import Entry
+from poe.datasets.registry import File
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"
+MAX_BYTES = 512 * 2**20  # of a user's own copy, whose size nobody pinned
 
 
 def cache_dir() -> Path:
@@ -50,27 +51,27 @@ def data_folder() -> Path | None:
     return folder
 
 
-def cached_path(entry: Entry) -> Path:
-    """Where the cache keeps, or would keep, the file of a dataset."""
-    return cache_dir() / entry.file_name
+def cached_path(file: File) -> Path:
+    """Where the cache keeps, or would keep, a file."""
+    return cache_dir() / file.name
 
 
-def looked_for(entry: Entry) -> list[Path]:
-    """Every path at which the file may lie, in the order in which they are tried."""
+def looked_for(file: File) -> list[Path]:
+    """Every path at which a file may lie, in the order in which they are tried."""
     folder = data_folder()
     paths = []
     if folder is not None:
-        paths += [folder / f"{name}{ending}" for name in entry.files for ending in ("", ".gz")]
-    return [*paths, cached_path(entry)]
+        paths += [folder / f"{name}{ending}" for name in file.names for ending in ("", ".gz")]
+    return [*paths, cached_path(file)]
 
 
-def find(entry: Entry) -> Path | None:
+def find(file: File) -> Path | None:
     """First path of `looked_for` that is a file, or None."""
-    return next((path for path in looked_for(entry) if path.is_file()), None)
+    return next((path for path in looked_for(file) if path.is_file()), None)
 
 
-def read_verified(entry: Entry, path: Path) -> bytes:
-    """Uncompressed bytes of a file, after its checksum was found right.
+def read_verified(file: File, path: Path) -> bytes:
+    """Uncompressed bytes of a file, after its checksum was found right where one is pinned.
 
     Raises
     ------
@@ -78,36 +79,39 @@ def read_verified(entry: Entry, path: Path) -> bytes:
         If the file cannot be read or is not the pinned one; the message says what was
         expected, what is there, and how to get a good copy.
     """
+    limit = file.size if file.sha256 else MAX_BYTES
     try:
         if path.suffix == ".gz":
             with gzip.open(path) as stream:
-                data = stream.read(entry.size + 1)  # one more than right: a bomb stops here
+                data = stream.read(limit + 1)  # one more than right: a bomb stops here
         else:
             with path.open("rb") as plain:
-                data = plain.read(entry.size + 1)
+                data = plain.read(limit + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidDataError(
-            f"{entry.name}: {path} cannot be read ({error}); {_way_out(entry, path)}"
+            f"{file.dataset}: {path} cannot be read ({error}); {_way_out(file, path)}"
         ) from error
-    fault = mismatch(entry, data)
+    if not file.sha256 and len(data) > limit:
+        raise InvalidDataError(f"{file.dataset}: {path} has more than {limit} bytes; not read")
+    fault = mismatch(file, data)
     if fault:
-        raise InvalidDataError(f"{entry.name}: {path} {fault}; {_way_out(entry, path)}")
+        raise InvalidDataError(f"{file.dataset}: {path} {fault}; {_way_out(file, path)}")
     return data
 
 
-def mismatch(entry: Entry, data: bytes) -> str | None:
+def mismatch(file: File, data: bytes) -> str | None:
     """What distinguishes `data` from the pinned file, or None if nothing does."""
     got = hashlib.sha256(data).hexdigest()
-    if got == entry.sha256:
+    if not file.sha256 or got == file.sha256:
         return None
-    size = f"more than {entry.size}" if len(data) > entry.size else f"{len(data)}"
+    size = f"more than {file.size}" if len(data) > file.size else f"{len(data)}"
     return (
-        f"is not the pinned file: expected sha256 {entry.sha256} ({entry.size} bytes), "
+        f"is not the pinned file: expected sha256 {file.sha256} ({file.size} bytes), "
         f"got {got} ({size} bytes)"
     )
 
 
-def _way_out(entry: Entry, path: Path) -> str:
-    if path == cached_path(entry):
-        return f"replace it with poe.datasets.fetch({entry.name!r})"
-    return f"replace it with a good copy of {entry.url}"
+def _way_out(file: File, path: Path) -> str:
+    if file.url and path == cached_path(file):
+        return f"replace it with poe.datasets.fetch({file.dataset!r})"
+    return f"replace it with a good copy{f' of {file.url}' if file.url else f': {file.obtain}'}"

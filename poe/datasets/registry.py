@@ -1,4 +1,4 @@
-"""The registry of datasets: data/datasets.toml as frozen records."""
+"""The registry of datasets and recordings: data/datasets.toml as frozen records."""
 
 from __future__ import annotations
 
@@ -25,70 +25,132 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What the registry knows about one dataset; data/datasets.toml explains the fields."""
+class File:
+    """One file of a dataset or recording; data/datasets.toml explains the fields.
+
+    A file without `url` is not downloaded: `obtain` says how a user gets their own copy. One
+    without `sha256` cannot be compared with a pinned one, and is checked field by field.
+    """
+
+    dataset: str
+    role: str
+    format: str
+    names: tuple[str, ...]
+    url: str = ""
+    sha256: str = ""
+    size: int = 0
+    repository: str = ""
+    commit: str = ""
+    path: str = ""
+    obtain: str = ""
+    optional: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the file inside the cache, in a folder of the dataset's own."""
+        return self.names[0]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the registry knows about published data: files, licence, citation."""
 
     name: str
     title: str
-    format: str
-    contexts: int
-    candidates: int
-    url: str
-    sha256: str
-    size: int
-    files: tuple[str, ...]
-    repository: str
-    commit: str
-    path: str
-    raters: str
     licence: str
     notice: str
     bibkey: str
     citation: str
-    attributes: tuple[Attribute, ...]
+    files: tuple[File, ...]
 
     @property
-    def file_name(self) -> str:
-        """Name of the file inside the cache, in a folder of the dataset's own."""
+    def main(self) -> File:
+        """The file without which there is nothing to load."""
         return self.files[0]
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the main file, empty where none is pinned."""
+        return self.main.sha256
+
+    def file(self, role: str) -> File:
+        """The file of that role."""
+        return next(file for file in self.files if file.role == role)
+
+
+@dataclass(frozen=True)
+class Entry(Published):
+    """A dataset with human scores.
+
+    contexts, candidates : its shape as the papers give it; where people bring their own copy,
+        that copy decides. shared_context : whether the candidates of a context answer to a
+        text that the judge is shown.
+    """
+
+    contexts: int
+    candidates: int
+    shared_context: bool
+    raters: str
+    attributes: tuple[Attribute, ...]
 
 
 @cache
-def _registry() -> dict[str, Entry]:
+def _registry() -> tuple[dict[str, Entry], dict[str, Published]]:
     with (data_dir() / "datasets.toml").open("rb") as stream:
         tables = tomllib.load(stream)
     mit = tables.pop("notices")["mit"].strip()
-    return {name: _entry(name, table, mit) for name, table in tables.items()}
+    recorded = tables.pop("recorded")
+    entries = {name: Entry(**_fields(name, table, mit)) for name, table in tables.items()}
+    return entries, {
+        name: Published(**_fields(name, table, mit)) for name, table in recorded.items()
+    }
 
 
-def _entry(name: str, table: dict[str, Any], mit: str) -> Entry:
+def _fields(name: str, table: dict[str, Any], mit: str) -> dict[str, Any]:
     fields = {
         **table,
-        "files": tuple(table["files"]),
+        "name": name,
         "notice": table["notice"].strip().replace("{mit}", mit),
-        "attributes": tuple(Attribute(**row) for row in table["attributes"]),
+        "files": tuple(
+            File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
+        ),
     }
-    return Entry(name=name, **fields)
+    if "attributes" in table:
+        fields["attributes"] = tuple(Attribute(**row) for row in table["attributes"])
+    return fields
 
 
 def names() -> tuple[str, ...]:
     """Names that `load` accepts."""
-    return tuple(_registry())
+    return tuple(_registry()[0])
+
+
+def recordings() -> tuple[str, ...]:
+    """Names of the recorded verdicts that are not datasets; see `poe.judges.recorded`."""
+    return tuple(_registry()[1])
 
 
 def info(name: str) -> Entry:
-    """Address, checksum, licence, citation and attributes of one dataset.
+    """Files, licence, citation, shape and attributes of one dataset.
 
     Raises
     ------
     UnknownDatasetError
         If there is no such dataset; the message suggests near names.
     """
-    entries = _registry()
+    return _find(name, _registry()[0], "dataset")
+
+
+def recording(name: str) -> Published:
+    """Files, licence and citation of recorded verdicts; errors as for `info`."""
+    return _find(name, _registry()[1], "recording")
+
+
+def _find(name: str, entries: Any, what: str) -> Any:
     if name in entries:
         return entries[name]
     near = difflib.get_close_matches(str(name).lower().replace("-", ""), entries, cutoff=0.5)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise UnknownDatasetError(
-        f"no dataset named {name!r}; {hint}there are {', '.join(map(repr, entries))}"
+        f"no {what} named {name!r}; {hint}there are {', '.join(map(repr, entries))}"
     )

@@ -15,7 +15,6 @@ from poe.datasets.dataset import Dataset
 from poe.datasets.registry import Attribute, Entry
 
 SEED = 2401
-RATERS = 3  # scores are means of three raters, hence multiples of a third of a point
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,9 @@ class Shape:
         Number of contexts in which every candidate gets the top score by decree, so that
         some always do; others come out so by chance.
     step : float
-        Distance between the ratings one rater can give.
+        Distance between the ratings one rater can give; 0 where any number will do.
+    raters : int
+        How many of them the score is the mean of; three make multiples of a third of a step.
     """
 
     centre: float
@@ -50,6 +51,7 @@ class Shape:
     tail: float = 1.0
     tied_contexts: int = 0
     step: float = 1.0
+    raters: int = 3
 
 
 # Chosen by eye so that means, spreads, ceilings and ties resemble the real ones.
@@ -66,19 +68,44 @@ SHAPES: dict[str, dict[str, Shape]] = {
         "engagingness": Shape(2.35, 0.6, 0.25, 0.4, 0.3),
         "naturalness": Shape(2.45, 0.6, 0.2, 0.4, 0.3),
     },
+    # One context: the system's effect and the item's are both a candidate's own.
+    "hanna": {
+        "coherence": Shape(3.2, 0.5, 0.0, 0.5, 0.7),
+        "complexity": Shape(2.4, 0.5, 0.0, 0.55, 0.7),
+        "surprise": Shape(2.0, 0.5, 0.0, 0.45, 0.7),
+        "relevance": Shape(2.6, 0.6, 0.0, 0.7, 0.8),
+        "empathy": Shape(2.25, 0.5, 0.0, 0.45, 0.7),
+        "engagement": Shape(2.65, 0.55, 0.0, 0.5, 0.7),
+    },
+    # The real scale is not public, so this one is a standard normal's.
+    "cmcqrd": {"difficulty": Shape(0.0, 0.7, 0.0, 0.7, 0.1, step=0.0)},
+    # Nothing is taken from the real scores of these two but their scales.
+    "webnlg": {
+        "fluency": Shape(2.3, 0.35, 0.2, 0.4, 0.4),
+        "grammar": Shape(2.4, 0.35, 0.2, 0.4, 0.4),
+        "semantics": Shape(2.4, 0.35, 0.2, 0.5, 0.4),
+    },
+    "podcast": {"overall": Shape(1.3, 0.4, 0.25, 0.6, 0.3, raters=1)},
 }
 
 # Share of the latent variance that an attribute has in common with the others. The square
 # root of a product of two is their latent correlation: high in dialogues, where a good
 # response is good in every way, lower in summaries.
-COMMON = {"summeval": 0.55, "topicalchat": 0.93}
+COMMON = {
+    "summeval": 0.55,
+    "topicalchat": 0.93,
+    "hanna": 0.8,
+    "cmcqrd": 0.0,
+    "webnlg": 0.7,
+    "podcast": 0.0,
+}
 
 
 def make(entry: Entry, *, seed: int = SEED, reason: str = "asked for") -> Dataset:
     """Invent a dataset of the shape of `entry`; the same seed gives the same dataset.
 
     Each attribute has a latent quality, the sum of a system's, a context's and a
-    candidate's effect, each partly shared between attributes. Three raters see it with
+    candidate's effect, each partly shared between attributes. The raters see it with
     noise and round to their scale; the score is their mean.
 
     Parameters
@@ -109,9 +136,14 @@ def make(entry: Entry, *, seed: int = SEED, reason: str = "asked for") -> Datase
     return Dataset(
         name=entry.name,
         title=f"stand-in of the shape of {entry.title}",
-        contexts=tuple(_context_text(entry, c) for c in context_range),
+        contexts=tuple(_context_text(entry, c) for c in context_range)
+        if entry.shared_context
+        else ("",),
         context_ids=tuple(f"stand-in-context-{c:03d}" for c in context_range),
-        candidate_ids=tuple(f"stand-in-system-{n:02d}" for n in candidate_range),
+        candidate_ids=tuple(
+            f"stand-in-system-{n:02d}" if entry.shared_context else f"stand-in-text-{n:04d}"
+            for n in candidate_range
+        ),
         texts=tuple(
             tuple(_candidate_text(entry, c, n) for n in candidate_range) for c in context_range
         ),
@@ -151,10 +183,11 @@ def _scores(
     ):
         quality = quality + scale * (np.sqrt(share) * shared + np.sqrt(1 - share) * private)
     quality = form.centre + np.where(quality < 0, form.tail, 1.0) * quality
-    seen = quality + form.rater * rng.standard_normal((RATERS, *shape))
-    ratings = np.clip(np.rint(seen / form.step) * form.step, attribute.low, attribute.high)
+    seen = quality + form.rater * rng.standard_normal((form.raters, *shape))
+    steps = np.rint(seen / form.step) * form.step if form.step else seen
+    ratings = np.clip(steps, attribute.low, attribute.high)
     # Sum first, divide once: equal means then come out as equal floats.
-    scores: NDArray[np.float64] = ratings.sum(axis=0) / RATERS
+    scores: NDArray[np.float64] = ratings.sum(axis=0) / form.raters
     tied = rng.choice(shape[0], form.tied_contexts, replace=False)
     scores[tied] = attribute.high
     return scores

@@ -93,7 +93,9 @@ def load(
 
 def names(dataset: str | None = None) -> tuple[str, ...]:
     """Names "dataset/attribute/template" of all prompts, or of one dataset's."""
-    chosen = datasets() if dataset is None else (_known("dataset with prompts", dataset, datasets()),)
+    chosen = (
+        datasets() if dataset is None else (_known("dataset with prompts", dataset, datasets()),)
+    )
     return tuple(
         f"{name}/{attribute}/{template}"
         for name in chosen
@@ -161,7 +163,7 @@ def for_attribute(attribute: str, *, thing: str = "text", context: str | None = 
     JudgeError
         If a word is empty or has braces, or the attribute does not compare.
     """
-    attribute = _words("attribute", attribute).rstrip("?").strip()
+    attribute = _words("attribute", attribute.strip().rstrip("?"))
     thing = _words("thing", thing)
     label = thing[0].upper() + thing[1:]
     head = "" if context is None else f"{_words('context', context)}: {{context}}\n\n"
