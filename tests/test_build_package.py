@@ -133,6 +133,7 @@ def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: Path) -> N
     files = {name for name in names if ".dist-info/" not in name}
     assert {name for name in files if not name.startswith("poe/")} == set()
     shipped = [*ROOT.glob("data/published/*"), *ROOT.glob("data/*.toml")]
+    shipped += ROOT.glob("data/prompts/*")
     shipped += [*ROOT.glob("data/results/*.csv"), *ROOT.glob("data/results/*.json")]
     expected = {f"poe/_data/{path.relative_to(ROOT / 'data').as_posix()}" for path in shipped}
     assert {name for name in files if name.startswith("poe/_data/")} == expected

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import shutil
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import distributions
+from datetime import UTC, datetime
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 import nbformat
@@ -26,18 +28,37 @@ c = get_config()
 c.InlineBackend.figure_formats = {"svg"}
 c.IPKernelApp.log_level = 40
 """
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
 
 
 @dataclass(frozen=True)
 class Execution:
-    """What happened to one page: where its result is, whether it ran, for how long, and why."""
+    """What happened to one page: where its result is, whether it ran, for how long, and why.
+
+    when and environment say on what day, and with which versions, its numbers were computed.
+    """
 
     page: Page
     result: Path
     seconds: float
     ran: bool
     reason: str
+    when: str
+    environment: str
 
 
 # Folders of data sets; a page runs elsewhere, so they are made absolute for it.
@@ -83,6 +104,19 @@ def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str
         "the POE_ variables": text_hash("\n".join(poe_variables)),
         "the data sets": text_hash("".join(signature(f) for f in data_folders(environment))),
     }
+
+
+def environment_in_words() -> str:
+    """Name the versions that numbers depend on most."""
+    named = [("numpy", "NumPy"), ("scipy", "SciPy"), ("cvxpy", "cvxpy")]
+    versions = [f"{name} {version(package)}" for package, name in named]
+    return f"Python {platform.python_version()}, {', '.join(versions[:-1])} and {versions[-1]}"
+
+
+def today() -> str:
+    """Return the date in words, in English wherever the machine stands."""
+    day = datetime.now(UTC).date()
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def kernel_environment(
@@ -179,18 +213,23 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     known = json.loads(record.read_text()) if record.exists() and result.exists() else {}
     changed = [part for part in parts if known.get("parts", {}).get(part) != parts[part]]
     if known and not changed:
-        return Execution(page, result, known["seconds"], ran=False, reason="")
+        facts = {key: known[key] for key in ("seconds", "when", "environment")}
+        return Execution(page, result, ran=False, reason="", **facts)
     result.parent.mkdir(parents=True, exist_ok=True)
     record.unlink(missing_ok=True)  # a result without a record is never served
     start = time.perf_counter()
     notebook = run_notebook(page, root=root, build=build)
-    seconds = time.perf_counter() - start
+    facts = {
+        "seconds": time.perf_counter() - start,
+        "when": today(),
+        "environment": environment_in_words(),
+    }
     nbformat.write(notebook, result)
     # Code edited while the page ran may or may not be in the result: do not keep it.
     if shared_state(root, environment=os.environ) == dict(shared):
-        record.write_text(json.dumps({"parts": parts, "seconds": seconds}, indent=1))
+        record.write_text(json.dumps({"parts": parts, **facts}, indent=1))
     reason = f"{', '.join(changed)} changed" if known else "first time"
-    return Execution(page, result, seconds, ran=True, reason=reason)
+    return Execution(page, result, ran=True, reason=reason, **facts)
 
 
 def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Execution]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -16,6 +15,7 @@ import nbformat
 import yaml
 
 from tools.execute import Execution
+from tools.finish import finish, repository
 from tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 
 # Sphinx places a warning of cell 3, line 7 at line 30007 of the notebook.
@@ -24,7 +24,6 @@ CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
 # myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
 UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
-DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
 
 
@@ -48,6 +47,11 @@ def staged_links(text: str, *, executed: set[str]) -> str:
     return UNFORMATTED.sub(r"\1:s`", PAGE_LINK.sub(staged, text))
 
 
+def stamp(run: Execution) -> str:
+    """Say when a page was executed, and with what; the numbers in it are as old as that."""
+    return f"{{.jc-executed}}\nExecuted on {run.when} with {run.environment}."
+
+
 def stage(
     root: Path, *, build: Path, pages: list[Page], runs: list[Execution], left_out: set[str]
 ) -> Path:
@@ -69,6 +73,7 @@ def stage(
             path.write_text(staged_links(page.text, executed=executed), encoding="utf-8")
     for run in runs:
         notebook = nbformat.read(run.result, as_version=4)
+        notebook.cells.append(nbformat.v4.new_markdown_cell(stamp(run), id="executed"))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = staged_links(cell.source, executed=executed)
@@ -115,37 +120,17 @@ def run_sphinx(source: Path, *, output: Path, log: Path, verbose: bool) -> Path:
     return html
 
 
-def offer_clean_notebooks(html: Path, *, pages: list[Page]) -> None:
-    """Put a notebook without outputs behind the download button of each executed page.
-
-    The notebook travels inside the page: from the file system a browser would
-    show a linked .ipynb as text instead of saving it.
-    """
-    for page in pages:
-        source = html / "_sources" / f"{page.name}.ipynb"
-        if not page.executes or not source.exists():
-            continue
-        nbformat.write(page.notebook(), source)
-        content = base64.b64encode(source.read_bytes()).decode()
-        link = f'href="data:application/x-ipynb+json;base64,{content}" download="{source.name}"'
-        path = html / f"{page.name}.html"
-        text, count = DOWNLOAD.subn(link, path.read_text(encoding="utf-8"))
-        if count != 1:
-            raise BuildError(f"{path.name} has {count} download buttons where one was expected")
-        path.write_text(text.replace("Download source file", "Download as a notebook"), "utf-8")
-
-
 def render(source: Path, *, build: Path, pages: list[Page], verbose: bool = False) -> bool:
     """Render a staged book into build/html; return False where that was up to date."""
     html = build / "html"
     record = build / "rendered.json"
     wanted = {"source": hash_files(source), "tools": hash_files(Path(__file__).parent)}
-    wanted["python"] = sys.version
+    wanted |= {"python": sys.version, "repository": repository() or ""}
     if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
         return False
     record.unlink(missing_ok=True)
     fresh = run_sphinx(source, output=build / "sphinx", log=build / "sphinx.log", verbose=verbose)
-    offer_clean_notebooks(fresh, pages=pages)
+    finish(fresh, pages=pages)
     shutil.rmtree(html, ignore_errors=True)
     fresh.rename(html)
     record.write_text(json.dumps({**wanted, "html": signature(html)}, indent=1))

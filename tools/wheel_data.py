@@ -15,8 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PATTERNS = (
     "published/**/*",
     "prompts/**/*",
-    "twins.toml",
-    "datasets.toml",
+    "*.toml",
     "results/*.csv",
     "results/*.json",
 )

@@ -170,6 +170,35 @@ def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> 
     return problems
 
 
+def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str]:
+    """List what axe-core finds on a page, in the light or the dark scheme."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(color_scheme=scheme, offline=True)
+    try:
+        page = context.new_page()
+        page.goto(path.as_uri(), wait_until="load")
+        page.evaluate("() => window.MathJax?.startup?.promise")
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    finally:
+        context.close()
+    return [
+        f"{problem['help']}: {node['html'][:200]} ({node['failureSummary'][:200]})"
+        for problem in found
+        for node in problem["nodes"]
+    ]
+
+
+def weight(path: Path, *, html: Path) -> int:
+    """Bytes that a page adds to the scripts, styles and fonts all pages share."""
+    own = {
+        local_path(urljoin(path.as_uri(), load))
+        for load in read_document(path).loads
+        if not load.startswith(("data:", "_static", "https:", "http:"))
+    }
+    return path.stat().st_size + sum(file.stat().st_size for file in own if file.is_file())
+
+
 def search(browser: Any, html: Path, *, words: str) -> tuple[list[str], list[str]]:
     """Search the book as a reader does; return the titles found and the complaints."""
     context = browser.new_context(offline=True)

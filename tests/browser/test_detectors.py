@@ -9,7 +9,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.browser.checks import browser_problems, notebook_problems, static_problems
+from tests.browser.checks import (
+    accessibility_problems,
+    browser_problems,
+    notebook_problems,
+    static_problems,
+    weight,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -142,3 +148,30 @@ def test_a_clean_notebook_passes(tmp_path: Path) -> None:
 def test_the_notebook_check_finds(tmp_path: Path, body: str, complaint: str) -> None:
     (problem,) = notebook_problems(write_page(tmp_path, body))
     assert complaint in problem
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("<p style='color: #bbb; background: #fff'>faint</p>", "contrast"),
+        ("<h1>One</h1><h4>Four</h4>", "Heading levels"),
+        ("<input type='range'>", "label"),
+        ("<a href='#x'><span></span></a>", "discernible text"),
+    ],
+    ids=["contrast", "headings", "label", "link text"],
+)
+def test_the_accessibility_check_finds(
+    browser: Any, tmp_path: Path, body: str, complaint: str
+) -> None:
+    page = write_page(tmp_path, body)
+    problems = accessibility_problems(browser, page, scheme="light")
+    assert any(complaint in problem for problem in problems), problems
+
+
+def test_a_page_weighs_what_it_alone_loads(tmp_path: Path) -> None:
+    page = write_page(tmp_path, "<img alt='x' src='own.png'><script src='_static/all.js'></script>")
+    alone = page.stat().st_size
+    (page.parent / "own.png").write_bytes(bytes(1000))
+    (page.parent / "_static").mkdir()
+    (page.parent / "_static" / "all.js").write_bytes(bytes(50_000))
+    assert weight(page, html=page.parent) == alone + 1000

@@ -9,11 +9,13 @@ import pytest
 
 from tests.browser.checks import (
     VIEWPORTS,
+    accessibility_problems,
     browser_problems,
     download_notebook,
     notebook_problems,
     search,
     static_problems,
+    weight,
 )
 from tests.browser.conftest import HTML, ROOT
 from tools.pages import find_pages
@@ -21,6 +23,7 @@ from tools.pages import find_pages
 pytestmark = pytest.mark.browser
 
 PAGES = sorted(path.name for path in HTML.glob("*.html"))
+HEAVIEST = 1_500_000  # bytes, beside the mathematics and fonts that all pages share
 EXECUTED = [page.name for page in find_pages(ROOT) if page.executes]
 
 
@@ -33,6 +36,17 @@ def test_page_is_sound_in_a_browser(html: Path, browser: Any, name: str, viewpor
 @pytest.mark.parametrize("name", PAGES or [None])
 def test_links_and_anchors_lead_somewhere(html: Path, name: str) -> None:
     assert static_problems(html / name, html=html) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES or [None])
+def test_page_is_accessible(html: Path, browser: Any, name: str, scheme: str) -> None:
+    assert accessibility_problems(browser, html / name, scheme=scheme) == []
+
+
+@pytest.mark.parametrize("name", PAGES or [None])
+def test_page_is_light(html: Path, name: str) -> None:
+    assert weight(html / name, html=html) < HEAVIEST
 
 
 @pytest.mark.parametrize("name", EXECUTED or [None])
