@@ -7,16 +7,17 @@ import sys
 from collections.abc import Sequence
 
 from poe import __version__, datasets
-from poe.commands import data, reproduce, scorecard
+from poe.commands import data, prompts, rank, reproduce, scorecard
 from poe.errors import ComparisonError, JudgeError
 
-COMMANDS = (reproduce, scorecard, data)
+COMMANDS = (reproduce, scorecard, data, rank, prompts)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status and never shows a traceback for user errors."""
     parser = _parser()
     options = parser.parse_args(argv)
+    options.argv = list(sys.argv[1:] if argv is None else argv)
     if not hasattr(options, "run"):
         parser.print_help()
         return 2

@@ -1,0 +1,236 @@
+"""`poe rank`: rank your own texts with a judge, and get a report."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import math
+import shlex
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from poe import datasets
+from poe.commands import common, rank_output
+from poe.commands.progress import Progress
+from poe.errors import JudgeError
+from poe.judges import prompts
+from poe.judges.asking import TextJudge
+from poe.judges.opening import FORMS
+from poe.judges.preparing import distinct, number_of_calls
+from poe.judges.questions import Prompt, Reader, Text
+from poe.judges.ranking import RULES, TextRanking, rank_texts
+from poe.judges.store import Store
+from poe.stopping import StopRule, ranks_within, se_below, top_known
+
+ABOUT = """Rank texts by asking a judge to compare two at a time.
+
+TEXTS is a CSV or JSONL file with id and text, and if you have them context (what the texts
+answer to; each context is ranked by itself) and score (by people; the agreement is reported)."""
+EXAMPLE = """example, offline and in seconds:
+  poe rank examples/explanations.csv --attribute "easier to read" --judge demo --report report.html
+
+The intervals take the judge's answers as given: they say how far the ranking could move if this
+judge were asked more, not how well it agrees with people."""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "rank",
+        help="rank your own texts with a judge, and get a report",
+        description=ABOUT,
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("texts", type=Path, metavar="TEXTS", help="CSV or JSONL file")
+    command.add_argument("--attribute", required=True, help='what wins, "more persuasive"')
+    command.add_argument("--judge", required=True, help=FORMS)
+    command.add_argument("--thing", default="text", help='what they are, "essay" (default text)')
+    command.add_argument(
+        "--context-name", default="Context", help="how the prompt heads a context (default Context)"
+    )
+    _asking(command.add_argument_group("how much is asked"))
+    _stopping(command.add_argument_group("stop before the budget is spent, as soon as one holds"))
+    _fitting(command.add_argument_group("how answers become scores"))
+    files = command.add_argument_group("files")
+    files.add_argument("--report", type=Path, help="HTML report, one file without a network")
+    files.add_argument("--out", type=Path, help="scores and intervals as CSV")
+    files.add_argument("--comparisons", type=Path, help="every comparison as CSV")
+    common.add_store_options(files)
+    common.add_judge_options(command.add_argument_group("the judge"))
+    command.set_defaults(run=_rank)
+
+
+def _asking(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--budget", default="10x", help="calls at most: 10x (ten a text, default), 500, or all"
+    )
+    group.add_argument(
+        "--rule",
+        choices=list(RULES),
+        default="adaptive",
+        help="which comparisons: the most telling given the answers (default), the most telling "
+        "whatever the answers, or random ones",
+    )
+    group.add_argument(
+        "--orders",
+        choices=["one", "both"],
+        default="one",
+        help="ask a pair in one random order, its position bias estimated from all (default), or "
+        "in both",
+    )
+    group.add_argument("--seed", type=int, default=0, help="of all random choices (default 0)")
+
+
+def _stopping(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--until-top", type=common.positive, metavar="K", help="the K best are known"
+    )
+    group.add_argument(
+        "--until-ranks-within", type=int, metavar="R", help="every rank is known to R ranks"
+    )
+    group.add_argument(
+        "--until-error", type=float, metavar="S", help="every score's standard error is S or less"
+    )
+
+
+def _fitting(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--expert",
+        choices=["bradley-terry", "gaussian", "laplacian"],
+        default="bradley-terry",
+        help="what an answer says of two scores (default bradley-terry)",
+    )
+    group.add_argument(
+        "--confidence", type=float, default=0.95, help="of intervals and stopping (default 0.95)"
+    )
+    group.add_argument(
+        "--intervals",
+        choices=["scatter", "decisions"],
+        default="scatter",
+        help="their width: from how far the answers scatter around the scores (default), or as "
+        "if each answer were one decision, which is wider for a judge that gives probabilities",
+    )
+    group.add_argument(
+        "--prior", type=float, default=0.0, help="wins added to every pair, for certain answers"
+    )
+    group.add_argument(
+        "--top", type=common.positive, metavar="K", help="show P(among the K best) (default 3)"
+    )
+
+
+def _rank(options: argparse.Namespace) -> int:
+    rules = _rules(options)
+    common.require_writable(options.report, options.out, options.comparisons)
+    # Copies of a text are ranked once, which the table and the report say.
+    groups = datasets.read_texts(options.texts, duplicates="allow").groups()
+    for group in groups:
+        _prepared(group, options)
+    judge = common.open_from(options)
+    found: list[TextRanking] = []
+    with common.plain_warnings(), closing(common.open_store(options)) as store:
+        try:
+            found = [_one(group, judge, store, options, rules) for group in groups]
+        except KeyboardInterrupt:
+            print(f"\npoe: stopped; {common.how_to_go_on(store)}", file=sys.stderr)
+            return 130
+    command = shlex.join(["poe", *options.argv])
+    rank_output.show(found)
+    made = datetime.date.today().isoformat()
+    rank_output.write(found, options, command=command, made=made)
+    return 0
+
+
+def _rules(options: argparse.Namespace) -> list[StopRule]:
+    level = options.confidence
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"--confidence lies between 0 and 1, for example 0.95, not {level:g}")
+    rules = []
+    if options.until_top is not None:
+        rules.append(top_known(options.until_top, level))
+    if options.until_ranks_within is not None:
+        rules.append(ranks_within(options.until_ranks_within, level))
+    if options.until_error is not None:
+        rules.append(se_below(options.until_error))
+    return rules
+
+
+def _one(
+    group: datasets.TextGroup,
+    judge: Reader,
+    store: Store,
+    options: argparse.Namespace,
+    rules: list[StopRule],
+) -> TextRanking:
+    """Rank the texts of one context."""
+    kept, twins, budget, note = _prepared(group, options)
+    progress = Progress(
+        budget,
+        quiet=options.quiet,
+        limit_calls=options.limit_calls,
+        limit_tokens=options.limit_tokens,
+    )
+    judged = TextJudge(
+        judge,
+        _prompt(options, group.context),
+        kept,
+        store=store,
+        context=group.context,
+        undecided=options.undecided,
+        progress=progress,
+    )
+    try:
+        return rank_texts(
+            judged,
+            budget=budget,
+            expert=options.expert,
+            rule=options.rule,
+            both_orders=options.orders == "both",
+            until=rules,
+            prior=options.prior,
+            intervals=options.intervals,
+            level=options.confidence,
+            top=options.top or options.until_top or 3,
+            seed=options.seed,
+            progress=lambda now: setattr(progress, "base", len(now.comparisons)),
+            twins=twins,
+            gold={
+                text.id: float(score)
+                for text, score in zip(group.items, group.scores, strict=True)
+                if not math.isnan(score)
+            },
+            notes=[note] if note else [],
+            name="" if group.context is None else group.context.id,
+        )
+    finally:
+        progress.close()
+
+
+def _prepared(
+    group: datasets.TextGroup, options: argparse.Namespace
+) -> tuple[list[Text], dict[str, str], int, str]:
+    """The different texts of a context, whose copies the others are, the budget, a note."""
+    try:
+        kept, twins = distinct(group.items)
+        both = options.orders == "both"
+        budget, note = number_of_calls(options.budget, len(kept), both_orders=both)
+        _check_top(options, len(kept))
+    except (JudgeError, ValueError) as error:
+        place = "" if group.context is None else f" ({group.context.id})"
+        raise JudgeError(f"{options.texts}{place}: {error}") from None
+    _prompt(options, group.context)
+    return kept, twins, budget, note
+
+
+def _prompt(options: argparse.Namespace, context: Text | None) -> Prompt:
+    heading = None if context is None else options.context_name
+    return prompts.for_attribute(options.attribute, thing=options.thing, context=heading)
+
+
+def _check_top(options: argparse.Namespace, n_texts: int) -> None:
+    for name, k in (("--until-top", options.until_top), ("--top", options.top)):
+        if k is not None and k >= n_texts:
+            raise ValueError(
+                f"{name} {k} of {n_texts} different texts says nothing; at most {n_texts - 1}"
+            )

@@ -1,0 +1,100 @@
+"""From positions to probabilities: what `poe.rank` needs of a judge that reads texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poe.comparisons import Floats, Indices
+from poe.errors import JudgeError, name_some
+from poe.judges.questions import Answer, Prompt, Question, Reader, Text
+
+Progress = Callable[..., Any]
+Undecided = Literal["stop", "tie"]
+
+
+class Keeper(Protocol):
+    """What keeps answers: a `poe.judges.store.Store`."""
+
+    def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
+        """Positions of the questions not answered yet."""
+
+    def ask(
+        self, judge: Reader, questions: Sequence[Question], progress: Progress | None = None
+    ) -> list[Answer]:
+        """An answer to every question, old or new, in their order."""
+
+
+class TextJudge:
+    """Puts comparisons of texts to a judge through a store, and keeps what was said.
+
+    texts : what positions stand for. context : what they answer to, where the prompt shows it.
+    undecided : what to do with an answer that gives neither label a probability: "stop"
+        with a JudgeError that names the texts, or count it as a "tie".
+    progress : handed to the store, called as answers come.
+
+    `answer` is the callable that `poe.rank` takes. What was asked is in `pairs`, (K, 2), what was
+    said in `answers`, both in the order asked; `new` counts the answers that were not in
+    the store before, `ties` those counted as such.
+    """
+
+    def __init__(
+        self,
+        judge: Reader,
+        prompt: Prompt,
+        texts: Sequence[Text],
+        *,
+        store: Keeper,
+        context: Text | None = None,
+        undecided: Undecided = "stop",
+        progress: Progress | None = None,
+    ) -> None:
+        if not prompt.comparative:
+            raise JudgeError(f"prompt {prompt.name!r} shows one text; a comparison shows two")
+        self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
+        self.store, self.context, self.progress = store, context, progress
+        self.undecided = undecided
+        self.answers: list[Answer] = []
+        self.new = self.ties = 0
+        self._asked: list[Indices] = []
+
+    @property
+    def pairs(self) -> Indices:
+        """(K, 2) positions of the first and the second text of every comparison so far."""
+        return np.vstack([np.empty((0, 2), dtype=np.intp), *self._asked])
+
+    def forget(self) -> None:
+        """Begin again with no comparisons; the store still has the answers."""
+        self.answers, self._asked, self.ties = [], [], 0
+
+    def questions(self, pairs: ArrayLike) -> list[Question]:
+        """The questions that (K, 2) positions stand for."""
+        return [
+            Question(self.prompt, self.texts[i], self.texts[j], self.context)
+            for i, j in np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
+        ]
+
+    def answer(self, pairs: Indices) -> Floats:
+        """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B))."""
+        questions = self.questions(pairs)
+        self.new += len(self.store.missing(self.judge, questions))
+        said = self.store.ask(self.judge, questions, progress=self.progress)
+        p = np.array([answer.p for answer in said], dtype=float)
+        self._asked.append(np.asarray(pairs, dtype=np.intp))
+        self.answers.extend(said)
+        return self._decided(p, pairs)
+
+    def _decided(self, p: Floats, pairs: Indices) -> Floats:
+        silent = np.flatnonzero(np.isnan(p))
+        if silent.size and self.undecided == "stop":
+            named = [f"{self.texts[i].id} before {self.texts[j].id}" for i, j in pairs[silent]]
+            raise JudgeError(
+                f"to {len(silent)} of {len(p)} comparisons the judge said neither "
+                f"{' nor '.join(map(repr, self.prompt.labels))}: {name_some(named, 3)}; the "
+                "answers are kept; change the prompt, or count them as ties (--undecided tie)"
+            )
+        self.ties += len(silent)
+        return np.where(np.isnan(p), 0.5, p)
