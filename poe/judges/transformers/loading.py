@@ -1,0 +1,239 @@
+"""A model and its tokenizer, from the hub or a folder, onto the device and in its precision."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from poe.errors import JudgeError
+
+DTYPES = ("float32", "bfloat16", "float16")
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+HEADROOM = 0.85  # share of a device's free memory that weights may take; activations need the rest
+# fp16 overflows in their feed-forward layers: they were trained in bf16.
+NOT_HALF = ("t5", "mt5", "umt5", "switch_transformers", "longt5", "gemma2", "gemma3", "gemma3_text")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is ready to be asked.
+
+    revision : what tells these weights from others of the same name: the hub's commit, or a
+    digest of a folder's files. device : where inputs go.
+    """
+
+    model: Any
+    tokenizer: Any
+    name: str
+    revision: str
+    device: Any
+    dtype: str
+
+    @property
+    def encoder_decoder(self) -> bool:
+        """Whether an encoder reads the prompt and a decoder answers."""
+        return bool(self.model.config.is_encoder_decoder)
+
+    @property
+    def longest(self) -> int | None:
+        """Tokens it can read, or None where its positions are relative."""
+        config = self.model.config.get_text_config(decoder=True)
+        found = getattr(config, "max_position_embeddings", None)
+        return None if self.encoder_decoder or found is None else int(found)
+
+
+def require() -> None:
+    """Raise JudgeError where torch or transformers is missing."""
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    if missing:
+        raise JudgeError(
+            f"running a language model needs {' and '.join(missing)}: "
+            "pip install 'judging-by-comparison[judge]'"
+        )
+
+
+def load(
+    name: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    trust_remote_code: bool = False,
+) -> Loaded:
+    """Load a model by its name on the hub or by its folder.
+
+    dtype : "auto" is bfloat16 on a device that has it, else float16 (float32 for models that
+    overflow in it), and float32 on a CPU. device : "auto" takes a GPU if there is one and
+    spreads the model over all devices if it does not fit; or "cuda:1", "cpu", "mps", "spread".
+    Raises JudgeError if the model is not there, or needs something that is not.
+    """
+    require()
+    import torch
+    from transformers import AutoConfig, AutoTokenizer
+
+    given = {"revision": revision, "trust_remote_code": trust_remote_code}
+    try:
+        config = AutoConfig.from_pretrained(name, **given)
+        tokenizer = AutoTokenizer.from_pretrained(name, **given)
+        chosen = _device(device)
+        kind = choose_dtype(
+            dtype,
+            device=torch.device("cuda" if chosen == "spread" else chosen).type,
+            bfloat16=_has_bfloat16(chosen),
+            model_type=config.model_type,
+        )
+        need = count_parameters(config) * BYTES[kind] if chosen.startswith("cuda") else 0
+        place = choose_place(chosen, need=need, free=_free(), asked=device)
+        model = _weights(name, config, kind, place, given)
+    except Exception as error:
+        raise JudgeError(explain(error, name, revision)) from error
+    where = model.get_input_embeddings().weight.device
+    return Loaded(model, tokenizer, name, found_revision(name, model.config), where, kind)
+
+
+def _weights(name: str, config: Any, dtype: str, place: str, given: dict[str, Any]) -> Any:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    family: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    more = {"dtype": getattr(torch, dtype), **given}
+    if place == "spread":
+        return family.from_pretrained(name, device_map="auto", **more).eval()
+    if place.startswith("cuda") and find_spec("accelerate"):
+        # Straight onto the GPU; without accelerate they pass through the computer's memory.
+        return family.from_pretrained(name, device_map={"": place}, **more).eval()
+    return family.from_pretrained(name, **more).to(place).eval()
+
+
+def choose_dtype(asked: str, *, device: str, bfloat16: bool, model_type: str) -> str:
+    """The precision to compute in; raises JudgeError for one that would overflow."""
+    delicate = model_type in NOT_HALF
+    if asked == "auto":
+        if device == "cpu":
+            return "float32"
+        return "bfloat16" if bfloat16 else "float32" if delicate else "float16"
+    if asked not in DTYPES:
+        raise JudgeError(f"dtype {asked!r} is none of auto, {', '.join(DTYPES)}")
+    if asked == "float16" and delicate:
+        raise JudgeError(
+            f"models of the kind {model_type} overflow in float16; take dtype='bfloat16' or "
+            "'float32'"
+        )
+    return asked
+
+
+def choose_place(device: str, *, need: int, free: Sequence[int], asked: str) -> str:
+    """The device itself, or "spread" where "auto" was asked and the weights do not fit on it.
+
+    need, free : bytes of the weights, and free ones of each GPU.
+    """
+    fits = not device.startswith("cuda") or not free or need <= HEADROOM * free[0]
+    place = device if fits or asked != "auto" else "spread"
+    if place == "spread" and find_spec("accelerate") is None:
+        why = "" if asked == "spread" else f"its {need / 1e9:.0f} GB do not fit on one GPU, and "
+        raise JudgeError(
+            f"{why}spreading a model over devices needs accelerate: pip install accelerate"
+        )
+    return place
+
+
+def count_parameters(config: Any) -> int:
+    """Parameters of a model of this configuration; no memory is taken for them."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    family: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    with torch.device("meta"):
+        model = family.from_config(config)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _device(asked: str) -> str:
+    import torch
+
+    if asked != "auto":
+        if asked.startswith("cuda") and not torch.cuda.is_available():
+            raise JudgeError(f"device {asked!r}: this machine has no GPU that torch can use")
+        return asked
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _has_bfloat16(device: str) -> bool:
+    import torch
+
+    if device.startswith("cuda") or device == "spread":
+        # Older GPUs emulate it, slowly.
+        return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    return False
+
+
+def _free() -> list[int]:
+    import torch
+
+    return [torch.cuda.mem_get_info(k)[0] for k in range(torch.cuda.device_count())]
+
+
+def found_revision(name: str, config: Any) -> str:
+    """The hub's commit, or a digest of all files of a local folder."""
+    if Path(name).is_dir():
+        return folder_digest(Path(name))
+    return str(getattr(config, "_commit_hash", None) or "unknown")
+
+
+def folder_digest(folder: Path) -> str:
+    """SHA-256 over the names and contents of a model folder's files."""
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def explain(error: BaseException, name: str, revision: str | None = None) -> str:
+    """What went wrong in loading a model, and the way out."""
+    if isinstance(error, JudgeError):
+        return str(error)
+    which = f"{name!r}" + (f" at revision {revision!r}" if revision else "")
+    kinds = {type(cause).__name__ for cause in _causes(error)}
+    words = " ".join(str(cause) for cause in _causes(error)).lower()
+    if "GatedRepoError" in kinds or "gated repo" in words:
+        return (
+            f"model {which} is gated: accept its licence on its page on the hub, then log in with "
+            "'hf auth login'"
+        )
+    if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled"} or "couldn't connect" in words:
+        return (
+            f"model {which} is not on this machine and the hub cannot be reached (HF_HUB_OFFLINE "
+            "may be set); connect once, or give the path of a folder that holds it"
+        )
+    if "RevisionNotFoundError" in kinds or "not a valid git identifier" in words:
+        return f"model {name!r} has no revision {revision!r} on the hub"
+    if Path(name).is_dir():
+        return f"folder {name!r} holds no model that transformers can load: {_first(error)}"
+    if kinds & {"RepositoryNotFoundError", "HFValidationError"}:
+        return (
+            f"there is no model {which}: no such folder, and none of that name on the hub "
+            "(a private one needs 'hf auth login')"
+        )
+    if "OutOfMemoryError" in kinds:
+        return f"model {which} does not fit into memory; try device='spread' or a smaller model"
+    return f"model {which} cannot be loaded: {type(error).__name__}: {_first(error)}"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _first(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:300]

@@ -1,0 +1,149 @@
+"""Prompts that begin alike, as a tree of tokens: what is the same is in it once.
+
+The tree is built from the token ids of the whole prompts, so that it cannot change how a
+prompt is cut into tokens: where a boundary between two pieces of text merges into one token,
+the branch simply starts a token earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+Tokens = Sequence[int]
+
+
+@dataclass
+class Node:
+    """A run of tokens that the same prompts share.
+
+    tokens : the run. start : position of its first token in these prompts. ends : prompts that
+    end with it. children : what comes next, for those that go on. size : tokens in it and
+    below. prompts : how many prompts end in it or below.
+    """
+
+    tokens: list[int]
+    start: int
+    ends: list[int]
+    children: list[Node] = field(default_factory=list)
+    size: int = 0
+    prompts: int = 0
+
+    @property
+    def stop(self) -> int:
+        """Position after its last token."""
+        return self.start + len(self.tokens)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A forest in one row, parents before children.
+
+    ids, positions : (T,) tokens and their positions in their prompts. last : (T,) index after
+    the last token that comes below; token j is seen by token i if j <= i < last[j].
+    leaves : index of the last token of each prompt, and `prompts` which prompt that is.
+    """
+
+    ids: np.ndarray
+    positions: np.ndarray
+    last: np.ndarray
+    leaves: np.ndarray
+    prompts: list[int]
+
+
+def build(sequences: Sequence[Tokens]) -> list[Node]:
+    """The forest of all prompts; two trees of it differ in their first token."""
+    order = sorted(range(len(sequences)), key=lambda k: list(sequences[k]))
+    arrays = [np.asarray(sequences[k]) for k in order]
+    if any(len(array) == 0 for array in arrays):
+        raise ValueError("a prompt has no tokens")
+    # How many tokens each has in common with the one before it; none for the first.
+    common = [0] + [_common(a, b) for a, b in pairwise(arrays)]
+    return _branches(arrays, common, order, 0, len(order), 0)
+
+
+def _common(a: np.ndarray, b: np.ndarray) -> int:
+    n = min(len(a), len(b))
+    differ = np.flatnonzero(a[:n] != b[:n])
+    return int(differ[0]) if len(differ) else n
+
+
+def _branches(
+    arrays: list[np.ndarray], common: list[int], order: list[int], low: int, high: int, start: int
+) -> list[Node]:
+    """Prompts low to high share `start` tokens and go on; one node for each way they do."""
+    cuts = [low, *(k for k in range(low + 1, high) if common[k] == start), high]
+    return [_node(arrays, common, order, a, b, start) for a, b in pairwise(cuts) if a < b]
+
+
+def _node(
+    arrays: list[np.ndarray], common: list[int], order: list[int], low: int, high: int, start: int
+) -> Node:
+    stop = min(common[low + 1 : high], default=len(arrays[low]))
+    node = Node(arrays[low][start:stop].tolist(), start, [])
+    while low < high and len(arrays[low]) == stop:  # the shortest come first
+        node.ends.append(order[low])
+        low += 1
+    node.children = _branches(arrays, common, order, low, high, stop)
+    node.size = len(node.tokens) + sum(child.size for child in node.children)
+    node.prompts = len(node.ends) + sum(child.prompts for child in node.children)
+    return node
+
+
+def size(forest: Sequence[Node]) -> int:
+    """Tokens in a forest."""
+    return sum(node.size for node in forest)
+
+
+def shares(forest: Sequence[Node], count: int) -> np.ndarray:
+    """(count,) tokens that each prompt has to answer for, a shared one shared out evenly."""
+    share = np.zeros(count)
+
+    def walk(node: Node, above: float) -> None:
+        here = above + len(node.tokens) / node.prompts
+        share[node.ends] = here
+        for child in node.children:
+            walk(child, here)
+
+    for node in forest:
+        walk(node, 0.0)
+    return share
+
+
+def pack(forest: Sequence[Node], most: int) -> list[list[Node]]:
+    """Neighbouring trees together, up to `most` tokens; a larger one alone."""
+    bins: list[list[Node]] = []
+    room = 0
+    for node in forest:
+        if not bins or node.size > room:
+            bins.append([])
+            room = most
+        bins[-1].append(node)
+        room -= node.size
+    return bins
+
+
+def flatten(forest: Sequence[Node]) -> Flat:
+    """A forest as one row of tokens with what is needed to keep its branches apart."""
+    ids: list[int] = []
+    positions: list[int] = []
+    last: list[int] = []
+    leaves: list[int] = []
+    prompts: list[int] = []
+
+    def walk(node: Node) -> None:
+        at = len(ids)
+        ids.extend(node.tokens)
+        positions.extend(range(node.start, node.stop))
+        last.extend([at + node.size] * len(node.tokens))
+        leaves.extend([len(ids) - 1] * len(node.ends))
+        prompts.extend(node.ends)
+        for child in node.children:
+            walk(child)
+
+    for node in forest:
+        walk(node)
+    return Flat(np.array(ids), np.array(positions), np.array(last), np.array(leaves), prompts)

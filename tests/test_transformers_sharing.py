@@ -1,0 +1,313 @@
+"""Shared prefixes give the probabilities of separate prompts, for a fraction of the tokens."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+import torch
+
+from poe.errors import JudgeError
+from poe.judges import Prompt, Question, Text
+from poe.judges.transformers import Loaded, TransformersJudge, prefix, tree
+from tests import tiny_models as tiny
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*gives the label words only"),
+    pytest.mark.xdist_group("transformers"),
+]
+ASKED = ("more coherent", "more fluent", "more relevant")
+COMPARE = [
+    Prompt(
+        name,
+        "{context}\n\nSummary A: {first}\n\nSummary B: {second}\n\nWhich Summary is "
+        f"{name}, Summary A or Summary B?",
+        prefix="Summary",
+    )
+    for name in ASKED
+]
+
+
+def judge(model, tokenizer=None, **options):
+    """A judge of a model that is already there."""
+    tokenizer = tokenizer or tiny.tokenizer()
+    name = model.config.model_type
+    return TransformersJudge(
+        Loaded(model, tokenizer, name, "here", torch.device("cpu"), "float32"), **options
+    )
+
+
+def questions(prompts=COMPARE, *, contexts=2, candidates=3, words=40):
+    """All ordered pairs of a few candidates, for each context and prompt."""
+    found = []
+    for k, article in enumerate(tiny.sentences(1, contexts, words)):
+        texts = [Text(f"s{i}", t) for i, t in enumerate(tiny.sentences(10 + k, candidates))]
+        found += [
+            Question(prompt, a, b, Text(f"article-{k}", article))
+            for a in texts
+            for b in texts
+            if a is not b
+            for prompt in prompts
+        ]
+    return found
+
+
+def by_hand(model, asked, reader):
+    """(K, L) label log-probabilities, each prompt alone, through the plain model."""
+    found = []
+    for question in asked:
+        written = reader.writer.write(question.prompt, question.text)
+        ids = torch.tensor(reader.writer.encode([written]))
+        with torch.inference_mode():
+            log_p = torch.log_softmax(model(input_ids=ids).logits[0, -1], dim=-1)
+        labels = reader.writer.target(question.prompt, written).labels
+        found.append(log_p[list(labels)].tolist())
+    return np.array(found)
+
+
+def answers(reader, asked):
+    found = dict(reader.answer(asked))
+    assert sorted(found) == list(range(len(asked)))
+    return [found[k] for k in range(len(asked))]
+
+
+def p_of(log_p):
+    share = np.exp(log_p)
+    return share[:, 0] / share.sum(axis=1)
+
+
+# The library has no sdpa for Gemma 2.
+KINDS = [(n, a) for n in tiny.DECODERS for a in ("sdpa", "eager") if (n, a) != ("gemma2", "sdpa")]
+
+
+@pytest.mark.parametrize(("name", "attention"), KINDS)
+@pytest.mark.parametrize("rows", [64, 400, 100_000])
+def test_shared_probabilities_are_those_of_each_prompt_alone(name, attention, rows):
+    model = tiny.decoder(name, attention=attention)
+    asked = questions(candidates=3)
+    reader = judge(model, row_tokens=rows)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*cannot share")
+        found = answers(reader, asked)
+    alone = by_hand(model, asked, reader)
+    p = p_of(alone)
+    assert np.ptp(p) > 0.02  # there is something to get wrong
+    np.testing.assert_allclose([a.p for a in found], p, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(np.exp([a.log_p for a in found]), np.exp(alone), atol=1e-6)
+    assert sum(a.computed for a in found) < 0.6 * sum(a.tokens for a in found)
+
+
+@pytest.mark.parametrize("name", ["mistral", "gemma2", "gemma3", "qwen2-sliding", "phi3"])
+def test_prompts_reach_beyond_the_sliding_window(name):
+    reader = judge(tiny.decoder(name))
+    assert reader.engine.sharing.window == tiny.WINDOW
+    assert min(a.tokens for a in answers(reader, questions())) > 2 * tiny.WINDOW
+
+
+# What could be wrong with a mask or with positions, each of which the comparison must notice.
+
+
+def wrong_positions(flat_positions):
+    return torch.arange(len(flat_positions)) + int(flat_positions.min())
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_wrong_positions_are_caught(monkeypatch, attention):
+    model = tiny.decoder("llama", attention=attention)
+    asked = questions()
+    whole = prefix.Sharing._forward
+
+    def shifted(self, ids, positions, masked, cache, keep):
+        return whole(self, ids, wrong_positions(positions), masked, cache, keep)
+
+    monkeypatch.setattr(prefix.Sharing, "_forward", shifted)
+    assert worst(model, asked) > 1e-4
+
+
+def test_a_mask_of_truth_values_is_caught_with_eager_attention(monkeypatch):
+    model = tiny.decoder("llama", attention="eager")
+    good = prefix.mask
+    monkeypatch.setattr(prefix, "mask", lambda *a, **k: good(*a, **k) == 0)
+    assert worst(model, questions()) > 1e-3
+
+
+def test_branches_that_see_each_other_are_caught(monkeypatch):
+    good = prefix.mask
+
+    def causal(last, positions, kept, **more):
+        return good(torch.full_like(last, len(last)), positions, kept, **more)
+
+    monkeypatch.setattr(prefix, "mask", causal)
+    assert worst(tiny.decoder("llama"), questions()) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["mistral", "gemma3"])
+def test_a_forgotten_window_is_caught(monkeypatch, name):
+    monkeypatch.setattr(prefix, "windows", lambda config: {"": None})
+    assert worst(tiny.decoder(name), questions()) > 1e-4
+
+
+def worst(model, asked):
+    """The largest error of shared answers, with the judge's own check turned off."""
+    reader = judge(model, row_tokens=400)
+    reader.engine.checked = {(a, b) for a in (True, False) for b in (True, False)}
+    found = answers(reader, asked)
+    off = float(np.abs(np.array([a.p for a in found]) - p_of(by_hand(model, asked, reader))).max())
+    assert sum(a.computed for a in found) < 0.6 * sum(a.tokens for a in found)
+    return off
+
+
+def test_the_judge_itself_notices_a_model_that_cannot_and_falls_back(monkeypatch):
+    good = prefix.mask
+    monkeypatch.setattr(prefix, "mask", lambda *a, **k: torch.zeros_like(good(*a, **k)))
+    model = tiny.decoder("llama")
+    asked = questions()
+    reader = judge(model, row_tokens=400)
+    with pytest.warns(UserWarning, match="llama cannot share prefixes: a probability changes by"):
+        found = answers(reader, asked)
+    np.testing.assert_allclose([a.p for a in found], p_of(by_hand(model, asked, reader)), atol=1e-5)
+    assert all(a.computed >= a.tokens for a in found)
+
+
+def test_a_model_that_fails_on_a_mask_of_four_dimensions_falls_back(monkeypatch):
+    model = tiny.decoder("llama")
+    asked = questions()
+    expected = by_hand(model, asked, judge(model))
+    forward = type(model).forward
+
+    def flat_masks_only(self, *args, attention_mask=None, **more):
+        if attention_mask is not None and attention_mask.dim() == 4:
+            raise ValueError("too many values to unpack")
+        return forward(self, *args, attention_mask=attention_mask, **more)
+
+    monkeypatch.setattr(type(model), "forward", flat_masks_only)
+    reader = judge(model)
+    with pytest.warns(UserWarning, match="cannot share prefixes: ValueError: too many values"):
+        found = answers(reader, asked)
+    np.testing.assert_allclose([a.p for a in found], p_of(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"layer_types": ["full_attention", "chunked_attention"]}, "chunked_attention"),
+        ({"_attn_implementation": "flash_attention_2"}, "flash_attention_2"),
+        ({"is_encoder_decoder": True}, "encoder"),
+    ],
+)
+def test_what_cannot_be_shared_is_said_by_name(change, why):
+    model = tiny.decoder("llama")
+    config = type(model.config)(**tiny.SIZES)
+    config._attn_implementation = "sdpa"
+    for key, value in change.items():
+        object.__setattr__(config, key, value)
+    stub = torch.nn.Module()
+    stub.config = config
+    with pytest.raises(prefix.CannotShareError, match=why):
+        prefix.Sharing(stub, device=torch.device("cpu"), most=100, shrink=lambda n: n // 2)
+
+
+def test_the_cache_is_as_it_was_after_an_interruption():
+    """Ctrl-C in the middle of a run leaves a judge that answers as before."""
+    model = tiny.decoder("mistral")
+    asked = questions()
+    reader = judge(model, row_tokens=64)
+    running = reader.answer(asked)
+    first = [next(running) for _ in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        running.throw(KeyboardInterrupt)
+    found = answers(reader, asked)
+    assert all(found[k].p == pytest.approx(answer.p, abs=1e-6) for k, answer in first)
+    np.testing.assert_allclose([a.p for a in found], p_of(by_hand(model, asked, reader)), atol=1e-5)
+
+
+def test_where_nothing_is_shared_prompts_go_in_batches_without_a_word():
+    prompt = Prompt("better", "{first} or {second}?", prefix="Summary")
+    texts = [Text(f"t{k}", text) for k, text in enumerate(tiny.sentences(4, 6))]
+    asked = [Question(prompt, a, b) for a, b in zip(texts[::2], texts[1::2], strict=True)]
+    reader = judge(tiny.decoder("llama"))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*cannot share")
+        found = answers(reader, asked)
+    assert [a.computed for a in found] == [a.tokens for a in found]
+
+
+def lengths_of(article, candidate, question):
+    """A context's prompts in numbers: 16 candidates, 4 questions, all tokens different."""
+    fresh = iter(range(10**9))
+    take = lambda n: [next(fresh) for _ in range(n)]  # noqa: E731
+    a, c, q = take(article), [take(candidate) for _ in range(16)], [take(question) for _ in "1234"]
+    return [a + c[i] + c[j] + k for i in range(16) for j in range(16) if i != j for k in q]
+
+
+def test_sixteen_candidates_and_four_attributes_need_a_fourteenth_of_the_tokens():
+    sequences = lengths_of(450, 75, 22)
+    separate = sum(map(len, sequences))
+    shared = tree.size(tree.build(sequences))
+    # by hand: each prompt; the article, 16 first ones, 16 x 15 second ones, and the questions
+    assert separate == 960 * (450 + 75 + 75 + 22) == 597_120
+    assert shared == 450 + 16 * 75 + 240 * 75 + 960 * 22 == 40_770
+    assert separate > 10 * shared
+
+
+def test_a_model_computes_the_tokens_that_the_tree_holds(monkeypatch):
+    """The same shape at a seventh of the length, counted where tokens enter the model."""
+    entered = []
+    whole = prefix.Sharing._forward
+    monkeypatch.setattr(
+        prefix.Sharing,
+        "_forward",
+        lambda self, ids, *rest: (entered.append(len(ids)), whole(self, ids, *rest))[1],
+    )
+    prompts = [
+        Prompt(w, f"{{context}} A: {{first}} B: {{second}} {w}?", prefix="Summary")
+        for w in ("a", "b", "c", "d")
+    ]
+    asked = questions(prompts, contexts=1, candidates=16, words=60)
+    reader = judge(tiny.decoder("llama"))
+    found = answers(reader, asked)
+    checks = max(a.tokens for a in found)  # the first shared answer is asked again alone
+    computed = sum(a.computed for a in found)
+    assert len(found) == 960
+    assert sum(entered) < computed <= sum(entered) + 2 * checks
+    assert 10 * sum(entered) < sum(a.tokens for a in found)
+
+
+class Small:
+    """A memory in which only so many tokens fit at once."""
+
+    def __init__(self, monkeypatch, model, room):
+        forward = type(model).forward
+
+        def limited(this, *args, input_ids=None, **more):
+            if input_ids.numel() > room:
+                raise torch.OutOfMemoryError("no room")
+            return forward(this, *args, input_ids=input_ids, **more)
+
+        monkeypatch.setattr(type(model), "forward", limited)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_out_of_memory_halves_and_goes_on(monkeypatch, share):
+    model = tiny.decoder("llama")
+    asked = questions()
+    expected = p_of(by_hand(model, asked, judge(model)))
+    Small(monkeypatch, model, 250)
+    reader = judge(model, share_prefixes=share, row_tokens=100_000, batch_tokens=100_000)
+    with pytest.warns(UserWarning, match="out of memory with .* at most .* from here on"):
+        found = answers(reader, asked)
+    np.testing.assert_allclose([a.p for a in found], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_a_prompt_that_never_fits_is_an_error_with_a_way_out(monkeypatch, share):
+    model = tiny.decoder("llama")
+    Small(monkeypatch, model, 10)
+    reader = judge(model, share_prefixes=share)
+    with (
+        warnings.catch_warnings(action="ignore"),
+        pytest.raises(JudgeError, match=r"do not fit into the memory of cpu.*spread"),
+    ):
+        answers(reader, questions())
