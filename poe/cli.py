@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from poe import __version__, datasets
-from poe.commands import data, prompts, rank, reproduce, scorecard
+from poe.commands import data, judge, prompts, rank, reproduce, scorecard, store
 from poe.errors import ComparisonError, JudgeError
 
-COMMANDS = (reproduce, scorecard, data, rank, prompts)
+COMMANDS = (reproduce, scorecard, data, judge, rank, store, prompts)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,7 +16,7 @@ from poe.commands.progress import Progress
 from poe.errors import JudgeError
 from poe.judges import prompts
 from poe.judges.asking import TextJudge
-from poe.judges.opening import FORMS
+from poe.judges.opening import FORMS, check_name
 from poe.judges.preparing import distinct, number_of_calls
 from poe.judges.questions import Prompt, Reader, Text
 from poe.judges.ranking import RULES, TextRanking, rank_texts
@@ -121,6 +121,7 @@ def _fitting(group: argparse._ArgumentGroup) -> None:
 
 
 def _rank(options: argparse.Namespace) -> int:
+    check_name(options.judge)
     rules = _rules(options)
     common.require_writable(options.report, options.out, options.comparisons)
     # Copies of a text are ranked once, which the table and the report say.

@@ -56,7 +56,8 @@ class DemoJudge:
         for position, question in enumerate(questions):
             if question.second is None:
                 raise JudgeError(
-                    f"the {LABEL}, compares two texts; prompt {question.prompt.name!r} shows one"
+                    "the demo judge, a readability formula, compares two texts; prompt "
+                    f"{question.prompt.name!r} shows one"
                 )
             started = time.perf_counter()
             ease = reading_ease(question.first.text) - reading_ease(question.second.text)

@@ -22,11 +22,16 @@ def open_judge(name: str, **options: Any) -> Reader:
     Raises JudgeError if the name has none of these forms, an option does not exist, or what
     the judge needs is not installed.
     """
+    check_name(name)
     kind, _, rest = name.strip().partition(":")
-    openers = {"hf": _transformers, "openai": _server, "demo": _demo}
-    if kind not in openers or (kind == "demo") != (rest == ""):
+    return {"hf": _transformers, "openai": _server, "demo": _demo}[kind](rest, options)
+
+
+def check_name(name: str) -> None:
+    """Raise JudgeError unless a judge can have this name; nothing is loaded."""
+    kind, _, rest = name.strip().partition(":")
+    if kind not in ("hf", "openai", "demo") or (kind == "demo") != (rest == ""):
         raise JudgeError(f"there is no judge {name!r}: a judge is named {FORMS}")
-    return openers[kind](rest, options)
 
 
 def _transformers(rest: str, options: dict[str, Any]) -> Reader:

@@ -1,0 +1,154 @@
+"""Which questions a dataset comes to, and what they will cost before any is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from poe.comparisons import Indices
+from poe.datasets.dataset import Dataset
+from poe.designs import regular
+from poe.errors import JudgeError
+from poe.judges.questions import Prompt, Question, Reader
+
+SAMPLE = 64  # questions whose tokens are counted
+PAUSE = 60.0  # seconds without an answer that end a run
+SLOW = 5.0  # seconds after which measuring stops
+
+
+def pairs_of(n_items: int, count: int | None, *, both_orders: bool, seed: Sequence[int]) -> Indices:
+    """The first `count` of all N(N-1) comparisons in an order of their own; (count, 2).
+
+    All pairs come before any in its other order, unless `both_orders` puts the two next to each
+    other. From N - 1 pairs on all items are linked, and every beginning spreads them evenly
+    (`poe.designs.regular`). A larger count with the same seed contains a smaller one, so a store
+    that is filled further asks only what is new.
+    """
+    most = n_items * (n_items - 1)
+    rng = np.random.default_rng(list(seed))
+    upper = regular(n_items, most // 2, seed=rng)
+    turned = np.where(rng.random((len(upper), 1)) < 0.5, upper[:, ::-1], upper)
+    if both_orders:
+        every = np.stack([turned, turned[:, ::-1]], axis=1).reshape(-1, 2)
+    else:
+        every = np.vstack([turned, turned[:, ::-1]])
+    count = most if count is None else count
+    if count > most:
+        raise JudgeError(
+            f"{n_items} texts have {most} comparisons, both orders counted; {count} were asked for"
+        )
+    if both_orders and count % 2:
+        raise JudgeError(f"with both orders the calls come in twos: {count + 1}, not {count}")
+    return every[:count]
+
+
+def questions_of(
+    dataset: Dataset,
+    prompt: Prompt,
+    *,
+    contexts: Sequence[int],
+    calls: int | None = None,
+    both_orders: bool = False,
+    seed: int = 0,
+) -> list[Question]:
+    """The questions of some contexts of a dataset, context after context.
+
+    For a comparison `calls` in each context (all of them by default, see `pairs_of`); for a
+    scoring prompt one a text.
+    """
+    made = []
+    for c in contexts:
+        texts = dataset.candidates(c)
+        context = dataset.context(c) if "{context}" in prompt.template else None
+        if not prompt.comparative:
+            made += [Question(prompt, text, None, context) for text in texts]
+            continue
+        pairs = pairs_of(len(texts), calls, both_orders=both_orders, seed=(seed, c))
+        made += [Question(prompt, texts[i], texts[j], context) for i, j in pairs.tolist()]
+    return made
+
+
+def contexts_of(dataset: Dataset, wanted: str | None) -> range:
+    """Positions that "10" (the first ten) or "20:30" stand for; all by default."""
+    n = dataset.n_contexts
+    if wanted is None:
+        return range(n)
+    form = re.fullmatch(r"(?:(\d+):)?(\d+)", wanted)
+    start, end = (int(form[1] or 0), int(form[2])) if form else (0, 0)
+    if not start < end <= n:
+        raise JudgeError(
+            f"contexts are 10 (the first ten) or 20:30 (from the 21st to the 30th), at most {n}, "
+            f"not {wanted!r}"
+        )
+    return range(start, end)
+
+
+def shard_of(questions: Sequence[Question], shard: str | None) -> list[Question]:
+    """The i-th of n equal parts for "i/n", neighbours together so that prefixes are shared."""
+    if shard is None:
+        return list(questions)
+    form = re.fullmatch(r"(\d+)/(\d+)", shard)
+    i, n = (int(form[1]), int(form[2])) if form else (0, 0)
+    if not 1 <= i <= n:
+        raise JudgeError(f"a shard is written 2/8, the second of eight, not {shard!r}")
+    cut = [len(questions) * k // n for k in (i - 1, i)]
+    return list(questions[cut[0] : cut[1]])
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What asking will take: tokens and seconds with how they were found, None if unknown."""
+
+    tokens: float
+    tokens_by: str
+    seconds: float | None
+    seconds_by: str
+
+
+def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -> Cost:
+    """Tokens and time of questions, from a sample and from what the judge did before.
+
+    answered : rows of the store's `table` for this judge; their times of storing give the
+        throughput, pauses left out.
+    """
+    if not questions:
+        return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
+    step = max(len(questions) // SAMPLE, 1)
+    sample = list(questions[::step][:SAMPLE])
+    each, by = _tokens(sample, judge)
+    rate = throughput(answered["at"]) if len(answered) else None
+    if rate:
+        return Cost(
+            each * len(questions), by, len(questions) / rate, f"{rate:.3g}/s in this store so far"
+        )
+    if judge.specification.get("kind") == "demo":
+        spent = sum(answer.seconds for _, answer in judge.answer(sample)) / len(sample)
+        return Cost(each * len(questions), by, spent * len(questions), f"{len(sample)} measured")
+    return Cost(each * len(questions), by, None, "")
+
+
+def _tokens(sample: Sequence[Question], judge: Reader) -> tuple[float, str]:
+    """Mean tokens a question, and how they were counted."""
+    writer = getattr(judge, "writer", None)
+    if writer is not None:
+        from poe.judges.transformers import preparing
+
+        ready = preparing.prepare(sample, range(len(sample)), writer, longest=None, cut=False)
+        counted = f"the judge's tokenizer, {len(sample)} questions"
+        return float(np.mean([len(one.ids) for one in ready])), counted
+    words = float(np.mean([len(question.text.split()) for question in sample]))
+    if judge.specification.get("kind") == "demo":
+        return words, "words; the demo judge has no tokens"
+    return 4.0 / 3.0 * words, "words, at four tokens for three"
+
+
+def throughput(at: pd.Series) -> float | None:
+    """Answers a second while a judge was at work, from the times at which they were stored."""
+    seconds = np.sort(pd.to_datetime(at, utc=True).astype("int64").to_numpy() / 1e9)
+    gaps = np.diff(seconds)
+    busy = gaps[gaps < PAUSE]
+    return float(len(busy) / busy.sum()) if busy.size and busy.sum() > 0 else None
