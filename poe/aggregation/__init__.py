@@ -9,6 +9,7 @@ pairwise comparisons to a product of experts.
 """
 
 from poe.aggregation.dawid_skene import dawid_skene
+from poe.aggregation.diagnostics import check_labels, contradictions, diagnose, labels_to_notice
 from poe.aggregation.encoders import Transformer
 from poe.aggregation.errors import AggregationError, UnidentifiedPanelError
 from poe.aggregation.hashing import hashed_ngrams
@@ -33,11 +34,15 @@ __all__ = [
     "aggregate",
     "average_first",
     "average_probability",
+    "check_labels",
+    "contradictions",
     "crowdlayer",
     "dawid_skene",
+    "diagnose",
     "fit_panel",
     "hashed_ngrams",
     "judgements",
+    "labels_to_notice",
     "majority_vote",
     "posterior",
     "residual_correlation",

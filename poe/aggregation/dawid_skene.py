@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from poe.aggregation.errors import AggregationError
 from poe.aggregation.information import standard_errors
 from poe.aggregation.judgements import Decisions, Judgements
 from poe.aggregation.posterior import TINY
 from poe.aggregation.result import Aggregation
 from poe.comparisons import Floats, Indices
+from poe.errors import name_some
 
 COUNTABLE = 1 << 23  # patterns that a table of counts may have
 CHUNK = 1 << 16
@@ -29,8 +32,9 @@ def dawid_skene(
     given: Judgements,
     *,
     prior: Literal["uniform", "fit"] = "uniform",
-    start: Literal["majority", "random"] = "majority",
+    start: Literal["majority", "random"] | Indices = "majority",
     seed: int = 0,
+    trusted: Hashable | None = None,
     smoothing: float = 0.0,
     tol: float = 1e-7,
     max_steps: int = 2000,
@@ -45,8 +49,10 @@ def dawid_skene(
 
     prior : "uniform", or "fit" for class shares estimated as the mean of q, as in the original.
     start : "random", the paper's draw of the diagonal from U[1/2, 1] with `seed`; or "majority",
-        from the shares of votes, which needs no seed. smoothing : pseudo-judgements added to
-        every cell of every judge. tol : largest change of a probability in C at the end.
+        from the shares of votes, which needs no seed; or (N,) labels to begin with.
+    trusted : a judge taken to be better than chance, which then names the classes.
+    smoothing : pseudo-judgements added to every cell of every judge. tol : largest change of a
+        probability in C at the end.
 
     Standard errors come from the observed information of the likelihood (Louis 1982) and
     assume that judges err independently given the truth; where they share errors they are too
@@ -55,13 +61,14 @@ def dawid_skene(
 
     The likelihood does not change when classes are renamed in truth and skills alike. Of the
     renamings the one is returned with the largest sum of diagonals over judgements: most weight
-    is taken to be on judges better than chance. Where that is false the labels are wrong, and
-    nothing in the likelihood says so; see `poe.aggregation.diagnose`.
+    is taken to be on judges better than chance; or with the largest diagonal of `trusted`.
+    Where that is false the labels are wrong, and nothing in the likelihood says so; see
+    `poe.aggregation.diagnose`.
     """
     patterns = find_patterns(given.decisions, given.n_classes)
     confusion = _start(given, patterns, start, seed, smoothing)
     shares = np.full(given.n_classes, 1.0 / given.n_classes)
-    if prior == "fit" and start == "majority":
+    if prior == "fit" and not isinstance(start, np.ndarray) and start == "majority":
         shares = _votes(patterns.decisions, given.n_classes).T @ patterns.weight / len(given)
     change, steps = np.inf, 0
     for steps in range(1, max_steps + 1):  # noqa: B007
@@ -72,7 +79,7 @@ def dawid_skene(
         confusion = updated
         if change <= tol:
             break
-    confusion, shares, renamed = _orient(confusion, shares, given)
+    confusion, shares, renamed = _orient(confusion, shares, given, trusted)
     message = f"EM, {steps} steps, last change {change:.1e} (tolerance {tol:.0e})"
     if change > tol:
         message += ", NOT converged: raise max_steps"
@@ -106,7 +113,7 @@ def _finish(
     if constant:
         notes.append(f"always gave one answer: {', '.join(map(repr, constant))}")
     if renamed:
-        notes.append("classes were renamed so that most weight is on judges better than chance")
+        notes.append("classes were renamed so that those trusted are better than chance")
     if errors.flat:
         notes.append(
             "the skills are NOT identified (the likelihood is flat along "
@@ -162,7 +169,9 @@ def one_hot(decisions: Decisions, n_classes: int) -> Floats:
     return wide.reshape(len(decisions), -1).astype(float)
 
 
-def _parts(patterns: Patterns, confusion: Floats, shares: Floats):  # type: ignore[no-untyped-def]
+def _parts(
+    patterns: Patterns, confusion: Floats, shares: Floats
+) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Slices of the patterns: one-hot decisions, q and log-likelihood of each pattern."""
     k, c, _ = confusion.shape
     log_c = np.log(np.maximum(confusion, TINY)).transpose(0, 2, 1).reshape(k * c, c)
@@ -206,9 +215,15 @@ def _votes(decisions: Decisions, n_classes: int) -> Floats:
 
 
 def _start(
-    given: Judgements, patterns: Patterns, start: str, seed: int, smoothing: float
+    given: Judgements, patterns: Patterns, start: Any, seed: int, smoothing: float
 ) -> Floats:
     k, c = len(given.judges), given.n_classes
+    if isinstance(start, np.ndarray):
+        if start.shape != (len(given),):
+            raise AggregationError(f"start has shape {start.shape}, not ({len(given)},)")
+        labels = np.eye(c)[start.astype(np.intp)]
+        tally = one_hot(given.decisions, c).T @ labels
+        return _normalised(tally.reshape(k, c, c).transpose(0, 2, 1) + smoothing)
     if start == "random":
         diagonal = np.random.default_rng(seed).uniform(0.5, 1.0, size=(k, c, 1))
         return np.where(np.eye(c, dtype=bool), diagonal, (1.0 - diagonal) / (c - 1))
@@ -219,9 +234,17 @@ def _start(
     return _normalised(tally.reshape(k, c, c).transpose(0, 2, 1) + smoothing)
 
 
-def _orient(confusion: Floats, shares: Floats, given: Judgements) -> tuple[Floats, Floats, bool]:
-    """Rename the classes of the truth to what most judgements call them."""
+def _orient(
+    confusion: Floats, shares: Floats, given: Judgements, trusted: Hashable | None
+) -> tuple[Floats, Floats, bool]:
+    """Rename the classes of the truth to what most judgements, or the trusted judge, call them."""
     weight = given.seen.sum(axis=0).astype(float)
+    if trusted is not None:
+        if trusted not in given.judges:
+            raise AggregationError(
+                f"trusted names {trusted!r}; there are {name_some(given.judges)}"
+            )
+        weight = (np.arange(len(weight)) == given.judges.index(trusted)).astype(float)
     called = np.einsum("k,kcb->cb", weight, confusion)
     truth, name = linear_sum_assignment(-called)
     order = np.empty_like(truth)

@@ -9,7 +9,7 @@ import numpy as np
 from poe.aggregation.judgements import Decisions
 from poe.comparisons import Floats
 
-FLAT = 1e-9  # eigenvalues below this share of the largest count as zero
+FLAT = 1e-6  # eigenvalues below this share of the largest count as zero
 FIXED = 1e-6  # a probability this close to 0 or 1 is at the edge, where no curvature is
 
 
@@ -46,6 +46,8 @@ def standard_errors(
     values, vectors = np.linalg.eigh(inner) if free.any() else (np.ones(0), np.ones((0, 0)))
     none = np.full((k, c, c), np.nan)
     flat = int((values < FLAT * max(values.max(initial=0.0), 1e-300)).sum())
+    # K judges give C^K - 1 frequencies; more unknowns than that cannot be found.
+    flat = max(flat, int(free.sum()) - (c**k - 1)) if k < 20 else flat
     if flat or not free.any():
         return Errors(none, np.full(k, np.nan), flat)
     covariance = np.zeros_like(hessian)

@@ -51,7 +51,7 @@ def aggregate(
         with a context "train-on-majority", "crowdlayer", "skill" (SkillAggregation; lambda is
         `regulariser` of `training`) and "skill-x" (SkillAggregation-X).
     context : for the last four, N texts or (N, F) vectors. options : of the method's own
-        function: prior, start, seed, smoothing of Dawid-Skene; encoder, training, loss.
+        function: prior, start, seed, trusted, smoothing of Dawid-Skene; encoder, training, loss.
 
     One judge is its own answer, and its skill cannot be known: averages and votes return it,
     Dawid-Skene says that nothing is identified.

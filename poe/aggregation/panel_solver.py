@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from poe.aggregation.errors import UnidentifiedPanelError
 from poe.aggregation.judges_together import Together
-from poe.comparisons import Floats
+from poe.comparisons import Floats, Indices
 from poe.errors import name_some
 
 FLAT = 1e-9  # curvatures below this share of the largest count as none
@@ -31,11 +31,15 @@ def _gradient(
     n, k = len(s), len(a)
     pull = data.weight * (expit(eta_of(data, s, a, b)) - data.p)
     on = pull * a[data.judge]
-    in_s = np.bincount(data.first, on, n) - np.bincount(data.second, on, n)
+    in_s = _sums(data.first, on, n) - _sums(data.second, on, n)
     if spread is not None:
         in_s = in_s + s / spread**2
-    in_a = np.bincount(data.judge, pull * (s[data.first] - s[data.second]), k)
-    return in_s, np.asarray(in_a), np.asarray(np.bincount(data.judge, pull, k))
+    in_a = _sums(data.judge, pull * (s[data.first] - s[data.second]), k)
+    return in_s, in_a, _sums(data.judge, pull, k)
+
+
+def _sums(at: Indices, value: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(at, value, size), dtype=float)
 
 
 def starts(data: Together) -> list[tuple[Floats, Floats]]:

@@ -1,0 +1,216 @@
+"""What a user without labels can notice, and how few labels notice the rest.
+
+Without labels a panel whose majority is wrong looks like a panel whose majority is right: rename
+the classes in truth and skills, and the likelihood is the same. What does show: that the naming
+hangs by a thread, that a judge you would trust is said to be worse than chance, that judges err
+together, that they contradict themselves when the order is swapped. What settles it is a handful of
+labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import beta, binom
+
+from poe.aggregation.dawid_skene import dawid_skene
+from poe.aggregation.errors import AggregationError
+from poe.aggregation.judgements import Judgements
+from poe.aggregation.result import Aggregation
+from poe.aggregation.voting import majority_vote
+
+LARGE_Z = 4.0
+SMALL_MARGIN = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What may be wrong with an aggregation, found without labels.
+
+    warnings : sentences, none where nothing was found. margin : weighted mean slope under the
+    chosen naming; near 0 the other naming is nearly as good, and then labels mean nothing.
+    below_chance : judges whose slope is below zero. majority_agreement : share of labels that
+    are also the majority's. modes : other optima of the likelihood. dependence : pairs of
+    judges whose agreement the fitted skills do not explain, see `dependence`.
+    """
+
+    warnings: tuple[str, ...]
+    margin: float
+    below_chance: tuple[Hashable, ...]
+    majority_agreement: float
+    modes: pd.DataFrame
+    dependence: pd.DataFrame
+
+    def __str__(self) -> str:
+        return "\n".join(self.warnings) or "nothing suspicious; a few labels would still tell more"
+
+
+def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 0) -> Diagnosis:
+    """Dawid and Skene's model of these judgements, looked at from all sides.
+
+    trusted : a judge you would bet on, to see whether the panel calls it worse than chance.
+    """
+    found = dawid_skene(given)
+    pairs = dependence(given, found)
+    other = modes(given, seed=seed)
+    weight = given.seen.sum(axis=0)
+    margin = float(np.average(found.slope, weights=weight))
+    below = tuple(given.judges[k] for k in np.flatnonzero(found.slope < 0))
+    agree = float((found.labels == majority_vote(given).labels).mean())
+    notes = []
+    if "NOT identified" in found.message:
+        notes.append("the skills are not identified: too few judges, or too much alike")
+    if abs(margin) < SMALL_MARGIN:
+        notes.append(
+            f"the mean slope is {margin:.2f}: which class is which hangs on a few judges, and the "
+            "opposite labels fit as well; name a judge better than chance with trusted="
+        )
+    if below:
+        notes.append(
+            f"{len(below)} of {len(given.judges)} judges are said to be worse than chance: "
+            f"{', '.join(map(repr, below[:6]))}"
+        )
+    if trusted is not None and trusted in below:
+        notes.append(
+            f"{trusted!r}, which you trust, is among them: if it is better than chance, the labels "
+            "are the wrong way round; use trusted="
+        )
+    strong = pairs[pairs["z"].abs() > LARGE_Z]
+    if len(strong) > 0.05 * len(pairs):
+        worst = pairs.loc[pairs["z"].idxmax()]
+        notes.append(
+            f"{len(strong)} of {len(pairs)} pairs of judges do not err independently (most: "
+            f"{worst['judge']!r} and {worst['other']!r}, z = {worst['z']:.0f}): the "
+            "probabilities are over-confident, and the common factor need not be the truth"
+        )
+    if (
+        len(other) > 1
+        and float(other["log_likelihood"].iloc[0] - other["log_likelihood"].iloc[1]) < 10
+    ):
+        notes.append("the likelihood has another optimum nearly as good, with other labels")
+    if agree < 0.75:
+        notes.append(f"labels agree with the majority vote on {agree:.0%} of samples only")
+    return Diagnosis(tuple(notes), margin, below, agree, other, pairs)
+
+
+def dependence(given: Judgements, found: Aggregation) -> pd.DataFrame:
+    """One row a pair of judges: agreement seen, agreement that the skills explain, and z.
+
+    Under conditional independence two judges agree on a sample with probability
+    sum_c pi_c sum_b C_kcb C_lcb, pi the mean posterior. z is the excess over its binomial error.
+    """
+    share = found.probabilities.mean(axis=0)
+    decisions, rows = given.decisions, []
+    for k in range(len(given.judges)):
+        for j in range(k + 1, len(given.judges)):
+            both = given.seen[:, k] & given.seen[:, j]
+            n = int(both.sum())
+            if not n:
+                continue
+            expected = float(share @ (found.confusion[k] * found.confusion[j]).sum(axis=1))
+            seen = float((decisions[both, k] == decisions[both, j]).mean())
+            se = np.sqrt(max(expected * (1 - expected), 1e-12) / n)
+            rows.append(
+                (given.judges[k], given.judges[j], n, seen, expected, (seen - expected) / se)
+            )
+    return pd.DataFrame(rows, columns=["judge", "other", "n", "agreement", "expected", "z"])
+
+
+def modes(given: Judgements, *, seed: int = 0, random: int = 5) -> pd.DataFrame:
+    """Optima of Dawid and Skene's likelihood from several starts, the best first.
+
+    Starts are the majority, each judge's own decisions (of at most 20) and `random` draws.
+    Columns: log_likelihood, starts that led there, agreement of the labels with the first's (or
+    with their opposite, if that is larger: the naming is not part of a mode).
+    """
+    starts: list[dict[str, Any]] = [{}]
+    starts += [{"start": np.maximum(given.decisions[:, k], 0)} for k in range(len(given.judges))][
+        :20
+    ]
+    starts += [{"start": "random", "seed": seed + r} for r in range(random)]
+    fits = sorted((dawid_skene(given, **one) for one in starts), key=lambda f: -f.log_likelihood)
+    kept: list[list[Any]] = []
+    for fit in fits:
+        for old in kept:
+            if _alike(fit, old[0]) > 0.99:
+                old[1] += 1
+                break
+        else:
+            kept.append([fit, 1])
+    return pd.DataFrame(
+        [(f.log_likelihood, n, _alike(f, kept[0][0])) for f, n in kept],
+        columns=["log_likelihood", "starts", "agreement"],
+    )
+
+
+def _alike(one: Aggregation, other: Aggregation) -> float:
+    same = float((one.labels == other.labels).mean())
+    return max(same, 1.0 - same) if len(one.classes) == 2 else same
+
+
+def contradictions(given: Judgements, swapped: Judgements) -> pd.DataFrame:
+    """One row a judge: how often it says something else when the order is swapped, and its lean.
+
+    Both name the same class in both orders. contradicts : share of samples seen twice. first :
+    share of all decisions of those samples for what was shown first (two classes: 1 in the
+    given order, 0 in the swapped).
+    """
+    both = given.seen & swapped.seen
+    n = both.sum(axis=0)
+    differ = ((given.decisions != swapped.decisions) & both).sum(axis=0) / n
+    first = (
+        ((given.decisions == 1) & both).sum(axis=0) + ((swapped.decisions == 0) & both).sum(axis=0)
+    ) / (2 * n)
+    return pd.DataFrame(
+        {"judge": list(given.judges), "n": n, "contradicts": differ, "first": first}
+    )
+
+
+class Check(NamedTuple):
+    """Accuracy on a few labels: interval, and the chance of so few right at 1/2 or better."""
+
+    accuracy: float
+    low: float
+    high: float
+    p_better_than_chance: float
+    n: int
+
+
+def check_labels(
+    found: Aggregation, rows: Sequence[int], labels: ArrayLike, *, level: float = 0.95
+) -> Check:
+    """What a few labels say: accuracy, its exact (Clopper-Pearson) interval, and a test.
+
+    p_better_than_chance : probability of as few right as these, or fewer, if the labels of the
+    aggregation were right half of the time. Small means that they are the wrong way round.
+    """
+    known = np.asarray(labels)
+    if len(known) != len(rows) or not len(known):
+        raise AggregationError("give one label a row, at least one")
+    right, n = int((found.labels[np.asarray(rows)] == known).sum()), len(known)
+    tail = (1.0 - level) / 2.0
+    low = float(beta.ppf(tail, right, n - right + 1)) if right else 0.0
+    high = float(beta.ppf(1 - tail, right + 1, n - right)) if right < n else 1.0
+    return Check(right / n, low, high, float(binom.cdf(right, n, 0.5)), n)
+
+
+def labels_to_notice(accuracy: float, *, level: float = 0.05, power: float = 0.9) -> int:
+    """Smallest number of random labels that expose labels of this accuracy below 1/2.
+
+    With at least `power` the exact one-sided binomial test at `level` then rejects that half or
+    more are right. Raises AggregationError at 1/2 and above, where there is nothing to expose.
+    """
+    if not 0.0 <= accuracy < 0.5:
+        raise AggregationError("only labels that are wrong more often than right can be exposed")
+    for n in range(1, 100_000):
+        most = int(binom.ppf(level, n, 0.5))
+        while most >= 0 and binom.cdf(most, n, 0.5) > level:
+            most -= 1
+        if most >= 0 and binom.cdf(most, n, accuracy) >= power:
+            return n
+    raise AggregationError(f"accuracy {accuracy} is too near 1/2")
