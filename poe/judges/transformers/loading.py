@@ -89,10 +89,11 @@ def load(
         need = count_parameters(config) * BYTES[kind] if chosen.startswith("cuda") else 0
         place = choose_place(chosen, need=need, free=_free(), asked=device)
         model = _weights(name, config, kind, place, given)
+        commit = found_revision(name, revision)
     except Exception as error:
         raise JudgeError(explain(error, name, revision)) from error
     where = model.get_input_embeddings().weight.device
-    return Loaded(model, tokenizer, name, found_revision(name, model.config), where, kind)
+    return Loaded(model, tokenizer, name, commit, where, kind)
 
 
 def _weights(name: str, config: Any, dtype: str, place: str, given: dict[str, Any]) -> Any:
@@ -179,11 +180,15 @@ def _free() -> list[int]:
     return [torch.cuda.mem_get_info(k)[0] for k in range(torch.cuda.device_count())]
 
 
-def found_revision(name: str, config: Any) -> str:
+def found_revision(name: str, revision: str | None) -> str:
     """The hub's commit, or a digest of all files of a local folder."""
     if Path(name).is_dir():
         return folder_digest(Path(name))
-    return str(getattr(config, "_commit_hash", None) or "unknown")
+    from transformers.utils import cached_file
+
+    # The hub's cache keeps a snapshot of files in a folder that is named by the commit.
+    path = Path(cached_file(name, "config.json", revision=revision) or "")
+    return path.parent.name if path.parent.parent.name == "snapshots" else "unknown"
 
 
 def folder_digest(folder: Path) -> str:
