@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light test lint format notebooks lab bench clean distclean
+.PHONY: help book book-light pdf test lint format notebooks lab bench clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -26,6 +26,9 @@ book: $(STAMP) ## Execute every chapter and render the book
 
 book-light: $(STAMP) ## The same without the chapters that need torch
 	@$(PY) -m tools.book build --light
+
+pdf: book ## The whole book as a PDF (needs Chromium)
+	@$(PY) -m tools.book pdf
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
 	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)

@@ -90,6 +90,16 @@ def write_notebooks(root: Path, *, build: Path) -> Path:
     return folder
 
 
+def write_pdf(root: Path, *, build: Path) -> Path:
+    """Print the rendered book."""
+    from tools.pdf import print_book
+
+    output = build / "judging-by-comparison.pdf"
+    print_book(build / "html", toc=root / "book" / "_toc.yml", output=output)
+    print(f"The book as a PDF:\n  {output}")
+    return output
+
+
 def print_extras(root: Path, *, build: Path) -> None:
     """Print the extras that pages ask for, for the Makefile."""
     print(" ".join(sorted({need for page in find_pages(root) for need in page.needs})))
@@ -98,7 +108,7 @@ def print_extras(root: Path, *, build: Path) -> None:
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.book", description=__doc__)
-    parser.add_argument("target", choices=["build", "execute", "notebooks", "extras"])
+    parser.add_argument("target", choices=["build", "execute", "notebooks", "pdf", "extras"])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
     parser.add_argument("--light", action="store_true", help="leave out pages that need extras")
@@ -118,6 +128,8 @@ def main(arguments: list[str] | None = None) -> int:
         with locked(build):
             if options.target == "notebooks":
                 write_notebooks(root, build=build)
+            elif options.target == "pdf":
+                write_pdf(root, build=build)
             else:
                 build_book(
                     root,

@@ -1,0 +1,96 @@
+"""One PDF of the whole book: pages in order, links inside it, code plumbing left out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.browser.checks import find_chromium
+from tests.browser.conftest import NO_BROWSER, ROOT, skip
+from tools.pages import BuildError
+from tools.pdf import one_document, order, print_book, renamed
+
+PAGE = """<html><head><script>window.MathJax = {{startup: {{promise: 1}}}}</script></head><body>
+<nav>side bar</nav><article class="bd-article"><section id="{name}"><h1>{title}
+<a class="headerlink" href="#{name}">#</a></h1>{body}</section></article></body></html>"""
+PLUMBING = '<details class="hide above-input">plumbing</details>'
+TOC = {"root": "index", "parts": [{"chapters": [{"file": "one"}, {"file": "two"}]}]}
+
+
+@pytest.fixture
+def html(tmp_path: Path) -> Path:
+    pages = {
+        "index": ("A book", '<p>See <a href="two.html#part">the part</a>.</p>'),
+        "one": (
+            "One",
+            '<details class="hide above-input">plumbing</details><details>answer</details>',
+        ),
+        "two": ("Two", '<p id="part">The part; <a href="#part">here</a>.</p>'),
+    }
+    for name, (title, body) in pages.items():
+        text = PAGE.format(name=name, title=title, body=body)
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_pages_stand_in_the_order_of_the_contents(html: Path) -> None:
+    assert order(TOC) == ["index", "one", "two"]
+    text = one_document(html, order(TOC))
+    assert text.index('id="index--top"') < text.index('id="one--top"') < text.index('id="two--top"')
+    assert "side bar" not in text
+    assert "headerlink" not in text
+
+
+def test_links_lead_inside_the_document(html: Path) -> None:
+    text = one_document(html, order(TOC))
+    assert 'href="#two--part"' in text
+    assert 'id="two--part"' in text
+    assert text.count('id="two--part"') == 1
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ("two.html", "#two--top"),
+        ("#x", "#one--x"),
+        ("https://example.org/two.html", "https://example.org/two.html"),
+        ("gone.html#x", "gone.html#x"),
+        ("_images/a.svg", "_images/a.svg"),
+    ],
+)
+def test_only_links_to_pages_of_the_book_change(link: str, expected: str) -> None:
+    assert renamed(link, here="one", pages={"one", "two"}) == expected
+
+
+def test_plumbing_is_left_out_and_answers_are_open(html: Path) -> None:
+    text = one_document(html, order(TOC))
+    assert "plumbing" not in text
+    assert '<details open="">answer</details>' in text
+
+
+def test_without_a_book_it_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="make book"):
+        print_book(tmp_path, toc=tmp_path / "_toc.yml", output=tmp_path / "book.pdf")
+
+
+@pytest.mark.browser
+def test_the_browser_prints_it(html: Path, tmp_path: Path) -> None:
+    if find_chromium() is None:
+        skip(NO_BROWSER)
+    root, build = tmp_path / "root", tmp_path / "build"
+    (root / "book").mkdir(parents=True)
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(TOC))
+    shutil.copytree(html, build / "html", ignore=shutil.ignore_patterns("root", "build"))
+    command = [sys.executable, "-m", "tools.book", "pdf", "--root", root, "--build-dir", build]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
+    content = (build / "judging-by-comparison.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Type /Page\b", content)) >= 5, "cover, contents, three pages"
+    assert b"/Outlines" in content
+    assert not list((build / "html").glob("_whole*"))
