@@ -100,12 +100,11 @@ def entry(server, monkeypatch, tmp_path):
 
 
 def entry_for(url, data):
-    return dataclasses.replace(
-        datasets.info("topicalchat"),
-        url=url,
-        sha256=hashlib.sha256(data).hexdigest(),
-        size=len(data),
+    entry = datasets.info("topicalchat")
+    file = dataclasses.replace(
+        entry.main, url=url, sha256=hashlib.sha256(data).hexdigest(), size=len(data)
     )
+    return dataclasses.replace(entry, files=(file,))
 
 
 def use(made, monkeypatch, tmp_path):
@@ -121,26 +120,26 @@ def pauses(monkeypatch):
     """The waits that were asked for, in seconds; none is waited."""
     asked = []
 
-    def patient(entry, target, **options):
-        download(entry, target, pause=asked.append, **options)
+    def patient(file, target, **options):
+        download(file, target, pause=asked.append, **options)
 
     monkeypatch.setattr(datasets, "download", patient)
     return asked
 
 
 def folder(entry):
-    return sorted(path.name for path in cached_path(entry).parent.iterdir())
+    return sorted(path.name for path in cached_path(entry.main).parent.iterdir())
 
 
 def part(entry):
-    path = cached_path(entry)
+    path = cached_path(entry.main)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.with_name(path.name + ".part")
 
 
 def test_a_download_is_verified_and_put_into_the_cache(server, entry, pauses):
     path = datasets.fetch("topicalchat")
-    assert path == cached_path(entry)
+    assert path == cached_path(entry.main)
     assert path.read_bytes() == PAYLOAD
     assert folder(entry) == ["topical_chat.json", "topical_chat.json.NOTICE.txt"]
     notice = path.with_name("topical_chat.json.NOTICE.txt").read_text(encoding="utf-8")
@@ -153,7 +152,7 @@ def test_a_download_is_verified_and_put_into_the_cache(server, entry, pauses):
 
 
 def test_a_damaged_copy_in_the_cache_is_replaced(server, entry, pauses):
-    path = cached_path(entry)
+    path = cached_path(entry.main)
     path.parent.mkdir(parents=True)
     path.write_bytes(PAYLOAD[:-1])
     assert datasets.fetch("topicalchat").read_bytes() == PAYLOAD
@@ -219,8 +218,8 @@ def test_passing_trouble_is_waited_out(server, entry, pauses, trouble):
 
 def test_a_server_that_stalls_is_given_up_on(server, entry):
     server.plan = ["stall"]
-    download(entry, cached_path(entry), timeout=0.2, pause=lambda seconds: None)
-    assert cached_path(entry).read_bytes() == PAYLOAD
+    download(entry.main, cached_path(entry.main), timeout=0.2, pause=lambda seconds: None)
+    assert cached_path(entry.main).read_bytes() == PAYLOAD
     assert len(server.ranges) == 2
 
 

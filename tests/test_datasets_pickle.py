@@ -37,7 +37,7 @@ def test_a_shell_command_does_not_run(marker, protocol):
     with pytest.raises(InvalidDataError, match=r"system.* would reach outside plain data"):
         load_plain(data, what="data.pkl")
     with pytest.raises(InvalidDataError, match="delete it and fetch the dataset again"):
-        parse(info("summeval"), data, {})
+        parse(info("summeval"), {"all": data}, {})
     assert not marker.exists()
     # The control: read the usual way the same bytes do run it.
     pickle.loads(data)

@@ -1,0 +1,171 @@
+"""Your own texts: what a file may look like, and what is said where it may not."""
+
+import csv
+import io
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from poe import datasets
+from poe.datasets import read_texts
+
+CSV = '''id,text,context,score
+a,"First text, with a comma",Task 1,3
+b,"Second
+on two lines, ""quoted""",Task 2,
+c,Third,Task 1,4.5
+'''
+
+
+def write(tmp_path, content, name="texts.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_a_csv_file(tmp_path):
+    own = read_texts(write(tmp_path, CSV))
+    assert own.ids == ("a", "b", "c")
+    assert len(own) == 3
+    assert own.items[1].text == 'Second\non two lines, "quoted"'
+    assert own.contexts == ("Task 1", "Task 2", "Task 1")
+    np.testing.assert_array_equal(own.scores, [3, np.nan, 4.5])
+
+
+def test_texts_are_grouped_by_context(tmp_path):
+    one, two = read_texts(write(tmp_path, CSV)).groups()
+    assert one.context.text == "Task 1"
+    assert [item.id for item in one.items] == ["a", "c"]
+    np.testing.assert_array_equal(one.scores, [3, 4.5])
+    assert [item.id for item in two.items] == ["b"]
+    assert one.context.id != two.context.id
+
+
+def test_without_context_and_score_there_is_one_group(tmp_path):
+    own = read_texts(write(tmp_path, "text,id,note\nOne,1,x\nTwo,2,y\n"))
+    assert own.ids == ("1", "2")
+    assert own.scores is None
+    (group,) = own.groups()
+    assert group.context is None
+    assert np.isnan(group.scores).all()
+
+
+def test_a_jsonl_file_says_the_same(tmp_path):
+    rows = [
+        {"id": "a", "text": "First text, with a comma", "context": "Task 1", "score": 3},
+        {"id": "b", "text": 'Second\non two lines, "quoted"', "context": "Task 2", "score": None},
+        {"id": "c", "text": "Third", "context": "Task 1", "score": "4.5"},
+    ]
+    text = "\n".join(map(json.dumps, rows)) + "\n\n"
+    own = read_texts(write(tmp_path, text, "texts.jsonl"))
+    same = read_texts(write(tmp_path, CSV))
+    assert own.items == same.items
+    assert own.contexts == same.contexts
+    np.testing.assert_array_equal(own.scores, same.scores)
+
+
+def test_excels_byte_order_mark_is_not_part_of_the_header(tmp_path):
+    own = read_texts(write(tmp_path, b"\xef\xbb\xbfid,text\r\na,One\r\nb,Two\r\n"))
+    assert own.ids == ("a", "b")
+
+
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), min_size=1
+).filter(str.strip)
+
+
+@settings(deadline=None, max_examples=50)
+@given(texts=st.lists(TEXTS, min_size=1, max_size=5, unique_by=str.strip))
+def test_any_text_survives_both_formats(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("own")
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerows([("id", "text"), *enumerate(texts)])
+    lines = [
+        json.dumps({"id": k, "text": text}, ensure_ascii=False) for k, text in enumerate(texts)
+    ]
+    for name, content in (("a.csv", stream.getvalue()), ("a.jsonl", "\n".join(lines))):
+        own = read_texts(write(folder, content, name))
+        assert [item.text for item in own.items] == texts
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        (" \n", "the file is empty"),
+        ("id,text\n", "no texts in it"),
+        ("id,words\na,b\n", "lacks the columns 'text'; it has 'id', 'words'"),
+        ("name\na\n", "lacks the columns 'id', 'text'"),
+        ("id;text\na;b\n", "separated by ';', not by commas"),
+        ("id\ttext\na\tb\n", r"separated by '\\t'"),
+        ("id,text,text\na,b,c\n", "has 'text' more than once"),
+        ("id,text\na,One\nb,  \n", "line 3, id 'b': the text is empty"),
+        ("id,text\na,One\n ,Two\n", "line 3: the id is empty"),
+        ("id,text\na,One\nb,Two\na,Three\n", "id 'a' is on line 2 and again on line 4"),
+        ('id,text\na,"One\ntwo"\na,Three\n', "id 'a' is on line 2 and again on line 4"),
+        ("id,text,score\na,One,good\n", "line 2, id 'a': the score is 'good', not a number"),
+        ("id,text,score\na,One,nan\n", "leave it empty where there is none"),
+        ("id,text,score\na,One,inf\n", "leave it empty"),
+        ("id,text\na,One, and more\n", "line 2: 3 cells where the header has 2"),
+        ('id,text\na,"One\n', "not CSV"),
+        ("id,text\na,caf\xe9\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
+        ("id,text\na,b\n".encode("utf-16"), "not UTF-8"),
+    ],
+)
+def test_a_csv_file_that_cannot_be_used(tmp_path, content, message):
+    with pytest.raises(datasets.InvalidDataError, match=message) as caught:
+        read_texts(write(tmp_path, content))
+    assert "texts.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"id": 1, "text": "a"}\n{"id": 2}\n', "line 2: lacks 'text'; it has 'id'"),
+        ('{"id": 1, "text": "a"}\nnot json\n', "line 2: not JSON"),
+        ('[{"id": 1, "text": "a"}]\n', "line 1: a list, not an object"),
+        ('{"id": 1, "text": 7}\n', "line 1, id '1': the text is 7, not a text"),
+        ('{"id": 1, "text": null}\n', "the text is None"),
+        ('{"id": null, "text": "a"}\n', "the id is None"),
+        ('{"id": true, "text": "a"}\n', "the id is True"),
+        ('{"id": 1, "text": "a", "context": 3}\n', "the context is 3, not a text"),
+        ('{"id": 1, "text": "a", "score": [1]}\n', r"the score is \[1\], not a number"),
+        ('{"id": 1, "text": "a", "score": true}\n', "the score is True, not a number"),
+        ('{"id": 1, "text": "a"}\n{"id": "1", "text": "b"}\n', "id '1' is on line 1 and again"),
+    ],
+)
+def test_a_jsonl_file_that_cannot_be_used(tmp_path, content, message):
+    with pytest.raises(datasets.InvalidDataError, match=message):
+        read_texts(write(tmp_path, content, "texts.jsonl"))
+
+
+def test_a_file_that_is_not_there_or_of_another_kind(tmp_path):
+    with pytest.raises(datasets.DataNotFoundError, match=r"texts\.csv: there is no such file"):
+        read_texts(tmp_path / "texts.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(datasets.DataNotFoundError, match="cannot be read"):
+        read_texts(tmp_path / "folder.csv")
+    with pytest.raises(datasets.InvalidDataError, match=r"name it \.csv or \.jsonl"):
+        read_texts(write(tmp_path, CSV, "texts.xlsx"))
+
+
+SAME = "id,text,context\na,One,x\nb,Two,x\nc, One,x\nd,One,y\n"
+
+
+def test_duplicate_texts_warn_or_are_refused_by_choice(tmp_path):
+    path = write(tmp_path, SAME)
+    with pytest.warns(UserWarning, match=r"same text stands under several ids \('a', 'c'\)"):
+        assert len(read_texts(path)) == 4
+    with pytest.raises(datasets.InvalidDataError, match=r"'a', 'c'.*keep one of each"):
+        read_texts(path, duplicates="refuse")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_texts(path, duplicates="allow")) == 4
+        # The control: texts that differ pass in silence, and so does the same in two contexts.
+        read_texts(write(tmp_path, SAME.replace("c, One,x\n", "")), duplicates="refuse")
+    with pytest.raises(ValueError, match="duplicates must be one of"):
+        read_texts(path, duplicates="ignore")
