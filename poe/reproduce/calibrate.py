@@ -1,264 +1,263 @@
-"""Calibration of the twins: three published numbers fix three parameters.
+"""Calibration of the twins of contexts: SummEval and TopicalChat.
 
-For perceived qualities with correlation rho, a sharpness a and a noise tau, a single call
-decides a pair whose human scores differ by g (in standard deviations) correctly with
-probability Phi(a rho g / s), s^2 = 2 a^2 (1 - rho^2) + tau^2. So
+For perceived qualities with correlation rho, a noise of tau units of quality and no bias, one
+call decides a pair whose human scores differ by g (on the scale of quality) correctly with
+probability Phi(rho g / s), s^2 = 2 (1 - rho^2) + tau^2. How sharply the judge speaks changes no
+decision. So the parameters separate:
 
-- the accuracy of single comparisons, averaged over pairs that differ, fixes a rho / s;
-- the full-set correlation, simulated, then fixes rho, and with it tau;
-- the first-position rate, the mean of Phi((a rho g + b) / s), fixes the bias b.
+1. the accuracy of single decisions and the full-set correlation of their win-ratio, both from
+   one paper and one set of prompts, fix rho and tau of an attribute;
+2. the first-position rate, the mean of Phi((rho g + bias) / s), fixes the bias under the
+   prompts of that paper. The other paper's prompts differ and so do its biases (mean p 0.78 for
+   Llama2-7B, whose rate is below a half here); it prints none for these datasets, so its twins
+   have none;
+3. what soft Bradley-Terry gains over the average probability in Pearson's correlation, all
+   calls made, fixes the judge's sharpness: one for all attributes and all datasets, since the
+   scale of its logits belongs to a model. Below `LEAST` the gain is too small to be printed;
+4. the full-set correlation of the average probability in the other paper, whose prompts differ,
+   moves the rho of all attributes by one factor.
 
-The sharpness is one declared constant for all judges: nothing printed in the papers pins it.
+Mistral-7B has no printed accuracies. All its attributes share the level of step 4, and the
+win-ratio from a fifth of the calls fixes one noise for them. 
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import brentq
-from scipy.special import expit
 from scipy.stats import norm
 
-from poe._paths import data_dir
 from poe.comparisons import Floats
-from poe.judges import SimulatedJudge
-from poe.metrics import summary_level
-from poe.reproduce.published import load
-from poe.reproduce.twins import perceived, standardised, symmetric_stack
-from poe.scores import win_ratio
-from poe.selection import select_stack
+from poe.reproduce import facts
+from poe.reproduce.bench import Bench
+from poe.reproduce.twins import quality_scores
 
-SHARPNESS = 1.0
-TASTES = 100  # simulated tastes, each with its mirror image
-SEED = 20240501
-
-ATTRIBUTES = {"COH": "coherence", "CON": "consistency", "FLU": "fluency", "REL": "relevance"}
-JUDGES = ("Llama2-7B", "Llama2-13B", "Mistral-7B", "FlanT5-3B", "FlanT5-11B")
+LEAST, MOST = 0.25, 16.0  # bounds of the sharpness
+ROUNDING = 0.1 / 100.0 / np.sqrt(12.0)  # of a correlation or accuracy printed to a tenth
 
 
 @dataclass(frozen=True)
-class Targets:
-    """What a twin must reproduce, and the ids of the published cells that say so."""
+class Fitted:
+    """Parameters of one twin, their standard errors and what it attains.
 
-    full_set: float  # summary-level Spearman of the average probability, all calls
-    accuracy: float
-    first_position: float
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """The parameters found and what they reach."""
+    noise and bias are in units of perceived quality. The standard errors are by the delta
+    method, from the rounding of what was printed and from what the taste of one judge, which
+    is all that the paper saw, leaves open; None where nothing of the kind was calibrated.
+    """
 
     rho: float
     noise: float
     bias: float
-    full_set: float
-    accuracy: float
-    first_position: float
+    sharpness: float = 1.0
+    rho_se: float | None = None
+    noise_se: float | None = None
+    sharpness_se: float | None = None
+    reached: Mapping[str, float] | None = None
+    cells: tuple[str, ...] = ()
+    earlier: tuple[float, float] | None = None  # rho and bias under the other prompts
 
 
-def calibrate_all(scores: Mapping[str, Floats]) -> dict[tuple[str, str], tuple[Calibrated, tuple]]:
-    """Every twin of SummEval by (judge, attribute): what was found, and from which cells."""
-    found = {}
-    for judge in JUDGES:
-        if judge == "Mistral-7B":
-            found.update(_calibrate_mistral(scores))
-            continue
-        for attribute, target in targets(judge).items():
-            found[judge, attribute] = (calibrate(scores[attribute], target), target.cells)
-    return found
-
-
-def targets(judge: str) -> dict[str, Targets]:
-    """Targets by attribute.
-
-    comparative_assessment gives the pattern over attributes, poe_v2's full-set row its
-    level, because the two papers' prompts differ.
-    """
-    earlier = _earlier_paper()
-    earlier = earlier[earlier["system"] == judge]
-    level = _cell(judge, "240", "avg-prob")
-    pattern = earlier[earlier["table"] == "table1"].set_index("attribute")
-    scale = level["number"] / pattern["number"].mean()
-    found = {}
-    for label, attribute in ATTRIBUTES.items():
-        mine = earlier[earlier["attribute"] == label]
-        found[attribute] = Targets(
-            full_set=scale * pattern.loc[label, "number"] / 100.0,
-            accuracy=mine[mine["table"] == "table10"]["number"].iloc[0] / 100.0,
-            first_position=mine[mine["table"] == "table5"]["number"].mean(),
-            cells=(level["id"], *mine["id"]),
-        )
-    return found
-
-
-def _earlier_paper() -> pd.DataFrame:
-    path = data_dir() / "published" / "comparative_assessment_calibration.csv"
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return frame.assign(number=frame["value"].astype(float))
-
-
-def _cell(judge: str, k: str, method: str) -> pd.Series:
-    table = load("table1")
-    chosen = (table["system"] == judge) & (table["k"] == k) & (table["method"] == method)
-    return table[chosen].iloc[0]
-
-
-def _calibrate_mistral(
+def calibrate_all(
+    dataset: str,
     scores: Mapping[str, Floats],
-) -> dict[tuple[str, str], tuple[Calibrated, tuple]]:
-    """The judge without printed accuracies: one cell of Table 1 stands in for them.
+    sharpness: Mapping[str, tuple[float, float | None]] | None = None,
+) -> dict[tuple[str, str], Fitted]:
+    """Every twin of a dataset by (judge, attribute).
 
-    All attributes share the full-set level of Table 1 and one noise, found from the
-    win-ratio at K=48. The bias is zero (paper 5.4: mean p 0.51, on HANNA).
+    sharpness : by judge (value, standard error), as found on SummEval; found anew without it.
     """
-    judge = "Mistral-7B"
-    level, low = _cell(judge, "240", "avg-prob"), _cell(judge, "48", "win-ratio")
-    score = {name: full_set_score(gold) for name, gold in scores.items()}
-
-    def rho_at(name: str, noise: float) -> float:
-        goal = level["number"] / 100.0
-        return brentq(lambda rho: score[name](rho, noise, 0.0) - goal, 0.01, 0.999, xtol=1e-4)
-
-    def excess(noise: float) -> float:
-        values = [
-            _win_ratio_score(gold, rho_at(name, noise), noise, count=48)
-            for name, gold in scores.items()
-        ]
-        return float(np.mean(values)) - low["number"] / 100.0
-
-    noise = brentq(excess, 0.05, 4.0, xtol=1e-3)
+    benches = {name: Bench(gold) for name, gold in scores.items()}
     found = {}
-    for name, gold in scores.items():
-        rho = rho_at(name, noise)
-        gaps = pair_gaps(gold)
-        ratio = SHARPNESS * rho / _spread(rho, noise)
-        accuracy = float(norm.cdf(ratio * gaps[gaps > 0]).mean())
-        reached = Calibrated(rho, noise, 0.0, score[name](rho, noise, 0.0), accuracy, 0.5)
-        found[judge, name] = (reached, (level["id"], low["id"]))
+    for judge in facts.JUDGES:
+        start = _few if judge == "Mistral-7B" else _decided
+        twins = start(dataset, judge, benches)
+        value, error = sharpness[judge] if sharpness else _sharpness(judge, benches, twins)
+        cells = facts.soft_gain(judge).cells
+        twins = {
+            name: replace(t, sharpness=value, sharpness_se=error, cells=(*t.cells, *cells))
+            for name, t in twins.items()
+        }
+        twins = _levelled(dataset, judge, benches, twins)
+        found.update({(judge, name): twin for name, twin in twins.items()})
     return found
 
 
-def _win_ratio_score(gold: Floats, rho: float, noise: float, *, count: int) -> float:
-    """Expected correlation of the win-ratio from `count` calls, both orders of each pair."""
-    rng = np.random.default_rng(SEED)
-    values = []
-    for _ in range(TASTES):
-        taste = rng.standard_normal(gold.shape)
-        pairs = select_stack(len(gold), gold.shape[-1], count, rule="symmetric", seed=rng)
-        judge = SimulatedJudge(
-            perceived(gold, rho, taste), sharpness=SHARPNESS, noise=noise, seed=rng
-        )
-        scores = win_ratio(symmetric_stack(gold.shape[-1], pairs, judge.answer(pairs)))
-        values.append(summary_level(scores, gold).value)
-    return float(np.mean(values))
+def _decided(dataset: str, judge: str, benches: Mapping[str, Bench]) -> dict[str, Fitted]:
+    wanted = facts.decisions(dataset, judge)
+    return {name: calibrate(bench, wanted[name]) for name, bench in benches.items()}
 
 
-def calibrate(gold: Floats, target: Targets) -> Calibrated:
-    """Parameters of one twin for human scores (C, N)."""
-    gaps = pair_gaps(gold)
-    decided, both = gaps[gaps > 0], np.concatenate([gaps, -gaps])
-
+def calibrate(bench: Bench, wanted: facts.Decisions) -> Fitted:
+    """Steps 1 and 2 for one attribute."""
+    gaps = pair_gaps(bench.gold)
+    decided = gaps[gaps > 0]
     # Accuracy fixes the ratio of signal to spread; what is left is one unknown, rho.
-    ratio = brentq(lambda r: float(norm.cdf(r * decided).mean()) - target.accuracy, 1e-6, 20.0)
+    ratio = brentq(lambda r: float(norm.cdf(r * decided).mean()) - wanted.accuracy, 1e-6, 20.0)
 
     def noise_at(rho: float) -> float:
-        total = (SHARPNESS * rho / ratio) ** 2
-        return float(np.sqrt(max(total - 2.0 * SHARPNESS**2 * (1.0 - rho**2), 0.0)))
-
-    def first_position(rho: float, bias: float) -> float:
-        return float(norm.cdf((SHARPNESS * rho * both + bias) / _spread(rho, noise_at(rho))).mean())
-
-    def bias_at(rho: float) -> float:
-        return brentq(lambda b: first_position(rho, b) - target.first_position, -20.0, 20.0)
-
-    score = full_set_score(gold)
+        return float(np.sqrt(max((rho / ratio) ** 2 - 2.0 * (1.0 - rho**2), 0.0)))
 
     def excess(rho: float) -> float:
-        return score(rho, noise_at(rho), bias_at(rho)) - target.full_set
+        return float(bench.win_ratio(rho, noise_at(rho)).mean()) - wanted.win_ratio
 
     quietest = float(np.sqrt(2.0 / (2.0 + 1.0 / ratio**2)))  # here the noise would be zero
     if excess(quietest) > 0:
         raise ValueError(
-            f"no noise is small enough for accuracy {target.accuracy:.3f} and full-set "
-            f"correlation {target.full_set:.3f} together"
+            f"no noise is small enough for accuracy {wanted.accuracy:.3f} and a full-set "
+            f"correlation of {wanted.win_ratio:.3f} together"
         )
     rho = brentq(excess, quietest, 0.999, xtol=1e-4)
-    noise, bias = noise_at(rho), bias_at(rho)
-    return Calibrated(
-        rho=rho,
-        noise=noise,
-        bias=bias,
-        full_set=score(rho, noise, bias),
-        accuracy=float(norm.cdf(SHARPNESS * rho * decided / _spread(rho, noise)).mean()),
-        first_position=first_position(rho, bias),
-    )
+    noise = noise_at(rho)
+    bias = _bias(gaps, rho, noise, wanted.first_position)
+    errors = _errors(bench, rho, noise)
+    reached = {
+        "win_ratio": float(bench.win_ratio(rho, noise).mean()),
+        "accuracy": accuracy(decided, rho, noise),
+        "first_position": first_position(gaps, rho, noise, bias),
+    }
+    return Fitted(rho, noise, 0.0, 1.0, *errors, None, reached, wanted.cells, (rho, bias))
 
 
-def _spread(rho: float, noise: float) -> float:
-    """Standard deviation of a call's logit around its part that the human scores explain."""
-    return float(np.sqrt(2.0 * SHARPNESS**2 * (1.0 - rho**2) + noise**2))
+def _bias(gaps: Floats, rho: float, noise: float, rate: float) -> float:
+    return float(brentq(lambda b: first_position(gaps, rho, noise, b) - rate, -20.0, 20.0))
+
+
+def accuracy(decided: Floats, rho: float, noise: float) -> float:
+    """Share of unbiased decisions on pairs with gaps > 0 that are right."""
+    return float(norm.cdf(rho * decided / spread(rho, noise)).mean())
+
+
+def first_position(gaps: Floats, rho: float, noise: float, bias: float) -> float:
+    """Share of decisions for the item shown first, each pair in both orders."""
+    both = np.concatenate([gaps, -gaps])
+    return float(norm.cdf((rho * both + bias) / spread(rho, noise)).mean())
+
+
+def spread(rho: float, noise: float) -> float:
+    """Standard deviation of a decision's quality difference beyond what z explains."""
+    return float(np.sqrt(2.0 * (1.0 - rho**2) + noise**2))
 
 
 def pair_gaps(gold: Floats) -> Floats:
-    """Absolute differences in standardised score over all unordered pairs of all contexts."""
-    z = standardised(gold)
+    """Absolute differences on the scale of quality over all unordered pairs of all contexts."""
+    z = quality_scores(gold)
     left, right = np.triu_indices(z.shape[-1], 1)
     return np.abs(z[..., left] - z[..., right]).ravel()
 
 
-def full_set_score(gold: Floats) -> Callable[[float, float, float], float]:
-    """Expected full-set correlation of the average probability, given (rho, noise, bias).
+def _errors(bench: Bench, rho: float, noise: float) -> tuple[float, float]:
+    """Standard errors of rho and noise: J^-1 S J^-T, S from rounding and one judge's taste."""
+    step = 0.02
 
-    The same random numbers serve every call, so the function is smooth enough to solve; each
-    taste is used with its mirror image, which cancels most of its luck.
-    """
-    taste = np.random.default_rng(SEED).standard_normal((TASTES, *gold.shape))
-    n = gold.shape[-1]
+    def both(r: float, t: float) -> Floats:
+        return np.array([bench.win_ratio(r, t).mean(), bench.accuracy(r, t).mean()])
 
-    def score(rho: float, noise: float, bias: float) -> float:
-        calls = np.random.default_rng(SEED + 1)
-        values = []
-        for one in taste:
-            error = noise * calls.standard_normal((*gold.shape, n))
-            for mirrored in (one, -one):
-                q = perceived(gold, rho, mirrored)
-                p = expit(SHARPNESS * (q[..., :, None] - q[..., None, :]) + bias + error)
-                p[..., np.arange(n), np.arange(n)] = 0.0
-                values.append(p.sum(axis=-1) - p.sum(axis=-2))
-        return float(summary_level(np.stack(values), gold).value.mean())
-
-    return score
+    slopes = np.column_stack([
+        (both(rho + step, noise) - both(rho - step, noise)) / (2 * step),
+        (both(rho, noise + step) - both(rho, max(noise - step, 0.0)))
+        / (step + min(step, noise)),
+    ])
+    seen = np.cov(bench.win_ratio(rho, noise), bench.accuracy(rho, noise))
+    seen += ROUNDING**2 * np.eye(2)
+    inverse = np.linalg.inv(slopes)
+    rho_se, noise_se = np.sqrt(np.diag(inverse @ seen @ inverse.T))
+    return float(rho_se), float(noise_se)
 
 
-HEADER = """\
-# Twins: simulated judges calibrated on published numbers. Written by `poe reproduce twins`
-# from SummEval's human scores; edit poe/reproduce/calibrate.py, not this file.
-# `calibrated_on` lists every published cell that was used. `reached` repeats what the twin
-# attains on those; the accuracy and rate are exact, the full-set correlation is simulated.
+def _levelled(
+    dataset: str, judge: str, benches: Mapping[str, Bench], twins: Mapping[str, Fitted]
+) -> dict[str, Fitted]:
+    """Step 4: all rho times one factor, so that the mean full-set correlation is as printed."""
+    wanted = facts.level(dataset, judge)
 
-[model]
-description = "q = rho z + sqrt(1 - rho^2) e; p = sigmoid(sharpness (q_i - q_j) + bias + noise)"
-sharpness = {sharpness}  # declared, not calibrated: logits per unit of perceived quality
-tastes = {tastes}
-seed = {seed}
-"""
+    def moved(factor: float) -> dict[str, Fitted]:
+        return {n: replace(t, rho=min(t.rho * factor, 0.999)) for n, t in twins.items()}
 
+    def excess(factor: float) -> float:
+        values = [benches[n].average_probability(t).mean() for n, t in moved(factor).items()]
+        return float(np.mean(values)) - wanted.value
 
-def as_toml(found: Mapping[tuple[str, str], tuple[Calibrated, tuple]]) -> str:
-    """The text of data/twins.toml."""
-    parts = [HEADER.format(sharpness=SHARPNESS, tastes=TASTES, seed=SEED)]
-    for (judge, attribute), (value, cells) in found.items():
-        listed = "".join(f'    "{cell}",\n' for cell in cells)
-        parts.append(
-            f'[[twin]]\njudge = "{judge}"\ndataset = "summeval"\nattribute = "{attribute}"\n'
-            f"rho = {value.rho:.4f}\nnoise = {value.noise:.4f}\nbias = {value.bias:.4f}\n"
-            f"reached = {{ full_set = {value.full_set:.4f}, accuracy = {value.accuracy:.4f}, "
-            f"first_position = {value.first_position:.4f} }}\n"
-            f"calibrated_on = [\n{listed}]\n"
+    found = moved(brentq(excess, 0.5, 1.6, xtol=1e-4))
+    return {
+        name: replace(
+            twin,
+            cells=(*twin.cells, *wanted.cells),
+            reached={
+                **(twin.reached or {}),
+                "full_set": float(benches[name].average_probability(twin).mean()),
+            },
         )
-    return "\n".join(parts)
+        for name, twin in found.items()
+    }
+
+
+def _sharpness(
+    judge: str, benches: Mapping[str, Bench], twins: Mapping[str, Fitted]
+) -> tuple[float, float | None]:
+    """Step 3: the sharpness, with its error from rounding and one judge's taste.
+
+    The gain falls again where every answer is certain and noisy, so the first crossing is
+    taken, the least sharp judge that gains so much; and where the largest gain
+    falls short of the printed one, the sharpness of the largest gain, which has no error.
+    """
+    wanted = facts.soft_gain(judge).value
+
+    def gains(sharpness: float) -> Floats:
+        each = [b.soft_gain(replace(twins[n], sharpness=sharpness)) for n, b in benches.items()]
+        return np.asarray(np.mean(each, axis=0))
+
+    grid = np.geomspace(LEAST, MOST, 13)
+    gained = np.array([gains(step).mean() for step in grid])
+    over = np.flatnonzero(gained >= wanted)
+    if not over.size:
+        return float(grid[gained.argmax()]), None
+    at = max(int(over[0]), 1)  # the gain is nearly linear in the logarithm over one step
+    share = (wanted - gained[at - 1]) / (gained[at] - gained[at - 1])
+    found = float(grid[at - 1] * (grid[at] / grid[at - 1]) ** max(share, 0.0))
+    slope = (gained[at] - gained[at - 1]) / (grid[at] - grid[at - 1])
+    seen = np.sqrt(gains(found).var(ddof=1) + 2.0 * ROUNDING**2)
+    return found, float(seen / slope)
+
+
+def _root(excess: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
+    """Where a rising function crosses zero, or the end that comes closest."""
+    if excess(low) >= 0:
+        return low
+    if excess(high) <= 0:
+        return high
+    return float(brentq(excess, low, high, xtol=xtol))
+
+
+def _few(dataset: str, judge: str, benches: Mapping[str, Bench]) -> dict[str, Fitted]:
+    """The judge without printed accuracies: level and a few decisions, one noise for all."""
+    level, few = facts.level(dataset, judge), facts.few_decisions(dataset, judge)
+    count = {"summeval": 24, "topicalchat": 9}[dataset]
+
+    def rho_at(bench: Bench, noise: float) -> float:
+        def excess(rho: float) -> float:
+            twin = Fitted(rho, noise, 0.0)
+            return float(bench.average_probability(twin).mean()) - level.value
+
+        return float(brentq(excess, 0.01, 0.999, xtol=1e-4))
+
+    def excess(noise: float) -> float:
+        values = [b.few_wins(rho_at(b, noise), noise, count).mean() for b in benches.values()]
+        return float(np.mean(values)) - few.value
+
+    # More noise, worse decisions.
+    noise = _root(lambda t: -excess(t), 0.0, 6.0, xtol=1e-3)
+    found = {}
+    for name, bench in benches.items():
+        rho = rho_at(bench, noise)
+        gaps = pair_gaps(bench.gold)
+        reached = {
+            "win_ratio": float(bench.win_ratio(rho, noise).mean()),
+            "accuracy": accuracy(gaps[gaps > 0], rho, noise),
+            "first_position": 0.5,
+        }
+        rho_se, noise_se = _errors(bench, rho, noise)
+        found[name] = Fitted(rho, noise, 0.0, 1.0, rho_se, noise_se, None, reached, few.cells)
+    return found

@@ -1,24 +1,29 @@
 """Twins: simulated judges calibrated on a few published numbers of a paper's judge.
 
-A twin perceives quality q = rho * z + sqrt(1 - rho^2) * e, where z is the human score
-centred within its context and divided by the dataset's within-context standard deviation,
-and e is standard normal, the judge's own taste. It answers as `SimulatedJudge` does. Its
-parameters come from data/twins.toml, which says what each was calibrated on; everything
-else it says is a prediction. A twin is not an LLM and has read no text.
+A twin perceives quality q = rho * z + sqrt(1 - rho^2) * e, where z is the human score on a
+scale of quality (`quality_scores`) and e is standard normal, the judge's own taste. It answers as
+`SimulatedJudge` does. Its parameters come from data/twins.toml, which says what each was
+calibrated on; everything else it says is a prediction. A twin is not an LLM and has read no text.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from scipy.stats import norm, rankdata
 
 from poe._paths import data_dir
 from poe.comparisons import Floats, Indices
 from poe.judges import SimulatedJudge
 from poe.stack import Stack
+
+# Share of the scores as they are in what twins perceive. Found, once for all judges, from the
+# win-ratio of all calls on SummEval: its Pearson less its Spearman correlation (poe_v2 Tables 5
+# and 6, judges with printed accuracies: 0.45 on average).
+INTERVAL = 0.325
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class Twin:
 
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
-    item shown first. calibrated_on : ids of the published numbers that fixed them.
+    item shown first, in poe_v2's prompts. calibrated_on : ids of the published numbers that fixed them. earlier : rho and bias
+    under the prompts of comparative_assessment.
     """
 
     judge: str
@@ -38,10 +44,20 @@ class Twin:
     noise: float
     bias: float
     calibrated_on: tuple[str, ...]
+    earlier: tuple[float, float] | None = None
 
-    def answer(self, gold: Floats, rng: np.random.Generator) -> SimulatedJudge:
-        """A judge with a fresh taste for the human scores `gold` (..., C, N)."""
-        quality = perceived(gold, self.rho, rng.standard_normal(gold.shape))
+    def of_earlier_paper(self) -> Twin:
+        """The same judge under the prompts of comparative_assessment."""
+        if self.earlier is None:
+            raise ValueError(f"comparative_assessment has no judge {self.judge} on {self.dataset}")
+        return replace(self, rho=self.earlier[0], bias=self.earlier[1], earlier=None)
+
+    def answer(self, gold: Floats, rng: np.random.Generator, *, draws: int = 1) -> SimulatedJudge:
+        """`draws` judges, each with a fresh taste for the human scores `gold` (C, N).
+
+        Their qualities have the shape (draws, C, N).
+        """
+        quality = perceived(gold, self.rho, rng.standard_normal((draws, *gold.shape)))
         return SimulatedJudge(
             quality, sharpness=self.sharpness, noise=self.noise, bias=self.bias, seed=rng
         )
@@ -57,17 +73,31 @@ def symmetric_stack(n_items: int, pairs: Indices, p: Floats) -> Stack:
 
 
 def perceived(gold: Floats, rho: float, taste: Floats) -> Floats:
-    """Rho * z + sqrt(1 - rho^2) * taste, with z from the human scores (..., C, N)."""
-    return rho * standardised(gold) + np.sqrt(1.0 - rho**2) * taste
+    """Rho * z + sqrt(1 - rho^2) * taste, with z from the human scores (C, N).
 
-
-def standardised(gold: Floats) -> Floats:
-    """Scores centred within contexts, over the pooled within-context standard deviation.
-
-    Pooled, so that an article whose summaries are all good stays a hard one to judge.
+    taste (..., C, N).
     """
-    centred = gold - gold.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean())
+    return rho * quality_scores(gold) + np.sqrt(1.0 - rho**2) * taste
+
+
+def quality_scores(gold: Floats) -> Floats:
+    """Human scores (C, N) as z, the quality that twins perceive: between ordinal and interval.
+
+    A rating scale ends at its best mark, so its steps are not all the same amount of quality,
+    nor does it tell their order alone. z mixes the normal quantiles of the ranks in the dataset
+    (ties share a rank) with the scores as they are, `INTERVAL` of the latter, each centred
+    within contexts and divided by its pooled within-context standard deviation: pooled, so that
+    an article whose summaries are all good stays a hard one to judge.
+    """
+    gold = np.asarray(gold, dtype=float)
+    normal = norm.ppf(rankdata(gold.ravel()) / (gold.size + 1.0)).reshape(gold.shape)
+    return _standardised((1.0 - INTERVAL) * _standardised(normal) + INTERVAL * _standardised(gold))
+
+
+def _standardised(values: Floats) -> Floats:
+    # Ties that centring would break by rounding stay ties.
+    centred = np.round(values - values.mean(axis=-1, keepdims=True), 12)
+    return np.asarray(centred / np.sqrt((centred**2).mean()))
 
 
 @cache
@@ -81,10 +111,11 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
             dataset=row["dataset"],
             attribute=row["attribute"],
             rho=row["rho"],
-            sharpness=table["model"]["sharpness"],
+            sharpness=row["sharpness"],
             noise=row["noise"],
             bias=row["bias"],
             calibrated_on=tuple(row["calibrated_on"]),
+            earlier=(row["earlier"]["rho"], row["earlier"]["bias"]) if "earlier" in row else None,
         )
         for row in table["twin"]
         if row["dataset"] == dataset
@@ -94,6 +125,9 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
     return {(twin.judge, twin.attribute): twin for twin in found}
 
 
-def calibration_cells(dataset: str = "summeval") -> frozenset[str]:
-    """Ids of every published number used to calibrate some twin of the dataset."""
-    return frozenset(cell for twin in twins(dataset).values() for cell in twin.calibrated_on)
+def calibration_cells(*datasets: str) -> frozenset[str]:
+    """Ids of every published number used to calibrate some twin of the datasets."""
+    return frozenset(
+        cell for name in datasets or ("summeval",) for t in twins(name).values()
+        for cell in t.calibrated_on
+    )
