@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -153,22 +154,21 @@ class ServerJudge:
             return self._ask(questions[position], connection, stop)
 
         tally = Tally(self.style.top)
+        coming = ask_all(
+            ask, len(questions), address=self.address, concurrency=self.concurrency, stop=stop
+        )
         try:
-            for position, answer in ask_all(
-                ask,
-                len(questions),
-                address=self.address,
-                concurrency=self.concurrency,
-                stop=stop,
-            ):
-                tally.add(answer)
-                yield position, answer
-                if tally.hopeless:
-                    raise NoLabelError(
-                        f"none of the first {SILENT} answers of {self.style.model} held a label of "
-                        f"{describe(questions[position])}; look at what it says, and change the "
-                        "prompt, the instruction, prefix= or endpoint="
-                    )
+            with closing(coming):
+                for position, answer in coming:
+                    tally.add(answer)
+                    yield position, answer
+                    if tally.hopeless:
+                        raise NoLabelError(
+                            f"none of the first {SILENT} answers of {self.style.model} held a "
+                            f"label of {describe(questions[position])}; look at what it says "
+                            "(neither='error' shows it), and change the prompt, the instruction, "
+                            "prefix= or endpoint="
+                        )
         except SpendingLimitError as error:
             raise SpendingLimitError(
                 f"{error}; {len(questions) - tally.answers} of {len(questions)} questions are "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from queue import SimpleQueue
 
 from poe.judges.questions import Answer
@@ -14,7 +14,7 @@ Ask = Callable[[int, Connection], Answer]
 
 def ask_all(
     ask: Ask, count: int, *, address: Address, concurrency: int, stop: threading.Event
-) -> Iterator[tuple[int, Answer]]:
+) -> Generator[tuple[int, Answer], None, None]:
     """`ask(position, connection)` for all positions, at most `concurrency` at a time.
 
     After a failure nothing more is sent; answers under way are still waited for and given, since

@@ -54,7 +54,7 @@ class Style:
         else:
             system = f"{prompt.system}\n\n" if prompt.system else ""
             whole = self.frame.format(system=system, turn=turn, prefix=prompt.prefix)
-            body = {"prompt": whole.rstrip("\n") if not prompt.prefix else whole}
+            body = {"prompt": whole}
         body |= {"model": self.model, "temperature": self.temperature}
         if self.draws:
             body |= {"n": draws, "max_tokens": SAMPLED_TOKENS}
@@ -68,7 +68,7 @@ class Style:
     def _messages(self, prompt: Prompt, turn: str) -> dict[str, Any]:
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         if self.prefix == "ask" and self.instruction:
-            turn = f"{turn}\n\n{self.instruction.format(labels=_spell(prompt.labels))}"
+            turn = f"{turn}\n\n{self.instruction.replace('{labels}', _spell(prompt.labels))}"
         messages.append({"role": "user", "content": turn})
         if self.prefix == "ask" or not prompt.prefix:
             return {"messages": messages}
