@@ -12,11 +12,11 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light pdf test lint format notebooks lab bench clean distclean
+.PHONY: help book book-light pdf test lint format notebooks judge handout check-handout lab bench clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n\n'
 
 book: $(STAMP) ## Execute every chapter and render the book
@@ -44,6 +44,15 @@ format: $(STAMP) ## Format the code
 
 notebooks: $(STAMP) ## Write every chapter as a clean .ipynb
 	@$(PY) -m tools.book notebooks
+
+judge: $(STAMP) ## Add what running language models needs (torch)
+	@$(PIP) -e ".[dev,judge]"
+
+handout: $(STAMP) ## Write student notebooks without the solutions
+	@$(PY) -m tools.book handout
+
+check-handout: $(STAMP) ## Grade a student notebook (FILE=its path)
+	@$(PY) -m tools.book check-handout $(if $(FILE),--file "$(FILE)")
 
 lab: $(STAMP) ## Open the chapters in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings

@@ -19,6 +19,8 @@ from tools.execute import execute_pages
 from tools.pages import BuildError, find_pages
 from tools.render import render, stage
 
+TARGETS = ["build", "execute", "notebooks", "pdf", "handout", "check-handout", "extras"]
+
 
 @contextlib.contextmanager
 def locked(build: Path) -> Iterator[None]:
@@ -105,11 +107,29 @@ def print_extras(root: Path, *, build: Path) -> None:
     print(" ".join(sorted({need for page in find_pages(root) for need in page.needs})))
 
 
+def write_student_notebooks(root: Path, *, build: Path) -> None:
+    """Write the notebooks without solutions."""
+    from tools.handout import write_handouts
+
+    for path in write_handouts(find_pages(root), folder=build / "handout"):
+        print(f"  {path}")
+
+
+def check_handout(file: Path | None) -> None:
+    """Run and grade one student's notebook."""
+    from tools.handout import grades, report, run
+
+    if file is None:
+        raise BuildError("Name the notebook: make check-handout FILE=path/to/it.ipynb")
+    print(report(grades(run(file))))
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.book", description=__doc__)
-    parser.add_argument("target", choices=["build", "execute", "notebooks", "pdf", "extras"])
+    parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--file", type=Path, help="the notebook to check")
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
     parser.add_argument("--light", action="store_true", help="leave out pages that need extras")
     parser.add_argument("-v", "--verbose", action="store_true", help="show Sphinx's output")
@@ -125,9 +145,14 @@ def main(arguments: list[str] | None = None) -> int:
         if options.target == "extras":
             print_extras(root, build=build)
             return 0
+        if options.target == "check-handout":
+            check_handout(options.file)
+            return 0
         with locked(build):
             if options.target == "notebooks":
                 write_notebooks(root, build=build)
+            elif options.target == "handout":
+                write_student_notebooks(root, build=build)
             elif options.target == "pdf":
                 write_pdf(root, build=build)
             else:

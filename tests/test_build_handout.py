@@ -1,0 +1,133 @@
+"""Handouts keep the questions and lose the answers; grading tells right, wrong and missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.scratch_book import HEADER
+from tools.book import main
+from tools.handout import grades, report, run, without_solutions, write_handouts
+from tools.pages import find_pages, read_page
+
+CHAPTER = (
+    HEADER
+    + """# Sums
+
+````{exercise-start} Two and two
+:label: ex-sum
+````
+
+What is it?
+
+```{code-cell} python
+answer = ...
+"not yet" if answer is ... else "right" if answer == 4 else "not right: count again"
+```
+
+````{exercise-end}
+````
+
+```{admonition} Hint
+Fingers.
+```
+
+````{solution-start} ex-sum
+:label: sol-sum
+:class: dropdown
+````
+
+Four, the secret.
+
+```{code-cell} python
+answer = 4
+```
+
+````{solution-end}
+````
+
+````{exercise-start} In words
+:label: ex-words
+````
+
+```{code-cell} python
+thoughts = "mine"
+```
+
+````{exercise-end}
+````
+
+```{solution} ex-words
+:label: sol-words
+The secret.
+```
+
+## What to remember
+
+Sums.
+"""
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for folder in ("notebooks", "book"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "notebooks/03-sums.md").write_text(CHAPTER)
+    (tmp_path / "notebooks/plain.md").write_text(HEADER + "# Plain\n\nNo questions.\n")
+    return tmp_path
+
+
+def test_questions_stay_and_answers_go(root: Path) -> None:
+    (path,) = write_handouts(find_pages(root), folder=root / "handout")
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "secret" not in text
+    assert "answer = 4" not in text
+    for kept in ("What is it?", "answer = ...", "Fingers.", "## What to remember"):
+        assert kept in text
+
+
+def test_the_page_itself_is_untouched(root: Path) -> None:
+    notebook = read_page(root / "notebooks/03-sums.md").notebook()
+    before = nbformat.writes(notebook)
+    without_solutions(notebook)
+    assert nbformat.writes(notebook) == before
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("...", "not yet"), ("4", "right"), ("5", "not right"), ("1 / 0", "not right")],
+)
+def test_an_answer_is_graded(root: Path, answer: str, expected: str) -> None:
+    (path,) = write_handouts(find_pages(root), folder=root / "handout")
+    path.write_text(path.read_text().replace("answer = ...", f"answer = {answer}"))
+    first, second = grades(run(path))
+    assert (first.label, first.title, first.verdict) == ("ex-sum", "Two and two", expected)
+    assert second.verdict == "by hand"
+    right = int(expected == "right")
+    assert report([first, second]).endswith(f"{right} of 1 right; 1 to be read by a person")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "FILE="),
+        (["--file", "missing.ipynb"], "no file missing.ipynb"),
+    ],
+)
+def test_without_a_notebook_it_says_what_to_give(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check-handout", *arguments]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "answers.ipynb"
+    path.write_text("{}")
+    assert main(["check-handout", "--file", str(path)]) == 1
+    assert "is not a notebook" in capsys.readouterr().err

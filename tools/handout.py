@@ -1,0 +1,146 @@
+"""Student notebooks without the solutions, and the grading of one that comes back.
+
+An exercise stands between the fences `{exercise-start}` and `{exercise-end}`. Its cells show a
+verdict, which starts with "not yet", "not right" or "right" (one, or a dict of several). Grading
+runs the notebook and reads the verdicts. They are the notebook's own: a student who edits the
+checks can make them say anything, so look at the code as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+from tools.pages import BuildError, Page, plain
+
+FENCE = re.compile(r"^`{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", re.MULTILINE)
+LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)
+SOLUTION = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{solution\}.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
+)
+VERDICT = re.compile(r"\b(not yet|not right|right)\b")
+
+
+@dataclass(frozen=True)
+class Grade:
+    """One exercise: its label, its title, and "right", "not right", "not yet" or "by hand"."""
+
+    label: str
+    title: str
+    verdict: str
+
+
+def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Return a copy without anything between solution fences, and without text solutions."""
+    kept, inside = [], False
+    for cell in notebook.cells:
+        cell = nbformat.from_dict(dict(cell))
+        if cell.cell_type != "markdown":
+            if not inside:
+                kept.append(cell)
+            continue
+        pieces, place = [], 0
+        for fence in FENCE.finditer(cell.source):
+            kind, side, _ = fence.groups()
+            if kind != "solution":
+                continue
+            if side == "start":
+                pieces.append(cell.source[place : fence.start()])
+                inside = True
+            else:
+                place, inside = fence.end(), False
+        if not inside:
+            pieces.append(cell.source[place:])
+        cell.source = SOLUTION.sub("", "".join(pieces)).strip()
+        if cell.source:
+            kept.append(cell)
+    copy = nbformat.from_dict(dict(notebook))
+    copy.cells = kept
+    return copy
+
+
+def write_handouts(pages: list[Page], *, folder: Path) -> list[Path]:
+    """Write the student notebook of every page that has exercises."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.ipynb"):
+        old.unlink()
+    written = []
+    for page in pages:
+        if page.executes and "{exercise" in page.text:
+            path = folder / f"{page.name}.ipynb"
+            nbformat.write(without_solutions(page.notebook()), path)
+            written.append(path)
+    return written
+
+
+def exercises(
+    notebook: nbformat.NotebookNode,
+) -> Iterator[tuple[str, str, list[nbformat.NotebookNode]]]:
+    """Yield label, title and code cells of every exercise between fences."""
+    label = title = ""
+    cells: list[nbformat.NotebookNode] | None = None
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            if cells is not None:
+                cells.append(cell)
+            continue
+        for fence in FENCE.finditer(cell.source):
+            kind, side, words = fence.groups()
+            if kind == "exercise" and side == "start":
+                named = LABEL.search(cell.source, fence.end())
+                label, title, cells = (named[1] if named else words), words.strip(), []
+            elif kind == "exercise" and cells is not None:
+                yield label, title, cells
+                cells = None
+
+
+def shown(cell: nbformat.NotebookNode) -> str:
+    """Everything a cell shows, as text."""
+    texts = []
+    for output in cell.get("outputs", []):
+        if output.output_type == "error":
+            return "not right: " + plain(output.get("evalue", ""))
+        texts.append(output.get("text") or output.get("data", {}).get("text/plain", ""))
+    return "\n".join(texts)
+
+
+def verdict(cells: list[nbformat.NotebookNode]) -> str:
+    """Return the worst verdict shown by the cells of an exercise, or "by hand" if none is."""
+    found = {match[1] for cell in cells for match in VERDICT.finditer(shown(cell))}
+    return next((word for word in ("not right", "not yet", "right") if word in found), "by hand")
+
+
+def grades(notebook: nbformat.NotebookNode) -> list[Grade]:
+    """Grade an executed notebook."""
+    return [Grade(label, title, verdict(cells)) for label, title, cells in exercises(notebook)]
+
+
+def run(path: Path) -> nbformat.NotebookNode:
+    """Execute a student's notebook (.ipynb or .md), going on after errors."""
+    if not path.is_file():
+        raise BuildError(f"There is no file {path}; say make check-handout FILE=path/to/it.ipynb")
+    try:
+        notebook = jupytext.read(path)
+        NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True).execute()
+    except (ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
+        raise BuildError(f"{path} is not a notebook: {error}") from None
+    return notebook
+
+
+def report(found: list[Grade]) -> str:
+    """Say in a table what is right, and how many of how many."""
+    if not found:
+        return "This notebook has no exercises between the fences."
+    width = max(len(grade.label) for grade in found)
+    lines = [f"{grade.label:<{width}}  {grade.verdict:<9}  {grade.title}" for grade in found]
+    graded = [grade for grade in found if grade.verdict != "by hand"]
+    right = sum(grade.verdict == "right" for grade in graded)
+    by_hand = len(found) - len(graded)
+    more = f"; {by_hand} to be read by a person" if by_hand else ""
+    return "\n".join([*lines, f"{right} of {len(graded)} right{more}"])
