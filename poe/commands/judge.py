@@ -172,7 +172,7 @@ def _summary(answers: Sequence[Answer], options: argparse.Namespace) -> str:
         f"all {len(answers):,} answers are in {options.store}; "
         f"{sum(answer.tokens for answer in answers):,} tokens, of which "
         f"{sum(answer.computed for answer in answers):,.0f} were computed",
-        f"label words: median mass {np.median(mass):.2f}, lowest {mass.min():.2g}",
+        f"label words: median mass {np.median(mass):.2g}, lowest {mass.min():.2g}",
     ]
     p = np.array([answer.p for answer in answers if len(answer.log_p) == 2])
     p = p[~np.isnan(p)]

@@ -77,7 +77,7 @@ def _diagnosis(found: TextRanking) -> str:
     lines = [
         f"Stopped: {found.ranking.stopped_because}.",
         f"{bias}.",
-        f"Label words: median mass {pd.Series(mass).median():.2f}, lowest {mass.min():.2g}.",
+        f"Label words: median mass {pd.Series(mass).median():.2g}, lowest {mass.min():.2g}.",
     ]
     agreement = found.agreement()
     if agreement:

@@ -78,7 +78,7 @@ def mass(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
     low = int((every < LOW_MASS).sum())
     text = (
         f"How much of the probability of the next word was on {said}: median "
-        f"{np.median(every):.2f}, lowest {every.min():.3g}; below {LOW_MASS:g} in {low} of "
+        f"{np.median(every):.2g}, lowest {every.min():.3g}; below {LOW_MASS:g} in {low} of "
         f"{len(every)} answers."
     )
     warning = None

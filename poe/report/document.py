@@ -88,6 +88,9 @@ def _facts(found: Sequence[TextRanking]) -> Markup:
     new = sum(each.judged.new for each in found)
     unit = "words" if judge_name(one) == LABEL else "tokens"
     tokens = sum(each.tokens for each in found)
+    computed = sum(answer.computed for each in found for answer in each.judged.answers)
+    if computed < 0.99 * tokens:
+        unit += f", {computed:,.0f} of them computed, the rest shared"
     every: list[tuple[str, str, str]] = [
         ("Texts", f"{sum(len(each.fit.items) + len(each.twins) for each in found)}", ""),
         ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
@@ -153,12 +156,19 @@ def _several(found: Sequence[TextRanking]) -> Markup:
         best = one.fit.ranking()[0]
         agreement = one.agreement()
         people = f"; Spearman with people {agreement[0]:.2f}" if agreement else ""
-        summary = f"{one.name}: {best} is on top of {len(one.fit.items)}{people}"
+        summary = f"{best} is on top of {len(one.fit.items)}{people}"
         inside = _one(one, prefix=f"c{number}-", level=3)
-        heading = tag("h2", f"Context {one.name}", id=f"c{number}")
+        heading = tag("h2", f"Context {number}: {_beginning(one)}", id=f"c{number}")
         closed = tag("details", tag("summary", summary), inside, open=number == 1 and "open")
         made.append(tag("section", heading, closed, aria_labelledby=f"c{number}"))
     return Markup("".join(made))
+
+
+def _beginning(found: TextRanking) -> str:
+    """The first words of a context."""
+    context = found.judged.context
+    words = "" if context is None else " ".join(context.text.split())
+    return words if len(words) <= 60 else words[:60].rstrip() + " […]"
 
 
 def _texts(found: Sequence[TextRanking], things: str) -> Markup:

@@ -135,12 +135,11 @@ def _basis(found: TextRanking) -> str:
     """Where the width of the intervals comes from."""
     if type(found.fit.expert).__name__ != "BradleyTerry":
         return "Their width comes from the expert named above."
-    times = scatter(found.ranking.fit)
-    if found.intervals == "decisions" or times is None:
+    spread = scatter(found.ranking.fit)
+    if found.intervals == "decisions" or spread is None:
         return "Their width counts every answer as one decision."
     return (
-        "Their width comes from how far the answers scatter around the scores, "
-        f"{times:.2f} times as far as single decisions would."
+        f"Their width comes from how far the answers scatter around the scores: {spread.in_words}."
     )
 
 
