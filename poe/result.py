@@ -47,8 +47,8 @@ class Fit:
         """(N, N) covariance of the scores under the mean-zero convention.
 
         The pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and 41;
-        book eq. 6.5), the Laplace approximation otherwise (paper eq. 46). A fitted bias adds
-        its share. Differences C_ii + C_jj - 2 C_ij are those of any other convention, the
+        book eq. 6.5), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
+        fitted bias adds its share. Differences C_ii + C_jj - 2 C_ij are those of any other convention, the
         paper's anchor included.
         """
         return self._scale * self._unscaled
@@ -86,7 +86,7 @@ class Fit:
         return np.column_stack([self.scores - half, self.scores + half])
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
-        """Probability under the Gaussian around the mode that `one` scores above `other`."""
+        """Probability that `one` scores above `other`, under the Gaussian (book eq. 7.6)."""
         i, j = self._position(one), self._position(other)
         gap = self.scores[i] - self.scores[j]
         return 0.5 if i == j else float(norm.cdf(gap / self.difference_se(one, other)))

@@ -59,8 +59,8 @@ def bradley_terry(
 
     prior : wins added in both directions, to every pair of items (`prior_on="all"`, as
         the papers' code does) or to each comparison made ("compared", as their text
-        says). The paper's value is 1 / (N - 1). Without a prior the scores of an item that
-        won or lost everything are infinite and SeparableError names it.
+        says); book eq. 4.9. The paper's value is 1 / (N - 1). Without a prior the scores of an
+        item that won or lost everything are infinite and SeparableError names it.
     method : "newton", or "zermelo" for the fixed-point iteration of the paper, slower, kept
         for comparison. Both stop when the largest gradient entry per comparison of an item
         is below `tol` (1e-10; for Zermelo 1e-9), not when the scores stop moving.
@@ -149,7 +149,7 @@ def _with_prior_everywhere(stack: Stack, wins: float) -> Stack:
 
 
 def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool]:
-    """Strength_i <- wins_i / sum over comparisons of i of 1 / (strength_i + strength_j)."""
+    """Strength_i <- wins_i / sum of 1 / (strength_i + strength_j) over its games (book eq. 4.5)."""
     stack = dense.as_stack(problem)
     wins = by_item(stack, stack.weight * stack.p, stack.weight * (1.0 - stack.p))
     played = by_item(stack, stack.weight, stack.weight)
