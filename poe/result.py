@@ -48,8 +48,8 @@ class Fit:
 
         The pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and 41;
         book eq. 6.5), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
-        fitted bias adds its share. Differences C_ii + C_jj - 2 C_ij are those of any other convention, the
-        paper's anchor included.
+        fitted bias adds its share. Differences C_ii + C_jj - 2 C_ij are those of any other
+        convention, the paper's anchor included.
         """
         return self._scale * self._unscaled
 
