@@ -338,3 +338,51 @@ def test_a_data_folder_that_lacks_the_file_is_not_mended_by_the_network(
     with pytest.raises(datasets.DataNotFoundError, match="POE_DATA_DIR lacks its file"):
         datasets.load("topicalchat")
     assert server.ranges == []
+
+
+@pytest.fixture
+def several(server, monkeypatch, tmp_path):
+    """The recording of PandaLM with its three files on the server, which serves one content."""
+    use(entry_for("", PAYLOAD), monkeypatch, tmp_path)
+    made = datasets.recording("pandalm")
+    files = [
+        dataclasses.replace(
+            file,
+            url=f"http://127.0.0.1:{server.server_port}/{file.role}",
+            sha256=hashlib.sha256(PAYLOAD).hexdigest(),
+            size=len(PAYLOAD),
+        )
+        for file in made.files
+    ]
+    made = dataclasses.replace(made, files=tuple(files))
+    monkeypatch.setattr(datasets, "recording", lambda name: made)
+    return made
+
+
+def test_all_files_of_a_recording_are_fetched_once(server, several, pauses):
+    assert datasets.fetch("pandalm") == cached_path(several.main)
+    assert len(server.ranges) == 3
+    for file in several.files:
+        path = cached_path(file)
+        assert path.read_bytes() == PAYLOAD
+        notice = path.with_name(path.name + ".NOTICE.txt").read_text(encoding="utf-8")
+        assert "Apache License" in notice
+        assert file.url in notice
+    datasets.fetch("pandalm")
+    assert len(server.ranges) == 3
+    # One that is lost comes back alone.
+    cached_path(several.files[2]).unlink()
+    assert set(datasets.locate(several)) == {"pairs", "gpt-3.5-turbo", "pandalm-7b"}
+    assert len(server.ranges) == 4
+
+
+def test_an_optional_file_is_fetched_when_asked_and_not_waited_for(
+    server, several, pauses, monkeypatch
+):
+    one, *_, last = several.files
+    made = dataclasses.replace(several, files=(one, dataclasses.replace(last, optional=True)))
+    monkeypatch.setattr(datasets, "recording", lambda name: made)
+    assert set(datasets.locate(made)) == {"pairs"}
+    assert len(server.ranges) == 1
+    datasets.fetch("pandalm")
+    assert set(datasets.locate(made)) == {"pairs", "pandalm-7b"}

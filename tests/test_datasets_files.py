@@ -112,7 +112,7 @@ def test_hanna_without_its_stories_has_scores_and_says_so():
     for attribute in datasets.info("hanna").attributes:
         expected = given[attribute.field].mean(axis=1)
         np.testing.assert_array_equal(loaded.scores[attribute.name][0], expected)
-    with pytest.raises(datasets.DataNotFoundError, match=r"hanna_stories_annotations\.csv.*needs"):
+    with pytest.raises(datasets.DataNotFoundError, match=r"poe data fetch hanna\); a judge"):
         loaded.candidates()
 
 
@@ -134,14 +134,15 @@ def test_loading_takes_the_stories_where_they_are(monkeypatch, tmp_path):
     scores, stories = scores_file(given), as_csv(story_rows(given))
     entry = hanna_entry()
     pinned = dataclasses.replace(entry.main, sha256="", size=0)
-    entry = dataclasses.replace(entry, files=(pinned, entry.file("stories")))
+    beside = dataclasses.replace(entry.file("stories"), sha256="", size=0)
+    entry = dataclasses.replace(entry, files=(pinned, beside))
     monkeypatch.setattr(datasets, "info", lambda name: entry)
     put(tmp_path, "hanna/hanna_metric_scores_llm.csv", scores)
     assert not datasets.load("hanna").has_texts
     put(tmp_path, "hanna/hanna_stories_annotations.csv", stories)
     loaded = datasets.load("hanna")
     assert loaded.has_texts
-    assert "the user's own copy" in loaded.provenance["source"]
+    assert loaded.provenance["source"].count("dig-team/hanna-benchmark-asg, commit") == 2
     assert "hanna_stories_annotations.csv" in loaded.provenance["read_from"]
 
 
@@ -336,6 +337,12 @@ def webnlg_rows():
     ]
 
 
+def test_webnlgs_reference_texts_are_left_out(tmp_path):
+    rows = webnlg_rows()
+    rows.append(rows[0] | {"team": "webnlg", "text": "the reference"})
+    assert load_webnlg(tmp_path, rows).candidate_ids == ("Alpha", "Zeta")
+
+
 def load_webnlg(tmp_path, rows):
     return load_own(tmp_path, "webnlg", "webnlg/all_data_final_averaged.csv", as_csv(rows))
 
@@ -450,7 +457,8 @@ def test_data_list_names_every_file_and_what_to_do(tmp_path, capsys):
         assert f"\n{name}: " in f"\n{out}"
     for name in ("summeval", "topicalchat", "hanna", "pandalm"):
         assert f"get it with: poe data fetch {name}" in out
-    assert "stories: not on this machine; your own copy: hanna_stories" in out
+    assert "stories: not on this machine; get it with: poe data fetch hanna" in out
+    assert f"it goes to {tmp_path / 'data' / 'cmcqrd' / 'cmcqrd.json'}\n" in out
     put(tmp_path, "cmcqrd.json", b"[]")
     assert main(["data", "list"]) == 0
     assert str(tmp_path / "data" / "cmcqrd.json") in capsys.readouterr().out

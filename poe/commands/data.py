@@ -40,14 +40,10 @@ def _print_places(entry: datasets.Published) -> None:
         elif file.url:
             said = f"not on this machine; get it with: poe data fetch {entry.name}"
         else:
-            said = f"not on this machine; your own copy: {file.obtain}"
+            goes_to = datasets.looked_for(file)[0]
+            said = f"not on this machine; your own copy: {file.obtain}; it goes to {goes_to}"
         print(f"    {f'{file.role}: ' if len(entry.files) > 1 else ''}{said}")
 
 
 def _data_fetch(options: argparse.Namespace) -> None:
     print(f"{options.name} is at {datasets.fetch(options.name)}")
-    recorded = options.name in datasets.recordings()
-    files = (datasets.recording if recorded else datasets.info)(options.name).files
-    for file in files:
-        if not file.url:
-            print(f"{file.role}: not fetched; your own copy: {file.obtain}")

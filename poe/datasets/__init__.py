@@ -66,6 +66,7 @@ __all__ = [
     "info",
     "load",
     "locate",
+    "looked_for",
     "names",
     "place",
     "read_texts",
@@ -94,8 +95,8 @@ def load(name: str, *, source: Source = "real") -> Dataset:
     -------
     Dataset
         Its `source` says which of the two it is, its `provenance` where it came from and
-        under which licence. HANNA's stories are in a file of their own: without it
-        `has_texts` is False, and the scores are all there.
+        under which licence. HANNA's stories are in a file of their own, which `fetch` gets;
+        without it `has_texts` is False, and the scores are all there.
 
     Raises
     ------
@@ -134,8 +135,7 @@ def locate(entry: Published) -> dict[str, Path]:
         if path is None and not file.optional:
             if data_folder() is not None or not file.url:
                 raise DataNotFoundError(_not_there(file))
-            fetch(entry.name)
-            path = cached_path(file)
+            path = _fetch(entry, file)
         if path is not None:
             paths[file.role] = path
     return paths
@@ -195,16 +195,17 @@ def fetch(name: str) -> Path:
     return cached_path(entry.main)
 
 
-def _fetch(entry: Published, file: File) -> None:
+def _fetch(entry: Published, file: File) -> Path:
     path = cached_path(file)
     if path.is_file():
         try:
             read_verified(file, path)
-            return
+            return path
         except InvalidDataError:
             pass  # a damaged copy is replaced below
     told = _provenance(entry, {file.role: path})
     download(file, path, notice="".join(f"{key}: {value}\n\n" for key, value in told.items()))
+    return path
 
 
 def _published(name: str) -> Published:

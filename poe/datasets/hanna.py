@@ -39,10 +39,10 @@ def read(entry: Entry, data: Mapping[str, bytes]) -> Parsed:
     writers, columns = read_columns(entry, data["scores"], fields)
     ids = story_ids(entry.candidates)
     texts: tuple[tuple[str, ...], ...] = ()
-    remark = f"absent: {entry.file('stories').obtain} is not on this machine"
+    remark = "absent: the file of the stories is not on this machine; poe data fetch hanna"
     if "stories" in data:
         texts = (_read_stories(entry, data["stories"], columns),)
-        remark = "from the user's copy; the means of its ratings are those of the scores file"
+        remark = "with their prompts; the means of their ratings are those of the scores file"
     rows = [{field: columns[field][k] for field in fields} for k in range(entry.candidates)]
     return Parsed(
         contexts=("",),

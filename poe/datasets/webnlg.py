@@ -7,10 +7,10 @@ One CSV file (UTF-8), a row a text, with the columns
     team                          who wrote it
     fluency, grammar, semantics   mean human scores, 1 to 3
 
-Other columns are ignored. The texts on the same triples are one context, and every context
-must have the same teams; comparative_assessment uses eight, and a file with more can be cut
-down to them beforehand. A judge is shown the triples, one a line, under the sentence of the
-authors' code.
+Other columns are ignored, and so is the team "webnlg", which is the reference texts. The texts
+on the same triples are one context, and every context must have the same teams. The paper
+(comparative_assessment) uses eight; a file with more can be cut down to them beforehand. A judge
+is shown the triples, one a line, under the sentence of the authors' code.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from poe.datasets.errors import InvalidDataError
 from poe.datasets.reading import Parsed, csv_in, filled_text, number_in, same_systems
 from poe.datasets.registry import Entry
 
+REFERENCES = "webnlg"
 OPENING = "The following are semantic triples of the form (subject|relation|object)"
 
 
@@ -29,6 +30,8 @@ def read(entry: Entry, data: Mapping[str, bytes]) -> Parsed:
     fields = [attribute.field for attribute in entry.attributes]
     groups: dict[str, dict[str, tuple[str, dict[str, float]]]] = {}
     for number, row in enumerate(csv_in(entry, data["texts"], ["mr", "text", "team", *fields]), 1):
+        if row["team"] == REFERENCES:
+            continue
         triples, team = (
             filled_text(entry, row[key], f"{key} of row {number}") for key in ("mr", "team")
         )
