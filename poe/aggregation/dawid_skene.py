@@ -67,7 +67,8 @@ def dawid_skene(
     """
     patterns = find_patterns(given.decisions, given.n_classes)
     confusion = _start(given, patterns, start, seed, smoothing)
-    shares = np.full(given.n_classes, 1.0 / given.n_classes)
+    said = np.isin(np.arange(given.n_classes), given.decisions)
+    shares = said / said.sum()  # a class that nobody ever names has no share
     if prior == "fit" and not isinstance(start, np.ndarray) and start == "majority":
         shares = _votes(patterns.decisions, given.n_classes).T @ patterns.weight / len(given)
     change, steps = np.inf, 0
@@ -175,7 +176,8 @@ def _parts(
     """Slices of the patterns: one-hot decisions, q and log-likelihood of each pattern."""
     k, c, _ = confusion.shape
     log_c = np.log(np.maximum(confusion, TINY)).transpose(0, 2, 1).reshape(k * c, c)
-    log_prior = np.log(np.maximum(shares, TINY))
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(shares)  # a class with no share keeps none
     for low in range(0, len(patterns.weight), CHUNK):
         wide = one_hot(patterns.decisions[low : low + CHUNK], c)
         joint = wide @ log_c + log_prior

@@ -66,9 +66,8 @@ def _add(
     characters: tuple[int, ...],
 ) -> None:
     """Hash all n-grams of a batch at once: a substring's hash is a difference of prefix sums."""
-    joined = np.frombuffer(b" " + b" ".join(texts) + b" ", dtype=np.uint8)
+    joined = np.frombuffer(b" ".join(texts) + b" ", dtype=np.uint8)
     owner = np.repeat(np.arange(len(texts)), [len(text) + 1 for text in texts])
-    owner = np.concatenate([[0], owner])
     letter = _is_letter(joined)
     # prefix[i] = sum over j < i of byte_j BASE^j, modulo 2^64.
     power = np.cumprod(np.full(len(joined) + 1, BASE, dtype=np.uint64)) * INVERSE
@@ -77,7 +76,7 @@ def _add(
     prefix[1:] = np.cumsum((joined.astype(np.uint64) + np.uint64(1)) * power[:-1])
 
     def put(start: NDArray[Any], end: NDArray[Any], salt: int) -> None:
-        inside = owner[start] == owner[np.minimum(end, len(owner)) - 1]
+        inside = owner[start] == owner[end - 1]
         start, end = start[inside], end[inside]
         code = (prefix[end] - prefix[start]) * back[start] + np.uint64(salt)
         code = (code ^ (code >> np.uint64(32))) * MIX
@@ -92,7 +91,7 @@ def _add(
     for n in words:
         put(begins[: len(begins) - n + 1], ends[n - 1 :], n)
     for n in characters:
-        start = np.arange(max(len(joined) - n, 0))
+        start = np.arange(max(len(joined) - n + 1, 0))
         put(start, start + n, 100 + n)
 
 

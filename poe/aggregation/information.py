@@ -47,7 +47,7 @@ def standard_errors(
     none = np.full((k, c, c), np.nan)
     flat = int((values < FLAT * max(values.max(initial=0.0), 1e-300)).sum())
     # K judges give C^K - 1 frequencies; more unknowns than that cannot be found.
-    flat = max(flat, int(free.sum()) - (c**k - 1)) if k < 20 else flat
+    flat = max(flat, len(hessian) - (c**k - 1)) if k < 20 else flat
     if flat or not free.any():
         return Errors(none, np.full(k, np.nan), flat)
     covariance = np.zeros_like(hessian)

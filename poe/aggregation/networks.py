@@ -12,6 +12,7 @@ from torch.nn import functional
 from poe.aggregation.encoders import Encoder
 
 Kind = Literal["majority", "crowdlayer", "skill", "skill-x"]
+HEADS = 10.0  # times faster do the judges' heads learn than the rest
 
 
 class Network(nn.Module):
@@ -108,8 +109,14 @@ def fit(
     after: Callable[[Network, int], None],
 ) -> None:
     """Adam on `loss(s, heads, rows)`; `after(network, epoch)` is called after each pass."""
-    trained = [p for p in network.parameters() if p.requires_grad]
-    optimiser = torch.optim.Adam(trained, lr=learning_rate, weight_decay=weight_decay)
+    heads = [p for name, p in network.named_parameters() if name == "heads"]
+    rest = [p for name, p in network.named_parameters() if name != "heads"]
+    groups = [
+        {"params": [p for p in rest if p.requires_grad], "weight_decay": weight_decay},
+        # A handful of numbers, each of which hears of every sample.
+        {"params": heads, "lr": HEADS * learning_rate},
+    ]
+    optimiser = torch.optim.Adam(groups, lr=learning_rate)
     for epoch in range(epochs):
         network.train()
         if network.kind == "skill-x":

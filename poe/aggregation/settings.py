@@ -16,7 +16,8 @@ class Training:
     """Settings of `train_on_majority`, `crowdlayer` and `skill_aggregation`.
 
     seeds : one run each; they draw the weights and the order of the samples. epochs, batch :
-        passes over the samples, samples a step. learning_rate : of Adam. hidden : width of the
+        passes over the samples, samples a step. learning_rate : of Adam; ten times it for the
+        skills. hidden : width of the
         light encoder. weight_decay : L2 penalty a step on the encoder's weights.
     regulariser : lambda of L = L_CE + lambda L_reg (section 4.2); a sequence is tried in turn
         and chosen on the development set, as the paper does.
@@ -30,7 +31,7 @@ class Training:
     """
 
     seeds: Sequence[int] = (0,)
-    epochs: int = 10
+    epochs: int = 15
     batch: int = 256
     learning_rate: float = 2e-3
     hidden: int = 64

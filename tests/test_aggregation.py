@@ -1,0 +1,345 @@
+"""Votes, Dawid and Skene, posterior: against crowd-kit, closed forms, and known skills."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import approx_fprime
+
+from poe import aggregation as agg
+from poe.aggregation.dawid_skene import find_patterns
+from poe.aggregation.information import _information
+
+pytestmark = pytest.mark.filterwarnings("ignore::Warning:crowdkit")
+
+
+def drawn(n, confusion, *, prior=None, seed=0, missing=0.0):
+    """Truth and decisions of judges with these confusion matrices, erring independently."""
+    rng = np.random.default_rng(seed)
+    confusion = np.asarray(confusion, dtype=float)
+    k, c, _ = confusion.shape
+    truth = rng.choice(c, size=n, p=prior)
+    edges = np.cumsum(confusion, axis=2)
+    said = (rng.random((n, k, 1)) > edges[np.arange(k), truth[:, None]]).sum(axis=2)
+    said = np.minimum(said, c - 1)
+    said[rng.random((n, k)) < missing] = -1
+    return truth, said
+
+
+def binary(p0, p1):
+    return np.array([[[a, 1 - a], [1 - b, b]] for a, b in zip(p0, p1, strict=True)])
+
+
+def long(decisions):
+    """What crowd-kit reads."""
+    task, worker = np.nonzero(decisions >= 0)
+    return pd.DataFrame({"task": task, "worker": worker, "label": decisions[task, worker]})
+
+
+SIX = binary([0.9, 0.8, 0.7, 0.65, 0.75, 0.55], [0.7, 0.85, 0.6, 0.8, 0.7, 0.6])
+THREE = np.array(
+    [
+        [[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.1, 0.2, 0.7]],
+        [[0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]],
+        [[0.7, 0.1, 0.2], [0.2, 0.6, 0.2], [0.05, 0.15, 0.8]],
+        [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.2, 0.2, 0.6]],
+    ]
+)
+
+
+# Against crowd-kit ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_majority_vote_is_crowdkits_where_nothing_is_tied(missing):
+    crowdkit = pytest.importorskip("crowdkit.aggregation")
+    _, said = drawn(400, THREE[:3], missing=missing, seed=3)
+    said = said[(said >= 0).any(axis=1)]
+    found = agg.aggregate(said, "majority")
+    theirs = crowdkit.MajorityVote().fit_predict(long(said)).sort_index().to_numpy()
+    top = np.sort(found.probabilities, axis=1)
+    clear = top[:, -1] > top[:, -2] + 1e-9
+    assert clear.sum() > 200
+    np.testing.assert_array_equal(found.labels[clear], theirs[clear])
+
+
+@pytest.mark.parametrize(("confusion", "missing"), [(SIX, 0.0), (SIX, 0.3), (THREE, 0.2)])
+def test_em_is_crowdkits_with_fitted_class_shares(confusion, missing):
+    crowdkit = pytest.importorskip("crowdkit.aggregation")
+    c = confusion.shape[1]
+    _, said = drawn(
+        500 * (c - 1) ** 2, confusion, prior=np.arange(1, c + 1) / np.arange(1, c + 1).sum(), seed=5
+    )
+    rng = np.random.default_rng(1)
+    said[rng.random(said.shape) < missing] = -1
+    said = said[(said >= 0).any(axis=1)]
+    found = agg.aggregate(said, prior="fit", tol=1e-9, max_steps=20_000)
+    theirs = crowdkit.DawidSkene(n_iter=1500, tol=1e-12).fit(long(said))
+    errors = theirs.errors_.sort_index()
+    ours = found.confusion.transpose(0, 2, 1).reshape(-1, c)
+    np.testing.assert_allclose(ours, errors[range(c)].to_numpy(), atol=2e-5)
+    q = theirs.probas_.sort_index()[range(c)].to_numpy()
+    np.testing.assert_allclose(found.probabilities, q, atol=2e-4)
+
+
+# Algorithms 1 to 3 and eq. 8 by hand -----------------------------------------------------
+
+
+def test_average_and_majority_by_hand():
+    y = np.array([[0.9, 0.4, 0.4], [0.6, 0.6, 0.1], [0.5, np.nan, 0.5], [0.2, 0.7, np.nan]])
+    average = agg.aggregate(y, "average")
+    np.testing.assert_allclose(average.p, [1.7 / 3, 1.3 / 3, 0.5, 0.45])
+    np.testing.assert_array_equal(average.labels, [1, 0, 0, 0])  # 1 only above one half
+    majority = agg.aggregate(y, "majority")
+    np.testing.assert_allclose(majority.p, [1 / 3, 2 / 3, 0.0, 0.5])
+    np.testing.assert_array_equal(majority.labels, [0, 1, 0, 0])
+    assert "1 ties" in majority.message
+
+
+def test_one_step_of_algorithm_3_as_printed():
+    b = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]])
+    start = np.random.default_rng(4).uniform(0.5, 1.0, size=(3, 2))  # C[k, class]
+    for _ in range(3):
+        foo = np.prod(np.where(b == 1, start[:, 1], 1 - start[:, 1]), axis=1)
+        bar = np.prod(np.where(b == 0, start[:, 0], 1 - start[:, 0]), axis=1)
+        q = foo / (foo + bar)
+        start = np.stack(
+            [(1 - q) @ (1 - b) / (1 - q).sum(), q @ b / q.sum()], axis=1
+        )  # the printed "n <= t" is n <= N
+    found = agg.dawid_skene(agg.judgements(b), start="random", seed=4, max_steps=3, tol=0.0)
+    assert not found.converged
+    np.testing.assert_allclose(np.diagonal(found.confusion, axis1=1, axis2=2), start, rtol=1e-12)
+
+
+def test_posterior_is_bayes_rule_by_hand():
+    prior = np.array([[0.3, 0.7]])
+    p0, p1 = np.array([0.9, 0.6]), np.array([0.8, 0.7])
+    said = np.array([[1, 0]])
+    found = agg.posterior(prior, binary(p0, p1), said)[0]
+    one, zero = 0.7 * 0.8 * 0.3, 0.3 * 0.1 * 0.6
+    np.testing.assert_allclose(found, [zero / (zero + one), one / (zero + one)])
+    # A missing judgement leaves its factor out; a context-specific matrix is used row by row.
+    alone = agg.posterior(prior, binary(p0, p1), np.array([[1, -1]]))[0]
+    np.testing.assert_allclose(alone[1] / alone[0], 0.7 * 0.8 / (0.3 * 0.1))
+    per_sample = agg.posterior(np.repeat(prior, 2, 0), np.array([binary(p0, p1)] * 2), said[[0, 0]])
+    np.testing.assert_allclose(per_sample, [found, found])
+
+
+def test_three_judges_have_the_skills_of_the_moment_equations():
+    """Three judges, equal classes, p_0 = p_1: agreement of a pair is 1/2 + 2 e_j e_k."""
+    edge = np.array([0.4, 0.3, 0.2])
+    signs = np.array(list(itertools.product([0, 1], repeat=3)))
+    chance = 0.5 * (
+        np.prod(np.where(signs == 1, 0.5 + edge, 0.5 - edge), axis=1)
+        + np.prod(np.where(signs == 0, 0.5 + edge, 0.5 - edge), axis=1)
+    )
+    count = np.rint(chance * 10_000).astype(int)
+    assert np.allclose(count, chance * 10_000)
+    found = agg.aggregate(np.repeat(signs, count, axis=0), tol=1e-12, max_steps=50_000)
+    agree = [chance[signs[:, i] == signs[:, j]].sum() for i, j in ((0, 1), (0, 2), (1, 2))]
+    product = 2 * np.array(agree) - 1  # 4 e_j e_k
+    solved = np.sqrt(product[0] * product[1] / product[2])
+    assert found.slope[0] == pytest.approx(solved, abs=1e-6)
+    np.testing.assert_allclose(found.slope, 2 * edge, atol=1e-6)
+
+
+# Recovery and standard errors -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("confusion", "prior"), [(SIX, "uniform"), (THREE, "fit")])
+def test_known_skills_are_recovered_within_their_errors(confusion, prior):
+    z = []
+    for seed in range(30):
+        _, said = drawn(3000, confusion, seed=seed)
+        found = agg.aggregate(said, prior=prior)
+        z.append((found.confusion - confusion) / found.confusion_se)
+    z = np.array(z)[..., :-1]  # the last entry of a row follows from the others
+    assert abs(z.mean()) < 0.1
+    assert 0.9 < z.std() < 1.1  # the errors are neither too small nor too large
+
+
+def test_slope_error_covers_the_slope():
+    z = []
+    for seed in range(60):
+        _, said = drawn(2000, SIX, seed=100 + seed)
+        found = agg.aggregate(said)
+        z.append((found.slope - (SIX[:, 0, 0] + SIX[:, 1, 1] - 1)) / found.slope_se)
+    assert 0.88 < np.std(z) < 1.12
+
+
+def test_information_is_the_second_derivative_of_the_log_likelihood():
+    """Against finite differences, with missing judgements, three classes and fitted shares."""
+    _, said = drawn(60, THREE, seed=2, missing=0.2)
+    given = agg.judgements(said, classes=3)
+    shares, k, c, m = np.array([0.2, 0.5, 0.3]), 4, 3, 2
+    patterns = find_patterns(given.decisions, c)
+
+    def unpack(x):
+        logits = np.zeros((c, k, c))
+        logits[:, :, :m] = x[: c * k * m].reshape(c, k, m)
+        prior = np.append(x[c * k * m :], 0.0)
+        confusion = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+        return confusion.transpose(1, 0, 2), np.exp(prior) / np.exp(prior).sum()
+
+    def minus_log_likelihood(x):
+        confusion, prior = unpack(x)
+        joint = np.tile(np.log(prior), (len(said), 1))
+        for judge in range(k):
+            seen = said[:, judge] >= 0
+            joint[seen] += np.log(confusion[judge][:, said[seen, judge]].T)
+        return -np.logaddexp.reduce(joint, axis=1).sum()
+
+    x = np.concatenate(
+        [
+            np.log(THREE[:, :, :m] / THREE[:, :, m:]).transpose(1, 0, 2).ravel(),
+            np.log(shares[:m] / shares[m]),
+        ]
+    )
+    q = agg.posterior(shares, THREE, patterns.decisions)
+    ours = _information(patterns.decisions, patterns.weight, q, THREE, shares, True)
+
+    def slope(y):
+        return approx_fprime(y, minus_log_likelihood, 1e-6)
+
+    theirs = np.array([(slope(x + e) - slope(x - e)) / 2e-3 for e in 1e-3 * np.eye(len(x))])
+    np.testing.assert_allclose(ours, theirs, atol=2e-2)
+
+
+def test_samples_judged_alike_are_counted_not_lost():
+    _, said = drawn(500, THREE, seed=7, missing=0.3)
+    patterns = find_patterns(said.astype(np.int8), 3)
+    np.testing.assert_array_equal(patterns.decisions[patterns.where], said)
+    assert patterns.weight.sum() == 500
+    wide = np.random.default_rng(0).integers(-1, 2, size=(50, 70))  # 3^70 has no code
+    np.testing.assert_array_equal(find_patterns(wide, 2).decisions, wide)
+
+
+def test_better_judges_count_for_more_than_a_majority():
+    truth, said = drawn(4000, binary([0.95, 0.55, 0.55, 0.55], [0.95, 0.55, 0.55, 0.55]), seed=1)
+    found = agg.aggregate(said)
+    assert found.accuracy(truth) > agg.aggregate(said, "majority").accuracy(truth) + 0.1
+    skills = found.skills()
+    assert skills.loc[skills["slope"].idxmax(), "judge"] == 0
+
+
+# Naming, and what is not identified -------------------------------------------------------
+
+
+def test_a_panel_below_chance_gives_the_opposite_labels_unless_one_is_trusted():
+    truth, said = drawn(2000, binary([0.3] * 4 + [0.8], [0.3] * 4 + [0.8]), seed=2)
+    given = agg.judgements(said, judges=["a", "b", "c", "d", "known"])
+    wrong = agg.dawid_skene(given)
+    right = agg.dawid_skene(given, trusted="known")
+    assert wrong.accuracy(truth) < 0.25
+    assert right.accuracy(truth) == pytest.approx(1 - wrong.accuracy(truth), abs=0.01)
+    assert right.log_likelihood == pytest.approx(wrong.log_likelihood, rel=1e-9)
+    assert "renamed" in right.message
+    with pytest.raises(agg.AggregationError, match="'nobody'"):
+        agg.dawid_skene(given, trusted="nobody")
+
+
+@pytest.mark.parametrize("judges", [1, 2])
+def test_one_or_two_judges_are_not_identified_and_it_says_so(judges):
+    _, said = drawn(500, SIX[:judges], seed=1)
+    found = agg.aggregate(said)
+    assert "NOT identified" in found.message
+    assert np.isnan(found.slope_se).all()
+    assert "NOT identified" not in agg.aggregate(drawn(500, SIX[:3], seed=1)[1]).message
+
+
+def test_a_single_judge_is_its_own_answer():
+    y = np.array([[0.9], [0.2], [0.6]])
+    for method in ("average", "majority", "dawid-skene"):
+        np.testing.assert_array_equal(agg.aggregate(y, method).labels, [1, 0, 1])
+    assert np.isnan(agg.aggregate(y, "majority").confusion).all()  # there are no others
+
+
+def test_a_judge_that_never_varies_tells_nothing():
+    truth, said = drawn(1000, SIX, seed=3)
+    with_constant = np.column_stack([said, np.ones(1000, dtype=int)])
+    found = agg.aggregate(with_constant)
+    without = agg.aggregate(said)
+    assert "always gave one answer: 6" in found.message
+    assert found.slope[6] == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(found.p, without.p, atol=1e-5)
+    np.testing.assert_allclose(found.slope_se[:6], without.slope_se, rtol=1e-3)
+    assert found.accuracy(truth) == without.accuracy(truth)
+
+
+def test_all_judges_constant():
+    found = agg.aggregate(np.ones((20, 3), dtype=int))
+    assert (found.labels == found.labels[0]).all()
+    assert np.isfinite(found.probabilities).all()
+
+
+def test_more_classes_than_were_seen():
+    _, said = drawn(600, THREE, seed=4)
+    for prior in ("uniform", "fit"):
+        found = agg.aggregate(said, classes=["bad", "middling", "good", "never"], prior=prior)
+        assert "no sample is believed to be of class 'never'" in found.message
+        three = agg.aggregate(said, prior=prior)
+        np.testing.assert_allclose(found.probabilities[:, :3], three.probabilities, atol=1e-9)
+        np.testing.assert_array_equal(found.probabilities[:, 3], 0.0)
+
+
+def test_a_sample_that_nobody_saw_has_no_label():
+    said = np.array([[1, 1, 0], [-1, -1, -1], [0, 0, 0], [1, 1, 1]])
+    for method in ("average", "majority", "dawid-skene"):
+        found = agg.aggregate(said, method)
+        assert found.labels[1] == -1
+        np.testing.assert_allclose(found.probabilities[1], 0.5)
+
+
+# Bad input ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        (np.full((4, 2), np.nan), {}, "judges 0, 1 judged no sample"),
+        (np.array([[0.2, np.nan], [0.4, np.nan]]), {"judges": ["a", "b"]}, "judges 'b' judged no"),
+        (np.array([[0.2, 1.4]]), {}, "sample 0, judge 1: 1.4 is no probability"),
+        (np.array([[0, 3]]), {"classes": 3}, "sample 0, judge 1: said class 3"),
+        (np.array([[[0.5, 0.4], [0.5, 0.5]]]), {}, r"sample 0, judge 0.*do not sum to one"),
+        (np.array([[[0.5, np.nan], [0.5, 0.5]]]), {}, "do not sum to one"),
+        (np.array([[0.2, 0.3]]), {"classes": 3}, "3 classes need a probability each"),
+        (np.array([[0.2, 0.3]]), {"judges": ["a"]}, "judges must be 2 different names"),
+        (np.zeros((0, 3)), {}, "judgements must be numbers"),
+        (np.array([["yes", "no"]]), {}, "judgements must be numbers"),
+        (np.array([[0, 1]]), {"classes": 1}, "classes must be two or more"),
+    ],
+)
+def test_bad_judgements_are_refused_by_name(values, options, message):
+    with pytest.raises(agg.AggregationError, match=message):
+        agg.aggregate(values, **options)
+
+
+def test_wrong_methods_and_contexts_are_refused():
+    with pytest.raises(agg.AggregationError, match="no method is called 'mean'"):
+        agg.aggregate(np.eye(2), "mean")
+    with pytest.raises(agg.AggregationError, match="does not look at contexts"):
+        agg.aggregate(np.eye(2), "majority", context=["a", "b"])
+    with pytest.raises(agg.AggregationError, match=r"truth has shape \(3,\)"):
+        agg.aggregate(np.eye(2), "majority").accuracy([0, 1, 0])
+
+
+def test_input_forms_agree():
+    p = np.array([[0.9, 0.2, np.nan], [0.4, 0.7, 0.6]])
+    frame = agg.judgements(pd.DataFrame(p, columns=["x", "y", "z"]))
+    assert frame.judges == ("x", "y", "z")
+    np.testing.assert_array_equal(frame.decisions, [[1, 0, -1], [0, 1, 1]])
+    both = agg.judgements(np.stack([1 - p, p], axis=2))
+    np.testing.assert_array_equal(both.decisions, frame.decisions)
+    np.testing.assert_allclose(both.distribution(), frame.distribution())
+    booleans = agg.judgements(np.array([[True, False]]))
+    np.testing.assert_array_equal(booleans.decisions, [[1, 0]])
+    np.testing.assert_array_equal(frame.take(rows=[1], judges=[2, 0]).decisions, [[1, 0]])
+    assert frame.take(judges=[2, 0]).judges == ("z", "x")
+
+
+def test_classes_can_be_renamed_without_changing_anything():
+    _, said = drawn(800, THREE, seed=9)
+    order = np.array([2, 0, 1])
+    one, other = agg.aggregate(said), agg.aggregate(order[said])
+    np.testing.assert_allclose(other.probabilities[:, order], one.probabilities, atol=1e-9)
