@@ -76,14 +76,16 @@ def scatter(fit: Fit) -> Scatter | None:
     size^2 = sum (p - q)^2 / (q (1 - q))^power / (F - 2) over the answers, with F = K - N + 1 (one
     less with a fitted bias) residual degrees of freedom; F - 2 rather than F because the size is
     itself estimated (the variance of Student's t). The power with the higher extended
-    quasi-likelihood is taken. Answers that came from a prior do not count. None for other experts
-    and where F < 3.
+    quasi-likelihood is taken. Answers that came from a prior do not count. None for other experts,
+    where F < 3, and where all answers are decisions, which scatter as decisions do.
     """
     real = _real(fit)
     freedom = int(real.sum()) - len(fit.items) + 1 - fit.bias_fitted
     if not isinstance(fit.expert, BradleyTerry) or freedom < _FEWEST:
         return None
     q, p = _fitted(fit)[real], fit.comparisons.p[real]
+    if np.isin(p, (0.0, 0.5, 1.0)).all():
+        return None
     squared, spread = (p - q) ** 2, np.maximum(q * (1.0 - q), 1e-12)
     made = []
     # An answer of exactly 0 or 1 is a decision, or a count of some, and has no logit.

@@ -146,6 +146,8 @@ def rank_texts(
     names = [text.id for text in judged.texts]
     by_their_scatter = intervals == "scatter"
     rules = [rule_by_scatter(one) for one in until] if by_their_scatter else list(until)
+    # Where two or three texts are asked about completely, one order alone hides the bias.
+    every = len(names) <= 3 and budget == len(names) * (len(names) - 1)
     follower = _Follower(len(names), progress, by_their_scatter)
     notes = list(known.pop("notes", ()))
 
@@ -158,7 +160,7 @@ def rank_texts(
             expert=expert,
             rule=RULES[rule],
             until=rules or None,
-            both_orders=both_orders,
+            both_orders=both_orders or every,
             bias=bias,
             prior=prior,
             seed=seed,
@@ -182,8 +184,8 @@ def rank_texts(
         judged=judged,
         history=follower.table(),
         level=level,
-        top=min(top, len(names)),
-        both_orders=both_orders,
+        top=max(min(top, len(names) - 1), 1),
+        both_orders=both_orders or every,
         rule=rule,
         seed=seed,
         intervals=intervals,

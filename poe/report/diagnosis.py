@@ -11,6 +11,7 @@ from poe.report.html import Markup, section, tag
 from poe.report.sections import paragraphs, percent_level
 from poe.report.svg import Scale
 
+CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
 
 
@@ -125,7 +126,12 @@ def convergence(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
             f"to {errors[-1]:.2f} at {asked[-1]}.",
         )
         made.append(tag("figure", picture, tag("figcaption", "Typical standard error of a score.")))
-    half = next((a for a, r in zip(asked, agreement, strict=True) if r >= 0.95), asked[-1])
+    # From where on it never fell below again.
+    after = max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0)
+    path = (
+        f"Spearman correlation with the final ranking: {agreement[0]:.2f} after the first "
+        f"{asked[0]} calls, at least {CLOSE:g} from {asked[after]} on."
+    )
     picture = figures.path(
         asked,
         agreement,
@@ -135,13 +141,6 @@ def convergence(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
     )
     made.append(
         tag("figure", picture, tag("figcaption", "Spearman correlation with the final ranking."))
-    )
-    path = (
-        f"After {asked[0]} calls the ranking had a Spearman correlation of {agreement[0]:.2f} with "
-        f"the final one; from {half} calls on it was at least 0.95."
-        if min(agreement[asked.index(half) :]) >= 0.95
-        else f"After {asked[0]} calls the ranking had a Spearman correlation of "
-        f"{agreement[0]:.2f} with the final one."
     )
     body = tag("div", made, class_="pair")
     return section("Convergence", paragraphs(path, why), body, anchor=anchor, level=level)

@@ -12,7 +12,7 @@ import scipy
 from poe.errors import name_some
 from poe.judges.demo import LABEL
 from poe.judges.ranking import TextRanking
-from poe.report import diagnosis, sections
+from poe.report import diagnosis, figures, sections
 from poe.report.html import Markup, page, section, table, tag
 from poe.report.sections import paragraphs, percent_level
 
@@ -134,7 +134,11 @@ def _notes(found: Sequence[TextRanking]) -> Markup:
             "an invented disturbance. It does not read the question. It shows what a report "
             "looks like and is no evidence about language models.",
         )
-    return Markup("".join(tag("p", note, class_="note") for note in notes))
+    return Markup("".join(tag("p", _sentence(note), class_="note") for note in notes))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _one(found: TextRanking, *, prefix: str, level: int) -> Markup:
@@ -180,6 +184,8 @@ def _texts(found: Sequence[TextRanking], things: str) -> Markup:
             shown = whole if len(whole) <= EXCERPT else whole[:EXCERPT].rstrip() + " […]"
             where = f"{one.name}, " if len(found) > 1 else ""
             made.append(tag("details", tag("summary", f"{where}{place}. {name}"), tag("p", shown)))
+    if len(made) > figures.NAMED:
+        made = [tag("details", tag("summary", f"All {len(made)} {things}"), made)]
     about = f"From best to worst; the first {EXCERPT} characters of each."
     return section(f"The {things}", tag("p", about, class_="quiet"), made, anchor="texts")
 

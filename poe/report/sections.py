@@ -75,7 +75,9 @@ def _table(found: TextRanking) -> Markup:
             percent(row.p_top),
             row.comparisons,
         ]
-        lines.append([*cells, "" if row.gold != row.gold else f"{row.gold:g}"] if people else cells)
+        lines.append(
+            [*cells, "" if row.gold != row.gold else f"{row.gold:.4g}"] if people else cells
+        )
     caption = (
         f"All texts from best to worst. Ranks: {sure} interval of the rank. "
         "Asked: comparisons the text took part in."
@@ -137,10 +139,19 @@ def _basis(found: TextRanking) -> str:
         return "Their width comes from the expert named above."
     spread = scatter(found.ranking.fit)
     if found.intervals == "decisions" or spread is None:
-        return "Their width counts every answer as one decision."
+        few = (
+            "There are too few answers to tell how they scatter, so each counts as one decision, "
+            "which makes wide intervals."
+        )
+        counted = "Their width counts every answer as one decision."
+        return few if found.intervals == "scatter" and not _decisions(found) else counted
     return (
         f"Their width comes from how far the answers scatter around the scores: {spread.in_words}."
     )
+
+
+def _decisions(found: TextRanking) -> bool:
+    return bool(np.isin(found.ranking.comparisons.p, (0.0, 0.5, 1.0)).all())
 
 
 def coverage(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
