@@ -123,6 +123,28 @@ def test_digests_tell_all_prompts_apart():
     assert len(set(digests)) == len(digests)
 
 
+# The words of the authors' code for attributes that Table 4 leaves out.
+SIBLINGS = {
+    ("summeval", "fluency"): "Which Summary is more fluent, Summary A or Summary B?",
+    (
+        "summeval",
+        "relevance",
+    ): "Which Summary is more relevant to the information of the article, Summary A or Summary B?",
+    ("topicalchat", "coherency"): "Which Response is more coherent, Response A or Response B?",
+    ("topicalchat", "engagingness"): "Which Response is more engaging, Response A or Response B?",
+    ("hanna", "coherence"): "Which story is more coherent, Story A or Story B?",
+}
+
+
+def test_the_siblings_of_table_4():
+    there = {
+        (p.dataset, p.attribute): p.prompt.template.split("\n\n")[-1]
+        for p in everything()
+        if p.template == "poe" and p.status == "sibling"
+    }
+    assert there == SIBLINGS
+
+
 def test_siblings_differ_in_the_question_alone():
     coherence, fluency = (prompts.load("summeval", a).template for a in ("coherence", "fluency"))
     assert fluency == coherence.replace("more coherent", "more fluent")

@@ -91,6 +91,13 @@ def test_a_missing_score_is_named():
     assert judge.answer(judge.present[poe.select(2, 2, seed=0)]).shape == (2,)
 
 
+def test_a_recorded_judge_drives_a_ranking():
+    judge = recorded.hanna("ChatGPT", 1, "complexity", source="stand-in")
+    use = judge.present[:30]
+    found = poe.rank(lambda pairs: judge.answer(use[np.asarray(pairs)]), len(use), budget=600)
+    assert spearmanr(found.fit.scores, judge.scores[use])[0] > 0.98
+
+
 def test_answers_keep_the_leading_axes():
     judge = scored([1.0, 2.0, 4.0])
     pairs = np.array([[[0, 1], [1, 2]], [[2, 0], [1, 0]]])
