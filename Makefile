@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light pdf test lint format notebooks judge handout check-handout lab bench clean distclean
+.PHONY: help book book-light pdf test lint format notebooks judge handout check-handout lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -62,6 +62,10 @@ lab: $(STAMP) ## Open the chapters in JupyterLab
 bench: $(STAMP) ## Run the benchmarks
 	@if [ -d benchmarks ]; then $(PY) -m benchmarks; \
 	  else echo "There are no benchmarks yet: they will stand in benchmarks/."; fi
+
+bench-judge: $(STAMP) ## Measure how fast language models judge (on a GPU, if any)
+	@$(PIP) -e ".[dev,judge]"
+	@$(PY) -m benchmarks.judge $(ARGS)
 
 clean: ## Remove what was built, keep the environment
 	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -189,6 +189,17 @@ def test_a_model_that_fails_on_a_mask_of_four_dimensions_falls_back(monkeypatch)
     np.testing.assert_allclose([a.p for a in found], p_of(expected), atol=1e-5)
 
 
+def test_a_model_spread_over_devices_picks_its_logits_itself(monkeypatch):
+    model = tiny.decoder("gemma3", seed=3)
+    asked = questions()
+    expected = p_of(by_hand(model, asked, judge(model)))
+    monkeypatch.setattr(model, "hf_device_map", {"first": 0, "second": 1}, raising=False)
+    reader = judge(model)
+    assert reader.engine.sharing.spread
+    np.testing.assert_allclose([a.p for a in answers(reader, asked)], expected, atol=1e-5)
+    assert reader.engine.sharing is not None
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -296,8 +307,9 @@ def test_out_of_memory_halves_and_goes_on(monkeypatch, share):
     expected = p_of(by_hand(model, asked, judge(model)))
     Small(monkeypatch, model, 250)
     reader = judge(model, share_prefixes=share, row_tokens=100_000, batch_tokens=100_000)
-    with pytest.warns(UserWarning, match="out of memory with .* at most .* from here on"):
+    with pytest.warns(UserWarning, match="out of memory with .* at most .* from here on") as said:
         found = answers(reader, asked)
+    assert len([w for w in said if "out of memory" in str(w.message)]) <= 5  # it learns from each
     np.testing.assert_allclose([a.p for a in found], expected, atol=1e-5)
 
 

@@ -52,18 +52,21 @@ class Batched:
         starts : what the decoder starts with for each prompt; empty for a decoder-only model.
         """
         for start in dict.fromkeys(map(tuple, starts)):
-            chosen = [k for k, other in enumerate(starts) if tuple(other) == start]
-            waiting = [
-                [chosen[k] for k in group]
-                for group in batches([len(sequences[k]) for k in chosen], self.most)
-            ]
+            waiting = self._groups(
+                [k for k, s in enumerate(starts) if tuple(s) == start], sequences
+            )
             while waiting:
                 group = waiting.pop(0)
                 found = self._if_it_fits([sequences[k] for k in group], start, group, read)
                 if found is not None:
                     yield found
-                else:
-                    waiting = self._halves(group, sequences) + waiting
+                    continue
+                self._make_room(group, sequences)
+                waiting = self._groups([k for some in [group, *waiting] for k in some], sequences)
+
+    def _groups(self, chosen: list[int], sequences: Sequence[Tokens]) -> list[list[int]]:
+        groups = batches([len(sequences[k]) for k in chosen], self.most)
+        return [[chosen[k] for k in group] for group in groups]
 
     def _if_it_fits(
         self, rows: Sequence[Tokens], start: Tokens, group: list[int], read: Read
@@ -75,7 +78,7 @@ class Batched:
             return None
         return list(zip(group, found, strict=True))
 
-    def _halves(self, group: list[int], sequences: Sequence[Tokens]) -> list[list[int]]:
+    def _make_room(self, group: list[int], sequences: Sequence[Tokens]) -> None:
         longest = max(len(sequences[k]) for k in group)
         if len(group) == 1:
             raise JudgeError(
@@ -83,8 +86,6 @@ class Batched:
                 "a smaller model, or spread it over several devices with device='spread'"
             )
         self.most = self.shrink(longest * len(group))
-        middle = (len(group) + 1) // 2
-        return [group[:middle], group[middle:]]
 
     def _logits(self, rows: Sequence[Tokens], start: Tokens) -> Any:
         self.forwards += 1

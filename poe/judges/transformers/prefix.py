@@ -123,8 +123,7 @@ def mask(last: Any, positions: Any, kept: int, *, window: int | None, dtype: Any
 class Sharing:
     """Answers prompts of a decoder-only model, each shared prefix computed once.
 
-    most : tokens in one row. read : turns (M, V) logits and the numbers of the M prompts into
-    log-probabilities of their labels. shrink : told of a row that did not fit into memory, it
+    most : tokens in one row. shrink : told of a row that did not fit into memory, it
     returns how many tokens may be in one from now on, or raises.
     """
 
@@ -137,6 +136,7 @@ class Sharing:
             )
         self.model, self.device, self.most, self.shrink = model, device, most, shrink
         self.windows = windows(model.config)
+        self.spread = len(set((getattr(model, "hf_device_map", None) or {}).values())) > 1
         self.forwards = 0
 
     @property
@@ -145,7 +145,11 @@ class Sharing:
         return min((w for w in self.windows.values() if w is not None), default=None)
 
     def answer(self, forest: Sequence[Node], read: Read) -> Iterator[tuple[Found, bool]]:
-        """Answers of a row of prompts at a time, and whether the row built on a kept prefix."""
+        """Answers of a row of prompts at a time, and whether the row built on a kept prefix.
+
+        read : turns (M, V) logits and the numbers of M prompts into log-probabilities of their
+        labels.
+        """
         yield from self._below(forest, KeptCache(), read)
 
     def _below(
@@ -153,6 +157,9 @@ class Sharing:
     ) -> Iterator[tuple[Found, bool]]:
         small = [node for node in forest if node.size <= self.most or not node.children]
         for together in tree.pack(small, self.most):
+            if len(together) > 1 and tree.size(together) > self.most:  # it has shrunk meanwhile
+                yield from self._below(together, cache, read)
+                continue
             found = self._row_if_it_fits(together, cache, read)
             if found is not None:
                 yield found, cache.length > 0
@@ -209,17 +216,18 @@ class Sharing:
     def _forward(self, ids: Any, positions: Any, masked: Any, cache: KeptCache, keep: Any) -> Any:
         self.forwards += 1
         with torch.inference_mode():
-            result = self.model(
+            logits = self.model(
                 input_ids=ids[None],
                 position_ids=positions[None],
                 attention_mask=masked,
                 past_key_values=cache,
                 use_cache=True,
-                logits_to_keep=keep,
-            )
-        if result.logits.shape[1] != len(keep):
-            raise CannotShareError("it does not take the places whose logits are wanted")
-        return result.logits[0]
+                # The last layers of a model that is spread are on a device other than the places.
+                **({} if self.spread else {"logits_to_keep": keep}),
+            ).logits[0]
+        if len(logits) == len(ids) > len(keep):
+            return logits[keep.to(logits.device)]
+        return logits
 
     def _make_room(self, forest: Sequence[Node]) -> None:
         if len(forest) == 1 and not forest[0].children:

@@ -98,6 +98,11 @@ def size(forest: Sequence[Node]) -> int:
     return sum(node.size for node in forest)
 
 
+def pairs(forest: Sequence[Node]) -> int:
+    """How many times a token looks at one before it or at itself, without a window."""
+    return sum(sum(range(node.start + 1, node.stop + 1)) + pairs(node.children) for node in forest)
+
+
 def shares(forest: Sequence[Node], count: int) -> np.ndarray:
     """(count,) tokens that each prompt has to answer for, a shared one shared out evenly."""
     share = np.zeros(count)
