@@ -159,6 +159,22 @@ def test_labels_have_the_space_that_belongs_there(prefix, form):
     assert tiny.tokenizer().convert_ids_to_tokens(target.labels[0]) == form
 
 
+@pytest.mark.parametrize("prefix", ["Summary", ""])
+def test_labels_of_a_tokenizer_that_marks_word_starts(prefix):
+    """As in Llama 2 and Mistral: the space before a word is in its token, wherever it came from."""
+    import copy
+
+    words = copy.deepcopy(tiny.t5_tokenizer())
+    words.chat_template = tiny.CHAT.replace("{{ bos_token }}", "")
+    writer = chat.ChatWriter(words)
+    prompt = Prompt("x", "{first} {second}", prefix=prefix)
+    written = writer.write(prompt, "which is better?")
+    target = writer.target(prompt, written)
+    assert words.convert_ids_to_tokens(target.labels) == ["▁A", "▁B"]
+    last = words.convert_ids_to_tokens(writer.encode([written])[0])[-1]
+    assert (last == "▁Summary") == bool(prefix)
+
+
 def test_a_template_that_ends_in_a_line_break_needs_no_space():
     template = "{% for m in messages %}{{ m.role }}\n{{ m.content }}\n{% endfor %}"
     template += "{% if add_generation_prompt %}assistant\n{% endif %}"

@@ -57,8 +57,10 @@ def test_a_folder_is_loaded_and_answers_as_the_model_it_was_saved_from(tmp_path,
 
 def test_a_folders_revision_is_that_of_its_contents(tmp_path):
     folder = saved(tmp_path)
-    first = load(str(folder), device="cpu").revision
+    loaded = load(str(folder), device="cpu")
+    first = loaded.revision
     assert first.startswith("sha256:")
+    assert loaded.name == folder.name  # not where it happens to be
     assert loading.folder_digest(folder) == first
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "rms_norm_eps": 1e-3}))

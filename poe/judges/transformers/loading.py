@@ -93,7 +93,9 @@ def load(
     except Exception as error:
         raise JudgeError(explain(error, name, revision)) from error
     where = model.get_input_embeddings().weight.device
-    return Loaded(model, tokenizer, name, commit, where, kind)
+    # A folder's contents make it what it is, wherever it is.
+    own = Path(name).resolve().name if Path(name).is_dir() else name
+    return Loaded(model, tokenizer, own, commit, where, kind)
 
 
 def _weights(name: str, config: Any, dtype: str, place: str, given: dict[str, Any]) -> Any:
