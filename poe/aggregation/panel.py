@@ -180,7 +180,7 @@ def _sign(
         weight = count / count.sum()
         what = "sign from the assumption that most weight is on judges better than chance"
     total, se = float(weight @ a), float(np.sqrt(max(weight @ own @ weight, 0.0)))
-    if abs(total) < 2.0 * se or total == 0.0:
+    if total == 0.0 or (trusted is None and abs(total) < 2.0 * se):
         raise UnidentifiedPanelError(
             f"which end of the scores is good is not identified: the mean sharpness is {total:.3g} "
             f"with standard error {se:.2g}; name a judge better than chance with trusted="
