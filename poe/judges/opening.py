@@ -80,5 +80,9 @@ def _made(kind: Any, *places: Any, **options: Any) -> Reader:
             f"{kind.__name__} has no option {', '.join(map(repr, extra))}; it has "
             f"{', '.join(p for p in known if p not in ('model', 'url', 'revision'))}"
         )
-    judge: Reader = kind(*places, **options)
+    try:
+        judge: Reader = kind(*places, **options)
+    except TypeError as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        raise JudgeError(f"{kind.__name__} cannot take {given}: {error}") from error
     return judge
