@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import ssl
 import threading
 import time
 from contextlib import contextmanager
@@ -113,8 +114,11 @@ class Served:
 
 
 @contextmanager
-def serving(fault=lambda k, body: None, *, delay=0.0):
-    """Run the server; `fault(k, body)` names what is wrong with the k-th request, from 0."""
+def serving(fault=lambda k, body: None, *, delay=0.0, certificate=None):
+    """Run the server; `fault(k, body)` names what is wrong with the k-th request, from 0.
+
+    certificate : a folder with key.pem and certificate.pem, for https.
+    """
     tiny()
     closing, lock = threading.Event(), threading.Lock()
     under_way = 0
@@ -146,7 +150,16 @@ def serving(fault=lambda k, body: None, *, delay=0.0):
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda *where: None  # the client sees it too
     served = Served(f"http://127.0.0.1:{server.server_port}/v1")
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate / "certificate.pem", certificate / "key.pem")
+        # Shaking hands in the thread of a connection, so that one that fails blocks no other.
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        served.url = f"https://localhost:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
@@ -203,7 +216,8 @@ def complete(path, body, fault="", detail=""):
     _, tokenizer = tiny()
     chat = path.endswith("/chat/completions")
     if chat:
-        text = chat_text(tokenizer, body["messages"], go_on=body.get("continue_final_message"))
+        go_on = body.get("continue_final_message") and fault != "new-answer"
+        text = chat_text(tokenizer, body["messages"], go_on=go_on)
     else:
         text = "<s>" + body["prompt"]
     log_p = log_probabilities(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_a_prefix_is_continued():
     asked = [Question(PREFIXED, q.first, q.second) for q in questions(3)]
     with serving() as served:
         _, answers = judged(served, asked, prefix="continue")
-        assert [m["role"] for m in served.questions[0]["messages"]] == [
+        assert [m["role"] for m in served.requests[-1]["messages"]] == [
             "system",
             "user",
             "assistant",
@@ -87,6 +88,18 @@ def test_a_prefix_is_continued():
         whole = chat_text(tokenizer, turns, go_on=True)
         assert whole.endswith("<assistant>Summary") or whole.endswith("Summary")
         assert answer.p == pytest.approx(share_of_first(log_probabilities(whole))[0], abs=1e-6)
+
+
+def test_a_server_that_begins_a_new_answer_instead_is_noticed():
+    asked = [Question(PREFIXED, q.first, q.second) for q in questions(2)]
+    with (
+        serving(lambda k, body: "new-answer") as served,
+        pytest.warns(UserWarning, match=r"seems to ignore continue_final_message .*cost 3 tokens"),
+    ):
+        judged(served, asked, prefix="continue")
+    with serving() as served, warnings.catch_warnings():  # control: one that does as it is told
+        warnings.filterwarnings("error", message=".*seems to ignore")
+        judged(served, asked, prefix="continue")
 
 
 def test_completions_send_the_frame_filled_in():
@@ -271,7 +284,7 @@ def test_answers_with_neither_label_can_be_an_error():
         serving(first_is("neither")) as served,
         pytest.raises(NoLabelError, match=r"first 'text-0'.*none of the labels.*they begin \["),
     ):
-        judged(served, questions(3), top=20, neither="error")
+        judged(served, questions(3), top=20, neither="error", concurrency=1)
 
 
 def test_a_model_that_never_says_a_label_is_stopped_early(tmp_path):
@@ -390,6 +403,34 @@ def test_a_proxy_is_used_as_the_environment_says(monkeypatch):
         assert set(served.paths) == {"http://model.invalid/v1/chat/completions"}
         assert served.headers[0]["Proxy-Authorization"] == "Basic dTpw"
         assert served.headers[0]["Host"] == "model.invalid"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl, which makes a certificate for the test, is not installed")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext"
+    files = ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
+    subprocess.run(
+        [*command.split(), "subjectAltName=DNS:localhost", *files], check=True, capture_output=True
+    )
+    return folder
+
+
+def test_encrypted_servers_are_checked_and_cut_off_like_others(certificate, monkeypatch):
+    with serving(lambda k, body: "hang" if k > 2 else None, certificate=certificate) as served:
+        assert served.url.startswith("https://localhost:")
+        with pytest.raises(ServerError, match=r"no connection to localhost.*certificate verify"):
+            judged(served, questions(2))
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "certificate.pem"))
+        judge = ServerJudge("tiny", served.url, top=ALL, timeout=0.5, patience=1.5)
+        answers = []
+        begun = time.monotonic()
+        with pytest.raises(ServerError, match="gave no whole answer"):
+            answers.extend(judge.answer(questions(3)))
+        assert time.monotonic() - begun < 8
+        assert len(answers) == 2
 
 
 def test_store_and_server_together_ask_once(tmp_path):

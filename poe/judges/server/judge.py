@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from poe.judges.naming import describe
-from poe.judges.questions import Answer, Prompt, Question, Text
+from poe.judges.questions import Answer, Prompt, Question
 from poe.judges.server import replies
 from poe.judges.server.caller import Caller
 from poe.judges.server.failures import (
@@ -20,16 +20,12 @@ from poe.judges.server.failures import (
     ServerError,
     SpendingLimitError,
 )
+from poe.judges.server.first_call import introduce, no_log_probabilities
 from poe.judges.server.http import Connection, parse_address
 from poe.judges.server.limits import Spending, Spent
 from poe.judges.server.pool import ask_all
 from poe.judges.server.style import JOINED, ONE_WORD, SAMPLED_TOKENS, Style
 from poe.judges.server.tally import SILENT, Tally
-
-FIRST_CALL = Question(
-    Prompt("the first call", "{first}", labels=("A", "B"), prefix="Answer"),
-    Text("a test", "Say A."),
-)
 
 
 class ServerJudge:
@@ -48,9 +44,9 @@ class ServerJudge:
     prefix : how a prompt's answer prefix ("Summary") is passed to a chat model. "ask" works
         everywhere: the prefix is left out, and `instruction` asks for one word; the
         model is then asked something slightly different from the prompt. "continue" has
-        the model go on with an answer that begins so (continue_final_message of vLLM and
-        SGLang; llama.cpp goes on by itself). Hosted models mostly refuse it, and a server that
-        does not know it may ignore it, which shows as a small label mass.
+        the model go on with an answer that begins so (continue_final_message, which vLLM, SGLang
+        and llama.cpp know). Hosted models mostly refuse it; a server that ignores it is warned
+        about if its token counts show it.
     instruction : the sentence added by "ask"; {labels} becomes "A or B". "" adds none.
     draws : 0 for log-probabilities; otherwise the number of sampled answers that are counted,
         for servers without log-probabilities.
@@ -67,8 +63,8 @@ class ServerJudge:
     server : a name that stands for the address in the specification, so that a server which
         moves (a cluster's node) stays the same judge.
 
-    The first use makes one call of a few tokens: it finds out which model answers and whether
-    the server gives log-probabilities, and both are part of the specification.
+    The first use makes one call of a few tokens (two with "continue"): it finds out which model
+    answers and whether the server gives log-probabilities; both are part of the specification.
     """
 
     def __init__(
@@ -182,10 +178,7 @@ class ServerJudge:
         """Make the first call, once."""
         with self._lock:
             if self._caller.served is None:
-                found = self._caller.introduce(self.style.body(FIRST_CALL))
-                if not self.style.draws and replies.next_token(found["choices"][0]) is None:
-                    raise ServerError(self._no_log_probabilities())
-                self._caller.remember(found)
+                introduce(self._caller, self.style)
 
     def _ask(self, question: Question, connection: Connection, stop: threading.Event) -> Answer:
         begun = time.perf_counter()
@@ -206,7 +199,7 @@ class ServerJudge:
         found = self._caller.call(self.style.body(question), connection, stop)
         likely = replies.next_token(found["choices"][0])
         if likely is None:
-            raise ServerError(self._no_log_probabilities())
+            raise ServerError(no_log_probabilities(self.address.name, self.style.model))
         log_p = replies.merged(likely, question.prompt.labels, ignore_case=self.ignore_case)
         if self.neither == "error" and max(log_p) == -math.inf:
             raise NoLabelError(
@@ -245,10 +238,3 @@ class ServerJudge:
                 + (" and case" if self.ignore_case else "")
                 + " are put aside; choose others"
             )
-
-    def _no_log_probabilities(self) -> str:
-        return (
-            f"{self.address.name} gives no log-probabilities for {self.style.model}; sample "
-            "answers instead with draws=20 (20 short answers a question, or 20 calls where the "
-            "server gives one at a time)"
-        )
