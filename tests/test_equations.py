@@ -50,9 +50,13 @@ def test_cited_numbers_exist(number, module):
         ("3.7", "eq-summary-level"),
         ("3.8", "eq-dataset-level"),
         ("3.9", "eq-system-level"),
+        ("4.5", "eq-zermelo"),
+        ("4.9", "eq-bt-prior"),
         ("5.1", "eq-poe-product"),
         ("5.4", "eq-poe-soft-bt"),
         ("5.5", "eq-poe-gaussian"),
+        ("7.5", "eq-soft-covariance"),
+        ("7.6", "eq-soft-better"),
     ],
 )
 def test_the_numbers_in_docstrings_mean_what_they_say(number, label):
