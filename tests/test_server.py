@@ -272,11 +272,25 @@ def test_answers_with_neither_label_are_counted():
     asked = questions(4)
     with (
         serving(lambda k, body: "neither" if k in (2, 3) else None) as served,
-        pytest.warns(UserWarning, match="2 of 12 answers of tiny held none of the labels"),
+        pytest.warns(
+            UserWarning, match=r"2 of 12 answers of tiny to prompt .* held none of the labels"
+        ),
     ):
         _, answers = judged(served, asked, top=20, concurrency=1, instruction="")
     assert [k for k, answer in enumerate(answers) if answer.mass == 0] == [1, 2]
     assert math.isnan(answers[1].p)
+
+
+def test_warnings_count_over_calls_and_are_given_once():
+    asked = questions(4)
+    with serving(first_is("neither")) as served:
+        judge = ServerJudge("tiny", served.url, top=20)
+        with pytest.warns(UserWarning, match=r"6 of 6 answers of tiny to prompt 'test/better'"):
+            list(judge.answer(asked[:6]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(NoLabelError, match="none of the first 10"):
+                list(judge.answer(asked[6:]))
 
 
 def test_answers_with_neither_label_can_be_an_error():

@@ -104,6 +104,7 @@ class ServerJudge:
         self.concurrency = concurrency
         self._server = server or self.address.name
         self._lock = threading.Lock()
+        self._tallies: dict[str, Tally] = {}  # by the digest of the prompt
         self._caller = Caller(
             self.address,
             self.style.path,
@@ -149,13 +150,13 @@ class ServerJudge:
         def ask(position: int, connection: Connection) -> Answer:
             return self._ask(questions[position], connection, stop)
 
-        tally = Tally(self.style.top)
-        coming = ask_all(
-            ask, len(questions), address=self.address, concurrency=self.concurrency, stop=stop
-        )
+        left = len(questions)
+        coming = ask_all(ask, left, address=self.address, concurrency=self.concurrency, stop=stop)
         try:
             with closing(coming):
                 for position, answer in coming:
+                    left -= 1
+                    tally = self._tally(questions[position].prompt)
                     tally.add(answer)
                     yield position, answer
                     if tally.hopeless:
@@ -167,10 +168,16 @@ class ServerJudge:
                         )
         except SpendingLimitError as error:
             raise SpendingLimitError(
-                f"{error}; {len(questions) - tally.answers} of {len(questions)} questions are "
-                "left, and what was answered is kept"
+                f"{error}; {left} of {len(questions)} questions are left, and what was answered "
+                "is kept"
             ) from None
-        tally.warn(self.style.model)
+        for tally in self._tallies.values():
+            tally.warn()
+
+    def _tally(self, prompt: Prompt) -> Tally:
+        if prompt.digest not in self._tallies:
+            self._tallies[prompt.digest] = Tally(self.style.model, prompt.name, self.style.top)
+        return self._tallies[prompt.digest]
 
     # One question ----------------------------------------------------------------------
 

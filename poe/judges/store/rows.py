@@ -53,7 +53,7 @@ def check_judge(
         f"{path} holds the answers of another judge; what differs:\n  "
         + "\n  ".join(lines)
         + "\nname another store, set the judge up as it was, or say that several judges in one "
-        "store are meant (several=True; --several on the command line)"
+        "store are meant (several=True; --several-judges on the command line)"
     )
 
 

@@ -93,8 +93,9 @@ class Store:
             of them survives whatever happens next.
 
         When the judge fails or Ctrl-C stops it, what it has answered is stored before the
-        error goes on to the caller; the same call then asks for the rest. Of two processes that
-        ask the same question at the same time, both are given the answer stored first.
+        error goes on to the caller; the same call then asks for the rest. Two processes that ask
+        the same question at the same time are both given the answer stored first, but both
+        have asked: give them different questions.
         """
         found = self._answers(judge, questions)
         self._enter_names([question for question in questions if question.key in found])
