@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from poe import debias
-from poe.asking import expected_curvatures, next_comparisons, resistances
+from poe.asking import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats
 from poe.debias import Rate
 from poe.judges.ranking import RULES, TextRanking, typical_error
@@ -98,7 +98,7 @@ def prospects(found: TextRanking) -> list[Prospect]:
     """The typical standard error now, and after one, two, five more rounds of N calls.
 
     Predicted from the curvature that each further comparison would add at the present scores
-    (`poe.asking.expected_curvatures`), bias and scatter held fixed; only where some are left.
+    (`poe.asking.curvature_at`), bias and scatter held fixed; only where some are left.
     """
     fit, n = found.ranking.fit, len(found.fit.items)
     now = Prospect(0, typical_error(found.fit))
@@ -107,13 +107,15 @@ def prospects(found: TextRanking) -> list[Prospect]:
     counts = sorted({m for m in counts if m > 0})
     if not counts:
         return [now]
-    more, gain = _upcoming(found, counts[-1]), expected_curvatures(fit)
+    more = _upcoming(found, counts[-1])
+    d = fit.scores[more[:, 0]] - fit.scores[more[:, 1]]
+    gain = curvature_at(fit.expert, d - fit.bias)
     before = resistances(fit).sum()
     made, stiffness = fit.comparisons.pairs, fit.stiffness
     later = []
     for m in counts:
         pairs = np.vstack([made, more[:m]])
-        weight = np.append(stiffness, gain[more[:m, 0], more[:m, 1]])
+        weight = np.append(stiffness, gain[:m])
         share = effective_resistance(n, pairs, weight=np.maximum(weight, 1e-12)).sum() / before
         later.append(Prospect(m, now.error * float(np.sqrt(share))))
     return [now, *later]

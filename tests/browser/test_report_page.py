@@ -1,0 +1,91 @@
+"""The report of `poe rank` in a browser: phone, dark, axe-core, and hostile texts."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poe.cli import main
+from tests.browser.checks import (
+    VIEWPORTS,
+    accessibility_problems,
+    browser_problems,
+    static_problems,
+)
+
+pytestmark = pytest.mark.browser
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "explanations.csv"
+HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
+
+
+def write(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...]) -> Path:
+    """Write a CSV file of texts."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([columns, *rows])
+    return path
+
+
+def texts(kind: str, folder: Path) -> Path:
+    """A file of texts: the example, many, in contexts, or hostile."""
+    many = [(f"t{k}", f"Number {k}: the " + "very " * (k % 9) + "usual end.") for k in range(90)]
+    if kind == "many":
+        return write(folder / "t.csv", many, ("id", "text"))
+    if kind == "contexts":
+        rows = [(*row, f"Task {k % 3}", str(k % 5)) for k, row in enumerate(many[:15])]
+        return write(folder / "t.csv", rows, ("id", "text", "context", "score"))
+    if kind == "hostile":
+        long = "a-name-" * 30
+        rows = [(HOSTILE, HOSTILE), (long, "Short. " + "long" * 200), ("\u202eabc", "Plain text.")]
+        return write(folder / "t.csv", rows, ("id", "text"))
+    return EXAMPLE
+
+
+@pytest.fixture(scope="module", params=["example", "many", "contexts", "hostile"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report as the command writes it, in a folder of its own."""
+    folder = tmp_path_factory.mktemp(request.param)
+    path = folder / "html" / "report.html"
+    path.parent.mkdir()
+    arguments = ["rank", str(texts(request.param, folder)), "--attribute", "easier to read"]
+    arguments += ["--judge", "demo", "--report", str(path), "--store", str(folder / "s.sqlite")]
+    assert main([*arguments, "--quiet"]) == 0
+    return path
+
+
+@pytest.mark.parametrize("viewport", VIEWPORTS)
+def test_it_is_sound_on_every_screen(report: Path, browser: Any, viewport: str) -> None:
+    assert browser_problems(browser, report, html=report.parent, viewport=viewport) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible(report: Path, browser: Any, scheme: str) -> None:
+    assert accessibility_problems(browser, report, scheme=scheme) == []
+
+
+def test_it_loads_nothing(report: Path) -> None:
+    assert static_problems(report, html=report.parent) == []
+
+
+def test_texts_stay_texts(report: Path, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_timeout(50)
+    assert page.title().endswith("ranked: easier to read")
+    assert page.locator("script, img, iframe, link").count() == 0
+    page.close()
+
+
+def test_print_has_every_row(report: Path, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.emulate_media(media="print")
+    hidden = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(box => box.checkVisibility()"
+        " && box.scrollHeight > box.clientHeight + 2).length"
+    )
+    page.close()
+    assert hidden == 0
