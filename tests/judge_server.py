@@ -121,6 +121,7 @@ def serving(fault=lambda k, body: None, *, delay=0.0, certificate=None):
     """
     tiny()
     closing, lock = threading.Event(), threading.Lock()
+    chance = torch.Generator().manual_seed(0)
     under_way = 0
 
     class Handler(BaseHTTPRequestHandler):
@@ -141,7 +142,7 @@ def serving(fault=lambda k, body: None, *, delay=0.0, certificate=None):
                 served.most_at_once = max(served.most_at_once, under_way)
             try:
                 time.sleep(delay)
-                respond(self, body, fault(k, body) or "", closing, lock)
+                respond(self, body, fault(k, body) or "", closing, lock, chance)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
             finally:
@@ -171,7 +172,7 @@ def serving(fault=lambda k, body: None, *, delay=0.0, certificate=None):
         server.server_close()
 
 
-def respond(handler, body, fault, closing, lock):
+def respond(handler, body, fault, closing, lock, chance):
     name, _, detail = fault.partition(":")
     key = handler.headers.get("Authorization", "")
     message = {"error": {"message": f"you sent {key}, and " + "x" * 200}}
@@ -197,7 +198,7 @@ def respond(handler, body, fault, closing, lock):
         send(handler, int(name), "application/json", json.dumps(message).encode(), headers)
     else:
         with lock:
-            found = complete(handler.path, body, name, detail)
+            found = complete(handler.path, body, chance, name, detail)
         send(handler, 200, "application/json", json.dumps(found).encode())
 
 
@@ -211,7 +212,7 @@ def send(handler, status, kind, content, headers=()):
     handler.wfile.write(content)
 
 
-def complete(path, body, fault="", detail=""):
+def complete(path, body, chance, fault="", detail=""):
     """The reply to a request."""
     _, tokenizer = tiny()
     chat = path.endswith("/chat/completions")
@@ -227,7 +228,7 @@ def complete(path, body, fault="", detail=""):
             log_p[tokenizer.encode(label, add_special_tokens=False)] = -40.0
     count = 1 if fault == "one-choice" else body.get("n") or 1
     if body.get("temperature"):
-        chosen = torch.multinomial(log_p.exp(), count, replacement=True).tolist()
+        chosen = torch.multinomial(log_p.exp(), count, replacement=True, generator=chance).tolist()
     else:
         chosen = [int(log_p.argmax())] * count
     wanted = body.get("top_logprobs") if body.get("logprobs") is True else body.get("logprobs")

@@ -147,10 +147,11 @@ def test_draws_count_what_was_said():
     _, labels = share_of_first(
         log_probabilities(chat_text(tokenizer, [{"role": "user", "content": turn}]))
     )
-    for count, label in zip(counts, labels, strict=True):  # 6 sigma: 1 run in 10^8 by chance
-        assert abs(count - n * label) < 6 * math.sqrt(n * label * (1 - label))
+    for count, label in zip(counts, labels, strict=True):
+        assert abs(count - n * label) < 4 * math.sqrt(n * label * (1 - label))
 
 
+@pytest.mark.filterwarnings("ignore:.*held none of the labels")
 def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     (question, *_) = questions(2)
     with serving(lambda k, body: "one-choice") as served:

@@ -286,6 +286,7 @@ def test_keys_that_are_missing_or_cannot_be_sent(monkeypatch):
         {"concurrency": 0},
         {"timeout": 0},
         {"call_limit": 0},
+        {"options": {"api_key": "hunter2"}},
     ],
 )
 def test_wrong_options_are_refused(wrong):
@@ -299,6 +300,14 @@ def test_extra_options_replace_and_remove_fields_and_are_in_the_specification():
     assert "max_tokens" not in body
     assert body["max_completion_tokens"] == 1
     assert style.specification()["option max_completion_tokens"] == "1"
+
+
+def test_the_most_that_may_be_written_is_known():
+    assert Style("m").written == 1
+    assert Style("m", draws=5, temperature=1.0).written == 5 * 8
+    longer = {"max_tokens": None, "max_completion_tokens": 100}
+    assert Style("m", options=longer).written == 100
+    assert Style("m", options=longer, draws=5, temperature=1.0).written == 500
 
 
 def test_braces_in_texts_are_left_alone():

@@ -24,7 +24,7 @@ from poe.judges.server.first_call import introduce, no_log_probabilities
 from poe.judges.server.http import Connection, parse_address
 from poe.judges.server.limits import Spending, Spent
 from poe.judges.server.pool import ask_all
-from poe.judges.server.style import JOINED, ONE_WORD, SAMPLED_TOKENS, Style
+from poe.judges.server.style import JOINED, ONE_WORD, Style
 from poe.judges.server.tally import SILENT, Tally
 
 
@@ -53,7 +53,9 @@ class ServerJudge:
     top : likeliest tokens asked for; 20 is the most that many servers give. A label that is not
         among them counts as -inf, which a warning counts.
     temperature : 0, or 1 with draws. options : more fields for the request, None removes one
-        (`{"max_tokens": None, "max_completion_tokens": 1}`).
+        (`{"max_tokens": None, "max_completion_tokens": 1}`). A model that thinks before it answers
+        has no label among its first tokens: turn that off, for Qwen3 behind vLLM by
+        `{"chat_template_kwargs": {"enable_thinking": False}}`.
     ignore_case : whether "a" is the label "A".
     neither : an answer with none of the labels is stored and counted ("count"), or stops the run
         ("error"). If the first ten are all like this the run stops in any case.
@@ -111,7 +113,7 @@ class ServerJudge:
             key_env=key_env,
             timeout=timeout,
             patience=patience,
-            written=SAMPLED_TOKENS * draws if draws else 1,
+            written=self.style.written,
             spending=Spending(calls=call_limit, tokens=token_limit),
         )
 

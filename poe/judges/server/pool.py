@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from poe.judges.questions import Answer
 from poe.judges.server.http import Address, Connection
 
 Ask = Callable[[int, Connection], Answer]
+Results = SimpleQueue[tuple[int, Answer] | BaseException | None]
 
 
 def ask_all(
@@ -21,28 +22,18 @@ def ask_all(
     they are paid for, and then the failure is raised. When the caller stops listening (Ctrl-C)
     the connections are cut at once.
     """
-    positions = iter(range(count))
-    turn = threading.Lock()
-    results: SimpleQueue[tuple[int, Answer] | BaseException | None] = SimpleQueue()
-
-    def work(connection: Connection) -> None:
-        try:
-            while not stop.is_set():
-                with turn:
-                    position = next(positions, None)
-                if position is None:
-                    break
-                results.put((position, ask(position, connection)))
-        except BaseException as error:
-            results.put(error)  # before the others can fail for being stopped
-            stop.set()
-        finally:
-            connection.close()
-            results.put(None)
-
+    positions: SimpleQueue[int] = SimpleQueue()
+    for position in range(count):
+        positions.put(position)
+    results: Results = SimpleQueue()
     connections = [Connection(address) for _ in range(min(concurrency, count))]
     threads = [
-        threading.Thread(target=work, args=(connection,), daemon=True, name="poe-server-call")
+        threading.Thread(
+            target=_work,
+            args=(ask, connection, positions, results, stop),
+            daemon=True,  # one that waits for a name server must not hold up the end
+            name="poe-server-call",
+        )
         for connection in connections
     ]
     failure: BaseException | None = None
@@ -64,3 +55,25 @@ def ask_all(
             connection.abort()
     if failure is not None:
         raise failure
+
+
+def _work(
+    ask: Ask,
+    connection: Connection,
+    positions: SimpleQueue[int],
+    results: Results,
+    stop: threading.Event,
+) -> None:
+    """Ask one question after the other over one connection."""
+    try:
+        while not stop.is_set():
+            position = positions.get_nowait()
+            results.put((position, ask(position, connection)))
+    except Empty:
+        pass
+    except BaseException as error:
+        results.put(error)  # before the others can fail for being stopped
+        stop.set()
+    finally:
+        connection.close()
+        results.put(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,12 @@ class Style:
             raise ValueError(f"prefix is 'ask' or 'continue', not {self.prefix!r}")
         if self.draws < 0 or self.top < 1:
             raise ValueError("draws must be at least 0, and top at least 1")
+        secret = [name for name in self.options if re.search("key|secret|authoriz|password", name)]
+        if secret:
+            raise ValueError(
+                f"options are stored and shown, so {secret[0]!r} is no place for a secret; name an "
+                "environment variable with key_env="
+            )
         if self.draws and not self.temperature:
             raise ValueError("at temperature 0 all draws are the same; leave it out, or say 1")
         places = {name for _, name, _, _ in string.Formatter().parse(self.frame) if name}
@@ -45,6 +52,13 @@ class Style:
     def path(self) -> str:
         """Where requests go, below the server's URL."""
         return "/chat/completions" if self.endpoint == "chat" else "/completions"
+
+    @property
+    def written(self) -> int:
+        """Most tokens that the model may write in one call."""
+        given = (self.options.get(name) for name in ("max_completion_tokens", "max_tokens"))
+        most = max((int(n) for n in given if n), default=SAMPLED_TOKENS if self.draws else 1)
+        return most * max(self.draws, 1)
 
     def body(self, question: Question, *, draws: int = 1) -> dict[str, Any]:
         """The request for one question, `draws` sampled answers at once."""

@@ -81,12 +81,7 @@ def by_context(
     """`Comparisons` by context, for one prompt and one judge."""
     found = _rows(connection, prompt=prompt, judge=judge, context=context)
     if texts is not None:
-        these = {(text.id, text.digest) for text in texts}
-        keep = [
-            (row.first, row.first_digest) in these and (row.second, row.second_digest) in these
-            for row in found.itertuples()
-        ]
-        found = found[keep]
+        found = found[_about(found, texts)]
     _require_one(found["judge"], "judges", "judge=")
     _require_one(found["prompt"] + " " + found["prompt_digest"], "prompts", "prompt=")
     # A prompt with two names has every question twice.
@@ -112,6 +107,15 @@ def by_context(
             )
         groups[name] = Comparisons.from_table(rows[["first", "second", "p"]], items=names)
     return groups
+
+
+def _about(found: pd.DataFrame, texts: Sequence[Text]) -> list[bool]:
+    """Which rows are about these very texts under these names."""
+    these = {(text.id, text.digest) for text in texts}
+    return [
+        (row.first, row.first_digest) in these and (row.second, row.second_digest) in these
+        for row in found.itertuples()
+    ]
 
 
 def _rows(
