@@ -148,7 +148,6 @@ def _tokens(sample: Sequence[Question], judge: Reader) -> tuple[float, str]:
 
 def throughput(at: pd.Series) -> float | None:
     """Answers a second while a judge was at work, from the times at which they were stored."""
-    seconds = np.sort(pd.to_datetime(at, utc=True).astype("int64").to_numpy() / 1e9)
-    gaps = np.diff(seconds)
+    gaps = at.sort_values().diff().dt.total_seconds().to_numpy()[1:]
     busy = gaps[gaps < PAUSE]
     return float(len(busy) / busy.sum()) if busy.size and busy.sum() > 0 else None

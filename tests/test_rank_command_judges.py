@@ -1,0 +1,100 @@
+"""`poe rank` and `poe judge` with judges of both other kinds: a model, and a server.
+
+The models are tiny and their weights random: what they say is evidence about the plumbing alone.
+"""
+
+import pandas as pd
+import pytest
+
+from poe.cli import main
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tests import tiny_models
+from tests.judge_server import serving
+
+TEXTS = [(f"t{k}", f"The {'very ' * k}reader can tell what happened.") for k in range(6)]
+# The tiny model behind the server says a label after these words.
+SAYS = ("--thing", "summary", "--judge-option", "prefix=continue")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pd.DataFrame(TEXTS, columns=["id", "text"]).to_csv("texts.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    tiny_models.decoder("llama").save_pretrained(path)
+    tiny_models.tokenizer().save_pretrained(path)
+    return path
+
+
+def rank(judge, *more):
+    given = ["rank", "texts.csv", "--attribute", "clearer", "--judge", judge, "--quiet"]
+    return main([*given, "--out", "s.csv", "--comparisons", "c.csv", "--report", "r.html", *more])
+
+
+def test_a_model(folder, model, capsys):
+    assert rank(f"hf:{model}") == 0
+    streams = capsys.readouterr()
+    assert "30 asked now" in streams.out
+    assert "gives the label words only" in streams.err, "random weights rarely say A or B"
+    assert "UserWarning" not in streams.err
+    made = pd.read_csv("c.csv")
+    assert made["p"].between(0, 1).all()
+    assert (made["mass"] < 0.5).all()
+    assert (made["tokens"] > 10).all()
+    page = (folder / "r.html").read_text()
+    assert '<span class="kind">measured</span>' in page
+    assert "float32" in page
+    before = pd.read_csv("s.csv")
+    assert rank(f"hf:{model}") == 0
+    assert "0 asked now, 30 from the store" in capsys.readouterr().out
+    pd.testing.assert_frame_equal(before, pd.read_csv("s.csv"))
+
+
+def test_texts_longer_than_the_model_reads(folder, model, capsys):
+    assert rank(f"hf:{model}", "--judge-option", "max_tokens=30") == 1
+    error = capsys.readouterr().err
+    assert "poe: " in error
+    assert "the model reads 30; shorten the texts" in error
+    assert "Traceback" not in error
+    assert not (folder / "s.csv").exists()
+
+
+def test_an_unknown_option_of_a_model(folder, model, capsys):
+    assert rank(f"hf:{model}", "--judge-option", "precision=float32") == 1
+    assert "no option 'precision'; it has" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:unclosed")
+def test_a_server(folder, capsys):
+    with serving() as served:
+        assert rank(f"openai:tiny@{served.url}", *SAYS, "--judge-option", "concurrency=2") == 0
+        out = capsys.readouterr().out
+        assert "30 asked now" in out
+        assert rank(f"openai:tiny@{served.url}", *SAYS) == 0
+        assert "0 asked now, 30 from the store" in capsys.readouterr().out
+    made = pd.read_csv("c.csv")
+    assert made["p"].between(0, 1).all()
+    assert "measured" in (folder / "r.html").read_text()
+
+
+def test_a_server_never_oversteps_the_limit(folder, capsys):
+    with serving() as served:
+        assert rank(f"openai:tiny@{served.url}", *SAYS, "--limit-calls", "12") == 1
+    assert "12" in capsys.readouterr().err
+
+
+def test_a_server_that_is_not_there(folder, capsys):
+    url = "http://127.0.0.1:9/v1"
+    assert rank(f"openai:tiny@{url}", "--judge-option", "patience=0.2") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("poe: ")
+    assert "127.0.0.1:9" in error
