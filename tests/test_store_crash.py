@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from pathlib import Path
@@ -182,6 +183,8 @@ from poe.judges.store import Store
 from tests.judging import HashJudge, questions
 
 asked = questions(3)
+with Store({path!r}) as store:
+    store.comparisons()  # imports everything, while it may
 if os.getuid() == 0:
     os.setuid(65534)  # permissions do not hold root back
 with Store({path!r}) as store:
@@ -197,21 +200,21 @@ except JudgeError as error:
 """
 
 
-def test_a_folder_that_cannot_be_written(tmp_path):
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.owner() == tmp_path.owner() and folder.stat().st_mode & 0o005 != 0o005:
-            folder.chmod(folder.stat().st_mode | 0o055)  # pytest's own are closed to others
-    folder = tmp_path / "closed"
-    folder.mkdir()
+@pytest.fixture
+def folder():
+    """A folder that others may look into; pytest's own are closed to them."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+        Path(name).chmod(0o755)
+
+
+def test_a_folder_that_cannot_be_written(folder):
     path = folder / "judgements.sqlite"
     with Store(path) as store:
         store.ask(HashJudge(), questions(3))
     path.chmod(0o444)
     folder.chmod(0o555)
-    try:
-        out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
-    finally:
-        folder.chmod(0o755)
+    out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
     assert error == ""
     reading, writing, making = out.splitlines()
     assert reading == "6 6"  # what is there can be read
