@@ -11,7 +11,6 @@ import argparse
 import gc
 import json
 import os
-import statistics
 import sys
 import time
 import warnings
@@ -93,9 +92,11 @@ def measure(
         plans += [("prefix-shared", {"row_tokens": size}, whole) for size in rows]
     found = []
     for way, options, asked in plans:
-        print(f"  {name}, {way}, {options} ...", flush=True)
         reader = TransformersJudge(loaded, **options)
-        found.append(_timed(way, options, name, reader, asked, work(model), repeats, device))
+        row = _timed(way, options, name, reader, asked, work(model), repeats, device)
+        rate, size = row["calls_per_second"], row["size"]
+        print(f"  {name}, {way}, {size} tokens at once: {rate:.3g} calls/s", flush=True)
+        found.append(row)
     return found
 
 
@@ -119,7 +120,7 @@ def _timed(
             answers = list(reader.answer(asked))
             _wait(device)
             seconds.append(time.perf_counter() - start)
-    taken = statistics.median(seconds)
+    taken = min(seconds)
     tokens = round(sum(answer.computed for _, answer in answers))
     flops = needed(counted, reader, asked)
     return {
@@ -248,7 +249,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.judge", description=__doc__)
     parser.add_argument("--device", help="cuda or cpu (default: the GPU if there is one)")
     parser.add_argument("--shapes", help=f"some of: {', '.join(SHAPES)}")
-    parser.add_argument("--repeats", type=int, default=3, help="of each measurement")
+    parser.add_argument("--repeats", type=int, default=2, help="of each measurement")
     parser.add_argument("--output", help="folder for the results (default: the committed ones)")
     parser.add_argument("--lengths", type=int, nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--matmul", type=int, help=argparse.SUPPRESS)

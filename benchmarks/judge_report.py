@@ -40,7 +40,7 @@ def _head(result: dict[str, Any]) -> str:
         f"load average {load['before']} before and {load['after']} after (a quiet machine starts "
         f"near 0); {result['date']}. A product of two square matrices reaches "
         f"{result['matmul_tflops']:.3g} TFLOP/s here. TFLOP/s below count what the answers need: "
-        "not padding, not what a mask hides. Times are medians."
+        "not padding, not what a mask hides. Of the repeats the fastest counts."
     )
 
 

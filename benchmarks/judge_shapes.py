@@ -57,10 +57,10 @@ SHAPES = {
     "Mistral-7B": Shape("Mistral", _llama(4096, 14336, 32, 32, 8, sliding_window=4096)),
     "FlanT5-XL": Shape("T5", {**_t5(2048, 5120, 24, 32)}),
     "small decoder": Shape(
-        "Llama", _llama(256, 688, 4, 8, 8, vocab_size=VOCABULARY), alone=64, batched=96, contexts=1
+        "Llama", _llama(256, 688, 4, 8, 8, vocab_size=VOCABULARY), alone=32, batched=64, contexts=1
     ),
     "small encoder-decoder": Shape(
-        "T5", _t5(256, 688, 4, 8, vocab_size=VOCABULARY), alone=64, batched=96, contexts=0
+        "T5", _t5(256, 688, 4, 8, vocab_size=VOCABULARY), alone=32, batched=64, contexts=0
     ),
 }
 REAL = tuple(name for name in SHAPES if not name.startswith("small"))
