@@ -1,0 +1,208 @@
+"""Figures 3 to 11 of the several-judges paper as tidy tables, on simulated panels.
+
+Figures 1 and 2 are drawings. Figures 7 and 8 are Figure 6 in other units and for HaluEval; Figures
+9 and 10 are Figure 3 for the other tasks; Figure 11 is Figure 4 for Chatbot Arena. Figure 5
+(RoBERTa and Gemma-2B in the place of GPT-2) needs the paper's texts and judgements: *not
+attempted*; any of them can be put into `skill_aggregation(..., encoder=)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from poe.aggregation import paper
+from poe.aggregation.interface import aggregate
+from poe.aggregation.reproduce import SEEDS, accuracies
+from poe.aggregation.settings import Training
+from poe.aggregation.simulated import SimulatedPanel
+
+PCC = {"HaluEval": float("nan"), "TruthfulQA": 89.9, "ChatbotArena": 69.5}  # section 6.2, percent
+FIGURE5 = pd.DataFrame(
+    [
+        (5, encoder, task, "not attempted", "needs the paper's texts and judgements")
+        for encoder in ("RoBERTa", "Gemma-2B with LoRA")
+        for task in ("TruthfulQA", "ChatbotArena")
+    ],
+    columns=["figure", "encoder", "dataset", "verdict", "note"],
+)
+
+
+def skills_and_accuracy(
+    task: str = "HaluEval",
+    *,
+    pool: str = "7B-8B",
+    seeds: Sequence[int] = SEEDS,
+    most: int = 6000,
+    error_visible: float = 0.25,
+    regulariser: float = 0.05,
+    epochs: int = 15,
+) -> pd.DataFrame:
+    """Figures 3, 9 and 10: each judge's slope (eq. 6) against its accuracy.
+
+    One row a judge, method and seed; `correlation` is Pearson's over the judges of the seed, in
+    percent like the paper's, `published` what it prints. SkillAggregation and Dawid-Skene.
+    """
+    parts = []
+    for seed in seeds:
+        n = min(paper.SAMPLES[task], most)
+        panel = paper.draw(task, pool, n=n, seed=seed, error_visible=error_visible)
+        accuracy = panel.judge_accuracy()
+        training = Training(seeds=(seed,), regulariser=regulariser, epochs=epochs, batch=64)
+        fits = {
+            "SkillAggregation": aggregate(
+                panel.judgements, "skill", context=panel.context, training=training
+            ),
+            "DawidSkene": aggregate(panel.judgements),
+        }
+        for method, fit in fits.items():
+            r = float(np.corrcoef(fit.slope, accuracy["accuracy"])[0, 1])
+            parts.append(
+                accuracy[["judge", "accuracy"]].assign(
+                    slope=fit.slope, method=method, seed=seed, correlation=100 * r
+                )
+            )
+    return pd.concat(parts, ignore_index=True).assign(
+        dataset=task, published=PCC[task], evidence="simulated", verdict="inputs differ"
+    )
+
+
+def subsets(
+    task: str = "TruthfulQA",
+    *,
+    seeds: Sequence[int] = SEEDS,
+    most: int = 5000,
+    error_visible: float = 0.25,
+    epochs: int = 10,
+) -> pd.DataFrame:
+    """Figures 4 and 11, Tables 4 and 5: majority, Dawid-Skene and SkillAggregation on subsets.
+
+    One row a subset and method, means over seeds in percent, with the printed values where
+    there are. The correlation of errors is that of the whole pool.
+    """
+    table = {"TruthfulQA": 4, "ChatbotArena": 5}[task]
+    cells = paper.printed(table)
+    printed = cells.set_index(["system", "method"])["number"]
+    ids = cells.set_index(["system", "method"])["id"]
+    whole = paper.paper_panel(task, "7B-8B")
+    alone = paper.single_accuracies(task, "7B-8B", removed=True)
+    methods = (
+        "majority-voting",
+        "DawidSkene",
+        "SkillAggregation-unregularised",
+        "SkillAggregation",
+    )
+    rows = []
+    for name in dict.fromkeys(cells["system"]):
+        judges = paper.subset_judges(name, task)
+        panel = SimulatedPanel.of(
+            alone[judges].to_numpy(),
+            correlation=whole.correlation,
+            prevalence=paper.PREVALENCE[task],
+            judges=judges,
+        )
+        runs = [
+            accuracies(
+                paper.draw(task, "7B-8B", n=most, seed=s, error_visible=error_visible, panel=panel),
+                methods=methods,
+                seed=s,
+                epochs=epochs,
+            )
+            for s in seeds
+        ]
+        for method in methods:
+            values = [run[method] for run in runs]
+            gains = [run[method] - run["majority-voting"] for run in runs]
+            rows.append(
+                {
+                    "id": ids.get((name, method), ""),
+                    "dataset": task,
+                    "subset": name,
+                    "judges": len(judges),
+                    "method": method,
+                    "value": float(np.mean(values)),
+                    "sd": float(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
+                    "gain": float(np.mean(gains)),
+                    "gain_se": float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
+                    if len(gains) > 1
+                    else float("nan"),
+                    "published": printed.get((name, method), float("nan")),
+                    "evidence": "simulated",
+                    "verdict": "inputs differ",
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def sizes(
+    tasks: Sequence[str] = paper.TASKS,
+    *,
+    samples: Sequence[int] = (1000, 2000, 3000, 4000, 5000),
+    seeds: Sequence[int] = SEEDS,
+    error_visible: float = 0.25,
+    epochs: int = 15,
+) -> pd.DataFrame:
+    """Figures 6 to 8: accuracy less the majority vote's against the number of samples.
+
+    One row a task, size, seed and method (Dawid-Skene, Crowdlayer, both SkillAggregations); the
+    development set has 250 samples of its own at every size, as the paper's.
+    """
+    methods = (
+        "majority-voting",
+        "DawidSkene",
+        "Crowdlayer",
+        "SkillAggregation-unregularised",
+        "SkillAggregation",
+    )
+    rows = []
+    for task in tasks:
+        for n in samples:
+            for seed in seeds:
+                panel = paper.draw(task, "7B-8B", n=n + 250, seed=seed, error_visible=error_visible)
+                run = accuracies(panel, methods=methods, seed=seed, epochs=epochs)
+                for method in methods[1:]:
+                    gain = run[method] - run["majority-voting"]
+                    rows.append((task, n, seed, method, run[method], gain))
+    return pd.DataFrame(rows, columns=["dataset", "n", "seed", "method", "value", "gain"]).assign(
+        evidence="simulated", verdict="inputs differ"
+    )
+
+
+def judges_or_orders(
+    *,
+    pool: str = "7B-8B",
+    calls: Sequence[int] = (2, 4, 6, 8),
+    seeds: Sequence[int] = tuple(range(20)),
+    n: int = 4000,
+) -> pd.DataFrame:
+    """Table 2's trade in calls: m judges in one order, or half as many in both orders.
+
+    Judges of Chatbot Arena's simulated panel with its position bias, drawn anew for each seed.
+    One row a number of calls a sample, spending, method and seed; accuracy in percent.
+    """
+    panel = paper.biased_panel(pool)
+    k = len(panel.judges)
+    rows = []
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 3])
+        order = rng.permutation(k)
+        drawn = {
+            swapped: panel.draw(n, seed=seed, swapped=swapped, repeat=paper.REPEAT)
+            for swapped in (False, True)
+        }
+        for count in calls:
+            for swapped, how in ((False, "one order"), (True, "both orders")):
+                m = count // 2 if swapped else count
+                if m > k or m < 1:
+                    continue
+                some = drawn[swapped].take(judges=order[:m])
+                for method in ("average", "majority", "dawid-skene"):
+                    if method == "dawid-skene" and m < 3:
+                        continue
+                    value = 100 * aggregate(some.judgements, method).accuracy(some.truth)
+                    rows.append((count, how, m, method, seed, value))
+    return pd.DataFrame(
+        rows, columns=["calls", "spent on", "judges", "method", "seed", "value"]
+    ).assign(evidence="simulated")
