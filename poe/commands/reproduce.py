@@ -1,4 +1,4 @@
-"""`poe reproduce`: recompute a table of the paper."""
+"""`poe reproduce`: recompute a table or a figure of the papers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
+from tqdm import tqdm
 
 from poe import datasets
 from poe.commands.common import positive
@@ -14,8 +15,12 @@ from poe.commands.common import positive
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
-    command = commands.add_parser("reproduce", help="recompute a table of the paper")
-    command.add_argument("target", choices=["table1", "twins"], help="what to recompute")
+    command = commands.add_parser(
+        "reproduce", help="recompute a table or figure of the papers, or all of them"
+    )
+    command.add_argument(
+        "target", metavar="TARGET", help="table1, figure6, figure6a, ..., all, list or twins"
+    )
     command.add_argument("--draws", type=positive, default=100, help="draws a cell (default 100)")
     command.add_argument("--seed", type=int, default=0, help="seed of all draws (default 0)")
     command.add_argument(
@@ -25,6 +30,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="human scores to use; auto takes the real ones where they are at hand",
     )
     command.add_argument("--out", type=Path, help="folder for results (default data/results)")
+    command.add_argument("--store", type=Path, help="judgement store: its judge instead of a twin")
+    command.add_argument(
+        "--as", dest="system", metavar="JUDGE", help="which judge of the papers the store's is"
+    )
+    command.add_argument("--workers", type=positive, default=2, help="threads (default 2)")
+    command.add_argument("--force", action="store_true", help="recompute what is up to date")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(run=_reproduce)
 
@@ -33,57 +44,141 @@ def _reproduce(options: argparse.Namespace) -> None:
     if options.target == "twins":
         _reproduce_twins()
         return
-    from poe.reproduce import results, table1
+    from poe.reproduce.targets import TARGETS, find
 
+    if options.target == "list":
+        for target in TARGETS.values():
+            print(f"{target.name:24} {target.inputs:10} {target.paper}: {target.what}")
+        return
+    chosen = find(options.target)
     started = time.perf_counter()
-    table = table1.run(
-        draws=options.draws, seed=options.seed, source=options.labels, progress=not options.quiet
+    made = 0
+    whole = tqdm(chosen, unit="target", disable=options.quiet or len(chosen) == 1)
+    for target in whole:
+        whole.set_description(target.name)
+        made += _run(target, options, skip=len(chosen) > 1 and not options.force)
+    if len(chosen) > 1:
+        print(
+            f"{made} of {len(chosen)} targets recomputed, the others were up to date; "
+            f"{time.perf_counter() - started:.0f} s"
+        )
+
+
+def _run(target, options: argparse.Namespace, *, skip: bool) -> bool:  # type: ignore[no-untyped-def]
+    """Recompute one target; False where it was up to date."""
+    from poe.reproduce import results
+    from poe.reproduce.settings import Settings
+
+    asked = {"draws": options.draws, "seed": options.seed, "store": str(options.store or "")}
+    labels = _labels(options.labels, target.datasets)
+    if skip and results.is_fresh(
+        target.result, labels=labels, reads=target.datasets, settings=asked, out=options.out
+    ):
+        return False
+    judges = {}
+    if options.store is not None:
+        from poe.reproduce.measured import judges_of
+
+        judges = judges_of(options.store, system=options.system, source=options.labels)
+    started = time.perf_counter()
+    with tqdm(desc=target.name, disable=options.quiet, leave=False) as bar:
+
+        def moved(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        settings = Settings(
+            draws=options.draws,
+            seed=options.seed,
+            source=options.labels,
+            workers=options.workers,
+            progress=moved,
+            judges=judges,
+        )
+        table = target.run(settings)
+    path = results.write(
+        target.result,
+        table,
+        command=target.command,
+        out=options.out,
+        reads=target.datasets,
+        settings=asked,
     )
-    path = results.write("table1", table, command=table1.COMMAND, out=options.out)
-    compared = results.compare("table1", table)
-    print(_as_text(compared))
-    print(_summary(compared))
-    print(f"{time.perf_counter() - started:.0f} s; written to {path}")
+    if not skip:
+        print(_report(target, table))
+    tqdm.write(f"{target.name}: {time.perf_counter() - started:.0f} s; written to {path}")
+    return True
+
+
+def _labels(asked: str, reads: tuple[str, ...]) -> str:
+    from poe.reproduce.results import PRIVATE
+
+    if asked != "auto":
+        return asked
+    public = [name for name in reads if name not in PRIVATE] or ["summeval"]
+    return "real" if all(datasets.available(name) for name in public) else "stand-in"
 
 
 def _reproduce_twins() -> None:
     from poe._paths import data_dir
-    from poe.reproduce.calibrate import as_toml, calibrate_all
+    from poe.reproduce.twins_file import as_toml, calibrate_twins
 
-    found = calibrate_all(datasets.load("summeval", source="real").scores)
+    found = calibrate_twins()
     path = data_dir() / "twins.toml"
     path.write_text(as_toml(found))
-    print(f"{len(found)} twins calibrated; written to {path}")
+    print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
+
+
+def _report(target, table: pd.DataFrame) -> str:  # type: ignore[no-untyped-def]
+    from poe.reproduce import results
+
+    if target.table is None:
+        head = table.drop(columns=["seed", "labels"], errors="ignore").head(12)
+        return head.to_string(index=False) + f"\n... {len(table)} rows"
+    compared = results.compare(target.table, table, paper=target.paper)
+    compared = compared[compared["verdict"] != "not attempted"]
+    return _as_text(compared) + "\n" + _summary(compared)
 
 
 def _as_text(compared: pd.DataFrame) -> str:
     """The table as printed in the paper: ours, with the published value in brackets."""
     cell = compared["ours"].map("{:.1f}".format) + " (" + compared["published"] + ")"
-    wide = compared.assign(cell=cell).pivot(index=["system", "k"], columns="method", values="cell")
-    order = compared.drop_duplicates(["system", "k"])[["system", "k"]]
-    wide = wide.loc[[tuple(row) for row in order.to_numpy()], compared["method"].unique()]
+    keys = [
+        c
+        for c in ("system", "k", "selection", "dataset", "attribute")
+        if compared[c].fillna("").nunique() > 1
+    ]
+    rows = compared.assign(cell=cell)
+    wide = rows.pivot_table(
+        index=keys, columns="method", values="cell", aggfunc="first", sort=False
+    )
+    wide = wide[list(dict.fromkeys(compared["method"]))]
     wide.columns.name = None
-    return wide.reset_index().to_string(index=False)
+    return wide.fillna("").reset_index().to_string(index=False)
 
 
 def _summary(compared: pd.DataFrame) -> str:
-    labels, kind = compared["labels"].iloc[0], compared["kind"].iloc[0]
-    predicted = compared[compared["role"] == "predicted"]
+    kind = "/".join(sorted(set(compared["kind"])))
+    labels = set(compared["labels"])
     counts = compared["verdict"].value_counts()
     lines = [
-        "Ours, with the published value in brackets: Spearman correlation x 100.",
-        f"Ours is {kind}: twins of the judges on {labels} labels.",
+        "Ours, with the published value in brackets.",
+        f"Ours is {kind}"
+        + (", by twins of the judges" if "simulated" in kind else "")
+        + f", on {'/'.join(sorted(labels))} labels.",
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
     ]
-    if labels == "real":
+    predicted = compared[compared["role"].isin(["predicted", "held out"])]
+    predicted = predicted[predicted["labels"] == "real"]
+    if len(predicted):
         error = predicted["difference"].abs().mean()
         lines.append(
             f"Mean absolute difference over the {len(predicted)} predicted cells, neither used to "
             f"calibrate nor implied by one that was: {error:.2f} points."
         )
-    else:
+    if "stand-in" in labels:
         lines.append(
-            "Stand-in labels have the shape of SummEval, not its content, so no difference to "
-            "the paper means anything; `poe data fetch summeval` gets the real ones."
+            "Stand-in labels have the shape of the dataset, not its content, so no difference to "
+            "the paper means anything; `poe data fetch` gets the real ones where they are public."
         )
     return "\n".join(lines)

@@ -27,10 +27,21 @@ SEED = 20240501
 class Parameters(Protocol):
     """A twin's parameters; noise and bias in units of perceived quality."""
 
-    rho: float
-    noise: float
-    bias: float
-    sharpness: float
+    @property
+    def rho(self) -> float:
+        """Correlation of perceived with human quality."""
+
+    @property
+    def noise(self) -> float:
+        """In units of quality."""
+
+    @property
+    def bias(self) -> float:
+        """In units of quality."""
+
+    @property
+    def sharpness(self) -> float:
+        """Logits per unit of quality."""
 
 
 class Bench:
@@ -67,9 +78,9 @@ class Bench:
     def accuracy(self, rho: float, noise: float) -> Floats:
         """Share of decisions that are right, over pairs whose human scores differ."""
         decided = self.truth != 0
-        return np.array([
-            (np.sign(d) == self.truth)[decided].mean() for d in self._differences(rho, noise)
-        ])
+        return np.array(
+            [(np.sign(d) == self.truth)[decided].mean() for d in self._differences(rho, noise)]
+        )
 
     def average_probability(self, twin: Parameters) -> Floats:
         """Summary-level Spearman of the average probability over all calls."""

@@ -18,7 +18,7 @@ decision. So the parameters separate:
    moves the rho of all attributes by one factor.
 
 Mistral-7B has no printed accuracies. All its attributes share the level of step 4, and the
-win-ratio from a fifth of the calls fixes one noise for them. 
+win-ratio from a fifth of the calls fixes one noise for them.
 """
 
 from __future__ import annotations
@@ -155,11 +155,13 @@ def _errors(bench: Bench, rho: float, noise: float) -> tuple[float, float]:
     def both(r: float, t: float) -> Floats:
         return np.array([bench.win_ratio(r, t).mean(), bench.accuracy(r, t).mean()])
 
-    slopes = np.column_stack([
-        (both(rho + step, noise) - both(rho - step, noise)) / (2 * step),
-        (both(rho, noise + step) - both(rho, max(noise - step, 0.0)))
-        / (step + min(step, noise)),
-    ])
+    slopes = np.column_stack(
+        [
+            (both(rho + step, noise) - both(rho - step, noise)) / (2 * step),
+            (both(rho, noise + step) - both(rho, max(noise - step, 0.0)))
+            / (step + min(step, noise)),
+        ]
+    )
     seen = np.cov(bench.win_ratio(rho, noise), bench.accuracy(rho, noise))
     seen += ROUNDING**2 * np.eye(2)
     inverse = np.linalg.inv(slopes)

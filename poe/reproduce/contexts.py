@@ -7,7 +7,7 @@ over contexts, attributes and draws, times 100. All methods score the same draws
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -69,27 +69,28 @@ def run(settings: Settings, table: str, paper: str = "poe_v2") -> pd.DataFrame:
     for (_, row), sd in zip(printed.iterrows(), with_sd, strict=True):
         cell: Cell = row["cell"]
         each = _per_draw(settings, found, cell)
-        full = Cell(cell.dataset, cell.system, cell.attribute, FULL[cell.dataset],
-                    "symmetric", "avg-prob", "spearman")
+        full = _everything(cell)
         value, se = spread(_means(each))
         # A run of the judge is one twin, averaged over many draws: take out what the full set
         # already says about this twin, and the scatter of draws that the paper averaged away.
         beyond = (_means(each) - _means(_per_draw(settings, found, full))).var(ddof=1)
         judge = _judges(settings, cell)[0]
-        rows.append({
-            "id": row["id"],
-            "system": row["system"],
-            "k": int(row["k"]),
-            "method": row["method"],
-            "selection": row["selection"],
-            "value": value,
-            "se": se,
-            "boot_se": 100.0 * sweep.bootstrap_se(each),
-            "run_sd": np.sqrt(max(beyond - np.nan_to_num(sd) ** 2, 0.0)),
-            "flat": float((each == 0.0).sum(axis=-1).mean()),
-            "role": role(cell),
-            "kind": settings.kind(judge),
-        })
+        rows.append(
+            {
+                "id": row["id"],
+                "system": row["system"],
+                "k": int(row["k"]),
+                "method": row["method"],
+                "selection": row["selection"],
+                "value": value,
+                "se": se,
+                "boot_se": 100.0 * sweep.bootstrap_se(each),
+                "run_sd": np.sqrt(max(beyond - np.nan_to_num(sd) ** 2, 0.0)),
+                "flat": float((each == 0.0).sum(axis=-1).mean()),
+                "role": role(cell),
+                "kind": settings.kind(judge),
+            }
+        )
     data = sweep.labels(facts_key(printed["dataset"].iloc[0]), settings.source)
     draws = sweep.blocks(settings.draws) * sweep.BLOCK
     return pd.DataFrame(rows).assign(labels=data.source, draws=draws, seed=settings.seed)
@@ -111,16 +112,22 @@ def role(cell: Cell) -> str:
         return "consulted"
     full = cell.calls == FULL[cell.dataset]
     same = cell.method == "PoE-g" or (cell.method == "PoE-BT" and cell.metric == "spearman")
-    average = Cell(*[*_key(cell)[:5], "avg-prob", cell.metric])
+    average = replace(cell, method="avg-prob")
     if full and same and average in used:
         return "implied"
     late = cell.rule == "greedy" or (cell.dataset == "TopicalChat" and cell.metric == "pearson")
     return "held out" if late else "predicted"
 
 
-def _key(cell: Cell) -> tuple[str, str, str, int, str, str, str]:
-    return (cell.dataset, cell.system, cell.attribute, cell.calls, cell.rule, cell.method,
-            cell.metric)
+def _everything(cell: Cell) -> Cell:
+    """What the average probability of all calls says of the same judge: Spearman."""
+    return replace(
+        cell,
+        calls=FULL[cell.dataset],
+        rule="symmetric",
+        method="avg-prob",
+        metric="spearman",
+    )
 
 
 @cache
@@ -158,7 +165,7 @@ def _setting(settings: Settings, cell: Cell) -> Setting:
 def _found(settings: Settings, wanted: pd.Series) -> dict[tuple[Twin, Setting], Found]:
     jobs = []
     for cell in wanted:
-        full = Cell(*[*_key(cell)[:3], FULL[cell.dataset], "symmetric", *_key(cell)[5:]])
+        full = _everything(cell)
         for one in (cell, full):
             jobs += [(judge, _setting(settings, one)) for judge in _judges(settings, one)]
     return sweep.run_blocks(
@@ -166,9 +173,7 @@ def _found(settings: Settings, wanted: pd.Series) -> dict[tuple[Twin, Setting], 
     )
 
 
-def _per_draw(
-    settings: Settings, found: dict[tuple[Twin, Setting], Found], cell: Cell
-) -> Floats:
+def _per_draw(settings: Settings, found: dict[tuple[Twin, Setting], Found], cell: Cell) -> Floats:
     """Correlations (attributes, draws, contexts), NaN where there is none."""
     setting = _setting(settings, cell)
     parts = [found[j, setting][cell.method, cell.metric] for j in _judges(settings, cell)]

@@ -7,7 +7,7 @@ or on what else is computed. So all targets that need a block share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,7 +23,7 @@ from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.metrics import Correlation, pearson, spearman
 from poe.reproduce.twins import Twin, symmetric_stack, twins
 from poe.scores import add_prior, average_probability, win_ratio
-from poe.selection import select_stack
+from poe.selection import select, select_stack
 from poe.solvers import compiled
 from poe.stack import Stack
 
@@ -32,7 +32,7 @@ Found = dict[tuple[str, str], Floats]
 
 BLOCK = 25  # draws solved together: small enough for the cache and a smooth progress bar
 KINDS = ("spearman", "pearson")
-DESIGNS = 500  # greedy sets of pairs to draw from; they do not depend on answers
+DESIGNS = 100  # greedy sets of pairs to draw from; they do not depend on answers
 
 
 def _poe(expert: Expert, *, tol: float | None = 1e-9) -> Method:
@@ -118,8 +118,11 @@ def answers(
 def calls(rule: str, count: int, sets: int, n: int, rng: np.random.Generator) -> Indices:
     """(sets, count, 2) calls in which every item is linked to every other."""
     if rule == "greedy":
-        designs = greedy_designs(n, count)
-        return designs[rng.integers(len(designs), size=sets)]
+        designs = greedy_designs(n)[:, :count]
+        chosen = designs[rng.integers(len(designs), size=sets)]
+        # The order of items in a file means nothing: the paper's chain in a random order.
+        order = rng.permuted(np.tile(np.arange(n), (sets, 1)), axis=1)
+        return np.take_along_axis(order, chosen.reshape(sets, -1), axis=1).reshape(chosen.shape)
     # The full set is one set only; drawing it again would waste time, not change it.
     drawn = 1 if count == n * (n - 1) else sets
     pairs = select_stack(drawn, n, count, rule=rule, seed=rng)  # type: ignore[arg-type]
@@ -127,21 +130,22 @@ def calls(rule: str, count: int, sets: int, n: int, rng: np.random.Generator) ->
 
 
 @cache
-def greedy_designs(n: int, count: int) -> Indices:
-    """Greedy sets of pairs from the paper's chain, ties broken differently in each."""
-    from poe.selection import select
+def greedy_designs(n: int) -> Indices:
+    """Greedy sets of all pairs in order of choice, ties broken differently in each.
 
-    rng = np.random.default_rng([n, count])
-    made = [
-        select(n, count, rule="greedy", both_orders=True, seed=rng)
-        for _ in range(DESIGNS if count < n * (n - 1) else 1)
-    ]
+    Fewer calls are a beginning of these.
+    """
+    rng = np.random.default_rng(n)
+    every = n * (n - 1)
+    made = [select(n, every, rule="greedy", both_orders=True, seed=rng) for _ in range(DESIGNS)]
     return np.stack(made)
 
 
 def per_context(scores: Floats, gold: Floats, kind: str) -> Floats:
     """Correlation in each context, (..., C): NaN without, 0 where the method told nothing."""
-    each = (spearman if kind == "spearman" else pearson)(scores, np.broadcast_to(gold, scores.shape))
+    each = (spearman if kind == "spearman" else pearson)(
+        scores, np.broadcast_to(gold, scores.shape)
+    )
     usable = np.ptp(gold, axis=-1) > 0
     return np.where(usable, np.nan_to_num(each, nan=0.0), np.nan)
 
@@ -174,7 +178,7 @@ def run_blocks(
     done = []
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for found in pool.map(lambda task: block(*task[0], task[1]), tasks):
+            for found in pool.map(lambda task: block(task[0][0], task[0][1], task[1]), tasks):
                 done.append(found)
                 if progress:
                     progress(len(done), len(tasks))
@@ -258,5 +262,3 @@ def bootstrap_se(each: Floats) -> float:
         count = known.sum(axis=axes)
     means = total.sum(axis=axes)[count > 0] / count[count > 0]
     return float(means.std(ddof=1) / np.sqrt(len(means)))
-
-

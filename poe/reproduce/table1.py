@@ -41,7 +41,5 @@ def run(
             bar.total = total
             bar.update(done - bar.n)
 
-        settings = Settings(
-            draws=draws, seed=seed, source=source, workers=workers, progress=moved
-        )
+        settings = Settings(draws=draws, seed=seed, source=source, workers=workers, progress=moved)
         return contexts.run(settings, "table1")

@@ -32,8 +32,8 @@ class Twin:
 
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
-    item shown first, in poe_v2's prompts. calibrated_on : ids of the published numbers that fixed them. earlier : rho and bias
-    under the prompts of comparative_assessment.
+    item shown first, in poe_v2's prompts. calibrated_on : ids of the published numbers that
+    fixed them. earlier : rho and bias under the prompts of comparative_assessment.
     """
 
     judge: str
@@ -128,6 +128,8 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
 def calibration_cells(*datasets: str) -> frozenset[str]:
     """Ids of every published number used to calibrate some twin of the datasets."""
     return frozenset(
-        cell for name in datasets or ("summeval",) for t in twins(name).values()
+        cell
+        for name in datasets or ("summeval",)
+        for t in twins(name).values()
         for cell in t.calibrated_on
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from poe import datasets
 from poe.reproduce import bench, facts
-from poe.reproduce.calibrate import Fitted
+from poe.reproduce.calibrate import Fitted, calibrate_all
+from poe.reproduce.calibrate_large import calibrate_large
 from poe.reproduce.twins import INTERVAL
 
 HEADER = """\
@@ -75,3 +77,18 @@ def _table(values: Mapping[str, float | None]) -> str:
 
 def _listed(cells: Iterable[str]) -> str:
     return "".join(f'    "{cell}",\n' for cell in cells)
+
+
+def calibrate_twins() -> dict[str, dict[tuple[str, str], Fitted]]:
+    """All twins, from the real labels (CMCQRD's stand-in excepted): a minute or two."""
+    judged = calibrate_all("summeval", datasets.load("summeval").scores)
+    one = next(iter(facts.ATTRIBUTES["summeval"].values()))
+    sharpness = {
+        judge: (judged[judge, one].sharpness, judged[judge, one].sharpness_se)
+        for judge in facts.JUDGES
+    }
+    talk = calibrate_all("topicalchat", datasets.load("topicalchat").scores, sharpness)
+    stories = calibrate_large("hanna", datasets.load("hanna").scores, sharpness)
+    questions = datasets.load("cmcqrd", source="stand-in").scores
+    hard = calibrate_large("cmcqrd", questions, sharpness)
+    return {"summeval": judged, "topicalchat": talk, "hanna": stories, "cmcqrd": hard}
