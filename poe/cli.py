@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from poe import __version__, datasets
 from poe.commands import data, judge, prompts, rank, reproduce, scorecard, store
-from poe.errors import ComparisonError, JudgeError
+from poe.errors import ComparisonError, JudgeError, NotConvergedError
 
 COMMANDS = (reproduce, scorecard, data, judge, rank, store, prompts)
 
@@ -23,7 +23,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         return int(options.run(options) or 0)
-    except (ComparisonError, JudgeError, datasets.DatasetError, OSError, ValueError) as error:
+    except (
+        ComparisonError,
+        JudgeError,
+        NotConvergedError,
+        datasets.DatasetError,
+        OSError,
+        ValueError,
+    ) as error:
         print(f"poe: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -168,6 +168,17 @@ def test_experts(folder, expert, orders):
     assert scores["id"].iloc[-1].endswith("journal")
 
 
+def test_a_dry_run_asks_nothing(folder, asked, capsys):
+    assert rank(EXAMPLE, "--dry-run", "--report", "r.html") == 0
+    out = capsys.readouterr().out
+    assert "at most 240 calls" in out
+    assert "tokens (words; the demo judge has no tokens)" in out
+    assert len(asked) <= 64, "the demo measures itself, and keeps nothing"
+    assert not Path("r.html").exists()
+    assert rank() == 0
+    assert "240 asked now, 0 from the store" in capsys.readouterr().out
+
+
 # Stopping --------------------------------------------------------------------------------
 
 

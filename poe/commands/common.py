@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from poe.commands.progress import duration
 from poe.errors import JudgeError
+from poe.judges import planning
 from poe.judges.opening import open_judge
-from poe.judges.questions import Reader
+from poe.judges.questions import Question, Reader
 from poe.judges.store import Store
 
 STORE = Path("judgements.sqlite")
@@ -78,6 +80,22 @@ def open_from(options: argparse.Namespace) -> Reader:
 def open_store(options: argparse.Namespace) -> Store:
     """The store that the options name."""
     return Store(options.store, several=options.several_judges)
+
+
+def print_cost(questions: Sequence[Question], judge: Reader, store: Store) -> None:
+    """Say what asking will take: tokens, and time where it is known."""
+    table = store.table()
+    same = [
+        digest
+        for digest, given in store.specifications().items()
+        if given == dict(judge.specification)
+    ]
+    found = planning.cost(questions, judge, table[table["judge"].isin(same)])
+    print(f"about {found.tokens:,.0f} tokens ({found.tokens_by})")
+    if found.seconds is None:
+        print("time unknown: a real run with --limit-calls 100 measures it, and its answers stay")
+    else:
+        print(f"about {duration(found.seconds)} ({found.seconds_by})")
 
 
 def how_to_go_on(store: Store) -> str:

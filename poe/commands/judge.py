@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from contextlib import closing
 
 import numpy as np
-import pandas as pd
 
 from poe import datasets
 from poe.commands import common
-from poe.commands.progress import Progress, duration
+from poe.commands.progress import Progress
 from poe.judges import planning, prompts
 from poe.judges.opening import FORMS, check_name
 from poe.judges.questions import Answer, Question, Reader
@@ -100,7 +99,7 @@ def _judge(options: argparse.Namespace) -> int:
         missing = store.missing(judge, questions)
         _announce(options, dataset, questions, missing)
         if options.dry_run:
-            _estimate([questions[k] for k in missing], judge, store)
+            common.print_cost([questions[k] for k in missing], judge, store)
             return 0
         return _ask(options, judge, store, questions, missing)
 
@@ -117,25 +116,6 @@ def _announce(
         f"{questions[0].prompt.name}{invented}: {len(questions):,} calls{part}, "
         f"{len(questions) - len(missing):,} answered already, {len(missing):,} to ask"
     )
-
-
-def _estimate(questions: Sequence[Question], judge: Reader, store: Store) -> None:
-    found = planning.cost(questions, judge, _answered(store, judge))
-    print(f"about {found.tokens:,.0f} tokens ({found.tokens_by})")
-    if found.seconds is None:
-        print("time unknown: a real run with --limit-calls 100 measures it, and its answers stay")
-    else:
-        print(f"about {duration(found.seconds)} ({found.seconds_by})")
-
-
-def _answered(store: Store, judge: Reader) -> pd.DataFrame:
-    """The rows of the store's table that are this judge's."""
-    same = [
-        digest for digest, given in store.specifications().items()
-        if given == dict(judge.specification)
-    ]  # fmt: skip
-    table = store.table()
-    return table[table["judge"].isin(same)]
 
 
 def _ask(

@@ -7,18 +7,20 @@ import datetime
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from poe import datasets
 from poe.commands import common, rank_output
 from poe.commands.progress import Progress
+from poe.designs import regular
 from poe.errors import JudgeError
 from poe.judges import prompts
 from poe.judges.asking import TextJudge
 from poe.judges.opening import FORMS, check_name
 from poe.judges.preparing import distinct, number_of_calls
-from poe.judges.questions import Prompt, Reader, Text
+from poe.judges.questions import Prompt, Question, Reader, Text
 from poe.judges.ranking import RULES, TextRanking, rank_texts
 from poe.judges.store import Store
 from poe.stopping import StopRule, ranks_within, se_below, top_known
@@ -50,6 +52,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--context-name", default="Context", help="how the prompt heads a context (default Context)"
     )
+    command.add_argument("--dry-run", action="store_true", help="only say what it would take")
     _asking(command.add_argument_group("how much is asked"))
     _stopping(command.add_argument_group("stop before the budget is spent, as soon as one holds"))
     _fitting(command.add_argument_group("how answers become scores"))
@@ -131,6 +134,9 @@ def _rank(options: argparse.Namespace) -> int:
     judge = common.open_from(options)
     found: list[TextRanking] = []
     with common.plain_warnings(), closing(common.open_store(options)) as store:
+        if options.dry_run:
+            _estimate(groups, judge, store, options)
+            return 0
         try:
             found = [_one(group, judge, store, options, rules) for group in groups]
         except KeyboardInterrupt:
@@ -141,6 +147,22 @@ def _rank(options: argparse.Namespace) -> int:
     made = datetime.date.today().isoformat()
     rank_output.write(found, options, command=command, made=made)
     return 0
+
+
+def _estimate(
+    groups: Sequence[datasets.TextGroup], judge: Reader, store: Store, options: argparse.Namespace
+) -> None:
+    """Calls at most, and what as many comparisons spread evenly would take."""
+    calls, sample = 0, []
+    for group in groups:
+        kept, _, budget, _ = _prepared(group, options)
+        calls += budget
+        pairs = regular(len(kept), min(budget, len(kept) * (len(kept) - 1) // 2), seed=options.seed)
+        prompt = _prompt(options, group.context)
+        sample += [Question(prompt, kept[i], kept[j], group.context) for i, j in pairs.tolist()]
+    every = (sample * -(-calls // len(sample)))[:calls]
+    print(f"at most {calls:,} calls, fewer where answers are in {options.store} already")
+    common.print_cost(every, judge, store)
 
 
 def _rules(options: argparse.Namespace) -> list[StopRule]:

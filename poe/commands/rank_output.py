@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +21,8 @@ WIDEST = 40  # characters of an id
 
 def show(found: Sequence[TextRanking]) -> None:
     """The tables and what to know about them."""
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id
+        sys.stdout.reconfigure(errors="replace")
     for one in found:
         if len(found) > 1:
             print(f"\nContext {one.name}")

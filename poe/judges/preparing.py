@@ -9,6 +9,7 @@ import numpy as np
 
 from poe.errors import JudgeError, name_some
 from poe.judges.questions import Text
+from poe.result import COVARIANCE_ITEMS
 
 
 def number_of_calls(budget: str, n_items: int, *, both_orders: bool = False) -> tuple[int, str]:
@@ -61,6 +62,11 @@ def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:
         if original is not text:
             twins[text.id] = original.id
     kept = list(first.values())
+    if len(kept) > COVARIANCE_ITEMS:
+        raise JudgeError(
+            f"intervals of {len(kept)} texts do not fit into memory, {COVARIANCE_ITEMS} are the "
+            "most; rank parts of them, or use poe.rank from Python, which gives scores alone"
+        )
     if len(kept) < 2:
         raise JudgeError(
             f"a ranking needs at least two different texts; {len(texts)} "

@@ -67,6 +67,10 @@ class TextRanking:
         Columns rank, id, score, score_low, score_high (central interval of `level`), rank_low,
         rank_high, p_top, comparisons, same_text_as, and gold where people gave scores.
         """
+        return self._scores.copy()
+
+    @cached_property
+    def _scores(self) -> pd.DataFrame:
         fit, level = self.fit, self.level
         interval, places = fit.interval(level), fit.rank_interval(level)
         order = np.argsort(-fit.scores, kind="stable")

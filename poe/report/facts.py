@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from poe import debias
+from poe import debias, posterior
 from poe.asking import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats
 from poe.debias import Rate
@@ -16,6 +16,7 @@ from poe.judges.ranking import RULES, TextRanking, typical_error
 from poe.resistance import effective_resistance
 from poe.result import Fit
 
+_DRAWS = 2000  # as the methods of a fit draw
 LARGEST = 600  # texts up to which what to ask next is worked out
 
 
@@ -39,7 +40,9 @@ def neighbours(fit: Fit) -> pd.DataFrame:
 
 def top_sets(fit: Fit, most: int = 10) -> list[tuple[int, float]]:
     """For k = 1, 2, ... the probability that the k best are exactly the present ones."""
-    return [(k, fit.prob_top_set(k)) for k in range(1, min(most, len(fit.items) - 1) + 1)]
+    drawn = fit.sample(_DRAWS)
+    sizes = range(1, min(most, len(fit.items) - 1) + 1)
+    return [(k, posterior.prob_top_set(drawn, fit.scores, k)) for k in sizes]
 
 
 class Position(NamedTuple):
