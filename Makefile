@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light pdf test lint format notebooks judge handout check-handout lab bench bench-judge clean distclean
+.PHONY: help book book-light pdf test lint format notebooks slides judge handout check-handout lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -44,6 +44,9 @@ format: $(STAMP) ## Format the code
 
 notebooks: $(STAMP) ## Write every chapter as a clean .ipynb
 	@$(PY) -m tools.book notebooks
+
+slides: book ## Write a deck of slides for every chapter
+	@$(PY) -m tools.book slides
 
 judge: $(STAMP) ## Add what running language models needs (torch)
 	@$(PIP) -e ".[dev,judge]"

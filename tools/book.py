@@ -19,7 +19,16 @@ from tools.execute import execute_pages
 from tools.pages import BuildError, find_pages
 from tools.render import render, stage
 
-TARGETS = ["build", "execute", "notebooks", "pdf", "handout", "check-handout", "extras"]
+TARGETS = [
+    "build",
+    "execute",
+    "notebooks",
+    "pdf",
+    "slides",
+    "handout",
+    "check-handout",
+    "extras",
+]
 
 
 @contextlib.contextmanager
@@ -115,6 +124,14 @@ def write_student_notebooks(root: Path, *, build: Path) -> None:
         print(f"  {path}")
 
 
+def write_slides(root: Path, *, build: Path) -> None:
+    """Write the decks from the executed chapters."""
+    from tools.slides import write_decks
+
+    for path in write_decks(find_pages(root), executed=build / "executed", folder=build / "slides"):
+        print(f"  {path}")
+
+
 def check_handout(file: Path | None) -> None:
     """Run and grade one student's notebook."""
     from tools.handout import grades, report, run
@@ -151,6 +168,8 @@ def main(arguments: list[str] | None = None) -> int:
         with locked(build):
             if options.target == "notebooks":
                 write_notebooks(root, build=build)
+            elif options.target == "slides":
+                write_slides(root, build=build)
             elif options.target == "handout":
                 write_student_notebooks(root, build=build)
             elif options.target == "pdf":

@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 
 from tools.pages import BuildError, Page
+from tools.slides import without_slides
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -43,7 +44,7 @@ def repository() -> str | None:
 
 def take_away(page: Page, *, hosted: str | None) -> nbformat.NotebookNode:
     """Return the clean notebook of a page, which begins with what it needs."""
-    notebook = page.notebook()
+    notebook = without_slides(page.notebook())
     extras = ",".join(["chapters", *page.needs])
     if hosted:
         source = INSTALL.format(package=PACKAGE, extras=extras, repository=hosted)

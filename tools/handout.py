@@ -18,6 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from tools.pages import BuildError, Page, plain
+from tools.slides import without_slides
 
 FENCE = re.compile(r"^`{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", re.MULTILINE)
 LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)
@@ -74,7 +75,7 @@ def write_handouts(pages: list[Page], *, folder: Path) -> list[Path]:
     for page in pages:
         if page.executes and "{exercise" in page.text:
             path = folder / f"{page.name}.ipynb"
-            nbformat.write(without_solutions(page.notebook()), path)
+            nbformat.write(without_solutions(without_slides(page.notebook())), path)
             written.append(path)
     return written
 

@@ -17,6 +17,7 @@ import yaml
 from tools.execute import Execution
 from tools.finish import finish, repository
 from tools.pages import BuildError, Page, hash_files, plain, signature, source_files
+from tools.slides import without_slides
 
 # Sphinx places a warning of cell 3, line 7 at line 30007 of the notebook.
 CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
@@ -72,7 +73,7 @@ def stage(
         else:
             path.write_text(staged_links(page.text, executed=executed), encoding="utf-8")
     for run in runs:
-        notebook = nbformat.read(run.result, as_version=4)
+        notebook = without_slides(nbformat.read(run.result, as_version=4))
         notebook.cells.append(nbformat.v4.new_markdown_cell(stamp(run), id="executed"))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":

@@ -1,0 +1,157 @@
+"""Decks: marked cells in order, numbers resolved, nothing loaded, keys that turn slides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.browser.checks import find_chromium, listen
+from tests.browser.conftest import NO_BROWSER, skip
+from tests.scratch_book import HEADER
+from tools.handout import write_handouts
+from tools.pages import BuildError, Page, read_page
+from tools.slides import collect, deck, resolve, without_slides, write_decks
+
+TEXT = (
+    HEADER
+    + """# Sums
+
+In the chapter only.
+
++++ {"tags": ["slide-only"]}
+
+## What sums do
+
+- $a + b = b + a$, and the number is {glue:text}`number:.1f` [simulated]{.evidence-simulated}
+
++++
+
+```{code-cell} python
+---
+tags: [slide]
+mystnb:
+  image:
+    alt: A "dot".
+---
+1
+```
+
++++ {"tags": ["slide"]}
+
+## In both
+
+Shared words.
+"""
+)
+SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    path = tmp_path / "03-sums.md"
+    path.write_text(TEXT)
+    return read_page(path)
+
+
+@pytest.fixture
+def executed(page: Page) -> nbformat.NotebookNode:
+    notebook = page.notebook()
+    (code,) = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    record = {"application/papermill.record/text/plain": "2.25"}
+    named = {"scrapbook": {"name": "number"}}
+    code.outputs = [
+        nbformat.v4.new_output("display_data", data=record, metadata=named),
+        nbformat.v4.new_output("display_data", data={"image/svg+xml": SVG}),
+    ]
+    return notebook
+
+
+def test_marked_cells_make_slides_in_order(executed: nbformat.NotebookNode) -> None:
+    first, second = ("".join(slide.parts) for slide in collect(executed, name="03-sums"))
+    assert "<h2>What sums do</h2>" in first
+    assert "\\(a + b = b + a\\)" in first
+    assert "2.2 <span" in first
+    assert 'alt="A &quot;dot&quot;."' in first
+    assert "Shared words." in second
+    assert "In the chapter only" not in first + second
+
+
+def test_what_stands_in_the_deck_alone_is_not_in_the_chapter(page: Page, tmp_path: Path) -> None:
+    text = "\n".join(cell.source for cell in without_slides(page.notebook()).cells)
+    assert "What sums do" not in text
+    assert "Shared words." in text
+    page.path.write_text(TEXT + "\n```{exercise} Q\n:label: ex-q\n?\n```\n")
+    (handout,) = write_handouts([read_page(page.path)], folder=tmp_path / "handout")
+    assert "What sums do" not in handout.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("{glue:text}`other`", "no cell glues"), ("by {eq}`eq-mode`", "say it in words")],
+)
+def test_what_a_slide_cannot_show_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(BuildError, match=complaint):
+        resolve(text, numbers={}, name="03-sums")
+
+
+def test_a_deck_must_begin_with_a_heading(executed: nbformat.NotebookNode) -> None:
+    executed.cells = [cell for cell in executed.cells if cell.cell_type == "code"]
+    with pytest.raises(BuildError, match="heading"):
+        collect(executed, name="03-sums")
+
+
+def test_without_executed_chapters_it_says_what_to_run(page: Page, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="make book"):
+        write_decks([page], executed=tmp_path / "none", folder=tmp_path / "slides")
+
+
+@pytest.mark.browser
+def test_a_deck_works_from_one_file(
+    page: Page, executed: nbformat.NotebookNode, tmp_path: Path
+) -> None:
+    executable = find_chromium()
+    if executable is None:
+        skip(NO_BROWSER)
+    (tmp_path / "executed").mkdir()
+    nbformat.write(executed, tmp_path / "executed" / "03-sums.ipynb")
+    (path,) = write_decks([page], executed=tmp_path / "executed", folder=tmp_path / "slides")
+    problems, seen = in_a_browser(str(executable), path)
+    assert problems == []
+    assert seen["start"] == "What sums do"
+    assert seen["after a key"] == "In both"
+    assert seen["formulas"] == 1
+
+
+def in_a_browser(executable: str, path: Path) -> tuple[list[str], dict[str, Any]]:
+    """Turn a page of a deck; in a thread, since a test before may have left an event loop."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.checks import FLAGS
+
+    def look() -> tuple[list[str], dict[str, Any]]:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+            opened = browser.new_context(offline=True).new_page()
+            problems = listen(opened, html=path.parent)
+            opened.goto(path.as_uri())
+            opened.evaluate("() => MathJax.startup.promise")
+            seen = {"start": opened.locator("h2:visible").inner_text()}
+            seen["formulas"] = opened.locator("mjx-container svg").count()
+            opened.keyboard.press("ArrowRight")
+            seen["after a key"] = opened.locator("h2:visible").inner_text()
+            browser.close()
+            return problems, seen
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(look).result()
+
+
+def test_a_script_cannot_end_the_page_early() -> None:
+    text = deck("T", [], script="x = '</script>'; y = '\\\\1'")
+    assert "x = '<\\/script>'" in text
+    assert "y = '\\\\1'" in text

@@ -1,0 +1,178 @@
+"""A deck a chapter, made from marked cells of the executed chapter; one self-contained file each.
+
+A Markdown cell with the tag `slide` is a slide, or goes on with the one before if it has no
+heading; with `slide-only` it stands in the deck and not in the chapter. A code cell with the tag
+`slide` shows its figure or table on the slide before it. In a chapter's text:
+
+    +++ {"tags": ["slide-only"]}
+
+    ## The scores balance
+
+    - every text is pulled by its opponents
+
+    +++
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import importlib.util
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from markdown_it import MarkdownIt
+from mdit_py_plugins.attrs import attrs_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from tools.pages import BuildError, Page
+
+ONLY = "slide-only"
+HERE = Path(__file__).parent
+GLUE = re.compile(r"\{glue:text\}`([\w-]+)(?::([^`]*))?`")
+ROLE = re.compile(r"\{[a-z:]+\}`[^`]*`")
+
+
+@dataclass
+class Slide:
+    """One slide: pieces of HTML in order."""
+
+    parts: list[str] = field(default_factory=list)
+
+
+def tags(cell: nbformat.NotebookNode) -> set[str]:
+    """Return the tags of a cell."""
+    return set(cell.get("metadata", {}).get("tags", []))
+
+
+def without_slides(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Return the notebook without the cells that stand in the deck alone."""
+    notebook.cells = [cell for cell in notebook.cells if ONLY not in tags(cell)]
+    return notebook
+
+
+def markdown() -> MarkdownIt:
+    """Return a parser for what chapters use on slides; formulas are left to MathJax."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.use(attrs_plugin, spans=True)
+    parser.use(
+        dollarmath_plugin,
+        renderer=lambda tex, options: (
+            f"\\[{html.escape(tex)}\\]" if options["display_mode"] else f"\\({html.escape(tex)}\\)"
+        ),
+        double_inline=True,
+    )
+    return parser
+
+
+def glued(notebook: nbformat.NotebookNode) -> dict[str, str]:
+    """Numbers and words that cells of the chapter glued, by name."""
+    found = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+            if name:
+                found[name] = output["data"].get("application/papermill.record/text/plain", "")
+    return found
+
+
+def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
+    """Put glued numbers into the text of a slide, and refuse what only Sphinx can resolve."""
+
+    def number(match: re.Match[str]) -> str:
+        key, form = match.groups()
+        if key not in numbers:
+            raise BuildError(f"{name}: a slide asks for {key!r}, which no cell glues")
+        value = numbers[key]
+        return format(float(value), form) if form else value.strip("'\"")
+
+    text = GLUE.sub(number, text)
+    if left := ROLE.search(text):
+        raise BuildError(f"{name}: a slide cannot hold {left[0]}; say it in words")
+    return text
+
+
+def picture(cell: nbformat.NotebookNode) -> str:
+    """The figures and tables that a cell shows."""
+    shown = []
+    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "image/svg+xml" in data:
+            content = base64.b64encode(data["image/svg+xml"].encode()).decode()
+            source = f"data:image/svg+xml;base64,{content}"
+        elif "image/png" in data:
+            source = f"data:image/png;base64,{data['image/png'].strip()}"
+        elif "text/html" in data:
+            shown.append(f'<div class="table">{data["text/html"]}</div>')
+            continue
+        else:
+            continue
+        shown.append(f'<img src="{source}" alt="{html.escape(alt, quote=True)}">')
+    return "".join(shown)
+
+
+def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
+    """Make slides of the marked cells of an executed chapter."""
+    parser, numbers, slides = markdown(), glued(notebook), list[Slide]()
+    for cell in notebook.cells:
+        if not tags(cell) & {"slide", ONLY}:
+            continue
+        if cell.cell_type == "markdown":
+            text = parser.render(resolve(cell.source, numbers=numbers, name=name))
+            if text.lstrip().startswith(("<h1", "<h2", "<h3")) or not slides:
+                slides.append(Slide())
+        else:
+            text = picture(cell)
+        if not slides:
+            raise BuildError(f"{name}: the first marked cell must be a slide with a heading")
+        slides[-1].parts.append(text)
+    return slides
+
+
+def mathjax() -> str:
+    """MathJax as one script that needs no font and no network."""
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or not spec.submodule_search_locations:
+        raise BuildError("The slides need sphinx-mathjax-offline: pip install '.[book]'")
+    folder = Path(spec.submodule_search_locations[0])
+    return (folder / "static" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
+
+
+def deck(title: str, slides: list[Slide], *, script: str) -> str:
+    """Write the deck."""
+    sections = "".join(
+        f'<section id="s{number}" aria-label="Slide {number} of {len(slides)}">'
+        f"{''.join(slide.parts)}</section>"
+        for number, slide in enumerate(slides, start=1)
+    )
+    frame = (HERE / "slides.html").read_text(encoding="utf-8")
+    # A script must not hold the tag that would end it.
+    whole = {"TITLE": html.escape(title), "SLIDES": sections}
+    whole["MATHJAX"] = script.replace("</script", "<\\/script")
+    return re.sub(r"@@([A-Z]+)@@", lambda match: whole[match[1]], frame)
+
+
+def write_decks(pages: list[Page], *, executed: Path, folder: Path) -> list[Path]:
+    """Write the deck of every chapter with marked cells that has been executed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.html"):
+        old.unlink()
+    script, written = mathjax(), []
+    for page in pages:
+        path = executed / f"{page.name}.ipynb"
+        if not page.executes or not path.is_file():
+            continue
+        notebook = nbformat.read(path, as_version=4)
+        slides = collect(notebook, name=page.name)
+        if slides:
+            heading = next(re.finditer(r"^# (.+)$", page.text, re.MULTILINE), None)
+            title = heading[1] if heading else page.name
+            output = folder / f"{page.name}.html"
+            output.write_text(deck(title, slides, script=script), encoding="utf-8")
+            written.append(output)
+    if not written:
+        raise BuildError("No executed chapter has marked cells; run make book first")
+    return written
