@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from tqdm import tqdm
 
 from poe import datasets
 from poe.commands.common import positive
+
+if TYPE_CHECKING:
+    from poe.reproduce.settings import Target
+    from poe.reproduce.twins import Twin
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -64,7 +70,7 @@ def _reproduce(options: argparse.Namespace) -> None:
         )
 
 
-def _run(target, options: argparse.Namespace, *, skip: bool) -> bool:  # type: ignore[no-untyped-def]
+def _run(target: Target, options: argparse.Namespace, *, skip: bool) -> bool:
     """Recompute one target; False where it was up to date."""
     from poe.reproduce import results
     from poe.reproduce.settings import Settings
@@ -75,7 +81,7 @@ def _run(target, options: argparse.Namespace, *, skip: bool) -> bool:  # type: i
         target.result, labels=labels, reads=target.datasets, settings=asked, out=options.out
     ):
         return False
-    judges = {}
+    judges: Mapping[tuple[str, str, str], Twin] = {}
     if options.store is not None:
         from poe.reproduce.measured import judges_of
 
@@ -129,7 +135,7 @@ def _reproduce_twins() -> None:
     print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
 
 
-def _report(target, table: pd.DataFrame) -> str:  # type: ignore[no-untyped-def]
+def _report(target: Target, table: pd.DataFrame) -> str:
     from poe.reproduce import results
 
     if target.table is None:

@@ -13,22 +13,61 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("scorecard", help="where every printed number stands today")
     command.add_argument("--check", action="store_true", help="fail if a verdict got worse")
     command.add_argument("--accept", action="store_true", help="hold later runs to these verdicts")
+    command.add_argument("--claims", action="store_true", help="the papers' claims as well")
+    command.add_argument("--cells", metavar="TABLE", help="cell by cell, such as table1")
     command.set_defaults(run=_scorecard)
 
 
 def _scorecard(options: argparse.Namespace) -> int:
-    from poe.reproduce.scorecard import baseline_path, scorecard, totals, worsened
+    from poe.reproduce.published import PAPERS
+    from poe.reproduce.scorecard import baseline_path, errors, everything, totals
 
-    card = scorecard()
-    print(totals(card).to_string())
+    card = everything()
+    for paper in PAPERS:
+        part = card[card["paper"] == paper]
+        print(f"\n{paper}\n{totals(part).to_string()}")
+        found = errors(part)
+        if len(found):
+            print("mean absolute difference of predictions, on real labels:")
+            print(found.round(2).to_string(index=False))
+    if options.cells:
+        _cells(card, options.cells)
+    if options.claims:
+        _claims()
     if options.accept:
         card[["id", "verdict"]].to_csv(baseline_path(), index=False, lineterminator="\n")
         print(f"accepted; written to {baseline_path()}")
-    if options.check:
-        worse = worsened(card, pd.read_csv(baseline_path()))
-        if len(worse):
-            print(f"poe: {len(worse)} verdicts got worse:", file=sys.stderr)
-            print(worse.to_string(index=False), file=sys.stderr)
-            return 1
-        print("no verdict got worse")
+    return _check(card) if options.check else 0
+
+
+def _check(card: pd.DataFrame) -> int:
+    from poe.reproduce.published import PAPERS, all_tables
+    from poe.reproduce.scorecard import baseline_path, without_row, worsened
+
+    worse = worsened(card, pd.read_csv(baseline_path()))
+    ids = pd.concat([all_tables(paper=paper)["id"] for paper in PAPERS])
+    missing = without_row(card, ids)
+    if len(worse):
+        print(f"poe: {len(worse)} verdicts got worse:", file=sys.stderr)
+        print(worse.to_string(index=False), file=sys.stderr)
+    if missing:
+        print(f"poe: {len(missing)} ids have no row, such as {missing[0]}", file=sys.stderr)
+    if len(worse) or missing:
+        return 1
+    print("no verdict got worse, and every id has a row")
     return 0
+
+
+def _cells(card: pd.DataFrame, table: str) -> None:
+    rows = card[(card["table"] == table) | card["id"].str.startswith(f"{table}/")]
+    shown = rows[["id", "published", "ours", "se", "difference", "role", "kind", "verdict"]]
+    print(shown.round(2).fillna("").to_string(index=False))
+
+
+def _claims() -> None:
+    from poe.reproduce.claims import evaluate
+
+    table = evaluate()
+    for _, row in table.iterrows():
+        print(f"{row['id']:34} {row['evidence']:10} {row['verdict']:18} {row['shown']}")
+    print(pd.crosstab(table["evidence"], table["verdict"]).to_string())

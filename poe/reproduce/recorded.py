@@ -24,7 +24,7 @@ from poe.reproduce.table3 import large_draws
 from poe.selection import select
 
 ATTRIBUTES = ("coherence", "complexity", "surprise")
-TIMES = (2, 3, 5, 10, 20, 50)  # calls an item
+TIMES = (2, 3, 5, 10, 20, 40, 100)  # calls an item
 GREEDY_TIMES = (2, 4, 6, 10)
 METHODS = large.METHODS
 SELECTED = ("win-ratio", "avg-prob", "PoE-BT", "PoE-g")
