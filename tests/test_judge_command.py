@@ -186,6 +186,13 @@ def test_it_fills_a_store_and_says_so(folder, asked, capsys):
     assert len(asked) == 40
 
 
+@pytest.mark.parametrize("name", datasets.names())
+def test_every_dataset_can_be_judged(folder, asked, name):
+    attribute = prompts.attributes(name)[0]
+    assert judge("--contexts", "1", "--calls", "6", dataset=name, attribute=attribute) == 0
+    assert len(set(asked)) == 6
+
+
 def test_a_larger_run_asks_only_what_is_new(folder, asked):
     judge("--calls", "8", "--contexts", "5")
     judge("--calls", "12", "--contexts", "6")

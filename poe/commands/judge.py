@@ -63,7 +63,7 @@ def _questions(group: argparse._ArgumentGroup) -> None:
         help="with --calls: every pair once before any in its other order (default), or both "
         "orders of a pair next to each other",
     )
-    group.add_argument("--template", default=prompts.DEFAULT, help="see `poe prompts`")
+    group.add_argument("--template", help="see `poe prompts` (default poe, where there is one)")
     group.add_argument(
         "--decoder-only", action="store_true", help="the template's ending for decoder-only models"
     )
@@ -81,8 +81,11 @@ def _questions(group: argparse._ArgumentGroup) -> None:
 def _judge(options: argparse.Namespace) -> int:
     # The cheap refusals come before a model is loaded.
     check_name(options.judge)
+    there = prompts.templates(options.dataset, options.attribute)
+    usual = prompts.DEFAULT if prompts.DEFAULT in there else there[0]
+    template = options.template or usual
     prompt = prompts.load(
-        options.dataset, options.attribute, options.template, decoder_only=options.decoder_only
+        options.dataset, options.attribute, template, decoder_only=options.decoder_only
     )
     dataset = datasets.load(options.dataset, source=options.texts)
     whole = planning.questions_of(

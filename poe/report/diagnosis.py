@@ -128,9 +128,10 @@ def convergence(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
         made.append(tag("figure", picture, tag("figcaption", "Typical standard error of a score.")))
     # From where on it never fell below again.
     after = max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0)
+    since = f"at least {CLOSE:g} from {asked[after]} on" if after else f"never below {CLOSE:g}"
     path = (
         f"Spearman correlation with the final ranking: {agreement[0]:.2f} after the first "
-        f"{asked[0]} calls, at least {CLOSE:g} from {asked[after]} on."
+        f"{asked[0]} calls, {since}."
     )
     picture = figures.path(
         asked,

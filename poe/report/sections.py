@@ -231,7 +231,8 @@ def next_up(found: TextRanking, *, anchor: str, level: int = 2) -> Markup | None
     upcoming = table(
         ["Shown first", "Shown second", "P(first is better), as far as known"],
         lines,
-        caption=f"The next comparisons by the rule used here ({found.rule}).",
+        caption=f"The next comparisons by the rule used here ({found.rule}); pairs that were not "
+        "asked in either order come first.",
         numbers=[2],
     )
     note = (
