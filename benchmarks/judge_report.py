@@ -36,12 +36,18 @@ def _head(result: dict[str, Any]) -> str:
         f"{lengths['summary']}, {lengths['questions']} questions of {lengths['question']}; every "
         "word is a token. Writing and tokenising the prompts is included.\n\n"
         f"{result['device']}, {result['dtype']}, torch {result['torch']}, transformers "
-        f"{result['transformers']}; {result['machine']['torch_threads']} threads on the CPU; "
-        f"load average {load['before']} before and {load['after']} after (a quiet machine starts "
+        f"{result['transformers']}; {_seconds(result)}load average "
+        f"{load['before']} before and {load['after']} after (a quiet machine starts "
         f"near 0); {result['date']}. A product of two square matrices reaches "
         f"{result['matmul_tflops']:.3g} TFLOP/s here. TFLOP/s below count what the answers need: "
         "not padding, not what a mask hides. Of the repeats the fastest counts."
     )
+
+
+def _seconds(result: dict[str, Any]) -> str:
+    if any(row["peak_memory_gb"] is not None for row in result["rows"]):
+        return ""
+    return "one thread, and seconds are those the processor spent on it, not those on the wall; "
 
 
 def _table(result: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 import torch
 
 from poe.errors import JudgeError
-from poe.judges.transformers import Loaded, TransformersJudge, load, loading
+from poe.judges.transformers import Loaded, TransformersJudge, load, loading, placing
 from poe.judges.transformers.engine import stretch
 from tests import tiny_models as tiny
 from tests.test_transformers_sharing import answers, judge, questions
@@ -112,24 +112,24 @@ def test_bfloat16_stays_close():
     ],
 )
 def test_the_precision_suits_the_device_and_the_model(asked, device, bfloat16, model, found):
-    kind = loading.choose_dtype(asked, device=device, bfloat16=bfloat16, model_type=model)
+    kind = placing.choose_dtype(asked, device=device, bfloat16=bfloat16, model_type=model)
     assert kind == found
 
 
 def test_a_precision_that_overflows_is_refused():
     with pytest.raises(JudgeError, match=r"t5 overflow in float16.*bfloat16"):
-        loading.choose_dtype("float16", device="cuda", bfloat16=True, model_type="t5")
+        placing.choose_dtype("float16", device="cuda", bfloat16=True, model_type="t5")
     with pytest.raises(JudgeError, match="'int8' is none of auto, float32"):
-        loading.choose_dtype("int8", device="cuda", bfloat16=True, model_type="llama")
+        placing.choose_dtype("int8", device="cuda", bfloat16=True, model_type="llama")
 
 
 def test_a_model_that_does_not_fit_is_spread(monkeypatch):
     gigabyte = 10**9
-    monkeypatch.setattr(loading, "find_spec", lambda name: object())
+    monkeypatch.setattr(placing, "find_spec", lambda name: object())
 
     def place(need, free, device="cuda", asked="auto"):
         free = [gb * gigabyte for gb in free]
-        return loading.choose_place(device, need=need * gigabyte, free=free, asked=asked)
+        return placing.choose_place(device, need=need * gigabyte, free=free, asked=asked)
 
     assert place(14, [40]) == "cuda"
     assert place(14, [14]) == "spread"  # weights alone do not make a judge
@@ -137,9 +137,25 @@ def test_a_model_that_does_not_fit_is_spread(monkeypatch):
     assert place(140, [80, 80], asked="cuda") == "cuda"  # the user knows better
     assert place(0, [], device="cpu") == "cpu"
     assert place(0, [80], device="spread", asked="spread") == "spread"
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(placing, "find_spec", lambda name: None)
     with pytest.raises(JudgeError, match=r"140 GB do not fit on one GPU.*pip install accelerate"):
         place(140, [80, 80])
+
+
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [
+        (None, "cpu"),
+        ({"": "cpu"}, "cpu"),
+        ({"embed": "cpu", "layers": 0, "head": 1}, "cuda:0"),
+        ({"embed": 1, "layers": 0}, "cuda:1"),
+        ({"": torch.device("cuda:2")}, "cuda:2"),
+    ],
+)
+def test_inputs_go_where_a_spread_model_computes(places, found):
+    model = torch.nn.Linear(2, 2)
+    model.hf_device_map = places
+    assert str(placing.input_device(model)) == found
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -150,7 +166,7 @@ def test_a_gpu_that_is_not_there_is_refused(tmp_path):
 
 def test_parameters_are_counted_without_memory():
     model = tiny.decoder("llama")
-    assert loading.count_parameters(model.config) == sum(p.numel() for p in model.parameters())
+    assert placing.count_parameters(model.config) == sum(p.numel() for p in model.parameters())
 
 
 def test_a_missing_extra_is_named(monkeypatch):

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from poe.errors import JudgeError
-
-DTYPES = ("float32", "bfloat16", "float16")
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-HEADROOM = 0.85  # share of a device's free memory that weights may take; activations need the rest
-# fp16 overflows in their feed-forward layers: they were trained in bf16.
-NOT_HALF = ("t5", "mt5", "umt5", "switch_transformers", "longt5", "gemma2", "gemma3", "gemma3_text")
+from poe.judges.transformers import placing
 
 
 @dataclass(frozen=True)
@@ -79,20 +74,24 @@ def load(
     try:
         config = AutoConfig.from_pretrained(name, **given)
         tokenizer = AutoTokenizer.from_pretrained(name, **given)
-        chosen = _device(device)
-        kind = choose_dtype(
+        chosen = placing.device_of(device)
+        kind = placing.choose_dtype(
             dtype,
             device=torch.device("cuda" if chosen == "spread" else chosen).type,
-            bfloat16=_has_bfloat16(chosen),
+            bfloat16=placing.has_bfloat16(chosen),
             model_type=config.model_type,
         )
-        need = count_parameters(config) * BYTES[kind] if chosen.startswith("cuda") else 0
-        place = choose_place(chosen, need=need, free=_free(), asked=device)
+        need = (
+            placing.count_parameters(config) * placing.BYTES[kind]
+            if chosen.startswith("cuda")
+            else 0
+        )
+        place = placing.choose_place(chosen, need=need, free=placing.free_memory(), asked=device)
         model = _weights(name, config, kind, place, given)
         commit = found_revision(name, revision)
     except Exception as error:
         raise JudgeError(explain(error, name, revision)) from error
-    where = model.get_input_embeddings().weight.device
+    where = placing.input_device(model)
     # A folder's contents make it what it is, wherever it is.
     own = Path(name).resolve().name if Path(name).is_dir() else name
     return Loaded(model, tokenizer, own, commit, where, kind)
@@ -110,76 +109,6 @@ def _weights(name: str, config: Any, dtype: str, place: str, given: dict[str, An
         # Straight onto the GPU; without accelerate they pass through the computer's memory.
         return family.from_pretrained(name, device_map={"": place}, **more).eval()
     return family.from_pretrained(name, **more).to(place).eval()
-
-
-def choose_dtype(asked: str, *, device: str, bfloat16: bool, model_type: str) -> str:
-    """The precision to compute in; raises JudgeError for one that would overflow."""
-    delicate = model_type in NOT_HALF
-    if asked == "auto":
-        if device == "cpu":
-            return "float32"
-        return "bfloat16" if bfloat16 else "float32" if delicate else "float16"
-    if asked not in DTYPES:
-        raise JudgeError(f"dtype {asked!r} is none of auto, {', '.join(DTYPES)}")
-    if asked == "float16" and delicate:
-        raise JudgeError(
-            f"models of the kind {model_type} overflow in float16; take dtype='bfloat16' or "
-            "'float32'"
-        )
-    return asked
-
-
-def choose_place(device: str, *, need: int, free: Sequence[int], asked: str) -> str:
-    """The device itself, or "spread" where "auto" was asked and the weights do not fit on it.
-
-    need, free : bytes of the weights, and free ones of each GPU.
-    """
-    fits = not device.startswith("cuda") or not free or need <= HEADROOM * free[0]
-    place = device if fits or asked != "auto" else "spread"
-    if place == "spread" and find_spec("accelerate") is None:
-        why = "" if asked == "spread" else f"its {need / 1e9:.0f} GB do not fit on one GPU, and "
-        raise JudgeError(
-            f"{why}spreading a model over devices needs accelerate: pip install accelerate"
-        )
-    return place
-
-
-def count_parameters(config: Any) -> int:
-    """Parameters of a model of this configuration; no memory is taken for them."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
-
-    family: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    with torch.device("meta"):
-        model = family.from_config(config)
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _device(asked: str) -> str:
-    import torch
-
-    if asked != "auto":
-        if asked.startswith("cuda") and not torch.cuda.is_available():
-            raise JudgeError(f"device {asked!r}: this machine has no GPU that torch can use")
-        return asked
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _has_bfloat16(device: str) -> bool:
-    import torch
-
-    if device.startswith("cuda") or device == "spread":
-        # Older GPUs emulate it, slowly.
-        return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
-    return False
-
-
-def _free() -> list[int]:
-    import torch
-
-    return [torch.cuda.mem_get_info(k)[0] for k in range(torch.cuda.device_count())]
 
 
 def found_revision(name: str, revision: str | None) -> str:
