@@ -23,6 +23,7 @@ CASES = {
     "e": "million",
     "f": "greedy",
     "g": "growth",
+    "h": "aggregation",
 }
 LIMIT = {"tiny": 60, "quick": 60, "full": 3600}  # seconds a case
 

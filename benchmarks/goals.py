@@ -25,4 +25,6 @@ GOALS = {
     ),
     "million-memory": Goal("a million items, ten million comparisons: peak memory", 3.0, "GB"),
     "greedy": Goal("greedy selection of 10N pairs at 1,056 items", 15.0),
+    "dawid-skene-million": Goal("Dawid-Skene on a million samples of ten judges", 5.0),
+    "skill-34k": Goal("SkillAggregation on 34,000 texts, nine judges, five seeds", 180.0),
 }

@@ -10,7 +10,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "scipy", "pandas", "cvxpy", "highspy", "numba", "choix", "evalica")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "cvxpy",
+    "highspy",
+    "numba",
+    "choix",
+    "evalica",
+    "crowd-kit",
+    "torch",
+)
 
 
 def describe() -> dict[str, Any]:

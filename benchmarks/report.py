@@ -20,6 +20,7 @@ TITLES = {
     "e": "A million items",
     "f": "Greedy selection",
     "g": "How the cost grows",
+    "h": "Several judges",
 }
 REMARKS = {
     "a": "`poe, stacked` solves many problems in one call, as tables of results need. `poe` is one "
@@ -29,6 +30,7 @@ REMARKS = {
     "c": "Decisions are drawn among items so close to each other that scores are finite without "
     "a prior, which the other packages need.",
     "e": "Each fit runs in a process of its own.",
+    "h": "Simulated judges of two classes; the texts are random words.",
     "g": "Ten comparisons an item. The exponent is the slope through the three largest N.",
 }
 FIGURE = "growth.svg"
