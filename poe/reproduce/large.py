@@ -105,6 +105,7 @@ def twin_answers(twin: Twin, gold: Floats, rng: np.random.Generator) -> Answer:
     return answer
 
 
+@cache
 def draw(twin: Twin, what: Large, number: int) -> dict[str, float]:
     """Dataset-level Spearman by method, of one draw."""
     gold = labels(what.dataset, what.source).scores[twin.attribute][0]

@@ -24,9 +24,10 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     (
         "poe_v",
         "Mistral-7B/.*PoE-BT",
-        "its twin is sharp and free of noise, so the logits behind probabilities near 0 and 1 are "
-        "exact, and Bradley-Terry reads them; in the paper they help far less (unknown whether "
-        "the probabilities there are noisy near 0 and 1 or the iteration stopped early)",
+        "its twin is sharp and nearly free of noise, and the optimum of Bradley-Terry reads the "
+        "logits behind probabilities near 0 and 1; an iteration stopped early, as the paper's "
+        "may have been, does not, and changes no other judge (target diagnosis-zermelo); the "
+        "rest of the difference is unexplained",
     ),
     (
         "poe_v2/table6",

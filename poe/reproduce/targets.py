@@ -8,6 +8,7 @@ from poe.reproduce import (
     comparative,
     contexts,
     curves,
+    diagnosis,
     figures,
     laplacian,
     recorded,
@@ -271,13 +272,34 @@ def _recorded() -> list[Target]:
     ]
 
 
+def _diagnoses() -> list[Target]:
+    return [
+        Target(
+            "diagnosis-zermelo",
+            "poe_v2",
+            "soft Bradley-Terry stopped early, or with a prior: why Mistral-7B deviates",
+            "simulated",
+            diagnosis.run,
+            (S,),
+            10.0,
+        )
+    ]
+
+
 def _panel(of: tuple[str, str, str]) -> str:
     return f"{of[0]}, {of[1]} {of[2]}"
 
 
 TARGETS: dict[str, Target] = {
     target.name: target
-    for target in (*_tables(), *_figures(), *_v1_figures(), *_earlier(), *_recorded())
+    for target in (
+        *_tables(),
+        *_figures(),
+        *_v1_figures(),
+        *_earlier(),
+        *_recorded(),
+        *_diagnoses(),
+    )
 }
 
 # The same runs under other numbers; poe_v1's figures 1, 2, 4 and 5f are v2's 9, 10, 1c and 3.
