@@ -215,6 +215,21 @@ def test_a_dry_run_asks_nothing(folder, asked, capsys):
         assert len(store) == 40
 
 
+def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
+    import dataclasses
+
+    texts = DATASET.texts[0]
+    twins = ((*texts[:5], texts[0]), *DATASET.texts[1:])
+    changed = dataclasses.replace(DATASET, texts=twins)
+    monkeypatch.setattr(datasets, "load", lambda name, source: changed)
+    assert judge("--contexts", "1") == 0
+    # 30 comparisons; those with the copy are those with the original, and so are its own two.
+    assert "30 calls, 9 the same as another (equal texts), 0 answered already, 21 to ask" in (
+        capsys.readouterr().out
+    )
+    assert len(asked) == 21
+
+
 def test_shards_merge_into_the_whole(folder, asked, capsys):
     for i in (1, 2, 3):
         assert judge("--contexts", "4", "--shard", f"{i}/3", "--store", f"{i}.sqlite") == 0
@@ -229,6 +244,12 @@ def test_shards_merge_into_the_whole(folder, asked, capsys):
     assert f"topicalchat/{ATTRIBUTE}: 120 answers" in out
     assert main(["store", "export", "1.sqlite", "all.csv"]) == 0
     assert len(pd.read_csv("all.csv")) == 120
+
+
+def test_more_shards_than_calls(folder, asked, capsys):
+    assert judge("--contexts", "1", "--calls", "5", "--shard", "1/9") == 0
+    assert "shard 1/9 of 5 calls is empty" in capsys.readouterr().out
+    assert asked == []
 
 
 def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):

@@ -198,6 +198,12 @@ def test_a_judge_that_hardly_says_a_label():
     assert "Much of the time" not in page_of(ranked())
 
 
+def test_stopping_early_is_said_to_be_optimistic(found):
+    early = ranked(until=[poe.top_known(1, 0.5)])
+    assert "a little too high" in page_of(early)
+    assert "a little too high" not in page_of(found)
+
+
 def test_the_palette_is_the_books():
     from pathlib import Path
 

@@ -84,6 +84,8 @@ def open_store(options: argparse.Namespace) -> Store:
 
 def print_cost(questions: Sequence[Question], judge: Reader, store: Store) -> None:
     """Say what asking will take: tokens, and time where it is known."""
+    if not questions:
+        return
     table = store.table()
     same = [
         digest

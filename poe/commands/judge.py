@@ -97,6 +97,9 @@ def _judge(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     questions = planning.shard_of(whole, options.shard)
+    if not questions:
+        print(f"shard {options.shard} of {len(whole):,} calls is empty: there is nothing to ask")
+        return 0
     judge = common.open_from(options)
     with common.plain_warnings(), closing(common.open_store(options)) as store:
         missing = store.missing(judge, questions)
@@ -115,9 +118,12 @@ def _announce(
 ) -> None:
     part = f", shard {options.shard}" if options.shard else ""
     invented = " (invented stand-in texts)" if dataset.source == "stand-in" else ""
+    different = len({question.key for question in questions})
+    same = len(questions) - different
+    copies = f"{same:,} the same as another (equal texts), " if same else ""
     print(
-        f"{questions[0].prompt.name}{invented}: {len(questions):,} calls{part}, "
-        f"{len(questions) - len(missing):,} answered already, {len(missing):,} to ask"
+        f"{questions[0].prompt.name}{invented}: {len(questions):,} calls{part}, {copies}"
+        f"{different - len(missing):,} answered already, {len(missing):,} to ask"
     )
 
 

@@ -110,6 +110,11 @@ def convergence(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
     """How the ranking settled while calls were made."""
     rows = found.history
     why = f"Asking stopped because: {found.ranking.stopped_because}."
+    if "budget" not in found.ranking.stopped_because:
+        why += (
+            " A rule that is looked at after every round stops at a lucky look now and then, so "
+            "the probability it states is a little too high."
+        )
     if len(rows) < 2:
         text = "All comparisons were asked in one round, so there is no path to show."
         return section("Convergence", paragraphs(why, text), anchor=anchor, level=level)
