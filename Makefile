@@ -66,8 +66,7 @@ bench: $(STAMP) ## Run the benchmarks
 	@if [ -d benchmarks ]; then $(PY) -m benchmarks; \
 	  else echo "There are no benchmarks yet: they will stand in benchmarks/."; fi
 
-bench-judge: $(STAMP) ## Measure how fast language models judge (on a GPU, if any)
-	@$(PIP) -e ".[dev,judge]"
+bench-judge: judge ## Measure how fast language models judge (on a GPU, if any)
 	@$(PY) -m benchmarks.judge $(ARGS)
 
 clean: ## Remove what was built, keep the environment

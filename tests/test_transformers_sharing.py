@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 import torch
 
 from poe.errors import JudgeError
-from poe.judges import Prompt, Question, Text
+from poe.judges import Prompt, Question, Text, prompts
 from poe.judges.transformers import Loaded, TransformersJudge, prefix, tree
 from tests import tiny_models as tiny
 
@@ -284,6 +284,25 @@ def test_a_model_computes_the_tokens_that_the_tree_holds(monkeypatch):
     assert len(found) == 960
     assert sum(entered) < computed <= sum(entered) + 2 * checks
     assert 10 * sum(entered) < sum(a.tokens for a in found)
+
+
+def test_the_papers_prompts_share_what_they_have_in_common():
+    """The four attributes of SummEval differ after the second summary, and only there."""
+    attributes = ("coherence", "consistency", "fluency", "relevance")
+    asked = questions(
+        [prompts.load("summeval", attribute) for attribute in attributes],
+        contexts=1,
+        candidates=5,
+        words=120,
+    )
+    reader = judge(tiny.decoder("llama"))
+    sequences = reader.writer.encode([reader.writer.write(q.prompt, q.text) for q in asked])
+    forest, separate = tree.build(sequences), sum(map(len, sequences))
+    assert len(forest[0].tokens) > 120  # the article
+    assert separate > 8 * tree.size(forest)
+    shared = answers(reader, asked)
+    expected = p_of(by_hand(reader.loaded.model, asked, reader))
+    np.testing.assert_allclose([a.p for a in shared], expected, atol=1e-5)
 
 
 class Small:
