@@ -17,8 +17,17 @@ ROOT = Path(__file__).resolve().parent.parent
 # One worker builds for all of these tests.
 pytestmark = pytest.mark.xdist_group("wheel")
 CORE = ["numpy", "scipy", "pandas", "cvxpy", "tqdm"]
-# Modules of the extras `book` (figures) and `fast` (kernels); nothing else imports them.
-NEED_AN_EXTRA = {"poe.plots", "poe.reproduce.pages", "poe.solvers.kernels"}
+# Modules of the extras `chapters` (figures), `fast` (kernels) and `judge` (models), which are
+# imported when they are used.
+NEED_AN_EXTRA = {
+    "poe.plots",
+    "poe.reproduce.pages",
+    "poe.solvers.kernels",
+    "poe.aggregation.networks",
+    "poe.judges.transformers.batching",
+    "poe.judges.transformers.engine",
+    "poe.judges.transformers.prefix",
+}
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +142,7 @@ def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: Path) -> N
     files = {name for name in names if ".dist-info/" not in name}
     assert {name for name in files if not name.startswith("poe/")} == set()
     shipped = [*ROOT.glob("data/published/*"), *ROOT.glob("data/*.toml")]
-    shipped += ROOT.glob("data/prompts/*")
+    shipped += [path for path in ROOT.glob("data/prompts/**/*") if path.is_file()]
     shipped += [*ROOT.glob("data/results/*.csv"), *ROOT.glob("data/results/*.json")]
     expected = {f"poe/_data/{path.relative_to(ROOT / 'data').as_posix()}" for path in shipped}
     assert {name for name in files if name.startswith("poe/_data/")} == expected
