@@ -17,6 +17,8 @@ from poe.aggregation.errors import AggregationError
 from poe.aggregation.hashing import hashed_ngrams
 from poe.errors import JudgeError
 
+ROW = 4.0  # root mean square length of the vectors that the light encoder reads
+
 
 def needed(module: str, *, extra: str = "judge") -> Any:
     """The module, or an error that says what to install."""
@@ -89,9 +91,8 @@ def _light(vectors: ArrayLike, hidden: int, what: str) -> Encoder:
     torch = needed("torch")
     table = torch.as_tensor(np.asarray(vectors, dtype=np.float32))
     width = table.shape[1]
-    # Unit variance over all entries: learning rates then mean the same for every kind of vector.
-    table = table / table.std(correction=0).clamp_min(1e-12)
-    table = table / width**0.5 if what == "hashed n-grams" else table
+    # Rows of one size: a learning rate then means the same for vectors of any kind and width.
+    table = table * (ROW / table.square().sum(dim=1).mean().sqrt().clamp_min(1e-12))
 
     def make() -> Any:
         layers = [torch.nn.Linear(width, hidden), torch.nn.Tanh()]

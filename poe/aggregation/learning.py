@@ -87,6 +87,10 @@ def skill_aggregation(
     most spread s_n; the start and the number of steps decide the rest. The joint loss has no
     such freedom, given three judges, but takes their errors to be independent.
 
+    **What it counts twice.** There is no distinction between training and test: s_n is trained
+    on the judgements of sample n, and eq. 8 multiplies them in again. An encoder that can
+    memorise makes s_n their echo, and the posterior over-confident.
+
     The standard errors of the skills join the spread over seeds (NaN with one seed) with
     the binomial error of shares among samples believed of that class.
     """

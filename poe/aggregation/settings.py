@@ -35,7 +35,7 @@ class Training:
     batch: int = 256
     learning_rate: float = 2e-3
     hidden: int = 64
-    weight_decay: float = 0.0
+    weight_decay: float = 1e-3
     regulariser: float | Sequence[float] = 0.0
     initial_skill: float = 0.75
     dev: tuple[Sequence[int], Sequence[int]] | None = field(default=None, repr=False)
