@@ -1,12 +1,13 @@
 """Judging by comparison: scores from pairwise comparisons as products of experts."""
 
-from poe import baselines, datasets, debias, experts, judges, metrics
+from poe import aggregation, baselines, datasets, debias, experts, judges, metrics
 from poe.adaptive import Ranking, rank
 from poe.asking import next_comparisons
 from poe.comparisons import Comparisons
 from poe.errors import (
     ComparisonError,
     DisconnectedError,
+    JudgeError,
     NotConvergedError,
     SeparableError,
     UnidentifiedBiasError,
@@ -43,6 +44,7 @@ __all__ = [
     "Fit",
     "Gaussian",
     "Huber",
+    "JudgeError",
     "Laplacian",
     "NotConvergedError",
     "Plan",
@@ -52,6 +54,7 @@ __all__ = [
     "StudentT",
     "Thurstone",
     "UnidentifiedBiasError",
+    "aggregation",
     "average_probability",
     "baselines",
     "bradley_terry",
