@@ -21,7 +21,7 @@ def test_version(capsys):
 
 
 def test_reproduce_on_the_stand_in(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("poe.reproduce.table1.BLOCK", 2)
+    monkeypatch.setattr("poe.reproduce.sweep.BLOCK", 2)
     arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2", "--quiet"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -32,12 +32,12 @@ def test_reproduce_on_the_stand_in(tmp_path, capsys, monkeypatch):
 
 
 def test_progress_bar_goes_to_the_error_stream(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("poe.reproduce.table1.BLOCK", 2)
+    monkeypatch.setattr("poe.reproduce.sweep.BLOCK", 2)
     arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     streams = capsys.readouterr()
-    assert "20/20" in streams.err
-    assert "20/20" not in streams.out
+    assert "40/40" in streams.err
+    assert "40/40" not in streams.out
 
 
 def test_real_labels_that_are_not_there(tmp_path, monkeypatch, capsys):
@@ -66,7 +66,7 @@ def test_interruption_is_quiet(monkeypatch, capsys):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("poe.reproduce.table1.run", interrupted)
+    monkeypatch.setattr("poe.reproduce.sweep.run_blocks", interrupted)
     assert main(["reproduce", "table1"]) == 130
     assert "stopped" in capsys.readouterr().err
 
@@ -84,7 +84,7 @@ def test_scorecard_check(capsys, tmp_path, monkeypatch):
 def test_scorecard_accept(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(scorecard, "baseline_path", lambda: tmp_path / "verdicts.csv")
     assert main(["scorecard", "--accept", "--check"]) == 0
-    assert len(pd.read_csv(tmp_path / "verdicts.csv")) == 468
+    assert len(pd.read_csv(tmp_path / "verdicts.csv")) == len(scorecard.everything())
 
 
 def test_data_list_says_where_to_get_them(tmp_path, monkeypatch, capsys):

@@ -1,92 +1,112 @@
-"""Twins: the calibration finds what was put in, and the file says what it was made of."""
+"""Twins: what they perceive, and what data/twins.toml says they were made of."""
+
+import tomllib
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 import poe
-from poe.metrics import summary_level
-from poe.reproduce import calibrate, published
-from poe.reproduce.twins import Twin, calibration_cells, perceived, standardised, twins
-from tests.helpers import real_labels
+from poe._paths import data_dir
+from poe.reproduce import facts, published
+from poe.reproduce.twins import Twin, calibration_cells, perceived, quality_scores, twins
 
 GOLD = poe.datasets.load("summeval", source="stand-in").scores["coherence"]
 
 
-def simulated_facts(twin, repeats=60):
-    """What a paper would print about this twin: full-set correlation, accuracy, first rate."""
-    rng = np.random.default_rng(0)
-    gold = np.broadcast_to(GOLD, (repeats, *GOLD.shape))
-    logits = twin.answer(gold, rng).logits
-    off = ~np.eye(16, dtype=bool)
-    truth = np.sign(GOLD[:, :, None] - GOLD[:, None, :])
-    decided = truth != 0
-    p = expit(logits)
-    p[..., ~off] = 0
-    full = summary_level(p.sum(-1) - p.sum(-2), GOLD).value.mean()
-    right = (np.sign(logits - twin.bias) == truth)[:, decided].mean()
-    return float(full), float(right), float((logits[..., off] > 0).mean())
-
-
-def test_calibration_recovers_the_twin_that_made_the_numbers():
-    truth = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6, ())
-    full, accuracy, first = simulated_facts(truth)
-    found = calibrate.calibrate(GOLD, calibrate.Targets(full, accuracy, first, ()))
-    assert found.rho == pytest.approx(0.5, abs=0.02)
-    assert found.noise == pytest.approx(0.8, abs=0.12)
-    assert found.bias == pytest.approx(-0.6, abs=0.03)
-    reached = (found.full_set, found.accuracy, found.first_position)
-    assert reached == pytest.approx((full, accuracy, first), abs=1e-3)
-
-
-def test_wrong_numbers_give_another_twin():
-    """Negative control: five points of accuracy must not go unnoticed."""
-    truth = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6, ())
-    full, accuracy, first = simulated_facts(truth, repeats=10)
-    found = calibrate.calibrate(GOLD, calibrate.Targets(full, accuracy - 0.05, first, ()))
-    assert found.noise > 1.5
-
-
-def test_impossible_numbers_are_refused():
-    with pytest.raises(ValueError, match="no noise is small enough"):
-        calibrate.calibrate(GOLD, calibrate.Targets(0.30, 0.95, 0.5, ()))
-
-
 def test_perceived_quality_has_the_stated_correlation():
     taste = np.random.default_rng(1).standard_normal((200, *GOLD.shape))
-    q, z = perceived(GOLD, 0.6, taste), standardised(GOLD)
+    q, z = perceived(GOLD, 0.6, taste), quality_scores(GOLD)
     r = (q * z).mean() / np.sqrt((q**2).mean() * (z**2).mean())
     assert r == pytest.approx(0.6, abs=0.005)
     assert q.var() == pytest.approx(1.0, abs=0.01)
 
 
-def test_the_file_has_a_twin_for_every_judge_and_attribute():
+def test_quality_keeps_order_and_ties_within_a_context():
+    z = quality_scores(GOLD)
+    for scores, perceived_scores in zip(GOLD, z, strict=True):
+        np.testing.assert_array_equal(
+            np.sign(np.subtract.outer(scores, scores)),
+            np.sign(np.round(np.subtract.outer(perceived_scores, perceived_scores), 9)),
+        )
+    assert z.mean(axis=1) == pytest.approx(0.0, abs=1e-9)
+    assert (z**2).mean() == pytest.approx(1.0)
+
+
+def test_quality_of_two_by_hand():
+    """Ranks 1 and 2 of 2 have quantiles -c and c; linear scores differ alike; so z is -1, 1."""
+    np.testing.assert_allclose(quality_scores(np.array([[3.0, 7.0]])), [[-1.0, 1.0]])
+
+
+def test_answers_have_the_shape_asked_for_and_a_fresh_taste():
+    twin = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.3, 0.2, ())
+    judge = twin.answer(GOLD, np.random.default_rng(0), draws=3)
+    assert judge.matrix().shape == (3, 100, 16, 16)
+    assert not np.allclose(judge.quality[0], judge.quality[1])
+
+
+def test_the_earlier_paper_has_its_own_bias_and_not_every_judge():
     found = twins("summeval")
-    attributes = ("coherence", "consistency", "fluency", "relevance")
-    assert set(found) == {(j, a) for j in calibrate.JUDGES for a in attributes}
-    assert all(0 < t.rho < 1 and t.noise > 0 and t.sharpness == 1.0 for t in found.values())
+    flan = found["FlanT5-11B", "coherence"]
+    assert flan.bias == 0.0
+    assert flan.of_earlier_paper().bias < 0.0
+    with pytest.raises(ValueError, match="no judge Mistral-7B"):
+        found["Mistral-7B", "coherence"].of_earlier_paper()
 
 
-def test_every_cell_used_is_published_and_none_is_a_prediction():
-    known = set(published.all_tables()["id"]) | set(calibrate._earlier_paper()["id"])
-    used = calibration_cells("summeval")
-    assert used <= known
-    # Of poe_v2 only the full-set average probability, and one declared cell for Mistral.
-    mine = {cell for cell in used if cell.startswith("poe_v2/")}
-    allowed = {f"poe_v2/table1/{judge}/K240/avg-prob" for judge in calibrate.JUDGES}
-    assert mine == allowed | {"poe_v2/table1/Mistral-7B/K48/win-ratio"}
+@pytest.mark.parametrize("dataset", ["summeval", "topicalchat", "hanna", "cmcqrd"])
+def test_the_file_has_a_twin_for_every_judge_and_attribute(dataset):
+    large = dataset in ("hanna", "cmcqrd")
+    judges = facts.LARGE_JUDGES if large else facts.JUDGES
+    found = twins(dataset)
+    assert set(found) == {(j, a) for j in judges for a in facts.ATTRIBUTES[dataset].values()}
+    assert all(0 < t.rho < 1 and t.noise >= 0 and t.sharpness > 0 for t in found.values())
+
+
+def test_a_judge_speaks_equally_sharply_everywhere():
+    for judge in facts.LARGE_JUDGES:
+        every = [t for d in facts.ATTRIBUTES for (j, _), t in twins(d).items() if j == judge]
+        assert len({t.sharpness for t in every}) == 1
+
+
+def test_every_cell_used_is_published():
+    known = set(published.text()["id"])
+    for paper in published.PAPERS:
+        known |= set(published.all_tables(paper=paper)["id"])
+    assert calibration_cells(*facts.ATTRIBUTES) <= known
+    assert set(facts.CONSULTED) <= known
+
+
+def test_only_declared_cells_of_the_predicted_paper_were_used():
+    """Full sets and the soft gain for all; one row of decisions for Mistral; Table 3's ends."""
+    mine = {c for c in calibration_cells(*facts.ATTRIBUTES) if c.startswith("poe_v2/table")}
+    allowed = set()
+    for judge in facts.JUDGES:
+        allowed |= {f"poe_v2/table5/{judge}/K240/avg-prob", f"poe_v2/table7/{judge}/K30/avg-prob"}
+        allowed |= {f"poe_v2/table6/{judge}/K240/{m}" for m in ("avg-prob", "PoE-BT")}
+    allowed |= {"poe_v2/table5/Mistral-7B/K48/win-ratio", "poe_v2/table7/Mistral-7B/K18/win-ratio"}
+    rest = mine - allowed
+    assert allowed <= mine
+    assert all("/table3/" in c and c.endswith("/avg-prob") for c in rest)
+    assert {c.split("/")[3] for c in rest} == {"K5N", "K50N"}
+
+
+def test_nothing_held_out_was_used():
+    used = calibration_cells(*facts.ATTRIBUTES)
+    assert not [c for c in used if "/table8/" in c and c.startswith("poe_v2")]
+    assert not [c for c in used if "/table2/" in c and c.startswith("poe_v2")]
+
+
+def test_the_file_says_how_sure_it_is():
+    with (data_dir() / "twins.toml").open("rb") as file:
+        table = tomllib.load(file)
+    assert table["model"]["held_out"]
+    assert table["model"]["consulted"]
+    for row in table["twin"]:
+        assert row["se"]["rho"] > 0
+        assert row["reached"]
+        assert row["calibrated_on"]
 
 
 def test_unknown_dataset():
-    with pytest.raises(ValueError, match="no twins for 'hanna'"):
-        twins("hanna")
-
-
-@real_labels
-def test_the_file_is_what_calibration_gives(monkeypatch):
-    gold = poe.datasets.load("summeval").scores["relevance"]
-    found = calibrate.calibrate(gold, calibrate.targets("FlanT5-3B")["relevance"])
-    filed = twins("summeval")["FlanT5-3B", "relevance"]
-    assert (found.rho, found.noise, found.bias) == pytest.approx(
-        (filed.rho, filed.noise, filed.bias), abs=2e-4
-    )
+    with pytest.raises(ValueError, match="no twins for 'podcast'"):
+        twins("podcast")

@@ -25,7 +25,10 @@ def add(commands: argparse._SubParsersAction) -> None:
         "reproduce", help="recompute a table or figure of the papers, or all of them"
     )
     command.add_argument(
-        "target", metavar="TARGET", help="table1, figure6, figure6a, ..., all, list or twins"
+        "target",
+        metavar="TARGET",
+        type=_name,
+        help="table1, figure6, figure6a, ..., all, list or twins",
     )
     command.add_argument("--draws", type=positive, default=100, help="draws a cell (default 100)")
     command.add_argument("--seed", type=int, default=0, help="seed of all draws (default 0)")
@@ -46,28 +49,53 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.set_defaults(run=_reproduce)
 
 
-def _reproduce(options: argparse.Namespace) -> None:
+def _name(text: str) -> str:
+    from poe.reproduce.targets import TARGETS, find
+
+    if text in ("list", "twins"):
+        return text
+    try:
+        find(text)
+    except ValueError:
+        known = ", ".join(list(TARGETS)[:9])
+        raise argparse.ArgumentTypeError(
+            f"there is no {text!r}; there are all, {known} and more, see `poe reproduce list`"
+        ) from None
+    return text
+
+
+def _reproduce(options: argparse.Namespace) -> int:
     if options.target == "twins":
         _reproduce_twins()
-        return
+        return 0
     from poe.reproduce.targets import TARGETS, find
 
     if options.target == "list":
         for target in TARGETS.values():
             print(f"{target.name:24} {target.inputs:10} {target.paper}: {target.what}")
-        return
+        return 0
     chosen = find(options.target)
-    started = time.perf_counter()
-    made = 0
-    whole = tqdm(chosen, unit="target", disable=options.quiet or len(chosen) == 1)
-    for target in whole:
-        whole.set_description(target.name)
-        made += _run(target, options, skip=len(chosen) > 1 and not options.force)
-    if len(chosen) > 1:
-        print(
-            f"{made} of {len(chosen)} targets recomputed, the others were up to date; "
-            f"{time.perf_counter() - started:.0f} s"
-        )
+    if len(chosen) == 1:
+        _run(chosen[0], options, skip=False)
+        return 0
+    return _several(chosen, options)
+
+
+def _several(chosen: list[Target], options: argparse.Namespace) -> int:
+    started, made = time.perf_counter(), 0
+    whole = tqdm(chosen, unit="target", disable=options.quiet)
+    try:
+        for target in whole:
+            whole.set_description(target.name)
+            made += _run(target, options, skip=not options.force)
+    except KeyboardInterrupt:
+        print(f"stopped; {made} targets were recomputed and are kept, the same command goes on")
+        return 130
+    print(
+        f"{made} of {len(chosen)} targets recomputed, the others were up to date; "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+    return 0
 
 
 def _run(target: Target, options: argparse.Namespace, *, skip: bool) -> bool:
@@ -81,13 +109,16 @@ def _run(target: Target, options: argparse.Namespace, *, skip: bool) -> bool:
         target.result, labels=labels, reads=target.datasets, settings=asked, out=options.out
     ):
         return False
+    if options.labels == "real":  # what is missing is said before anything starts
+        for name in set(target.datasets) - set(results.PRIVATE):
+            datasets.load(name, source="real")
     judges: Mapping[tuple[str, str, str], Twin] = {}
     if options.store is not None:
         from poe.reproduce.measured import judges_of
 
         judges = judges_of(options.store, system=options.system, source=options.labels)
     started = time.perf_counter()
-    with tqdm(desc=target.name, disable=options.quiet, leave=False) as bar:
+    with tqdm(desc=target.name, disable=options.quiet, leave=not skip) as bar:
 
         def moved(done: int, total: int) -> None:
             bar.total = total
@@ -165,13 +196,12 @@ def _as_text(compared: pd.DataFrame) -> str:
 
 def _summary(compared: pd.DataFrame) -> str:
     kind = "/".join(sorted(set(compared["kind"])))
+    judge = "twins of the judges" if kind == "simulated" else "answers that were recorded"
     labels = set(compared["labels"])
     counts = compared["verdict"].value_counts()
     lines = [
         "Ours, with the published value in brackets.",
-        f"Ours is {kind}"
-        + (", by twins of the judges" if "simulated" in kind else "")
-        + f", on {'/'.join(sorted(labels))} labels.",
+        f"Ours is {kind}: {judge} on {' or '.join(sorted(labels))} labels.",
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
     ]
     predicted = compared[compared["role"].isin(["predicted", "held out"])]

@@ -190,7 +190,7 @@ def _dataset_sha(name: str) -> object:
 def fingerprint() -> str:
     """Digest of the code that makes numbers: the package without judges, pages and commands."""
     package = Path(poe.__file__).parent
-    seen = ("pages", "claims", "scorecard", "measured")
+    seen = ("pages", "claims", "curve_claims", "scorecard", "measured", "errata")
     apart = ("plots.py", "cli.py", *(f"reproduce/{name}" for name in seen))
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):

@@ -1,0 +1,114 @@
+"""The scorecard: a row for every printed cell, and pages made from it."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from poe.reproduce import claims, pages_heat, published, scorecard
+
+
+@pytest.fixture(scope="module")
+def card():
+    return scorecard.scorecard()
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return scorecard.everything()
+
+
+class TestScorecard:
+    def test_every_published_cell_has_a_row(self, card, everything):
+        assert card["id"].tolist() == published.all_tables()["id"].tolist()
+        assert len(card) == 468
+        ids = [published.all_tables(paper=paper)["id"] for paper in published.PAPERS]
+        assert scorecard.without_row(everything, pd.concat(ids)) == []
+        assert everything["id"].is_unique
+
+    def test_a_cell_without_a_row_is_caught(self, card):
+        first = card["id"].iloc[0]
+        assert scorecard.without_row(card.iloc[1:], card["id"]) == [first]
+
+    def test_totals_add_up(self, card):
+        totals = scorecard.totals(card)
+        assert totals.loc["all", "cells"] == 468
+        assert (totals.drop(columns="cells").sum(axis=1) == totals["cells"]).all()
+
+    def test_every_deviation_has_a_cause_or_says_that_it_has_none(self, everything):
+        deviates = everything["verdict"] == "deviates"
+        assert (everything.loc[deviates, "cause"] != "").all()
+        assert (everything.loc[~deviates, "cause"] == "").all()
+
+    def test_whatever_was_not_attempted_has_a_reason(self, everything):
+        left = everything["verdict"] == "not attempted"
+        assert (everything.loc[left, "reason"] != "").all()
+        assert (everything.loc[~left, "reason"] == "").all()
+
+    def test_no_verdict_got_worse(self, everything):
+        baseline = pd.read_csv(scorecard.baseline_path())
+        assert scorecard.worsened(everything, baseline).empty
+        assert len(baseline) == len(everything)
+
+    def test_a_worse_verdict_or_a_missing_cell_is_caught(self, card):
+        baseline = card[["id", "verdict"]]
+        worse = card.copy()
+        worse.loc[0, "verdict"] = "not attempted"
+        caught = scorecard.worsened(worse.drop(index=1), baseline)
+        assert caught["id"].tolist() == card["id"].tolist()[:2]
+        assert caught["now"].tolist() == ["not attempted", "missing"]
+
+    def test_errors_count_predictions_on_real_labels_alone(self, card):
+        rows = card[card["role"].isin(["predicted", "held out"]) & (card["labels"] == "real")]
+        found = scorecard.errors(card)
+        assert found["cells"].sum() == len(rows)
+        by_hand = rows.loc[rows["table"] == "table5", "difference"].abs().mean()
+        assert scorecard.error_of(card, tables=("table5",)) == pytest.approx(by_hand)
+        assert np.isnan(scorecard.error_of(card, tables=("no table",)))
+
+    def test_the_goal_of_the_twins(self, card):
+        """Below a Spearman point for the rows of few calls, where they are predictions."""
+        few = scorecard.error_of(card, tables=("table5", "table7"), k=("48", "18"))
+        assert few < 1.0
+
+
+class TestPages:
+    def test_a_heat_map_has_every_cell_with_its_published_value(self, card):
+        for table in ("table1", "table3", "table9"):
+            html = pages_heat.heat_html(card, table)
+            rows = card[card["table"] == table]
+            assert html.count('<td class="cell') >= len(rows)
+            for value in rows["published"]:
+                assert value in html
+
+    def test_what_is_not_attempted_says_why(self, card):
+        html = pages_heat.heat_html(card, "table9")
+        assert "nothing but the cell itself is printed" in html
+
+    def test_headings_sort_by_button(self, card):
+        html = pages_heat.heat_html(card, "table2")
+        heads = re.findall(r'<th scope="col">(.*?)</th>', html)
+        assert heads
+        assert all(head.startswith("<button") for head in heads)
+        assert 'setAttribute("aria-sort"' in html
+
+    def test_colour_repeats_the_number(self):
+        assert "rgba(178,24,43,0.55)" in pages_heat._colour(9.0)
+        assert "rgba(33,102,172,0.55)" in pages_heat._colour(-5.0)
+        assert pages_heat._colour(0.0).endswith("0.00)")
+
+    def test_at_a_glance(self, card):
+        html = pages_heat.glance_html(card)
+        assert "<b>468</b>printed cells" in html
+        assert "evidence-simulated" in html
+
+    def test_claims(self):
+        html = pages_heat.overview_html(claims.overview("poe_v2"))
+        assert html.count("<tr>") == 1 + sum(c.paper == "poe_v2" for c in claims.entries())
+        assert "holds" in html
+
+    def test_nothing_is_loaded_from_elsewhere(self, card):
+        html = pages_heat.heat_html(card, "table1") + pages_heat.glance_html(card)
+        assert "http" not in html
+        assert "src=" not in html
