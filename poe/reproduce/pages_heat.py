@@ -13,8 +13,9 @@ import pandas as pd
 
 from poe.reproduce.pages import SIGNS, badge, css
 from poe.reproduce.results import VERDICTS
-from poe.reproduce.scorecard import errors, summary
+from poe.reproduce.scorecard import error_of, errors, summary
 
+MAIN_TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
 FULL = 5.0  # points at which the colour is full
 LOW, HIGH = (33, 102, 172), (178, 24, 43)  # ours lower, ours higher: apart to colour-blind eyes
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
@@ -77,6 +78,9 @@ def glance_html(card: pd.DataFrame) -> str:
     if np.isfinite(found["error"]):
         text = f"points off on average, over {found['predicted']} predictions"
         items.append(_item(f"{found['error']:.2f}", text))
+    main = error_of(card, tables=MAIN_TABLES)
+    if np.isfinite(main):
+        items.append(_item(f"{main:.2f}", "points off in Tables 1, 2 and 5 to 8"))
     for kind, count in card["kind"].dropna().value_counts().items():
         items.append(f"<li><b>{count}</b>{badge(str(kind))}</li>")
     return f'{STYLE}<ul class="glance">{"".join(items)}</ul>'
@@ -94,7 +98,7 @@ def errors_html(card: pd.DataFrame) -> str:
         for _, row in errors(card).iterrows()
     ]
     heads = ("table", "cells that are", "cells", "mean absolute difference")
-    return _table("errors", heads, rows)
+    return STYLE + _table("heat errors", heads, rows) + SCRIPT
 
 
 def heat_html(card: pd.DataFrame, table: str) -> str:
@@ -129,6 +133,7 @@ def _cell(row: dict[str, object]) -> str:
             f'{SIGNS[verdict]}<br><span class="printed">{published}</span></td>'
         )
     shown = f"{difference:+.1f}".replace("-", "−")
+    shown = "0.0" if shown[1:] == "0.0" else shown
     why = "; ".join(str(row[name]) for name in ("role", "cause") if row[name])
     title = f"{verdict}: tolerance {float(str(row['tolerance'])):.2f}; {why}"
     return (
