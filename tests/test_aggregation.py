@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from poe import aggregation as agg
-from poe.aggregation.dawid_skene import find_patterns
 from poe.aggregation.information import _information
+from poe.aggregation.patterns import find_patterns
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning:crowdkit")
 

@@ -10,6 +10,7 @@ from scipy.stats import binom, norm
 from poe import aggregation as agg
 from poe import datasets
 from poe.aggregation import panels, tasks
+from poe.aggregation.recorded_results import experts_on_llmbar
 from poe.aggregation.simulated import SimulatedPanel, calibrate
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
 from poe.judges import recorded
@@ -79,6 +80,16 @@ def test_a_panel_of_experts_on_llmbar_finds_the_position_biases():
     by_rate = [order[f"{judge}/Vanilla"] for judge in first.sort_values().index]
     assert by_rate[-1] == max(by_rate)  # the judge that prefers the first most
     assert by_rate[0] == min(by_rate)
+
+
+@real
+def test_skill_weighted_experts_fail_and_are_turned_like_dawid_and_skene():
+    rows = experts_on_llmbar().set_index(["sets", "method"])["value"]
+    skill, average = "skill-weighted PoE", "average first"
+    assert rows["Natural", skill] >= rows["Natural", average]
+    assert rows["adversarial", skill] < 35 < rows["adversarial", average]
+    turned = rows["adversarial", f"{skill}, trusted"]
+    assert turned == pytest.approx(100 - rows["adversarial", skill])
 
 
 def test_the_stand_in_says_that_it_is_simulated():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from poe.aggregation import figures, paper, reproduce
+from poe.aggregation import figures, paper, recorded_results, reproduce
 from poe.aggregation.errors import AggregationError
 from poe.aggregation.panels import llmbar
 from poe.aggregation.simulated import SimulatedPanel
@@ -157,7 +157,7 @@ def test_judges_or_orders_counts_calls():
 def test_the_recorded_table_runs_on_a_stand_in_and_says_simulated():
     options = {"strategies": {"Vanilla": "Vanilla"}, "orders": ("both",), "source": "stand-in"}
     judge = llmbar(strategies="Vanilla", source="stand-in").judgements.judges[0]
-    table = reproduce.recorded_table(methods=NO_CONTEXT, trusted=judge, **options)
+    table = recorded_results.recorded_table(methods=NO_CONTEXT, trusted=judge, **options)
     assert (table["evidence"] == "simulated").all()
     assert "DawidSkene, trusted" in set(table["method"])
 

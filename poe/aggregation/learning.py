@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from poe.aggregation.encoders import Encoder, encoder_for, needed
-from poe.aggregation.errors import AggregationError
+from poe.aggregation.encoders import encoder_for, needed
 from poe.aggregation.judgements import Judgements
-from poe.aggregation.posterior import posterior, softmax
+from poe.aggregation.posterior import softmax
 from poe.aggregation.result import Aggregation, nothing
 from poe.aggregation.settings import Loss, Training
-from poe.aggregation.voting import majority_vote
+from poe.aggregation.training import Run, believed, development, train
 from poe.comparisons import Floats
 
 TITLES = {
@@ -23,16 +20,6 @@ TITLES = {
     "skill": "SkillAggregation",
     "skill-x": "SkillAggregation-X",
 }
-
-
-class _Run(NamedTuple):
-    """What one training left: bottleneck, confusion matrices, and its place on the dev set."""
-
-    s: Floats
-    heads: Floats | None
-    epoch: int
-    accuracy: float
-    regulariser: float
 
 
 def train_on_majority(
@@ -103,7 +90,7 @@ def _learn(
 ) -> Aggregation:
     if loss not in ("marginal", "joint"):
         raise ValueError(f"loss must be 'marginal' or 'joint', not {loss!r}")
-    dev = _development(training, given)
+    dev = development(training, given)
     needed("torch")
     made = encoder_for(context, len(given), encoder=encoder, hidden=training.hidden)
     runs = []
@@ -116,7 +103,7 @@ def _learn(
     with bar:
         for seed in training.seeds:
             tried = [
-                _train(kind, given, made, training, loss, value, seed, dev, bar)
+                train(kind, given, made, training, loss, value, seed, dev, bar)
                 for value in training.regularisers
             ]
             best = max(tried, key=lambda run: run.accuracy)  # the first of equals
@@ -124,112 +111,11 @@ def _learn(
     return runs[0] if len(runs) == 1 else _together(runs)
 
 
-def _development(training: Training, given: Judgements) -> tuple[Any, Any] | None:
-    if training.dev is None:
-        return None
-    rows, labels = (np.asarray(part, dtype=np.intp) for part in training.dev)
-    if rows.shape != labels.shape or rows.ndim != 1 or not len(rows):
-        raise AggregationError("dev must be rows and labels of one length")
-    if rows.min() < 0 or rows.max() >= len(given):
-        raise AggregationError(f"dev names samples outside 0..{len(given) - 1}")
-    if labels.min() < 0 or labels.max() >= given.n_classes:
-        raise AggregationError(f"dev has labels outside 0..{given.n_classes - 1}")
-    return rows, labels
-
-
-def _train(
-    kind: str,
-    given: Judgements,
-    encoder: Encoder,
-    training: Training,
-    loss: Loss,
-    regulariser: float,
-    seed: int,
-    dev: tuple[Any, Any] | None,
-    bar: Any,
-) -> _Run:
-    import torch
-
-    from poe.aggregation import networks
-
-    y = torch.as_tensor(np.nan_to_num(given.distribution()), dtype=torch.float32)
-    target = torch.as_tensor(_majority(given) if kind == "majority" else [])
-
-    def objective(s: Any, heads: Any, rows: Any) -> Any:
-        if kind == "majority":
-            return networks.majority_loss(s, target[rows])
-        if loss == "joint" and kind != "crowdlayer":
-            value = networks.joint_loss(s, heads, y[rows])
-        else:
-            value = networks.cross_entropy(s, heads, y[rows], kind)  # type: ignore[arg-type]
-        return value + regulariser * networks.regularisation(heads) if regulariser else value
-
-    with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
-        torch.manual_seed(seed)
-        network = networks.Network(
-            encoder,
-            len(given.judges),
-            given.n_classes,
-            kind,  # type: ignore[arg-type]
-            skill=training.initial_skill,
-        )
-        best: dict[str, Any] = {"accuracy": -1.0, "epoch": 0, "state": None}
-
-        def after(net: Any, epoch: int) -> None:
-            bar.update()
-            if dev is None:
-                best.update(epoch=epoch)
-                return
-            s, heads = networks.read(net, encoder, torch.as_tensor(dev[0]))
-            p = _believed(kind, s.numpy(), None if heads is None else heads.numpy(), given, dev[0])
-            accuracy = float((np.argmax(p, axis=1) == dev[1]).mean())
-            if accuracy > best["accuracy"]:
-                best.update(accuracy=accuracy, epoch=epoch, state=copy.deepcopy(net.state_dict()))
-
-        networks.fit(
-            network,
-            encoder,
-            objective,
-            len(given),
-            generator=torch.Generator().manual_seed(seed),
-            epochs=training.epochs,
-            batch=training.batch,
-            learning_rate=training.learning_rate,
-            weight_decay=training.weight_decay,
-            after=after,
-        )
-        if best["state"] is not None:
-            network.load_state_dict(best["state"])
-        s, heads = networks.read(network, encoder, torch.arange(len(given)))
-    return _Run(
-        s.numpy().astype(float),
-        None if heads is None else heads.numpy().astype(float),
-        best["epoch"] + 1,
-        best["accuracy"],
-        regulariser,
-    )
-
-
-def _majority(given: Judgements) -> NDArray[np.int64]:
-    share = majority_vote(given).probabilities
-    top = np.sort(share, axis=1)
-    return np.where(top[:, -1] > top[:, -2] + 1e-12, np.argmax(share, axis=1), -1).astype(np.int64)
-
-
-def _believed(
-    kind: str, s: Floats, heads: Floats | None, given: Judgements, rows: Any = slice(None)
-) -> Floats:
-    """Probabilities from which labels are taken: s_n itself, or eq. 8."""
-    if kind in ("majority", "crowdlayer") or heads is None:
-        return s
-    return posterior(s, heads, given.decisions[rows])
-
-
 def _result(
-    kind: str, given: Judgements, run: _Run, loss: Loss, training: Training, encoder: str
+    kind: str, given: Judgements, run: Run, loss: Loss, training: Training, encoder: str
 ) -> Aggregation:
     k, c = len(given.judges), given.n_classes
-    p = _believed(kind, run.s, run.heads, given)
+    p = believed(kind, run.s, run.heads, given)
     confusion, _ = nothing(k, c)
     if kind == "crowdlayer" and run.heads is not None:
         confusion = softmax(run.heads.transpose(0, 2, 1))

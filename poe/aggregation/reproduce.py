@@ -2,8 +2,8 @@
 
 The judgements of the paper's judges are not public, so no cell is the same experiment: every
 verdict is "inputs differ", or "not attempted". Values are *simulated* (`poe.aggregation.paper` says
-on what the panels are calibrated, and `calibrated` marks those cells) or *recorded* (LLMBar). Rows
-carry the ids of the printed cells, accuracies are in percent.
+on what the panels are calibrated, and `calibrated` marks those cells); `recorded_results` has
+LLMBar's. Rows carry the ids of the printed cells, accuracies are in percent.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import pandas as pd
 
 from poe.aggregation import paper
 from poe.aggregation.interface import WITH_CONTEXT, aggregate
-from poe.aggregation.panels import ADVERSARIAL, LabelledPanel, llmbar
+from poe.aggregation.panels import LabelledPanel
 from poe.aggregation.settings import Training
-from poe.datasets import Source
 
 LAMBDAS = (0.01, 0.05, 0.2)  # tried on the development set
 N_DEV = 250  # section 5.4
@@ -200,67 +199,6 @@ def regulariser_and_context(
     return pd.DataFrame(
         rows, columns=["dataset", "error_visible", "seed", "method", "value", "evidence"]
     )
-
-
-def recorded_table(
-    *,
-    strategies: Mapping[str, str | None] | None = None,
-    orders: Sequence[str] = ("given", "both"),
-    methods: Sequence[str] = tuple(METHODS),
-    seeds: Sequence[int] = SEEDS,
-    n_dev: int = 0,
-    trusted: str = "GPT-4/Vanilla",
-    source: Source = "real",
-) -> pd.DataFrame:
-    """The methods on LLMBar's recorded verdicts: natural, adversarial and all pairs.
-
-    strategies : label to prompt, None for all 65 columns; by default "Vanilla" and all. Contexts
-    are the texts through the light encoder, of 100 to 419 pairs only, and without a development
-    set, which would use up most labels; lambda is 0.05. Adds "DawidSkene, trusted", whose classes
-    are named by a judge taken to be better than chance.
-    """
-    chosen = strategies or {"Vanilla": "Vanilla", "all prompts": None}
-    rows = []
-    texts = source == "real" and any(METHODS[m][0] in WITH_CONTEXT for m in methods)
-    for sets in ("Natural", ADVERSARIAL, None):
-        for label, strategy in chosen.items():
-            for order in orders:
-                panel = llmbar(
-                    sets or ("Natural", *ADVERSARIAL),
-                    strategies=strategy,
-                    order=order,  # type: ignore[arg-type]
-                    with_texts=texts,
-                    source=source,
-                )
-                once = [m for m in methods if METHODS[m][0] not in WITH_CONTEXT]
-                context = [m for m in methods if METHODS[m][0] in WITH_CONTEXT and texts]
-                first = accuracies(panel, methods=once, seed=0, n_dev=n_dev)
-                if trusted in panel.judgements.judges:
-                    turned = aggregate(panel.judgements, "dawid-skene", trusted=trusted)
-                    first["DawidSkene, trusted"] = 100 * turned.accuracy(panel.truth)
-                runs = [
-                    accuracies(panel, methods=context, seed=s, n_dev=n_dev, batch=16)
-                    for s in (seeds if context else ())
-                ]
-                values = {m: [v] for m, v in first.items()} | {
-                    m: [run[m] for run in runs] for m in context
-                }
-                for m, v in values.items():
-                    rows.append(
-                        {
-                            "dataset": panel.name,
-                            "prompts": label,
-                            "order": order,
-                            "judges": len(panel.judgements.judges),
-                            "n": len(panel),
-                            "method": m,
-                            "value": float(np.mean(v)),
-                            "sd": float(np.std(v, ddof=1)) if len(v) > 1 else float("nan"),
-                            "best_judge": 100 * panel.judge_accuracy()["accuracy"].max(),
-                            "evidence": panel.kind,
-                        }
-                    )
-    return pd.DataFrame(rows)
 
 
 def _size(task: str, most: int) -> int:
