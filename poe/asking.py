@@ -29,8 +29,8 @@ def next_comparisons(
     """The `count` comparisons to ask for next; (count, 2) positions in `fit.items`.
 
     rule :
-        "laplace", argmax c_ij R_ij (paper 3.6 and A.6), one after the other: R_ij the variance of
-        s_i - s_j under Laplace's approximation at the scores of `fit`, c_ij the
+        "laplace", argmax c_ij R_ij (paper 3.6, A.6; book eq. 10.9), one after the other: R_ij the
+        variance of s_i - s_j under Laplace's approximation at the scores of `fit`, c_ij the
         curvature a comparison of i and j would add (`expected_curvature`), for
         Bradley-Terry sigma(s_i - s_j) sigma(s_j - s_i). Each pick updates R (rank one); scores
         and c_ij stay until you fit again, which a batch of one does after every answer.

@@ -15,7 +15,7 @@ _REPAIRS = 100  # rounds of swaps before another ring is drawn; ten are rarely n
 
 
 def chain(n_items: int) -> Indices:
-    """The N - 1 comparisons 0-1, 1-2, ..., the start of paper eq. 60; (N - 1, 2)."""
+    """The N - 1 comparisons 0-1, 1-2, ..., the start of paper eq. 60, book eq. 10.7; (N - 1, 2)."""
     return np.column_stack([np.arange(n_items - 1), np.arange(1, n_items)]).astype(np.intp)
 
 

@@ -42,8 +42,8 @@ def add_comparison(resistance: Floats, a: int, b: int, *, weight: float = 1.0) -
 
     With w = (R[b] - R[a]) / (2 sqrt(1 + R_ab)), R_ij falls by (w_i - w_j)^2: the
     Sherman-Morrison step of paper eqs. 52 to 55, read off differences so that the anchor drops
-    out. O(N^2). A comparison of weight c has c R_ab for R_ab and sqrt(c) w for w.
-    Returns `resistance`.
+    out (book eqs. 10.5 and 10.6). O(N^2). A comparison of weight c has c R_ab for R_ab and
+    sqrt(c) w for w. Returns `resistance`.
     """
     w = fall(resistance[a], resistance[b], resistance[a, b], weight)
     resistance -= np.subtract.outer(w, w) ** 2
@@ -56,7 +56,7 @@ def fall(at_a: Floats, at_b: Floats, between: float, weight: float = 1.0) -> Flo
 
 
 def log_det(n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None) -> float:
-    """Log det(W-tilde' W-tilde), which selection maximises (paper eqs. 14 and 15).
+    """Log det(W-tilde' W-tilde), which selection maximises (paper eqs. 14, 15; book eq. 10.2).
 
     By the matrix-tree theorem the determinant counts the spanning trees of the graph of
     comparisons, whichever item carries the anchor (its precision is one). Minus infinity

@@ -44,8 +44,8 @@ def select(
         "symmetric", always both orders, so `count` (which counts calls to the judge, as
         the paper's K does) must be even.
         "greedy", one after the other the pair that most increases det(W-tilde' W-tilde)
-        (paper eq. 16), with ties broken at random. No pair is asked again while there are new
-        ones, and then in the other order only. In order of choice: a smaller count with the
+        (paper eq. 16; book eq. 10.4), ties broken at random. No pair is asked again while there
+        are new ones, and then in the other order only. In order of choice: a smaller count with the
         same seed is a beginning of a larger. Memory grows as N^2, to 12,000 items, and work as
         N^2 a comparison at worst: beyond a few thousand items "regular" serves better.
         "regular", every item equally often in a random graph, at any N, see

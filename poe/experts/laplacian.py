@@ -13,7 +13,7 @@ from poe.experts.base import AroundMean, OfP, require_positive
 
 @dataclass(frozen=True)
 class Laplacian(AroundMean):
-    """exp(-|d - f_mu(p)| / b(p)) / (2 b(p)), poe_v1 appendix B, eq. 31, where b is called f_sigma.
+    """exp(-|d - f_mu(p)| / b(p)) / (2 b(p)): poe_v1 eq. 31, which calls b f_sigma; book eq. 8.1.
 
     f_mu(p) = alpha (p - 1/2) and b(p) = scale, or the functions `mean` and `spread` of p.
     A constant scale does not move the scores; None stands for 1.
@@ -52,7 +52,7 @@ class Laplacian(AroundMean):
         return np.zeros(np.broadcast_shapes(d.shape, p.shape))
 
     def information(self, d: Floats, p: Floats) -> Floats:
-        """1 / b^2, the Fisher information: the curvature that many such experts amount to.
+        """1 / b^2, the Fisher information: what many such experts curve like (book eq. 8.12).
 
         It is the mean square of the slope under the expert's own density. The sum of many
         energies with kinks at scattered places is nearly a parabola of this curvature.

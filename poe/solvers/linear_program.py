@@ -47,9 +47,9 @@ def laplacian_program(
 ) -> Program:
     """Minimise sum eta_k subject to -eta_k <= (s_i - s_j - f_mu(p_k)) / f_sigma(p_k) <= eta_k.
 
-    The linear program of poe_v1, eqs. 37 to 39, with weights and with scores of mean zero. Its
-    optimal value is the energy that `solve_l1` reaches; its scores need not be, since the
-    optimum is seldom unique and every solver returns another. cvxpy is imported here.
+    The linear program of poe_v1, eqs. 37 to 39 (book eq. 8.6), with weights and with scores of
+    mean zero. Its optimal value is the energy that `solve_l1` reaches; its scores need not be,
+    since the optimum is seldom unique and every solver returns another. cvxpy is imported here.
     """
     import cvxpy as cp
 
@@ -89,8 +89,8 @@ def solve_l1(
 ) -> L1Solution:
     """Minimise the sum of weight |s_i - s_j - tilt bias - f_mu(p)| / b(p), mean-zero scores.
 
-    poe_v1 eq. 35. With an even number of comparisons an item's score can often move between
-    two of them without any change of the sum, as a median of an even number can. Among all
+    poe_v1 eq. 35 (book eq. 8.3). With an even number of comparisons an item's score can often
+    move between two of them without any change of the sum, as a median of an even number can. Among all
     optima this returns the one with the least sum of weight ((s_i - s_j - ...) / b)^2, the limit
     of the energy with a vanishing quadratic term added; it depends neither on the order of
     rows and items nor on the order of the two items in a row, nor on whether repeats are merged.
@@ -136,7 +136,7 @@ def solve_l1(
 
 
 def _by_dual(c: Comparisons, target: Floats, bound: Floats) -> tuple[Floats, Floats, int]:
-    """Optimal scores and forces, by HiGHS on the dual: max -target' y, W' y = 0, |y| <= bound.
+    """Scores and forces, by HiGHS on the dual: max -target' y, W' y = 0, |y| <= bound.
 
     Most comparisons end far from their opinion and pull with full force one way; a rough
     solution tells which. Only the others need a linear program, and if its scores agree with

@@ -31,7 +31,7 @@ def least_squares_optimum(
     *,
     square: Floats,
 ) -> tuple[Floats, bool]:
-    """The optimum with the least sum of square * misfit^2, and whether it was the only one.
+    """The optimum of least sum of square * misfit^2 (book eq. 8.9), and whether it is the only one.
 
     target, bound, dual : (K,), the largest of each about one; scores : (N,) any optimum.
     """
