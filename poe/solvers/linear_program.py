@@ -90,12 +90,12 @@ def solve_l1(
     """Minimise the sum of weight |s_i - s_j - tilt bias - f_mu(p)| / b(p), mean-zero scores.
 
     poe_v1 eq. 35 (book eq. 8.3). With an even number of comparisons an item's score can often
-    move between two of them without any change of the sum, as a median of an even number can. Among all
-    optima this returns the one with the least sum of weight ((s_i - s_j - ...) / b)^2, the limit
-    of the energy with a vanishing quadratic term added; it depends neither on the order of
-    rows and items nor on the order of the two items in a row, nor on whether repeats are merged.
-    `ties="any"` returns whichever optimum the linear program found, for problems so large that
-    the choice takes too long.
+    move between two of them without any change of the sum, as a median of an even number can.
+    Among all optima this returns the one with the least sum of weight ((s_i - s_j - ...) / b)^2
+    (book eq. 8.9), the limit of the energy with a vanishing quadratic term added; it depends
+    neither on the order of rows and items nor on the order of the two items in a row, nor on
+    whether repeats are merged. `ties="any"` returns whichever optimum the linear program found,
+    for problems so large that the choice takes too long.
 
     Raises DisconnectedError and ComparisonError in the items' names, NotConvergedError if the
     linear program fails.
