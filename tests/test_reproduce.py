@@ -282,3 +282,12 @@ def test_symmetric_stack_by_hand():
     pairs = np.array([[[0, 1], [1, 0]]])
     stack = symmetric_stack(2, pairs, np.array([[0.9, 0.3]]))
     np.testing.assert_allclose(stack.p, [[0.8]])
+
+
+def test_methods_of_ones_own_score_the_same_draws():
+    data = poe.datasets.load("topicalchat", source="stand-in")
+    twin = twins("topicalchat")["FlanT5-3B", "coherency"]
+    own = {"mine": poe.win_ratio}
+    ours = sweep.agreements(twin, data, calls=[18], draws=3, seed=[1], methods=own)
+    named = sweep.agreements(twin, data, calls=[18], draws=3, seed=[1], methods=["win-ratio"])
+    np.testing.assert_array_equal(ours[18, "mine"].value, named[18, "win-ratio"].value)

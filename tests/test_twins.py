@@ -42,6 +42,7 @@ def test_answers_have_the_shape_asked_for_and_a_fresh_taste():
     judge = twin.answer(GOLD, np.random.default_rng(0), draws=3)
     assert judge.matrix().shape == (3, 100, 16, 16)
     assert not np.allclose(judge.quality[0], judge.quality[1])
+    assert twin.answer(GOLD, np.random.default_rng(0)).matrix().shape == (100, 16, 16)
 
 
 def test_the_earlier_paper_has_its_own_bias_and_not_every_judge():

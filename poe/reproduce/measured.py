@@ -34,8 +34,8 @@ MODELS = {
 class Answers:
     """Recorded answers in the place of a simulated judge: the same in every draw."""
 
-    def __init__(self, p: Floats, draws: int) -> None:
-        self.p = np.broadcast_to(p, (draws, *p.shape))
+    def __init__(self, p: Floats, draws: int | None) -> None:
+        self.p = p if draws is None else np.broadcast_to(p, (draws, *p.shape))
 
     def matrix(self) -> Floats:
         """(draws, C, N, N), the diagonal NaN."""
@@ -58,7 +58,7 @@ class Measured(Twin):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def answer(self, gold: Floats, rng: np.random.Generator, *, draws: int = 1) -> Any:
+    def answer(self, gold: Floats, rng: np.random.Generator, *, draws: int | None = None) -> Any:
         """The recorded answers; neither taste nor noise is drawn."""
         return Answers(self.p, draws)
 

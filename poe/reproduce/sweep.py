@@ -7,7 +7,7 @@ or on what else is computed. So all targets that need a block share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -203,20 +203,22 @@ def agreements(
     calls: Iterable[int],
     draws: int,
     seed: Sequence[int],
-    methods: Iterable[str] = TABLE1,
+    methods: Iterable[str] | Mapping[str, Method] = TABLE1,
     rule: str = "symmetric",
 ) -> dict[tuple[int, str], Correlation]:
     """Summary-level Spearman of one twin by (number of calls, method), one value a draw.
 
     Each draw makes a fresh twin and, in every context, a fresh set of calls in which every
-    item is linked to every other. All methods score the same draws.
+    item is linked to every other. All methods, named or your own, score the same draws.
     """
     gold = data.scores[twin.attribute]
+    known = {**METHODS, **EXTRA}
+    chosen = methods if isinstance(methods, Mapping) else {name: known[name] for name in methods}
     found = {}
     for k in calls:
         stack = answers(twin, Setting(data.name, "auto", k, rule), gold, seed=seed, draws=draws)
-        for method in methods:
-            scores = {**METHODS, **EXTRA}[method](stack.flattened()).reshape(draws, *gold.shape)
+        for method, score in chosen.items():
+            scores = score(stack.flattened()).reshape(draws, *gold.shape)
             each = per_context(scores, gold, "spearman")
             used = int((~np.isnan(each[0])).sum())
             flat = np.ptp(scores, axis=-1) <= 1e-12

@@ -52,12 +52,15 @@ class Twin:
             raise ValueError(f"comparative_assessment has no judge {self.judge} on {self.dataset}")
         return replace(self, rho=self.earlier[0], bias=self.earlier[1], earlier=None)
 
-    def answer(self, gold: Floats, rng: np.random.Generator, *, draws: int = 1) -> SimulatedJudge:
-        """`draws` judges, each with a fresh taste for the human scores `gold` (C, N).
+    def answer(
+        self, gold: Floats, rng: np.random.Generator, *, draws: int | None = None
+    ) -> SimulatedJudge:
+        """A judge with a fresh taste for the human scores `gold` (C, N), or `draws` of them.
 
-        Their qualities have the shape (draws, C, N).
+        Its qualities have the shape (C, N), with `draws` (draws, C, N).
         """
-        quality = perceived(gold, self.rho, rng.standard_normal((draws, *gold.shape)))
+        shape = gold.shape if draws is None else (draws, *gold.shape)
+        quality = perceived(gold, self.rho, rng.standard_normal(shape))
         return SimulatedJudge(
             quality, sharpness=self.sharpness, noise=self.noise, bias=self.bias, seed=rng
         )
