@@ -30,16 +30,16 @@ class Rate(NamedTuple):
 
 
 def both_orders(comparisons: Comparisons) -> Comparisons:
-    """Each pair's two orders averaged, (p_ij + 1 - p_ji) / 2 (paper 3.5); see `symmetrised`."""
+    """Each pair's two orders averaged, (p_ij + 1 - p_ji) / 2 (paper 3.5; book eq. 9.3)."""
     return comparisons.symmetrised()
 
 
 def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> float:
     """The paper's gamma from the mean probability (3.5, A.8, A.9), in units of a difference.
 
-    alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]) and -logit(E[p]) for
-    Bradley-Terry (eqs. 74, 75). Assumes that what is shown first is on average no better than
-    what is shown second, as in random or balanced sets.
+    alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]; book eq. 9.6) and
+    -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.10). Assumes that
+    what is shown first is on average no better than what is shown second, as in random or balanced sets.
     """
     chosen = get_expert(expert)
     return float(chosen.mean_bias(float(np.average(comparisons.p, weights=comparisons.weight))))  # type: ignore[attr-defined]
@@ -48,7 +48,8 @@ def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") 
 def fit_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> Fit:
     """Scores and bias of largest joint likelihood: `poe.fit(..., bias="fit")`.
 
-    Assumes nothing about who is shown first. `.bias` and `.bias_se` hold the estimate.
+    Assumes nothing about who is shown first (book eqs. 7.10 and 9.11). `.bias` and
+    `.bias_se` hold the estimate.
     """
     return fit(comparisons, expert, bias="fit")
 
@@ -56,9 +57,9 @@ def fit_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -
 def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
     """Probabilities reweighted so that both positions win equally often, and the threshold tau.
 
-    Comparative assessment 3.5: P(first) is multiplied by alpha and renormalised, with alpha
-    such that the first position wins half of the (weighted) decisions, which amounts to deciding
-    at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau. For an even number the
+    Comparative assessment 3.5 (book eqs. 9.12 and 9.13): P(first) is multiplied by alpha and
+    renormalised, with alpha such that the first position wins half of the (weighted) decisions,
+    which amounts to deciding at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau. For an even number the
     median lies midway (in logits) between the two middle answers. Returns new comparisons with
     sigma(logit(p) - logit(tau)) and tau.
 
@@ -87,7 +88,7 @@ def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
 
 
 def first_position_rate(comparisons: Comparisons, *, level: float = 0.95) -> Rate:
-    """Share of decisions for the first position, ties half, with Wilson's interval.
+    """Share of decisions for the first position, ties half, with Wilson's interval (book eq. 9.1).
 
     1/2 for a judge without position bias if both orders are asked, or on average if the order
     is random. Weights count as repeats. The interval treats decisions as independent draws.

@@ -106,11 +106,11 @@ class Fit:
         return posterior.rank_interval(self.sample(draws, seed=seed), _level(level))
 
     def prob_top(self, k: int, *, draws: int = 2000, seed: int = 0) -> Floats:
-        """(N,) probability of each item to be among the k best."""
+        """(N,) probability of each item to be among the k best (book eq. 14.3)."""
         return posterior.prob_top(self.sample(draws, seed=seed), self._count(k))
 
     def prob_top_set(self, k: int, *, draws: int = 2000, seed: int = 0) -> float:
-        """Probability that the k best are exactly the k with the highest scores now."""
+        """Probability that the k best are exactly the k with the highest scores (book eq. 14.5)."""
         drawn = self.sample(draws, seed=seed)
         return posterior.prob_top_set(drawn, self.scores, self._count(k))
 

@@ -73,8 +73,8 @@ class ScatteredFit(Fit):
 def scatter(fit: Fit) -> Scatter | None:
     """How the answers of a Bradley-Terry fit scatter, in the power that describes them better.
 
-    size^2 = sum (p - q)^2 / (q (1 - q))^power / (F - 2) over the answers, with F = K - N + 1 (one
-    less with a fitted bias) residual degrees of freedom; F - 2 rather than F because the size is
+    size^2 = sum (p - q)^2 / (q (1 - q))^power / (F - 2) over the answers (book eq. 14.8 for power
+    2), with F = K - N + 1 (one less with a fitted bias) residual degrees of freedom; F - 2 rather than F because the size is
     itself estimated (the variance of Student's t). The power with the higher extended
     quasi-likelihood is taken. Answers that came from a prior do not count. None for other experts,
     where F < 3, and where all answers are decisions, which scatter as decisions do.
@@ -97,7 +97,7 @@ def scatter(fit: Fit) -> Scatter | None:
 
 
 def by_scatter(fit: Fit) -> Fit:
-    """The same scores with the covariance H^-1 M H^-1 that the answers' scatter gives them.
+    """The same scores with the covariance H^-1 M H^-1 of the answers' scatter (book eq. 14.7).
 
     H : the curvature of the product along scores and bias. M : the covariance of its slope, from
     `scatter`. With power 1 it is size^2 H^-1. Other experts, and fits with too few answers to
