@@ -57,6 +57,16 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         "standard",
         "one bias for two prompts: the more biased prompt loses more than the mean bias does",
     ),
+    (
+        "comparative_assessment/table5",
+        "",
+        "the twin has one bias, the mean of the two prompts that are printed apart",
+    ),
+    (
+        "comparative_assessment/table9",
+        "",
+        "the twin has one bias, the mean of the two prompts that are printed apart",
+    ),
     ("comparative_assessment/table1/", "", "one bias for two prompts, as in Table 6"),
 )
 
