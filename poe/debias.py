@@ -38,8 +38,8 @@ def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") 
     """The paper's gamma from the mean probability (3.5, A.8, A.9), in units of a difference.
 
     alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]; book eq. 9.6) and
-    -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.10). Assumes that
-    what is shown first is on average no better than what is shown second, as in random or balanced sets.
+    -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.10). Assumes that what is shown
+    first is on average no better than what is shown second, as in random or balanced sets.
     """
     chosen = get_expert(expert)
     return float(chosen.mean_bias(float(np.average(comparisons.p, weights=comparisons.weight))))  # type: ignore[attr-defined]
@@ -48,8 +48,8 @@ def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") 
 def fit_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> Fit:
     """Scores and bias of largest joint likelihood: `poe.fit(..., bias="fit")`.
 
-    Assumes nothing about who is shown first (book eqs. 7.10 and 9.11). `.bias` and
-    `.bias_se` hold the estimate.
+    Assumes nothing about who is shown first (book eqs. 7.10 and 9.11). `.bias` and `.bias_se`
+    hold the estimate.
     """
     return fit(comparisons, expert, bias="fit")
 
@@ -59,9 +59,9 @@ def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
 
     Comparative assessment 3.5 (book eqs. 9.12 and 9.13): P(first) is multiplied by alpha and
     renormalised, with alpha such that the first position wins half of the (weighted) decisions,
-    which amounts to deciding at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau. For an even number the
-    median lies midway (in logits) between the two middle answers. Returns new comparisons with
-    sigma(logit(p) - logit(tau)) and tau.
+    which amounts to deciding at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau.
+    For an even number the median lies midway (in logits) between the two middle answers.
+    Returns new comparisons with sigma(logit(p) - logit(tau)) and tau.
 
     Assumes, as `mean_bias` does, that who is shown first has nothing to do with quality.
     """
