@@ -53,6 +53,14 @@ class TestRecipes:
         other = 'by("k", "method")["240", "win-ratio"].max()'
         assert claims.measured(claim(other), "simulated") == 43.6, "does not need the cell"
 
+    def test_missing_numbers_do_not_cancel(self, monkeypatch):
+        cells = published.load("table1")
+        cells["printed"] = True
+        cells.loc[cells["k"] == "48", "number"] = np.nan
+        monkeypatch.setattr(claims, "_cells", lambda target, evidence: cells)
+        gap = 'by("k", "method")["48", "PoE-BT"] - by("k", "method")["48", "PoE-g"]'
+        assert np.isnan(claims.measured(claim(f"({gap}).max()"), "simulated"))
+
     def test_nothing_of_that_kind(self):
         assert np.isnan(claims.measured(claim(f"({LOSS}).max()"), "measured"))
 
