@@ -22,6 +22,7 @@ CORE = ["numpy", "scipy", "pandas", "cvxpy", "tqdm"]
 NEED_AN_EXTRA = {
     "poe.plots",
     "poe.reproduce.pages",
+    "poe.reproduce.pages_heat",
     "poe.solvers.kernels",
     "poe.aggregation.networks",
     "poe.judges.transformers.batching",
