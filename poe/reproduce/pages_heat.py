@@ -27,7 +27,7 @@ CLAIM_CSS = {
 
 STYLE = """<style>
 .heat td.cell{text-align:right;white-space:nowrap}
-.heat .printed{opacity:.75;font-size:.85em}
+.heat .printed{color:inherit;font-size:.85em}
 .heat th button{all:unset;cursor:pointer;font-weight:inherit}
 .heat th button:focus-visible{outline:2px solid currentColor;outline-offset:2px}
 .glance{display:flex;flex-wrap:wrap;gap:.75rem;padding:0;list-style:none}
