@@ -43,7 +43,7 @@ mystnb:
 
 ## In both
 
-Shared words.
+Shared words about $\\boldsymbol\\mu$.
 """
 )
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
@@ -75,14 +75,14 @@ def test_marked_cells_make_slides_in_order(executed: nbformat.NotebookNode) -> N
     assert "\\(a + b = b + a\\)" in first
     assert "2.2 <span" in first
     assert 'alt="A &quot;dot&quot;."' in first
-    assert "Shared words." in second
+    assert "Shared words about" in second
     assert "In the chapter only" not in first + second
 
 
 def test_what_stands_in_the_deck_alone_is_not_in_the_chapter(page: Page, tmp_path: Path) -> None:
     text = "\n".join(cell.source for cell in without_slides(page.notebook()).cells)
     assert "What sums do" not in text
-    assert "Shared words." in text
+    assert "Shared words about" in text
     page.path.write_text(TEXT + "\n```{exercise} Q\n:label: ex-q\n?\n```\n")
     (handout,) = write_handouts([read_page(page.path)], folder=tmp_path / "handout")
     assert "What sums do" not in handout.read_text()
@@ -122,7 +122,7 @@ def test_a_deck_works_from_one_file(
     assert problems == []
     assert seen["start"] == "What sums do"
     assert seen["after a key"] == "In both"
-    assert seen["formulas"] == 1
+    assert seen["formulas"] == 2
 
 
 def in_a_browser(executable: str, path: Path) -> tuple[list[str], dict[str, Any]]:

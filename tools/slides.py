@@ -133,12 +133,12 @@ def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
 
 
 def mathjax() -> str:
-    """MathJax as one script that needs no font and no network."""
+    """MathJax as one script that needs no font and no network, not even for bold Greek letters."""
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
     if spec is None or not spec.submodule_search_locations:
         raise BuildError("The slides need sphinx-mathjax-offline: pip install '.[book]'")
     folder = Path(spec.submodule_search_locations[0])
-    return (folder / "static" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
+    return (folder / "static" / "mathjax" / "tex-svg-full.js").read_text(encoding="utf-8")
 
 
 def deck(title: str, slides: list[Slide], *, script: str) -> str:
