@@ -97,6 +97,12 @@ def test_what_a_slide_cannot_show_is_refused(text: str, complaint: str) -> None:
         resolve(text, numbers={}, name="03-sums")
 
 
+def test_numbers_take_the_formats_of_the_chapters() -> None:
+    numbers = {"whole": "597120", "part": "0.0005", "word": "'real'"}
+    text = "{glue:text}`whole:,d` {glue:text}`part:.0e` {glue:text}`word`"
+    assert resolve(text, numbers=numbers, name="03-sums") == "597,120 5e-04 real"
+
+
 def test_a_deck_must_begin_with_a_heading(executed: nbformat.NotebookNode) -> None:
     executed.cells = [cell for cell in executed.cells if cell.cell_type == "code"]
     with pytest.raises(BuildError, match="heading"):

@@ -86,7 +86,9 @@ def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
         if key not in numbers:
             raise BuildError(f"{name}: a slide asks for {key!r}, which no cell glues")
         value = numbers[key]
-        return format(float(value), form) if form else value.strip("'\"")
+        if not form:
+            return value.strip("'\"")
+        return format(int(value) if form.endswith("d") else float(value), form)
 
     text = GLUE.sub(number, text)
     if left := ROLE.search(text):
