@@ -32,6 +32,7 @@ from tools.pages import BuildError, Page
 ONLY = "slide-only"
 HERE = Path(__file__).parent
 GLUE = re.compile(r"\{glue:text\}`([\w-]+)(?::([^`]*))?`")
+HEADING = re.compile(r"\s*<h([123])>.*?</h\1>", re.DOTALL)
 ROLE = re.compile(r"\{[a-z:]+\}`[^`]*`")
 
 
@@ -124,8 +125,11 @@ def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
             continue
         if cell.cell_type == "markdown":
             text = parser.render(resolve(cell.source, numbers=numbers, name=name))
-            if text.lstrip().startswith(("<h1", "<h2", "<h3")) or not slides:
+            heading = HEADING.match(text)
+            if heading or not slides:
                 slides.append(Slide())
+            head = heading[0] if heading else ""
+            text = f'{head}<div class="words">{text[len(head) :]}</div>'
         else:
             text = picture(cell)
         if not slides:
