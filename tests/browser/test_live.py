@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.stats import norm, spearmanr
 
 import poe
@@ -27,6 +28,7 @@ CHAPTERS = {
     "fig-live-bias": "09",
     "fig-live-next": "10",
     "fig-live-budget": "14",
+    "fig-live-slope": "15",
 }
 FIGURES = list(CHAPTERS)
 # The page stops on the way to the optimum a little earlier than the package does.
@@ -169,6 +171,17 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     order = shown["order"]
     expected = [fit.prob_better(i, j) for i, j in pairwise(order)]
     np.testing.assert_allclose(shown["sure"], expected, atol=1e-8)
+
+    shown = state(page, "fig-live-slope")
+
+    def objective(m: float, spread: float = 0.4) -> float:
+        said, predicted = 0.5 + shown["plain"] * spread, 0.5 + m * spread
+        entropy = said * np.log(predicted) + (1 - said) * np.log(1 - predicted)
+        return -entropy + shown["lambda"] * m**2
+
+    best = minimize_scalar(objective, bounds=(0, 1), options={"xatol": 1e-9})
+    assert shown["slope"] == pytest.approx(best.x, abs=1e-5)
+    assert shown["weight"] == pytest.approx(2 * np.arctanh(shown["slope"]), abs=1e-9)
 
 
 @pytest.mark.parametrize("remedy", ["none", "mean", "both"])
