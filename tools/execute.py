@@ -97,6 +97,7 @@ def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str
     return {
         "poe/": hash_files(root / "poe"),
         "data/": hash_files(root / "data", skip=("results/stand-in",)),
+        "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed)),
         "tools/": hash_files(Path(__file__).parent),
