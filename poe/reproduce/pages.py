@@ -128,7 +128,7 @@ def _line(row: pd.Series) -> str:
 
 def _table(name: str, head: str, body: list[str]) -> str:
     return (
-        f'<div class="comparison-scroll"><table class="comparison {name}"><thead><tr>'
+        f'<div class="comparison-scroll" tabindex="0"><table class="comparison {name}"><thead><tr>'
         f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

@@ -30,7 +30,7 @@ STYLE = """<style>
 .heat .printed{color:inherit;font-size:.85em}
 .heat th button{all:unset;cursor:pointer;font-weight:inherit}
 .heat th button:focus-visible{outline:2px solid currentColor;outline-offset:2px}
-.glance{display:flex;flex-wrap:wrap;gap:.75rem;padding:0;list-style:none}
+.bd-article ul.glance{display:flex;flex-wrap:wrap;gap:.75rem;margin:0;padding:0;list-style:none}
 .glance li{flex:1 1 8rem;border:1px solid currentColor;border-radius:.4rem;padding:.5rem .75rem}
 .glance b{display:block;font-size:1.5em}
 </style>"""
@@ -170,6 +170,8 @@ def overview_html(claims: pd.DataFrame) -> str:
 def _verdict(verdict: str, shown: str) -> str:
     if not verdict:
         return "<td></td>"
+    if verdict == "cannot be checked":  # most of them; words would drown the others
+        return f'<td title="{verdict}" data-sort="{verdict}">not checked</td>'
     return (
         f'<td class="{CLAIM_CSS[verdict]}" data-sort="{verdict}">{verdict}<br>'
         f'<span class="printed">{escape(shown)}</span></td>'
@@ -186,6 +188,7 @@ def _table(name: str, heads: tuple[str, ...], body: list[str], caption: str = ""
     )
     named = f"<caption>{caption}</caption>" if caption else ""
     return (
-        f'<div class="comparison-scroll"><table class="comparison sortable {name}">{named}'
+        '<div class="comparison-scroll" tabindex="0">'
+        f'<table class="comparison sortable {name}">{named}'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
