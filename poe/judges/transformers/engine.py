@@ -121,7 +121,8 @@ class Engine:
     def _check(self, ready: Sequence[Ready], group: Group, kept: bool) -> Group:
         """The group, its longest prompt asked again alone if this is the first of its kind."""
         assert self.sharing is not None
-        longest = max(group, key=lambda one: len(ready[one[0]].ids))
+        # The last of the longest: a wrong mask leaves the first branch of a row as it is.
+        longest = max(reversed(group), key=lambda one: len(ready[one[0]].ids))
         k, log_p, computed = longest
         beyond = self.sharing.window is not None and len(ready[k].ids) > self.sharing.window
         if (kept, beyond) in self.checked:
