@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,17 @@ from tests.browser.conftest import NO_BROWSER, skip
 from tests.scratch_book import HEADER
 from tools.handout import write_handouts
 from tools.pages import BuildError, Page, read_page
-from tools.slides import collect, deck, resolve, without_slides, write_decks
+from tools.slides import (
+    GLUE,
+    ONLY,
+    ROLE,
+    collect,
+    deck,
+    resolve,
+    tags,
+    without_slides,
+    write_decks,
+)
 
 TEXT = (
     HEADER
@@ -161,3 +172,49 @@ def test_a_script_cannot_end_the_page_early() -> None:
     text = deck("T", [], script="x = '</script>'; y = '\\\\1'")
     assert "x = '<\\/script>'" in text
     assert "y = '\\\\1'" in text
+
+
+CHAPTERS = sorted((Path(__file__).parents[1] / "notebooks").glob("[0-9][0-9]-*.md"))
+DECKS = [path for path in CHAPTERS if "slide-only" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_the_slides_of_a_chapter_keep_to_the_rules(path: Path) -> None:
+    cells = read_page(path).notebook().cells
+    alone = [cell.source for cell in cells if ONLY in tags(cell)]
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    # A name in braces is filled in when the cell runs: f"bt-{key}".
+    named = re.findall(r'glue\(\s*f?"([^"]+)"', code)
+    names = "|".join(re.sub(r"\\\{.+?\\\}", ".+", re.escape(name)) for name in named)
+    assert 8 <= len(alone) <= 13
+    for text in alone:
+        assert text.startswith("## ")
+        assert len(re.findall(r"^- ", text, re.MULTILINE)) <= 5
+        assert all(re.fullmatch(names, key) for key, _ in GLUE.findall(text))
+        assert not ROLE.search(GLUE.sub("", text))
+    assert alone[-1].startswith("## What to remember")
+    assert "**For the room:**" in alone[-1]
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_a_marked_figure_follows_its_slide(path: Path) -> None:
+    cells = read_page(path).notebook().cells
+    marked = [
+        n for n, cell in enumerate(cells) if cell.cell_type == "code" and "slide" in tags(cell)
+    ]
+    assert marked
+    assert all(ONLY in tags(cells[n - 1]) for n in marked)
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_no_slide_tears_an_exercise_or_a_fence(path: Path) -> None:
+    inside = 0
+    for cell in read_page(path).notebook().cells:
+        if cell.cell_type != "markdown":
+            continue
+        if ONLY in tags(cell):
+            assert not inside
+            continue
+        inside += len(re.findall(r"\{(?:exercise|solution)-start\}", cell.source))
+        inside -= len(re.findall(r"\{(?:exercise|solution)-end\}", cell.source))
+        assert len(re.findall(r"^(?:`{3,}|:{3,})", cell.source, re.MULTILINE)) % 2 == 0
