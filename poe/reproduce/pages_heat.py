@@ -27,6 +27,8 @@ CLAIM_CSS = {
 
 STYLE = """<style>
 .heat td.cell{text-align:right;white-space:nowrap}
+.bd-article table.heat:not(.claims) tr>:is(th,td):first-child{position:sticky;left:0;z-index:1;
+background:var(--pst-color-background)!important}
 .heat .printed{color:inherit;font-size:.85em}
 .heat th button{all:unset;cursor:pointer;font-weight:inherit}
 .heat th button:focus-visible{outline:2px solid currentColor;outline-offset:2px}
