@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+
+from poe.cli import _parser as parser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,17 +53,14 @@ def labels() -> dict[str, str]:
 
 
 def resolve(name: str) -> object:
-    """What a dotted name stands for."""
-    parts = name.split(".")
-    for size in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:size]))
-        except ImportError:
-            continue
-        for part in parts[size:]:
-            found = getattr(found, part)
-        return found
-    raise ImportError(name)
+    """What a dotted name stands for; attributes come before modules of the same name."""
+    first, *parts = name.split(".")
+    found: object = importlib.import_module(first)
+    for part in parts:
+        if not hasattr(found, part):
+            importlib.import_module(f"{getattr(found, '__name__', name)}.{part}")
+        found = getattr(found, part)
+    return found
 
 
 def named(row: list[str]) -> tuple[str, str]:
@@ -83,7 +83,8 @@ class TestEquations:
         [
             ("Second version", SECOND),
             ("First version", FIRST),
-            ("Comparative assessment", {8, 9, 10}),
+            ("Comparative assessment", set(range(1, 11))),
+            ("Several judges", set(range(1, 9))),
         ],
     )
     def test_every_number_has_a_row(self, title, wanted):
@@ -124,3 +125,60 @@ class TestEquations:
     def test_a_wrong_name_would_be_noticed(self):
         with pytest.raises((ImportError, AttributeError)):
             resolve("poe.debias.median_bias")
+
+
+class TestNotation:
+    NAMES = sorted(set(re.findall(r"`(poe\.[a-z][\w.]*[A-Za-z])\b", page("notation.md"))))
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_every_name_exists(self, name):
+        resolve(name)
+
+    def test_names_were_found(self):
+        assert {"poe.fit", "poe.win_ratio", "poe.effective_resistance"} <= set(self.NAMES)
+
+    def test_every_symbol_has_one_row_in_its_section(self):
+        for part in page("notation.md").split("\n## ")[1:]:
+            symbols = [
+                row[0] for row in rows(part) if row[0] not in ("symbol", "in the paper's tables")
+            ]
+            assert len(symbols) == len(set(symbols)), part.splitlines()[0]
+
+
+class TestGlossary:
+    TERMS = re.findall(r"^(\S.*)\n  \S", page("glossary.md"), re.M)
+
+    def test_it_is_in_alphabetical_order(self):
+        letters = [re.sub(r"[^a-z ]", "", term.lower()) for term in self.TERMS]
+        assert letters == sorted(letters)
+
+    def test_it_is_neither_short_nor_repetitive(self):
+        assert len(self.TERMS) >= 60
+        assert len(set(self.TERMS)) == len(self.TERMS)
+
+    def test_every_equation_it_leads_to_exists(self):
+        cited = set(re.findall(r"\{eq\}`([\w-]+)`", page("glossary.md") + page("notation.md")))
+        assert cited
+        assert cited <= set(labels())
+
+
+class TestCommands:
+    """Options and subcommands that the pages name are those of the command line."""
+
+    PAGES = ("bring-your-own.md", "scorecard.md", "claims.md", "reproduction.md", "timings.md")
+
+    @staticmethod
+    def commands() -> list[list[str]]:
+        text = "\n".join(page(name) for name in TestCommands.PAGES).replace("\\\n", " ")
+        lines = re.findall(r"^poe .*|(?<=`)poe [^`\n]+(?=`)", text, re.M)
+        return [shlex.split(line, comments=True)[1:] for line in lines]
+
+    def test_every_command_is_understood(self, capsys):
+        found = self.commands()
+        assert len(found) > 15
+        for words in found:
+            try:
+                parser().parse_args(words)
+            except SystemExit:
+                short = capsys.readouterr().err
+                assert "the following arguments are required" in short, f"{words}: {short}"
