@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html import escape
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -83,47 +82,6 @@ def totals_html(totals: pd.DataFrame) -> str:
         label = "all" if table == "all" else f"Table {str(table).removeprefix('table')}"
         body.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
     return _table("totals", f'<th scope="col"></th>{head}', body)
-
-
-def cells_html(rows: pd.DataFrame) -> str:
-    """One line a cell: name and note, published, ours, difference, kind, verdict."""
-    body = [_line(row) for _, row in rows.iterrows()]
-    names = ("cell", "published", "ours ± se", "difference", "kind", "verdict")
-    return _table("cells", "".join(f'<th scope="col">{name}</th>' for name in names), body)
-
-
-def claims_html(claims: pd.DataFrame) -> str:
-    """One line a claim: what the paper says, whether its numbers and ours bear it out."""
-    body = []
-    for _, row in claims.iterrows():
-        cells = "".join(
-            f'<td class="{css("same digits" if row[f"{side} holds"] else "deviates")}">'
-            f"{'holds' if row[f'{side} holds'] else 'does not hold'}<br>"
-            f'<span class="printed">{escape(row[side])}</span></td>'
-            for side in ("published", "ours")
-        )
-        text = f'{escape(row["claim"])} <span class="printed">(section {row["place"]})</span>'
-        body.append(f'<tr><td class="claim">{text}</td>{cells}</tr>')
-    kinds = f"published {badge('published')}", f"ours {badge(claims['kind'].iloc[0])}"
-    names = ("the paper says", *kinds)
-    return _table("claims", "".join(f'<th scope="col">{name}</th>' for name in names), body)
-
-
-def _line(row: pd.Series) -> str:
-    ours, difference, kind = "", "", ""
-    if not np.isnan(row["ours"]):
-        ours = f"{row['ours']:.1f} ± {row['se']:.1f}"
-        difference = f"{row['difference']:+.1f}".replace("-", "−")
-        difference = difference if difference[1:] != "0.0" else "0.0"
-        kind = badge(row["kind"])
-    role = row["role"] if row["role"] in ("calibrated", "implied") else ""
-    note = escape("; ".join(part for part in (role, row["cause"]) if part))
-    name = escape(" ".join(row["id"].split("/")[2:]))
-    return (
-        f'<tr><td class="cell-id">{name}<br><span class="printed">{note}</span></td>'
-        f"<td>{row['published']}</td><td>{ours}</td><td>{difference}</td><td>{kind}</td>"
-        f'<td class="{css(row["verdict"])}">{SIGNS[row["verdict"]]} {row["verdict"]}</td></tr>'
-    )
 
 
 def _table(name: str, head: str, body: list[str]) -> str:
