@@ -71,8 +71,8 @@ def accessible(text: str) -> str:
     """Name what the theme leaves without a role, and take empty cells out of table heads."""
     text = re.sub(r"<th(?: scope=\"col\")?>\s*</th>", "<td></td>", text)
     text = re.sub(r"<th class=\"([^\"]*)\"><p></p></th>", r'<td class="\1"></td>', text)
-    # Bibliography entries are plain blocks; the role belongs to items of a list.
-    text = text.replace(' role="doc-biblioentry"', "")
+    # Bibliography entries stand in a list, whose children must be its items.
+    text = text.replace('role="doc-biblioentry"', 'role="listitem"')
     return text.replace(
         '<div id="pst-primary-sidebar" class="bd-sidebar-primary bd-sidebar">',
         '<div id="pst-primary-sidebar" class="bd-sidebar-primary bd-sidebar" '
