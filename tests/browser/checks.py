@@ -26,6 +26,7 @@ FLAGS = [
     "--disable-sync",
 ]
 
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 INSPECT = (Path(__file__).parent / "inspect.js").read_text(encoding="utf-8")
 LOADING = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src"}
 
@@ -183,6 +184,8 @@ def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str
         page = context.new_page()
         page.goto(path.as_uri(), wait_until="load")
         page.evaluate("() => window.MathJax?.startup?.promise")
+        page.add_style_tag(content=STILL)  # colours are judged when they have arrived
+        page.wait_for_timeout(300)
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     finally:
         context.close()
