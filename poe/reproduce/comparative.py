@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -21,9 +20,9 @@ from poe.comparisons import Comparisons, Floats
 from poe.reproduce import curves, sweep
 from poe.reproduce.contexts import attributes, facts_key
 from poe.reproduce.published import load
-from poe.reproduce.settings import Settings, spread
+from poe.reproduce.settings import Settings, identity, spread
 from poe.reproduce.sweep import labels, per_context
-from poe.reproduce.twins import Twin, calibration_cells
+from poe.reproduce.twins import Twin, calibration_cells, stream
 from poe.selection import Rule, select_stack
 from poe.stack import Stack
 
@@ -79,11 +78,7 @@ def run(settings: Settings, table: str) -> pd.DataFrame:
         signature = _signature(row)
         rows.append(
             {
-                "id": row["id"],
-                "system": row["system"],
-                "k": row["k"],
-                "method": row["method"],
-                "selection": row["selection"],
+                **identity(row),
                 "value": value,
                 "se": se,
                 "boot_se": boot,
@@ -156,7 +151,7 @@ def decided(judge: Twin, source: datasets.Source, seed: int, draws: int) -> Fact
 
 def _matrices(judge: Twin, gold: Floats, seed: int, draws: int) -> Iterator[Floats]:
     """(C, N, N) answers to all calls, the diagonal NaN, of one draw after another."""
-    name = crc32(f"{judge.judge}/{judge.attribute}".encode())
+    name = stream(judge)
     for number in range(draws):
         rng = np.random.default_rng([seed, number, name, 5])
         yield judge.answer(gold, rng, draws=1).matrix()[0]
@@ -185,11 +180,7 @@ def table8(settings: Settings) -> pd.DataFrame:
         value, se = spread(100.0 * np.array(values[row["id"]]))
         rows.append(
             {
-                "id": row["id"],
-                "system": row["system"],
-                "k": row["k"],
-                "method": row["method"],
-                "selection": row["selection"],
+                **identity(row),
                 "value": value,
                 "se": se,
                 "boot_se": np.nan,
@@ -231,11 +222,7 @@ def table11(settings: Settings) -> pd.DataFrame:
         value, se = spread(values)
         rows.append(
             {
-                "id": row["id"],
-                "system": row["system"],
-                "k": row["k"],
-                "method": row["method"],
-                "selection": row["selection"],
+                **identity(row),
                 "value": value,
                 "se": se,
                 "boot_se": 100.0 * sweep.bootstrap_se(each),

@@ -16,7 +16,7 @@ import pandas as pd
 from poe.comparisons import Floats
 from poe.reproduce import facts, sweep
 from poe.reproduce.published import load
-from poe.reproduce.settings import Settings, spread
+from poe.reproduce.settings import Settings, identity, spread
 from poe.reproduce.sweep import Found, Setting
 from poe.reproduce.twins import Twin, calibration_cells
 
@@ -77,11 +77,8 @@ def run(settings: Settings, table: str, paper: str = "poe_v2") -> pd.DataFrame:
         judge = _judges(settings, cell)[0]
         rows.append(
             {
-                "id": row["id"],
-                "system": row["system"],
+                **identity(row),
                 "k": int(row["k"]),
-                "method": row["method"],
-                "selection": row["selection"],
                 "value": value,
                 "se": se,
                 "boot_se": 100.0 * sweep.bootstrap_se(each),

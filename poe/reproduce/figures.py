@@ -125,10 +125,9 @@ def _large(
     )
     rows = []
     for (rule, bias, count), job in jobs.items():
-        selection = {"symmetric": "symmetric"}.get(rule, rule)
         for method in job[1].methods:
             values = 100.0 * found[job][method]
-            rows.append(curves.point(settings, name, of, count, method, selection, values, bias))
+            rows.append(curves.point(settings, name, of, count, method, rule, values, bias))
     return pd.DataFrame(rows)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from poe.reproduce import facts, sweep
 from poe.reproduce.curves import point
 from poe.reproduce.settings import Settings
-from poe.reproduce.sweep import EXTRA, METHODS, Setting, labels, per_context
+from poe.reproduce.sweep import ALL_METHODS, Setting, labels, per_context
 from poe.stack import Stack
 
 SHOWN = ("avg-prob", "PoE-BT", "PoE-g", "PoE-l")
@@ -44,7 +44,7 @@ def run(settings: Settings) -> pd.DataFrame:
             )
             for how, answers in (("none", stack), ("turned", turned)):
                 for method in SHOWN:
-                    scores = {**METHODS, **EXTRA}[method](answers).reshape(draws, *gold.shape)
+                    scores = ALL_METHODS[method](answers).reshape(draws, *gold.shape)
                     each = 100.0 * np.nanmean(per_context(scores, gold, "spearman"), axis=-1)
                     found.setdefault((how, method), []).append(each)
         of = (system, "summeval", "coherence")

@@ -9,11 +9,9 @@ first where chance alone does not link them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from zlib import crc32
 
 import numpy as np
 from scipy.special import expit, logit
@@ -23,8 +21,9 @@ from poe.comparisons import Comparisons, Floats, Indices
 from poe.designs import scattered
 from poe.experts import BradleyTerry, Gaussian
 from poe.metrics import spearman
+from poe.reproduce.settings import in_threads
 from poe.reproduce.sweep import labels
-from poe.reproduce.twins import Twin, perceived
+from poe.reproduce.twins import Twin, perceived, stream
 from poe.resistance import component_of
 from poe.scores import add_prior
 from poe.solvers import sparse
@@ -115,7 +114,7 @@ def draw(twin: Twin, what: Large, number: int) -> dict[str, float]:
 def draw_scores(twin: Twin, what: Large, number: int) -> dict[str, Floats]:
     """Scores by method, of one draw."""
     gold = labels(what.dataset, what.source).scores[twin.attribute][0]
-    name = crc32(f"{twin.judge}/{twin.attribute}".encode())
+    name = stream(twin)
     design = np.random.default_rng([what.seed, number, name, what.count])
     ask = getattr(twin, "ask", None)
     answer = ask or twin_answers(twin, gold, np.random.default_rng([what.seed, number, name]))
@@ -173,16 +172,9 @@ def run(
     """All draws of every job: (draws,) correlations by method."""
     wanted = list(dict.fromkeys(jobs))
     tasks = list(product(wanted, range(draws)))
-    done: list[dict[str, float]] = []
-    with ThreadPoolExecutor(workers) as threads:
-        try:
-            for found in threads.map(lambda task: draw(task[0][0], task[0][1], task[1]), tasks):
-                done.append(found)
-                if progress:
-                    progress(len(done), len(tasks))
-        except BaseException:
-            threads.shutdown(cancel_futures=True)
-            raise
+    done = in_threads(
+        lambda task: draw(*task[0], task[1]), tasks, workers=workers, progress=progress
+    )
     out: dict[tuple[Twin, Large], dict[str, Floats]] = {}
     for k, job in enumerate(wanted):
         part = done[k * draws : (k + 1) * draws]

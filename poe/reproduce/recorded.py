@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from poe import datasets
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.judges import recorded
 from poe.metrics import spearman
@@ -155,24 +154,9 @@ def llmbar(settings: Settings) -> pd.DataFrame:
             ("both-orders", (np.sign(both.to_numpy() - 0.5) + 1.0) / 2.0),
             ("consistent", (both.to_numpy() != 0.5).astype(float)),
         ):
-            rows.append(
-                {
-                    "panel": "recorded-llmbar",
-                    "system": judge,
-                    "dataset": "llmbar",
-                    "attribute": name,
-                    "k": len(values),
-                    "method": method,
-                    "selection": "full",
-                    "bias": "none",
-                    "value": 100.0 * values.mean(),
-                    "se": 100.0 * values.std(ddof=1) / np.sqrt(len(values)),
-                    "kind": kind,
-                    "labels": _labels(kind),
-                    "draws": 1,
-                    "seed": settings.seed,
-                }
-            )
+            about = {"panel": "recorded-llmbar", "system": judge, "dataset": "llmbar"}
+            about |= {"attribute": name, "k": len(values), "method": method}
+            rows.append(about | _share(values, kind, settings))
     return pd.DataFrame(rows)
 
 
@@ -187,26 +171,21 @@ def pandalm(settings: Settings) -> pd.DataFrame:
             ("three-way agreement", (group["p"] == group["people"]).to_numpy(dtype=float)),
             ("accuracy", 1.0 - (decided["p"] - decided["people"]).abs().to_numpy()),
         ):
-            rows.append(
-                {
-                    "panel": "recorded-pandalm",
-                    "system": judge,
-                    "dataset": "pandalm",
-                    "attribute": "overall",
-                    "k": len(values),
-                    "method": method,
-                    "selection": "full",
-                    "bias": "none",
-                    "value": 100.0 * values.mean(),
-                    "se": 100.0 * values.std(ddof=1) / np.sqrt(len(values)),
-                    "kind": kind,
-                    "labels": _labels(kind),
-                    "draws": 1,
-                    "seed": settings.seed,
-                }
-            )
+            about = {"panel": "recorded-pandalm", "system": judge, "dataset": "pandalm"}
+            about |= {"attribute": "overall", "k": len(values), "method": method}
+            rows.append(about | _share(values, kind, settings))
     return pd.DataFrame(rows)
 
 
-def _labels(kind: str) -> datasets.dataset.Origin:
-    return "real" if kind == "recorded" else "stand-in"
+def _share(values: np.ndarray, kind: str, settings: Settings) -> dict[str, object]:
+    """The columns of a share of verdicts, in per cent."""
+    return {
+        "selection": "full",
+        "bias": "none",
+        "value": 100.0 * values.mean(),
+        "se": 100.0 * values.std(ddof=1) / np.sqrt(len(values)),
+        "kind": kind,
+        "labels": "real" if kind == "recorded" else "stand-in",
+        "draws": 1,
+        "seed": settings.seed,
+    }

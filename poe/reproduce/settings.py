@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,8 @@ from poe.comparisons import Floats
 from poe.reproduce.twins import Twin, twins
 
 Progress = Callable[[int, int], None]
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -76,3 +80,29 @@ def spread(values: Floats) -> tuple[float, float]:
     values = np.asarray(values, dtype=float)
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     return float(values.mean()), float(error)
+
+
+def identity(row: pd.Series, *more: str) -> dict[str, object]:
+    """The head of a result row: which printed cell it is about; `more` names further columns."""
+    return {name: row[name] for name in ("id", "system", "k", "method", "selection", *more)}
+
+
+def in_threads(
+    work: Callable[[Job], Result],
+    jobs: Sequence[Job],
+    *,
+    workers: int,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Results in the order of the jobs; an interruption does not wait for those not begun."""
+    done = []
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for found in pool.map(work, jobs):
+                done.append(found)
+                if progress:
+                    progress(len(done), len(jobs))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return done

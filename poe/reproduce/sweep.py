@@ -8,7 +8,6 @@ or on what else is computed. So all targets that need a block share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -21,7 +20,8 @@ from poe import datasets
 from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.metrics import Correlation, pearson, spearman
-from poe.reproduce.twins import Twin, symmetric_stack, twins
+from poe.reproduce.settings import in_threads
+from poe.reproduce.twins import Twin, stream, symmetric_stack, twins
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select, select_stack
 from poe.solvers import compiled
@@ -58,7 +58,8 @@ METHODS: dict[str, Method] = {
     "PoE-BT": _poe(BradleyTerry()),
     "PoE-g": _poe(Gaussian()),
 }
-EXTRA: dict[str, Method] = {"PoE-l": _poe(Laplacian(), tol=None)}  # poe_v1, appendix B
+# With the Laplacian of poe_v1, appendix B, which is too slow to come along every time.
+ALL_METHODS: dict[str, Method] = {**METHODS, "PoE-l": _poe(Laplacian(), tol=None)}
 TABLE1 = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
 
 
@@ -93,7 +94,7 @@ def _block(
     stack = answers(twin, setting, gold, seed=[setting.seed, number], draws=draws).flattened()
     found = {}
     for method in methods:
-        scores = {**METHODS, **EXTRA}[method](stack).reshape(draws, *gold.shape)
+        scores = ALL_METHODS[method](stack).reshape(draws, *gold.shape)
         for kind in KINDS:
             found[method, kind] = per_context(scores, gold, kind)
     return found
@@ -104,7 +105,7 @@ def answers(
 ) -> Stack:
     """Fresh twins, fresh sets of calls, and what the twins answer: (draws, C, K) as a stack."""
     contexts, n = gold.shape
-    name = crc32(f"{twin.judge}/{twin.attribute}".encode())  # the same on every machine
+    name = stream(twin)
     judge = twin.answer(gold, np.random.default_rng([*seed, name]), draws=draws)
     design = np.random.default_rng([*seed, name, setting.count, crc32(setting.rule.encode())])
     pairs = calls(setting.rule, setting.count, draws * contexts, n, design)
@@ -177,16 +178,9 @@ def run_blocks(
     """
     wanted = list(dict.fromkeys(jobs))
     tasks = list(product(wanted, range(blocks(draws))))
-    done = []
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for found in pool.map(lambda task: block(task[0][0], task[0][1], task[1]), tasks):
-                done.append(found)
-                if progress:
-                    progress(len(done), len(tasks))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    done = in_threads(
+        lambda task: block(*task[0], task[1]), tasks, workers=workers, progress=progress
+    )
     parts: dict[tuple[Twin, Setting], list[Found]] = {}
     for (job, _), found in zip(tasks, done, strict=True):
         parts.setdefault(job, []).append(found)
@@ -212,8 +206,7 @@ def agreements(
     item is linked to every other. All methods, named or your own, score the same draws.
     """
     gold = data.scores[twin.attribute]
-    known = {**METHODS, **EXTRA}
-    chosen = methods if isinstance(methods, Mapping) else {name: known[name] for name in methods}
+    chosen = methods if isinstance(methods, Mapping) else {m: ALL_METHODS[m] for m in methods}
     found = {}
     for k in calls:
         stack = answers(twin, Setting(data.name, "auto", k, rule), gold, seed=seed, draws=draws)

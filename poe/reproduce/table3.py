@@ -7,15 +7,18 @@ CMCQRD's labels are not public: its cells run on a stand-in, and say so.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
+from poe.comparisons import Floats
 from poe.metrics import spearman
 from poe.reproduce import large
 from poe.reproduce.contexts import attributes, facts_key
 from poe.reproduce.large import Large
 from poe.reproduce.published import load
-from poe.reproduce.settings import Settings, spread
+from poe.reproduce.settings import Settings, identity, spread
 from poe.reproduce.sweep import labels
 from poe.reproduce.twins import Twin, calibration_cells
 
@@ -39,13 +42,7 @@ def run(settings: Settings) -> pd.DataFrame:
         value, se = spread(values)
         rows.append(
             {
-                "id": row["id"],
-                "system": row["system"],
-                "k": row["k"],
-                "method": row["method"],
-                "selection": row["selection"],
-                "dataset": row["dataset"],
-                "attribute": row["attribute"],
+                **identity(row, "dataset", "attribute"),
                 "value": value,
                 "se": se,
                 "boot_se": _boot_se(settings, judge, what, row["method"]),
@@ -79,7 +76,12 @@ def _at(settings: Settings, what: Large, times: int) -> Large:
 def _boot_se(settings: Settings, judge: Twin, what: Large, method: str) -> float:
     """Bootstrap over texts of the first draw's correlation, times 100."""
     gold = labels(what.dataset, settings.source).scores[judge.attribute][0]
-    predicted = large.draw_scores(judge, what, 0)[method]
+    predicted = _first_draw(judge, what)[method]
     rng = np.random.default_rng(settings.seed)
     rows = rng.integers(len(gold), size=(RESAMPLES, len(gold)))
     return float(100.0 * spearman(predicted[rows], gold[rows]).std(ddof=1))
+
+
+@cache  # two methods are printed of each run
+def _first_draw(judge: Twin, what: Large) -> dict[str, Floats]:
+    return large.draw_scores(judge, what, 0)

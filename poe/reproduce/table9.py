@@ -13,8 +13,6 @@ but the cell itself, which would predict nothing: these are not attempted.
 
 from __future__ import annotations
 
-from zlib import crc32
-
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
@@ -26,9 +24,9 @@ from poe.reproduce import facts, large, sweep, table3
 from poe.reproduce.contexts import attributes, facts_key
 from poe.reproduce.large import Large
 from poe.reproduce.published import load
-from poe.reproduce.settings import Settings, spread
+from poe.reproduce.settings import Settings, identity, spread
 from poe.reproduce.sweep import Setting, labels, per_context
-from poe.reproduce.twins import Twin, calibration_cells, perceived
+from poe.reproduce.twins import Twin, calibration_cells, perceived, stream
 
 BEAM = 10
 PAIRS_DRAWS = 4  # PairS asks one call after the other, so it cannot be stacked
@@ -48,13 +46,7 @@ def run(settings: Settings) -> pd.DataFrame:
         value, se = spread(100.0 * values)
         rows.append(
             {
-                "id": row["id"],
-                "system": row["system"],
-                "k": row["k"],
-                "method": row["method"],
-                "selection": row["selection"],
-                "dataset": row["dataset"],
-                "attribute": row["attribute"],
+                **identity(row, "dataset", "attribute"),
                 "value": value,
                 "se": se,
                 "boot_se": boot,
@@ -111,7 +103,7 @@ def _absolute(gold: Floats, wanted: float, settings: Settings) -> Floats:
 
 def _sorted(judge: Twin, gold: Floats, settings: Settings, *, beam: int) -> tuple[Floats, float]:
     """Correlations of PairS, (draws,), and their bootstrap error over contexts times 100."""
-    name = crc32(f"{judge.judge}/{judge.attribute}".encode())
+    name = stream(judge)
     found = []
     for number in range(min(settings.draws, PAIRS_DRAWS)):
         rng = np.random.default_rng([settings.seed, number, name, 7])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pandas as pd
+
 from poe.reproduce import (
     comparative,
     contexts,
@@ -15,7 +17,7 @@ from poe.reproduce import (
     table3,
     table9,
 )
-from poe.reproduce.settings import Target
+from poe.reproduce.settings import Settings, Target
 
 S, T, H, C = "summeval", "topicalchat", "hanna", "cmcqrd"
 
@@ -227,7 +229,7 @@ def _v1_figures() -> list[Target]:
     return found
 
 
-def _curve(settings, name, of):  # type: ignore[no-untyped-def]
+def _curve(settings: Settings, name: str, of: curves.Panel) -> pd.DataFrame:
     return curves.run(settings, {name: of})
 
 
@@ -286,7 +288,7 @@ def _diagnoses() -> list[Target]:
     ]
 
 
-def _panel(of: tuple[str, str, str]) -> str:
+def _panel(of: curves.Panel) -> str:
     return f"{of[0]}, {of[1]} {of[2]}"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
+from zlib import crc32
 
 import numpy as np
 from scipy.stats import norm, rankdata
@@ -101,6 +102,11 @@ def _standardised(values: Floats) -> Floats:
     # Ties that centring would break by rounding stay ties.
     centred = np.round(values - values.mean(axis=-1, keepdims=True), 12)
     return np.asarray(centred / np.sqrt((centred**2).mean()))
+
+
+def stream(judge: Twin) -> int:
+    """Seed of one judge of one attribute, the same on every machine and in every target."""
+    return crc32(f"{judge.judge}/{judge.attribute}".encode())
 
 
 @cache
