@@ -1,7 +1,8 @@
 """The scorecard's pages: totals at a glance, tables as heat maps of differences, claims.
 
 Plain HTML: every number stands in the text, colour only repeats it; tables scroll inside
-themselves on a phone and sort by a click or Enter on a heading.
+themselves on a phone and sort by a click or Enter on a heading (`book/_static`: reproduction.css,
+sort-tables.js).
 """
 
 from __future__ import annotations
@@ -25,47 +26,6 @@ CLAIM_CSS = {
     "cannot be checked": "verdict-not-attempted",
 }
 
-STYLE = """<style>
-.heat td.cell{text-align:right;white-space:nowrap}
-.bd-article table.heat:not(.claims) tr>:is(th,td):first-child{position:sticky;left:0;z-index:1;
-background:var(--pst-color-background)!important}
-.heat .printed{color:inherit;font-size:.85em}
-.heat th button{all:unset;cursor:pointer;font-weight:inherit}
-.heat th button:focus-visible{outline:2px solid currentColor;outline-offset:2px}
-.bd-article ul.glance{display:flex;flex-wrap:wrap;gap:.75rem;margin:0;padding:0;list-style:none}
-.glance li{flex:1 1 8rem;border:1px solid currentColor;border-radius:.4rem;padding:.5rem .75rem}
-.glance b{display:block;font-size:1.5em}
-</style>"""
-
-SCRIPT = """<script>
-(function () {
-  if (window.poeSort) return;
-  window.poeSort = true;
-  document.addEventListener("click", function (event) {
-    var button = event.target.closest(".sortable th button");
-    if (!button) return;
-    var head = button.closest("th"), table = head.closest("table"), body = table.tBodies[0];
-    var column = head.cellIndex, up = head.getAttribute("aria-sort") !== "ascending";
-    Array.prototype.forEach.call(head.parentNode.cells, function (th) {
-      th.removeAttribute("aria-sort");
-    });
-    head.setAttribute("aria-sort", up ? "ascending" : "descending");
-    function key(row) {
-      var cell = row.cells[column], value = cell.getAttribute("data-sort");
-      value = value === null ? cell.textContent : value;
-      var number = parseFloat(value);
-      return isNaN(number) ? value : number;
-    }
-    Array.prototype.slice.call(body.rows).sort(function (a, b) {
-      var x = key(a), y = key(b);
-      var order = typeof x === typeof y ? (x < y ? -1 : x > y ? 1 : 0)
-        : typeof x === "number" ? -1 : 1;
-      return up ? order : -order;
-    }).forEach(function (row) { body.appendChild(row); });
-  });
-})();
-</script>"""
-
 
 def glance_html(card: pd.DataFrame) -> str:
     """The totals at a glance: how many cells, how many of each verdict and kind, how far off."""
@@ -85,7 +45,7 @@ def glance_html(card: pd.DataFrame) -> str:
         items.append(_item(f"{main:.2f}", "points off in Tables 1, 2 and 5 to 8"))
     for kind, count in card["kind"].dropna().value_counts().items():
         items.append(f"<li><b>{count}</b>{badge(str(kind))}</li>")
-    return f'{STYLE}<ul class="glance">{"".join(items)}</ul>'
+    return f'<ul class="glance">{"".join(items)}</ul>'
 
 
 def _item(number: str, text: str, name: str = "") -> str:
@@ -100,7 +60,7 @@ def errors_html(card: pd.DataFrame) -> str:
         for _, row in errors(card).iterrows()
     ]
     heads = ("table", "cells that are", "cells", "mean absolute difference")
-    return STYLE + _table("heat errors", heads, rows) + SCRIPT
+    return _table("heat errors", heads, rows)
 
 
 def heat_html(card: pd.DataFrame, table: str) -> str:
@@ -122,7 +82,7 @@ def heat_html(card: pd.DataFrame, table: str) -> str:
         body.append(f"<tr>{first}{cells}</tr>")
     kinds = " ".join(badge(str(kind)) for kind in rows["kind"].dropna().unique())
     caption = f"{_title(table)}: ours less published, in points. {badge('published')} {kinds}"
-    return STYLE + _table("heat", (*keys, *methods), body, caption) + SCRIPT
+    return _table("heat", (*keys, *methods), body, caption)
 
 
 def _cell(row: dict[str, object]) -> str:
@@ -131,7 +91,7 @@ def _cell(row: dict[str, object]) -> str:
     if not np.isfinite(difference):
         why = escape(str(row["reason"]) or verdict)
         return (
-            f'<td class="cell {css(verdict)}" title="{verdict}: {why}" data-sort="0">'
+            f'<td class="cell {css(verdict)}" title="{verdict}: {why}" data-sort="">'
             f'{SIGNS[verdict]}<br><span class="printed">{published}</span></td>'
         )
     shown = f"{difference:+.1f}".replace("-", "−")
@@ -166,7 +126,7 @@ def overview_html(claims: pd.DataFrame) -> str:
         body.append(
             f'<tr><td class="claim" title="{escape(row["measure"])}">{text}</td>{cells}</tr>'
         )
-    return STYLE + _table("heat claims", ("claim", *kinds), body) + SCRIPT
+    return _table("heat claims", ("claim", *kinds), body)
 
 
 def _verdict(verdict: str, shown: str) -> str:
