@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.browser.checks import find_chromium
 from tests.browser.conftest import NO_BROWSER, ROOT, skip
+from tools.browser import find_chromium
 from tools.pages import BuildError
 from tools.pdf import one_document, order, print_book, renamed
 

@@ -9,9 +9,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.browser.checks import find_chromium, listen
+from tests.browser.checks import listen
 from tests.browser.conftest import NO_BROWSER, skip
 from tests.scratch_book import HEADER
+from tools.browser import FLAGS, find_chromium
 from tools.handout import write_handouts
 from tools.pages import BuildError, Page, read_page
 from tools.slides import (
@@ -147,8 +148,6 @@ def in_a_browser(executable: str, path: Path) -> tuple[list[str], dict[str, Any]
     from concurrent.futures import ThreadPoolExecutor
 
     from playwright.sync_api import sync_playwright
-
-    from tests.browser.checks import FLAGS
 
     def look() -> tuple[list[str], dict[str, Any]]:
         with sync_playwright() as playwright:

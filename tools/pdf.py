@@ -7,22 +7,19 @@ numbers the pages and makes bookmarks of the headings. Live figures keep their s
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
 import yaml
 from bs4 import BeautifulSoup, Tag
 
+from tools.browser import FLAGS, find_chromium
 from tools.pages import BuildError
 
 LEFT_OUT = (
     "a.headerlink, script, .jc-launch, details.hide.above-input, .dropdown-download-buttons, "
     ".prev-next-area, .live-controls, button"
 )
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 STYLE = """
   @page { size: A4; margin: 18mm 16mm 20mm; }
   body { background: #fff; }
@@ -113,8 +110,7 @@ def one_document(html: Path, names: list[str]) -> str:
 
 def find_browser() -> str:
     """Return a Chromium to print with."""
-    named = os.environ.get("CHROMIUM")
-    found = named or next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    found = find_chromium()
     if found is None:
         raise BuildError(
             "Printing the book needs Chromium (Debian: apt install chromium), or another of its "

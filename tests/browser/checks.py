@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,27 +13,9 @@ import nbformat
 
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 
-# A closed network is no reason to wait or to complain.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 INSPECT = (Path(__file__).parent / "inspect.js").read_text(encoding="utf-8")
 LOADING = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src"}
-
-
-def find_chromium() -> str | None:
-    """Return the browser named by CHROMIUM, or one found on the PATH, or None."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    named = os.environ.get("CHROMIUM")
-    return named or next((found for name in names if (found := shutil.which(name))), None)
 
 
 class Document(HTMLParser):
@@ -165,11 +145,7 @@ def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> 
     problems = listen(page, html=html)
     try:
         page.goto(path.as_uri(), wait_until="load")
-        found = page.evaluate(INSPECT)
-        if found:  # on a busy machine something may still be on its way to its place
-            page.wait_for_timeout(1500)
-            found = page.evaluate(INSPECT)
-        problems.extend(found)
+        problems.extend(page.evaluate(INSPECT))
     finally:
         context.close()
     return problems

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.checks import FLAGS, find_chromium
+from tools.browser import FLAGS, find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = Path(os.environ.get("JBC_HTML") or ROOT / "_build" / "html")

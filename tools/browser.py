@@ -1,0 +1,25 @@
+"""The Chromium that prints the book and opens its pages in the tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+# A closed network is no reason to wait or to complain.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def find_chromium() -> str | None:
+    """Return the browser named by CHROMIUM, or one found on the PATH, or None."""
+    named = os.environ.get("CHROMIUM")
+    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
