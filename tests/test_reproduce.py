@@ -223,6 +223,7 @@ class TestVerdicts:
         assert results.verdict(row()) == "deviates"
         assert results.verdict(row(ours=42.6, labels="stand-in")) == "inputs differ"
         assert results.verdict(row(ours=np.nan)) == "not attempted"
+        assert results.verdict(row(published="", number=np.nan)) == "not readable"
 
     def test_tolerance_by_hand(self):
         """2 sqrt(0.3^2 + 0.4^2 + (0.4 / 10)^2 + (0.1 / sqrt 12)^2)."""

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.reproduce import claims, pages_heat, published, scorecard
+from poe.reproduce import claims, pages, pages_heat, published, results, scorecard
+from poe.reproduce.targets import TARGETS
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,37 @@ class TestScorecard:
         deviates = everything["verdict"] == "deviates"
         assert (everything.loc[deviates, "cause"] != "").all()
         assert (everything.loc[~deviates, "cause"] == "").all()
+
+    def test_a_printed_cell_without_a_number_is_no_comparison(self, everything):
+        """A result of ours beside a value that cannot be read once counted as a deviation."""
+        empty = everything["number"].isna()
+        assert empty.sum() == (everything["published"] == "").sum() > 0
+        assert (everything["ours"].notna() & empty).any()
+        assert set(everything.loc[empty, "verdict"]) == {"not readable"}
+        assert "not readable" not in set(everything.loc[~empty, "verdict"])
+        assert everything.loc[everything["verdict"] == "deviates", "difference"].notna().all()
+
+    def test_totals_leave_out_what_cannot_be_read(self, everything):
+        card = everything[everything["paper"] == "poe_v1"]
+        found, counts = scorecard.summary(card), card["verdict"].value_counts()
+        assert counts["not readable"] > 0
+        assert "not attempted" not in counts
+        assert found["attempted"] == len(card) - counts["not readable"]
+        predicted = scorecard.predictions(card)
+        assert found["predicted"] == len(predicted) == scorecard.errors(card)["cells"].sum()
+        assert predicted["difference"].notna().all()
+        assert found["within_one"] == (predicted["difference"].abs() < 1.0).mean()
+
+    def test_every_cause_names_what_shows_it(self):
+        for cause in scorecard.known("cause"):
+            assert ("diagnosis" in cause) != ("declared" in cause), cause["text"]
+            if "diagnosis" in cause:
+                assert results.read(cause["diagnosis"]) is not None, cause["diagnosis"]
+                assert cause["diagnosis"] in TARGETS
+
+    def test_every_cause_and_reason_is_needed(self, everything):
+        assert {c["text"] for c in scorecard.known("cause")} <= set(everything["cause"])
+        assert {r["text"] for r in scorecard.known("reason")} <= set(everything["reason"])
 
     def test_whatever_was_not_attempted_has_a_reason(self, everything):
         left = everything["verdict"] == "not attempted"
@@ -85,6 +117,14 @@ class TestPages:
     def test_what_is_not_attempted_says_why(self, card):
         html = pages_heat.heat_html(card, "table9")
         assert "nothing but the cell itself is printed" in html
+
+    def test_a_cell_that_cannot_be_read_shows_ours_and_no_difference(self, everything):
+        rows = everything[(everything["paper"] == "poe_v1") & (everything["table"] == "table5")]
+        html = pages_heat.heat_html(rows, "table5")
+        cells = [c for c in html.split("<td") if "verdict-not-readable" in c]
+        assert len(cells) == (rows["verdict"] == "not readable").sum() > 0
+        assert all("missing from the text at hand" in c and " for ?" in c for c in cells)
+        assert "not readable" in pages.legend_html()
 
     def test_headings_sort_by_button(self, card):
         html = pages_heat.heat_html(card, "table2")

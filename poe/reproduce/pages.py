@@ -16,6 +16,7 @@ SIGNS = {
     "deviates": "≠",
     "inputs differ": "~",
     "not attempted": "·",
+    "not readable": "?",
 }
 
 

@@ -89,10 +89,13 @@ def _cell(row: dict[str, object]) -> str:
     published = escape(str(row["published"]))
     difference, verdict = float(str(row["difference"])), str(row["verdict"])
     if not np.isfinite(difference):
-        why = escape(str(row["reason"]) or verdict)
+        ours, why = float(str(row["ours"])), escape(str(row["reason"]) or verdict)
+        if verdict == "not readable":
+            why, published = "the printed value is missing from the text at hand", "?"
+        both = f"{ours:.1f} for {published}" if np.isfinite(ours) else published
         return (
             f'<td class="cell {css(verdict)}" title="{verdict}: {why}" data-sort="">'
-            f'{SIGNS[verdict]}<br><span class="printed">{published}</span></td>'
+            f'{SIGNS[verdict]}<br><span class="printed">{both}</span></td>'
         )
     shown = f"{difference:+.1f}".replace("-", "−")
     shown = "0.0" if shown[1:] == "0.0" else shown

@@ -25,15 +25,20 @@ from poe import datasets
 from poe._paths import data_dir
 from poe.reproduce.published import load
 
-Verdict = Literal["same digits", "within noise", "deviates", "inputs differ", "not attempted"]
+Verdict = Literal[
+    "same digits", "within noise", "deviates", "inputs differ", "not attempted", "not readable"
+]
 
-# From best to worst; a check fails when a cell moves down.
+# From best to worst; a check fails when a cell moves down. "not readable" says nothing of ours: the
+# printed value is missing from the text at hand, so there is nothing to hold a result against. It
+# is last so that a cell which becomes readable may get any verdict.
 VERDICTS: tuple[Verdict, ...] = (
     "same digits",
     "within noise",
     "deviates",
     "inputs differ",
     "not attempted",
+    "not readable",
 )
 NOISE_FACTOR = 2.0  # tolerance in standard deviations of all known noise
 PAPER_DRAWS = 100  # draws behind a printed mean on SummEval and TopicalChat
@@ -55,6 +60,8 @@ def tolerance(row: pd.Series) -> float:
 
 def verdict(row: pd.Series) -> Verdict:
     """Verdict on one compared cell (columns of `compare`)."""
+    if np.isnan(row["number"]):
+        return "not readable"
     if np.isnan(row["ours"]):
         return "not attempted"
     if row["labels"] != "real":
@@ -69,8 +76,9 @@ def compare(table: str, ours: pd.DataFrame | None, *, paper: str = "poe_v2") -> 
 
     Columns: id, system, k, method, published (as printed), number, ours, se, boot_se, difference,
     tolerance, role, kind, labels, verdict, and where the cell stands (selection, dataset,
-    attribute, metric, decimals). Cells without a result of ours are "not attempted". Table 1's
-    standard deviations are looked up in Table 5, which repeats its cells.
+    attribute, metric, decimals). Cells without a result of ours are "not attempted"; cells without
+    a readable value are "not readable", whatever there is of ours. Table 1's standard deviations
+    are looked up in Table 5, which repeats its cells.
     """
     printed = load(table, paper=paper).rename(columns={"value": "published"})
     if table == "table1" and paper == "poe_v2":

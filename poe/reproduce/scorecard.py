@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,80 +20,14 @@ COMMANDS = {
     if (target := of_table("poe_v2", table)) is not None
 }
 
-# What is known of deviations: (beginning of the id, what else it contains, cause). The first
-# that fits counts; everything else that deviates has the cause the default gives: none is known.
-CAUSES: tuple[tuple[str, str, str], ...] = (
-    (
-        "poe_v",
-        "Mistral-7B/.*PoE-BT",
-        "its twin is sharp and nearly free of noise, and the optimum of Bradley-Terry reads the "
-        "logits behind probabilities near 0 and 1; an iteration stopped early, as the paper's "
-        "may have been, does not, and changes no other judge (target diagnosis-zermelo); the "
-        "rest of the difference is unexplained",
-    ),
-    (
-        "poe_v2/table6",
-        "",
-        "Pearson's correlation depends on the shape of what the judge perceives, for which all "
-        "twins share one number; the rank correlations of the same runs agree",
-    ),
-    ("poe_v1/table3", "", "as poe_v2's Table 6: the shape of what the judge perceives"),
-    (
-        "poe_v2/table9",
-        "PAIRS-beam",
-        "neither the beam nor the use of both orders is stated, and a twin's errors are "
-        "independent, which suits a sort",
-    ),
-    (
-        "poe_v2/table9",
-        "G-Eval",
-        "calibrated on the same scorer under the other paper's prompts, which does better",
-    ),
-    (
-        "comparative_assessment/table3",
-        "",
-        "one bias for two prompts: the more biased prompt loses more than the mean bias does",
-    ),
-    (
-        "comparative_assessment/table6",
-        "standard",
-        "one bias for two prompts: the more biased prompt loses more than the mean bias does",
-    ),
-    (
-        "comparative_assessment/table5",
-        "",
-        "the twin has one bias, the mean of the two prompts that are printed apart",
-    ),
-    (
-        "comparative_assessment/table9",
-        "",
-        "the twin has one bias, the mean of the two prompts that are printed apart",
-    ),
-    ("comparative_assessment/table1/", "", "one bias for two prompts, as in Table 6"),
-)
+UNCOMPARED = ("not attempted", "not readable")  # nothing of ours, or nothing to hold it against
 
-# Why a cell was not attempted: (beginning of the id, pattern, reason).
-REASONS: tuple[tuple[str, str, str], ...] = (
-    (
-        "poe_v2/table9",
-        "G-Eval",
-        "nothing but the cell itself is printed to calibrate an absolute scorer on",
-    ),
-    ("poe_v1", "ChatGPT", "no number of the full set is printed for this judge"),
-    ("comparative_assessment/table2", "", "the podcasts are not public in a form that can be had"),
-    ("comparative_assessment/table4", "", "WebNLG's labels are not at hand"),
-    ("comparative_assessment", "WebNLG", "WebNLG's labels are not at hand"),
-    ("comparative_assessment", "Podcast", "the podcasts are not at hand"),
-    ("comparative_assessment", "FlanT5-220M|FlanT5-770M", "no accuracy to calibrate on is printed"),
-    ("comparative_assessment", "/baseline|GPTScore", "quoted from other work; not a comparison"),
-    (
-        "comparative_assessment",
-        "prompt-scoring|G-Eval",
-        "the model scores texts alone, and nothing but the cell is printed to calibrate on",
-    ),
-    ("comparative_assessment", "mean|average", "a mean over data sets of which one is not at hand"),
-    ("skill_aggregation", "", "its judges' answers are not public; the methods are tested apart"),
-)
+
+@cache
+def known(what: str) -> tuple[dict[str, str], ...]:
+    """What data/causes.toml has to say: the entries "cause" or "reason", in order."""
+    with (data_dir() / "causes.toml").open("rb") as file:
+        return tuple(tomllib.load(file)[what])
 
 
 def scorecard(paper: str = "poe_v2") -> pd.DataFrame:
@@ -108,8 +44,8 @@ def scorecard(paper: str = "poe_v2") -> pd.DataFrame:
         rows["command"] = target.command if target else ""
         parts.append(rows)
     card = pd.concat(parts, ignore_index=True)
-    card["cause"] = _explain(card, "deviates", CAUSES, "cause unknown")
-    card["reason"] = _explain(card, "not attempted", REASONS, "no twin of this judge")
+    card["cause"] = _explain(card, "deviates", "cause", "cause unknown")
+    card["reason"] = _explain(card, "not attempted", "reason", "no twin of this judge")
     return card
 
 
@@ -118,14 +54,23 @@ def everything() -> pd.DataFrame:
     return pd.concat([scorecard(p).assign(paper=p) for p in PAPERS], ignore_index=True)
 
 
-def _explain(
-    card: pd.DataFrame, verdict: str, known: tuple[tuple[str, str, str], ...], default: str
-) -> pd.Series:
+def _explain(card: pd.DataFrame, verdict: str, what: str, default: str) -> pd.Series:
     found = pd.Series(default, index=card.index)
-    for start, pattern, text in reversed(known):
-        fits = card["id"].str.startswith(start) & card["id"].str.contains(pattern, regex=True)
-        found[fits] = text
+    for entry in reversed(known(what)):  # the first that fits counts
+        fits = card["id"].str.startswith(entry["cells"])
+        fits &= card["id"].str.contains(entry.get("pattern", ""), regex=True)
+        found[fits] = entry["text"]
     return found.where(card["verdict"] == verdict, "")
+
+
+def predictions(card: pd.DataFrame) -> pd.DataFrame:
+    """Cells that are compared and that a twin predicts, on real labels.
+
+    Cells used to calibrate a twin, implied by one that was, or looked at when the twins were
+    designed are left out, and so are cells of which the printed value cannot be read.
+    """
+    role = card["role"].isin(["predicted", "held out"])
+    return card[role & (card["labels"] == "real") & ~card["verdict"].isin(UNCOMPARED)]
 
 
 def totals(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:
@@ -141,17 +86,16 @@ def totals(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:
 def errors(card: pd.DataFrame) -> pd.DataFrame:
     """Mean absolute difference by table over cells that are predictions on real labels.
 
-    One row a table and role ("predicted", "held out"): cells, error. Cells used to calibrate a
-    twin, implied by one that was, or looked at when the twins were designed are left out.
+    One row a table and role ("predicted", "held out"): cells, error; see `predictions`.
     """
-    rows = card[card["role"].isin(["predicted", "held out"]) & (card["labels"] == "real")]
+    rows = predictions(card)
     grouped = rows.assign(error=rows["difference"].abs()).groupby(["table", "role"], sort=False)
     return grouped["error"].agg(["size", "mean"]).set_axis(["cells", "error"], axis=1).reset_index()
 
 
 def error_of(card: pd.DataFrame, *, tables: tuple[str, ...], k: tuple[str, ...] = ()) -> float:
     """Mean absolute difference over the predictions of some tables, and rows of K."""
-    rows = card[card["role"].isin(["predicted", "held out"]) & (card["labels"] == "real")]
+    rows = predictions(card)
     rows = rows[rows["table"].isin(tables)]
     if k:
         rows = rows[rows["k"].astype(str).isin(k)]
@@ -178,9 +122,12 @@ def baseline_path() -> Path:
 
 
 def summary(card: pd.DataFrame) -> dict[str, float]:
-    """The numbers of the at-a-glance line: cells, attempted, predicted and the mean error."""
-    tried = card[card["verdict"] != "not attempted"]
-    predicted = tried[tried["role"].isin(["predicted", "held out"]) & (tried["labels"] == "real")]
+    """The numbers of the at-a-glance line: cells, attempted, predicted and the mean error.
+
+    A cell that cannot be read was not attempted: a comparison with nothing is none.
+    """
+    tried = card[~card["verdict"].isin(UNCOMPARED)]
+    predicted = predictions(card)
     error = predicted["difference"].abs()
     return {
         "cells": len(card),
