@@ -1,0 +1,133 @@
+"""Targets of the product-of-experts paper, second version, and the diagnosis of its deviations."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from poe.reproduce import contexts, diagnosis, figures, table3, table9
+from poe.reproduce.settings import Target
+from poe.reproduce.targets.names import C, H, S, T, panel
+
+
+def _tables() -> list[Target]:
+    what = {
+        "table1": "SummEval, Spearman, five methods",
+        "table2": "SummEval, random against selected comparisons",
+        "table5": "SummEval, Spearman, six methods",
+        "table6": "SummEval, Pearson",
+        "table7": "TopicalChat, Spearman",
+        "table8": "TopicalChat, Pearson",
+    }
+    found = [
+        Target(
+            name,
+            "poe_v2",
+            text,
+            "simulated",
+            partial(contexts.run, table=name),
+            (T,) if name in ("table7", "table8") else (S,),
+            10.0,
+            name,
+        )
+        for name, text in what.items()
+    ]
+    found.append(
+        Target(
+            "table3",
+            "poe_v2",
+            "HANNA and CMCQRD, all texts ranked together",
+            "simulated",
+            table3.run,
+            (H, C),
+            20.0,
+            "table3",
+        )
+    )
+    found.append(
+        Target(
+            "table9",
+            "poe_v2",
+            "against G-Eval and PairS",
+            "simulated",
+            table9.run,
+            (S, H),
+            15.0,
+            "table9",
+        )
+    )
+    return found
+
+
+def _figures() -> list[Target]:
+    found = [
+        Target(
+            name,
+            "poe_v2",
+            panel(of),
+            "simulated",
+            partial(figures.small, name=name),
+            (of[1],),
+            10.0 if of[1] == S else 2.0,
+        )
+        for name, of in figures.SMALL.items()
+    ]
+    found.append(
+        Target(
+            "figure1c",
+            "poe_v2",
+            panel(figures.SELECTED) + ", selected or random",
+            "simulated",
+            figures.selection,
+            (S,),
+            30.0,
+        )
+    )
+    for group, run in (
+        (figures.LARGE, figures.large_panel),
+        (figures.BOTH_DESIGNS, figures.designs),
+        (figures.DEBIASED, figures.debiased),
+    ):
+        found += [
+            Target(name, "poe_v2", panel(of), "simulated", partial(run, name=name), (of[1],), 20.0)
+            for name, of in group.items()
+        ]
+    found.append(
+        Target(
+            "figure9",
+            "poe_v2",
+            "probabilities and score differences",
+            "simulated",
+            figures.figure9,
+            (S, T),
+            1.0,
+        )
+    )
+    found.append(
+        Target(
+            "figure10",
+            "poe_v2",
+            "mean and variance of the score difference",
+            "simulated",
+            figures.figure10,
+            (S, T),
+            1.0,
+        )
+    )
+    return found
+
+
+def _diagnoses() -> list[Target]:
+    return [
+        Target(
+            "diagnosis-zermelo",
+            "poe_v2",
+            "soft Bradley-Terry stopped early, or with a prior: why Mistral-7B deviates",
+            "simulated",
+            diagnosis.run,
+            (S,),
+            10.0,
+        )
+    ]
+
+
+TARGETS = (*_tables(), *_figures(), *_diagnoses())
