@@ -1,9 +1,19 @@
-"""Say once, not once a test, why tests were skipped."""
+"""A folder for commands; why tests were skipped, said once and not once a test."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, entered: what a command writes by default goes there."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

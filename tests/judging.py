@@ -27,6 +27,19 @@ def questions(count, *, prompt=PROMPT, contexts=1, word="text"):
     ]
 
 
+def hear(monkeypatch, judge, what):
+    """A list that fills with `what(question)` for every question that a kind of judge answers."""
+    heard, answer = [], judge.answer
+
+    def listening(self, questions):
+        for k, said in answer(self, questions):
+            heard.append(what(questions[k]))
+            yield k, said
+
+    monkeypatch.setattr(judge, "answer", listening)
+    return heard
+
+
 def expected(question):
     """The answer of `HashJudge`: a function of the question, so a torn one would show."""
     share = int(hashlib.sha256(question.key.encode()).hexdigest()[:8], 16) / 2**32

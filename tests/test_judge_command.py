@@ -13,6 +13,7 @@ from poe.judges import planning, prompts
 from poe.judges.demo import DemoJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
+from tests.judging import hear
 
 DATASET = datasets.load("topicalchat", source="stand-in")  # 60 contexts, 6 candidates
 PROMPT = prompts.load("topicalchat", prompts.attributes("topicalchat")[0])
@@ -20,23 +21,9 @@ ATTRIBUTE = prompts.attributes("topicalchat")[0]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def asked(monkeypatch):
     """The keys of all questions that the demo judge answers."""
-    heard, answer = [], DemoJudge.answer
-
-    def counted(self, questions):
-        for k, said in answer(self, questions):
-            heard.append(questions[k].key)
-            yield k, said
-
-    monkeypatch.setattr(DemoJudge, "answer", counted)
-    return heard
+    return hear(monkeypatch, DemoJudge, lambda question: question.key)
 
 
 def judge(*more, dataset="topicalchat", attribute=ATTRIBUTE, name="demo"):

@@ -13,28 +13,15 @@ import scipy.stats
 from poe.cli import main
 from poe.judges.demo import DemoJudge, reading_ease
 from poe.judges.questions import Answer
+from tests.judging import hear
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "explanations.csv"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def asked(monkeypatch):
     """Every question that the demo judge answers, as (first, second) ids."""
-    heard, answer = [], DemoJudge.answer
-
-    def counted(self, questions):
-        for k, said in answer(self, questions):
-            heard.append((questions[k].first.id, questions[k].second.id))
-            yield k, said
-
-    monkeypatch.setattr(DemoJudge, "answer", counted)
-    return heard
+    return hear(monkeypatch, DemoJudge, lambda asked: (asked.first.id, asked.second.id))
 
 
 def rank(texts=EXAMPLE, *more, judge="demo", attribute="easier to read"):

@@ -20,11 +20,10 @@ SAYS = ("--thing", "summary", "--judge-option", "prefix=continue")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     pd.DataFrame(TEXTS, columns=["id", "text"]).to_csv("texts.csv", index=False)
-    return tmp_path
+    return folder
 
 
 @pytest.fixture(scope="module")

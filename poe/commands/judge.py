@@ -81,9 +81,7 @@ def _questions(group: argparse._ArgumentGroup) -> None:
 def _judge(options: argparse.Namespace) -> int:
     # The cheap refusals come before a model is loaded.
     check_name(options.judge)
-    there = prompts.templates(options.dataset, options.attribute)
-    usual = prompts.DEFAULT if prompts.DEFAULT in there else there[0]
-    template = options.template or usual
+    template = options.template or prompts.usual_template(options.dataset, options.attribute)
     prompt = prompts.load(
         options.dataset, options.attribute, template, decoder_only=options.decoder_only
     )

@@ -42,7 +42,7 @@ def _prompts(options: argparse.Namespace) -> None:
         _list(options.dataset)
         return
     there = prompts.templates(options.dataset, options.attribute)
-    template = options.template or (prompts.DEFAULT if prompts.DEFAULT in there else there[0])
+    template = options.template or prompts.usual_template(options.dataset, options.attribute)
     _describe(prompts.listing(options.dataset, options.attribute, template), there)
     prompt = prompts.load(
         options.dataset, options.attribute, template, decoder_only=options.decoder_only

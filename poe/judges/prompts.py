@@ -122,6 +122,12 @@ def templates(dataset: str, attribute: str) -> tuple[str, ...]:
     return tuple(t for t, row in rows.items() if attribute in row.get("only", [attribute]))
 
 
+def usual_template(dataset: str, attribute: str) -> str:
+    """The template taken where none is named: poe_v2's, or else the file's first."""
+    there = templates(dataset, attribute)
+    return DEFAULT if DEFAULT in there else there[0]
+
+
 def listing(dataset: str, attribute: str, template: str = DEFAULT) -> Listing:
     """A prompt with its source and status; arguments and errors as for `load`."""
     _known(f"template for {dataset}/{attribute}", template, templates(dataset, attribute))

@@ -7,7 +7,7 @@ import numpy as np
 from poe.debias import Rate
 from poe.judges.ranking import TextRanking
 from poe.report import facts, figures
-from poe.report.html import Markup, section, tag
+from poe.report.html import Markup, figure, section, tag
 from poe.report.sections import paragraphs, percent_level
 from poe.report.svg import Scale
 
@@ -32,9 +32,9 @@ def position(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
         "How often the first is preferred; 50% is a judge without position bias. Intervals: "
         f"{percent_level(found.level)}."
     )
-    figure = tag("figure", picture, tag("figcaption", caption))
+    drawn = figure(picture, caption)
     text = paragraphs(_counted(found, at.counted), _estimated(found, at.equal))
-    return section("Position bias", text, figure, anchor=anchor, level=level)
+    return section("Position bias", text, drawn, anchor=anchor, level=level)
 
 
 def rate_in_words(rate: Rate) -> str:
@@ -100,9 +100,9 @@ def mass(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
         below=("0", "1: all on the label words"),
         unit="answers",
     )
-    figure = tag("figure", bars, tag("figcaption", "Answers by the mass on the label words."))
+    drawn = figure(bars, "Answers by the mass on the label words.")
     return section(
-        "Label mass", paragraphs(text, sampled), warning, figure, anchor=anchor, level=level
+        "Label mass", paragraphs(text, sampled), warning, drawn, anchor=anchor, level=level
     )
 
 
@@ -130,7 +130,7 @@ def convergence(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
             label=f"Typical standard error against calls: from {errors[0]:.2f} at {asked[0]} calls "
             f"to {errors[-1]:.2f} at {asked[-1]}.",
         )
-        made.append(tag("figure", picture, tag("figcaption", "Typical standard error of a score.")))
+        made.append(figure(picture, "Typical standard error of a score."))
     # From where on it never fell below again.
     after = max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0)
     since = f"at least {CLOSE:g} from {asked[after]} on" if after else f"never below {CLOSE:g}"
@@ -145,8 +145,6 @@ def convergence(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
         label=f"Spearman correlation with the final ranking against calls: {agreement[0]:.2f} at "
         f"{asked[0]} calls, 1 at the end.",
     )
-    made.append(
-        tag("figure", picture, tag("figcaption", "Spearman correlation with the final ranking."))
-    )
+    made.append(figure(picture, "Spearman correlation with the final ranking."))
     body = tag("div", made, class_="pair")
     return section("Convergence", paragraphs(path, why), body, anchor=anchor, level=level)

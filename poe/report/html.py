@@ -70,6 +70,11 @@ def table(
     return Markup(tag("p", caption, class_="title", aria_hidden="true") + box)
 
 
+def figure(picture: Markup, caption: Child) -> Markup:
+    """A picture with the words below it."""
+    return tag("figure", picture, tag("figcaption", caption))
+
+
 def section(title: str, *children: Child, anchor: str, level: int = 2) -> Markup:
     """A part of the page with its heading."""
     heading = tag(f"h{level}", title, id=anchor)

@@ -8,7 +8,7 @@ from scipy.special import expit
 from poe.judges.intervals import scatter
 from poe.judges.ranking import TextRanking
 from poe.report import facts, figures
-from poe.report.html import Child, Markup, join, section, table, tag
+from poe.report.html import Child, Markup, figure, join, section, table, tag
 from poe.report.svg import around
 
 SETTLED, LIKELY = "settled", "likely"
@@ -38,8 +38,8 @@ def ranking(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
         picture = figures.strips([(str(i), *v) for i, *v in named], scale, label=what)
     else:
         picture = figures.caterpillar(shown, scale, label=what)
-    figure = tag("figure", picture, tag("figcaption", _unit(found)))
-    return section("Ranking", figure, _table(found), anchor=anchor, level=level)
+    drawn = figure(picture, _unit(found))
+    return section("Ranking", drawn, _table(found), anchor=anchor, level=level)
 
 
 def percent_level(level: float) -> str:
@@ -173,7 +173,7 @@ def coverage(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
         below=(f"{int(np.ceil(edges[0]))}", f"{int(edges[-1])} comparisons"),
         unit="texts",
     )
-    made = [tag("figure", bars, tag("figcaption", "Texts by how many comparisons they are in."))]
+    made = [figure(bars, "Texts by how many comparisons they are in.")]
     if n <= MATRIX:
         order = np.argsort(-fit.scores, kind="stable").tolist()
         cells = figures.coverage(
@@ -189,7 +189,7 @@ def coverage(found: TextRanking, *, anchor: str, level: int = 2) -> Markup:
             tag("span", class_="swatch second"),
             " second preferred, stronger colour for a surer answer, empty where nothing was asked.",
         ]
-        made.append(tag("figure", cells, tag("figcaption", caption)))
+        made.append(figure(cells, caption))
     body = tag("div", made, class_="pair")
     return section("What was compared", tag("p", said), body, anchor=anchor, level=level)
 

@@ -82,12 +82,9 @@
     };
     const pairs = [];
     for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) pairs.push({ first: i, second: j });
-    const widths = () => resistance(pseudoInverse(laplacian(n, asked)));
-    const widest = () => {
-      const r = widths();
-      return pairs.reduce((best, pair) =>
-        r[pair.first][pair.second] > r[best.first][best.second] + 1e-9 ? pair : best);
-    };
+    const widths = (comparisons) => resistance(pseudoInverse(laplacian(n, comparisons)));
+    const widest = (r) => pairs.reduce((best, pair) =>
+      r[pair.first][pair.second] > r[best.first][best.second] + 1e-9 ? pair : best);
     const history = () => {
       const values = [];
       for (let k = least; k <= asked.length; k++) values.push(logDeterminant(n, asked.slice(0, k)));
@@ -98,15 +95,13 @@
       const path = [...chain];
       for (let k = least; k <= 21; k++) {
         values.push(logDeterminant(n, path));
-        const r = resistance(pseudoInverse(laplacian(n, path)));
-        path.push(pairs.reduce((best, pair) =>
-          r[pair.first][pair.second] > r[best.first][best.second] + 1e-9 ? pair : best));
+        path.push(widest(widths(path)));
       }
       return values;
     })();
     const redraw = (svg) => {
-      const r = widths();
-      const next = widest();
+      const r = widths(asked);
+      const next = widest(r);
       const [a, b] = [place(next.first), place(next.second)];
       draw(svg, "line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1], class: "live-next" });
       const times = {};
@@ -155,7 +150,7 @@
       const [first, second] = pair().split("-").map(Number);
       add({ first, second });
     });
-    live.button("Ask the best pair", () => add(widest()));
+    live.button("Ask the best pair", () => add(widest(widths(asked))));
     live.button("Ask a random pair", () => add(pairs[Math.floor(draws() * pairs.length)]));
     live.restart(() => {
       asked = [...chain];
