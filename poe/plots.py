@@ -66,15 +66,15 @@ def use_style() -> None:
     )
 
 
-def evidence(ax: Axes, kind: str) -> None:
-    """Write the kind of number above the plot's right corner."""
+def evidence(ax: Axes, kind: str, *, outside: bool = False) -> None:
+    """Write the kind of number above the plot's right corner, or beside it over the names."""
     if kind not in ("published", "measured", "recorded", "simulated"):
         raise ValueError(f"evidence is published, measured, recorded or simulated, not {kind!r}")
     ax.annotate(
         kind,
-        xy=(1.0, 1.02),
+        xy=(1.02 if outside else 1.0, 1.02),
         xycoords="axes fraction",
-        ha="right",
+        ha="left" if outside else "right",
         va="bottom",
         fontsize=8.5,
         color="#666666",

@@ -21,6 +21,7 @@ CORE = ["numpy", "scipy", "pandas", "cvxpy", "tqdm"]
 # imported when they are used.
 NEED_AN_EXTRA = {
     "poe.plots",
+    "poe.reproduce.drawings",
     "poe.reproduce.pages",
     "poe.reproduce.pages_heat",
     "poe.solvers.kernels",
