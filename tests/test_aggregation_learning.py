@@ -353,13 +353,56 @@ def test_padding_does_not_change_the_hidden_state(tiny):
         torch.testing.assert_close(together[:1], alone, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["gpt", "roberta"])
+def test_low_rank_adapters_are_trained_in_the_place_of_the_model(tiny, name):
+    peft = pytest.importorskip("peft")
+    texts = ["<s> good w1", "<s> bad w2 w3"] * 8
+    encoder = agg.Transformer(str(tiny / name), lora=4).on(texts)
+    body = encoder.make()
+    assert isinstance(body.body, peft.PeftModel)
+    trained = {name for name, p in body.named_parameters() if p.requires_grad}
+    assert trained
+    assert all("lora_" in name for name in trained)
+    whole = agg.Transformer(str(tiny / name)).on(texts).make()
+    assert sum(p.numel() for p in body.parameters() if p.requires_grad) < sum(
+        p.numel() for p in whole.parameters()
+    )
+    # Adapters start at zero, so nothing is changed before the first step.
+    rows = torch.tensor([0, 1])
+    with torch.no_grad():
+        torch.testing.assert_close(
+            body.eval()(encoder.batch(rows)), whole.eval()(encoder.batch(rows))
+        )
+
+
+def test_an_adapted_encoder_learns_and_leaves_the_model_as_it_was(tiny):
+    pytest.importorskip("peft")
+    rng = np.random.default_rng(0)
+    truth, said, _ = panel(200)
+    texts = [
+        f"{'good' if t else 'bad'} " + " ".join(f"w{i}" for i in rng.integers(50, size=1 + n % 7))
+        for n, t in enumerate(truth)
+    ]
+    before = (tiny / "gpt" / "model.safetensors").read_bytes()
+    found = agg.aggregate(
+        said,
+        "skill",
+        context=texts,
+        encoder=agg.Transformer(str(tiny / "gpt"), lora=8),
+        training=agg.Training(epochs=6, batch=16, learning_rate=1e-2),
+        loss="joint",
+    )
+    assert (np.argmax(found.context, axis=1) == truth).mean() > 0.9
+    assert (tiny / "gpt" / "model.safetensors").read_bytes() == before
+
+
 def test_encoders_that_cannot_be_had_say_so(tiny):
     with pytest.raises(JudgeError, match="cannot be loaded"):
         agg.Transformer(str(tiny / "nowhere")).on(["a"])
     with pytest.raises(agg.AggregationError, match="reads texts"):
         agg.aggregate(np.eye(3), "skill", context=np.eye(3), encoder="gpt2")
     if not _has("peft"):
-        with pytest.raises(JudgeError, match="pip install peft"):
+        with pytest.raises(JudgeError, match=r"judging-by-comparison\[judge\]"):
             agg.Transformer(str(tiny / "gpt"), lora=8).on(["a"])
 
 

@@ -20,14 +20,14 @@ from poe.errors import JudgeError
 ROW = 4.0  # root mean square length of the vectors that the light encoder reads
 
 
-def needed(module: str, *, extra: str = "judge") -> Any:
+def needed(module: str) -> Any:
     """The module, or an error that says what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        what = f"'judging-by-comparison[{extra}]'" if extra else module
         raise JudgeError(
-            f"{module} is needed for this method and is not installed: pip install {what}"
+            f"{module} is needed for this method and is not installed: "
+            "pip install 'judging-by-comparison[judge]'"
         ) from error
 
 
@@ -121,7 +121,7 @@ class Transformer:
     def on(self, texts: Sequence[str]) -> Encoder:
         """The encoder for these texts, tokenised once."""
         torch, transformers = needed("torch"), needed("transformers")
-        peft = needed("peft", extra="") if self.lora else None
+        peft = needed("peft") if self.lora else None
         empty = [n for n, text in enumerate(texts) if not str(text).strip()]
         if empty:
             raise AggregationError(f"the context has no text in samples {empty[:5]}")
