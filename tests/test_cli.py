@@ -1,5 +1,8 @@
 """The command line as a stranger meets it."""
 
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
@@ -69,6 +72,34 @@ def test_interruption_is_quiet(monkeypatch, capsys):
     monkeypatch.setattr("poe.reproduce.sweep.run_blocks", interrupted)
     assert main(["reproduce", "table1"]) == 130
     assert "stopped" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder):
+    """As in `poe prompts | head -1`: no message, and the status of a broken pipe."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "poe.cli", "prompts"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    running.stdout.close()
+    assert running.stderr.read() == b""
+    assert running.wait() == 141
+
+
+@pytest.mark.parametrize("number", ["-1", "x", "1.5"])
+def test_a_seed_is_a_whole_number(capsys, number):
+    with pytest.raises(SystemExit):
+        main(["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", number])
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 2, "the usage in one line, then the mistake"
+    assert f"--seed: a whole number of at least 0, not '{number}'" in shown[1]
+
+
+def test_cells_of_a_table_that_is_not_there(capsys):
+    assert main(["scorecard", "--cells", "table99"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "no table 'table99'; there are table1, table2" in shown.err
 
 
 def test_scorecard_check(capsys, tmp_path, monkeypatch):

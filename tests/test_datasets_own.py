@@ -98,8 +98,8 @@ def test_any_text_survives_both_formats(tmp_path_factory, texts):
         ("", "the file is empty"),
         (" \n", "the file is empty"),
         ("id,text\n", "no texts in it"),
-        ("id,words\na,b\n", "lacks the columns 'text'; it has 'id', 'words'"),
-        ("name\na\n", "lacks the columns 'id', 'text'"),
+        ("id,words\na,b\n", "lacks 'text'; it has 'id', 'words'"),
+        ("name\na\n", "lacks 'id', 'text'"),
         ("id;text\na;b\n", "separated by ';', not by commas"),
         ("id\ttext\na\tb\n", r"separated by '\\t'"),
         ("id,text,text\na,b,c\n", "has 'text' more than once"),
@@ -147,9 +147,9 @@ def test_a_file_that_is_not_there_or_of_another_kind(tmp_path):
     with pytest.raises(datasets.DataNotFoundError, match=r"texts\.csv: there is no such file"):
         read_texts(tmp_path / "texts.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(datasets.DataNotFoundError, match="cannot be read"):
+    with pytest.raises(datasets.InvalidDataError, match=r"folder\.csv is a folder"):
         read_texts(tmp_path / "folder.csv")
-    with pytest.raises(datasets.InvalidDataError, match=r"name it \.csv or \.jsonl"):
+    with pytest.raises(datasets.InvalidDataError, match=r"save it as \.csv or \.jsonl"):
         read_texts(write(tmp_path, CSV, "texts.xlsx"))
 
 

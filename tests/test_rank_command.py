@@ -68,6 +68,18 @@ def test_the_example_from_texts_to_files(folder, asked, capsys):
     assert not list(folder.glob("*.part"))
 
 
+def test_the_files_come_before_the_table(folder, monkeypatch):
+    """The reader of the table may be gone before its end, as with `| head -2`."""
+
+    def gone(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("poe.commands.rank_output.show", gone)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    assert rank(EXAMPLE, "--report", "r.html") == 141
+    assert "</html>" in (folder / "r.html").read_text()
+
+
 def test_nothing_is_asked_twice(folder, asked, capsys):
     assert rank(EXAMPLE, "--out", "one.csv") == 0
     once = len(asked)
@@ -375,6 +387,7 @@ def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
         (("--confidence", "95"), "--confidence lies between 0 and 1"),
         (("--until-top", "24"), "--until-top 24 of 24 different texts says nothing; at most 23"),
         (("--until-ranks-within", "-1"), "zero or more"),
+        (("--until-ranks-within", "23"), "--until-ranks-within 23 holds for 24 different texts"),
         (("--until-error", "0"), "positive limit"),
         (("--report", "missing/r.html"), "there is no folder missing"),
         (("--out", "."), ". is a folder"),

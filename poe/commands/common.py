@@ -21,9 +21,21 @@ STORE = Path("judgements.sqlite")
 
 def positive(text: str) -> int:
     """A whole number of at least 1, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return _whole(text, least=1)
+
+
+def seed(text: str) -> int:
+    """The seed of random choices, for argparse."""
+    return _whole(text, least=0)
+
+
+def _whole(text: str, *, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not {text!r}")
     return number
 
 

@@ -34,12 +34,13 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "judge",
         help="put a dataset's comparisons to a judge, answers kept",
+        usage="poe judge DATASET ATTRIBUTE --judge JUDGE [options]",
         description=ABOUT,
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("dataset", help=f"one of {', '.join(datasets.names())}")
-    command.add_argument("attribute", help="what is judged, such as coherence")
+    command.add_argument("dataset", metavar="DATASET", help=f"one of {', '.join(datasets.names())}")
+    command.add_argument("attribute", metavar="ATTRIBUTE", help="what is judged, such as coherence")
     command.add_argument("--judge", required=True, help=FORMS)
     command.add_argument("--dry-run", action="store_true", help="only say what it would take")
     _questions(command.add_argument_group("what is asked"))
@@ -75,7 +76,9 @@ def _questions(group: argparse._ArgumentGroup) -> None:
         default="real",
         help="the dataset's own (default), or invented ones of the same shape to try things out",
     )
-    group.add_argument("--seed", type=int, default=0, help="of the choice of pairs (default 0)")
+    group.add_argument(
+        "--seed", type=common.seed, default=0, help="of the choice of pairs (default 0)"
+    )
 
 
 def _judge(options: argparse.Namespace) -> int:

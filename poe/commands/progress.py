@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -72,8 +73,11 @@ class Progress:
             text += f", {duration((self.total - done) / rate)} left"
         if self.decided:
             text += f", first position {self.first / self.decided:.0%}"
-        print(f"\r{text}  " if self.terminal else text, end="" if self.terminal else "\n",
-              file=self.stream, flush=True)  # fmt: skip
+        if self.terminal:
+            wide = shutil.get_terminal_size().columns - 1  # a longer line cannot be written over
+            print(f"\r{text[:wide]:<{min(wide, 70)}}", end="", file=self.stream, flush=True)
+        else:
+            print(text, file=self.stream, flush=True)
         self.written = True
 
     def _check(self) -> None:

@@ -50,9 +50,12 @@ def _rank(options: argparse.Namespace) -> int:
             print(f"\npoe: stopped; {common.how_to_go_on(store)}", file=sys.stderr)
             return 130
     command = shlex.join(["poe", *options.argv])
-    rank_output.show(found)
     made = datetime.date.today().isoformat()
-    rank_output.write(found, options, command=command, made=made)
+    # The files first: what reads the output may close it early.
+    written = rank_output.write(found, options, command=command, made=made)
+    rank_output.show(found)
+    for path in written:
+        print(f"written to {path}")
     return 0
 
 
@@ -164,3 +167,9 @@ def _check_top(options: argparse.Namespace, n_texts: int) -> None:
             raise ValueError(
                 f"{name} {k} of {n_texts} different texts says nothing; at most {n_texts - 1}"
             )
+    within = options.until_ranks_within
+    if within is not None and within >= n_texts - 1:
+        raise ValueError(
+            f"--until-ranks-within {within} holds for {n_texts} different texts before anything is "
+            f"asked; at most {n_texts - 2}"
+        )

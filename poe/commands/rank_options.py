@@ -25,13 +25,16 @@ def add(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         "rank",
         help="rank your own texts with a judge, and get a report",
+        usage="poe rank TEXTS --attribute WORDS --judge JUDGE [options]",
         description=ABOUT,
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("texts", type=Path, metavar="TEXTS", help="CSV or JSONL file")
-    command.add_argument("--attribute", required=True, help='what wins, "more persuasive"')
-    command.add_argument("--judge", required=True, help=FORMS)
+    command.add_argument(
+        "--attribute", required=True, metavar="WORDS", help='what wins, "more persuasive"'
+    )
+    command.add_argument("--judge", required=True, metavar="JUDGE", help=FORMS)
     command.add_argument("--thing", default="text", help='what they are, "essay" (default text)')
     command.add_argument(
         "--context-name", default="Context", help="how the prompt heads a context (default Context)"
@@ -67,7 +70,9 @@ def _asking(group: argparse._ArgumentGroup) -> None:
         help="ask a pair in one random order, its position bias estimated from all (default), or "
         "in both",
     )
-    group.add_argument("--seed", type=int, default=0, help="of all random choices (default 0)")
+    group.add_argument(
+        "--seed", type=common.seed, default=0, help="of all random choices (default 0)"
+    )
 
 
 def _stopping(group: argparse._ArgumentGroup) -> None:

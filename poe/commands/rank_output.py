@@ -104,8 +104,8 @@ def _judge(found: Sequence[TextRanking]) -> str:
 
 def write(
     found: Sequence[TextRanking], options: argparse.Namespace, *, command: str, made: str
-) -> None:
-    """The files asked for, each whole or not at all."""
+) -> list[Path]:
+    """Write the files asked for, each whole or not at all; return their paths."""
     several = len(found) > 1
 
     def together(part: Callable[[TextRanking], pd.DataFrame]) -> str:
@@ -121,10 +121,10 @@ def write(
             found, attribute=options.attribute, command=command, made=made, thing=options.thing
         )
         _write(options.report, page)
+    return [path for path in (options.out, options.comparisons, options.report) if path]
 
 
 def _write(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
-    print(f"written to {path}")

@@ -7,10 +7,15 @@ import sys
 
 import pandas as pd
 
+ABOUT = """Every table of the papers: how many of its printed numbers have the same digits, are
+within noise or deviate, and how many were not attempted."""
+
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
-    command = commands.add_parser("scorecard", help="where every printed number stands today")
+    command = commands.add_parser(
+        "scorecard", help="where every printed number stands today", description=ABOUT
+    )
     command.add_argument("--check", action="store_true", help="fail if a verdict got worse")
     command.add_argument("--accept", action="store_true", help="hold later runs to these verdicts")
     command.add_argument("--claims", action="store_true", help="the papers' claims as well")
@@ -23,6 +28,7 @@ def _scorecard(options: argparse.Namespace) -> int:
     from poe.reproduce.scorecard import baseline_path, errors, everything, totals
 
     card = everything()
+    cells = _chosen(card, options.cells) if options.cells else None
     for paper in PAPERS:
         part = card[card["paper"] == paper]
         print(f"\n{paper}\n{totals(part).to_string()}")
@@ -30,8 +36,8 @@ def _scorecard(options: argparse.Namespace) -> int:
         if len(found):
             print("mean absolute difference of predictions, on real labels:")
             print(found.round(2).to_string(index=False))
-    if options.cells:
-        _cells(card, options.cells)
+    if cells is not None:
+        print(cells.round(2).fillna("").to_string(index=False))
     if options.claims:
         _claims()
     if options.accept:
@@ -58,10 +64,13 @@ def _check(card: pd.DataFrame) -> int:
     return 0
 
 
-def _cells(card: pd.DataFrame, table: str) -> None:
+def _chosen(card: pd.DataFrame, table: str) -> pd.DataFrame:
+    """The cells of a table; an error where there are none."""
     rows = card[(card["table"] == table) | card["id"].str.startswith(f"{table}/")]
-    shown = rows[["id", "published", "ours", "se", "difference", "role", "kind", "verdict"]]
-    print(shown.round(2).fillna("").to_string(index=False))
+    if rows.empty:
+        there = ", ".join(map(str, card["table"].unique()))
+        raise ValueError(f"the scorecard has no table {table!r}; there are {there}")
+    return rows[["id", "published", "ours", "se", "difference", "role", "kind", "verdict"]]
 
 
 def _claims() -> None:

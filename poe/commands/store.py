@@ -16,17 +16,17 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("store", help="list, merge or export judgement stores")
     actions = command.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="its judges, prompts and numbers of answers")
-    listing.add_argument("store", type=Path)
+    listing.add_argument("store", type=Path, help="such as judgements.sqlite")
     listing.set_defaults(run=_list)
     merge = actions.add_parser("merge", help="take over the answers of other stores")
     merge.add_argument("store", type=Path, help="the store that grows; made if it is not there")
-    merge.add_argument("others", type=Path, nargs="+", metavar="OTHER")
+    merge.add_argument("others", type=Path, nargs="+", metavar="OTHER", help="stores to take over")
     merge.add_argument(
         "--several-judges", action="store_true", help="let it hold answers of several judges"
     )
     merge.set_defaults(run=_merge)
     export = actions.add_parser("export", help="every answer as a row of a CSV or Parquet file")
-    export.add_argument("store", type=Path)
+    export.add_argument("store", type=Path, help="such as judgements.sqlite")
     export.add_argument("out", type=Path, help="ends in .csv or .parquet")
     export.set_defaults(run=_export)
 

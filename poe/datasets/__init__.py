@@ -241,10 +241,10 @@ def _not_there(file: File) -> str:
     if not file.url:
         return (
             f"{lacking}; looked for{looked}\nto get your own copy: {file.obtain}; put it at the "
-            'first of these, or use source="stand-in"'
+            'first of these, or use source="stand-in" (--texts stand-in, --labels stand-in)'
         )
     return (
         f"{lacking}; looked for{looked}\n"
         f"put {file.url} at the first of these, or run poe.datasets.fetch({file.dataset!r}) to "
-        'download it into the cache, or use source="stand-in"'
+        'download it into the cache, or use source="stand-in" (--texts stand-in, --labels stand-in)'
     )

@@ -19,9 +19,11 @@ COLUMNS = ("id", "text", "context", "score")
 def rows_of(path: Path) -> Iterator[Row]:
     """The rows of a file of texts, each with the line it starts on and the columns we know."""
     readers = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl}
+    if path.is_dir():
+        raise InvalidDataError(f"{path} is a folder; name a file in it")
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise InvalidDataError(f"{path}: name it .csv or .jsonl, so that one knows how to read it")
+        raise InvalidDataError(f"{path}: save it as .csv or .jsonl, the two kinds that are read")
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -68,8 +70,8 @@ def _check_header(path: Path, header: list[str]) -> None:
         other = next((mark for mark in ";\t" if any(mark in name for name in header)), None)
         hint = f"; it seems to be separated by {other!r}, not by commas" if other else ""
         raise InvalidDataError(
-            f"{path}: the header lacks the columns {name_some(missing)}; it has "
-            f"{name_some(header, 20)}{hint}"
+            f"{path}: the header lacks {name_some(missing)}; it has {name_some(header, 20)}"
+            f"{hint or '; rename a column, or add one'}"
         )
     twice = [name for name in COLUMNS if header.count(name) > 1]
     if twice:

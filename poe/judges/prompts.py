@@ -199,7 +199,7 @@ def _predicate(attribute: str) -> str:
 def _words(what: str, value: str) -> str:
     value = " ".join(value.split())
     if not value:
-        raise JudgeError(f"the {what} of a prompt is empty")
+        raise JudgeError(f"the {what} of a prompt is empty; say what it is in a word or two")
     if "{" in value or "}" in value:
         raise JudgeError(f"the {what} {value!r} has braces, which mark the places of the texts")
     return value

@@ -55,16 +55,16 @@ def _estimated(found: TextRanking, equal: Rate | None) -> str | None:
         return "The bias was not estimated together with the scores, so it has no interval here."
     side = "first" if equal.rate > 0.5 else "second"
     where = equal.rate if side == "first" else 1.0 - equal.rate
+    low, high = (equal.low, equal.high) if side == "first" else (1 - equal.high, 1 - equal.low)
     clear = equal.low > 0.5 or equal.high < 0.5
     if not clear:
         return (
-            f"Of two equally good texts it would prefer the first with {rate_in_words(equal)}: no "
-            "preference for a position could be told from none."
+            f"Of two equally good texts it would prefer the first in {rate_in_words(equal)} of "
+            "cases: no preference for a position can be told from chance."
         )
     return (
-        f"Of two equally good texts it would prefer the one shown {side} with {where:.0%}; the "
-        f"interval for the first is {equal.low:.0%} to {equal.high:.0%}. The scores above are "
-        "corrected for this."
+        f"Of two equally good texts it would prefer the one shown {side} in {where:.0%} of cases "
+        f"({low:.0%} to {high:.0%}). The scores above are corrected for this."
     )
 
 

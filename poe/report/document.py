@@ -99,7 +99,8 @@ def _facts(found: Sequence[TextRanking]) -> Markup:
     if len(found) == 1:
         best = one.fit.ranking()[0]
         top = one.fit.prob_top(1)[one.fit.items.index(best)]
-        every.insert(1, ("On top", str(best), f"best with {sections.percent(float(top))}"))
+        sure = sections.percent(float(top))
+        every.insert(1, ("On top", str(best), f"best with probability {sure}"))
     agreement = one.agreement()
     if agreement and len(found) == 1:
         rho, r, n = agreement
