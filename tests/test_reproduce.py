@@ -1,7 +1,5 @@
 """Tables of contexts and of large sets, verdicts, and results on disk."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -239,44 +237,6 @@ class TestVerdicts:
         compared = results.compare("table7", None)
         assert set(compared["verdict"]) == {"not attempted"}
         assert len(compared) == 60
-
-
-class TestFiles:
-    def test_results_say_what_they_are(self, stand_in, tmp_path):
-        path = results.write("table1", stand_in, command="poe reproduce table1", out=tmp_path)
-        assert path == tmp_path / "stand-in" / "table1.csv", "kept apart from real labels"
-        again = pd.read_csv(path)
-        np.testing.assert_allclose(again["value"], stand_in["value"], atol=5e-5)
-        about = json.loads(path.with_suffix(".json").read_text())
-        assert (about["kind"], about["labels"], about["seed"]) == ("simulated", "stand-in", 0)
-        assert about["command"] == "poe reproduce table1"
-        assert about["inputs"]["summeval"] == "stand-in"
-        assert about["code"] == {"version": poe.__version__, "fingerprint": results.fingerprint()}
-
-    def test_fresh_until_something_changes(self, stand_in, tmp_path, monkeypatch):
-        asked = {"draws": 25, "seed": 0}
-        rest = {"labels": "stand-in", "reads": ("summeval",), "out": tmp_path}
-        assert not results.is_fresh("t", settings=asked, **rest)
-        path = results.write("t", stand_in, command="x", out=tmp_path, settings=asked)
-        assert results.is_fresh("t", settings=asked, **rest)
-        assert not results.is_fresh("t", settings={**asked, "seed": 1}, **rest)
-        monkeypatch.setattr(results, "fingerprint", lambda: "other code")
-        assert not results.is_fresh("t", settings=asked, **rest)
-        monkeypatch.undo()
-        monkeypatch.setattr(results, "_sha256", lambda path: "other twins")
-        assert not results.is_fresh("t", settings=asked, **rest)
-        monkeypatch.undo()
-        path.unlink()
-        assert not results.is_fresh("t", settings=asked, **rest)
-
-    def test_committed_results_are_on_real_labels(self):
-        assert set(results.read("table1")["labels"]) == {"real"}
-        assert results.read("no-such-table") is None
-
-    def test_private_labels_do_not_make_a_result_a_stand_in(self):
-        table = pd.DataFrame({"dataset": ["HANNA", "CMCQRD"], "labels": ["real", "stand-in"]})
-        assert results.labels_of(table, ("hanna", "cmcqrd")) == "real"
-        assert results.labels_of(table[1:], ("hanna",)) == "stand-in"
 
 
 def test_symmetric_stack_by_hand():

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
 from tqdm import tqdm
 
 from poe import datasets
 from poe.commands.common import positive
+from poe.commands.reproduce_output import listing, measured, report
+from poe.errors import JudgeError
 
 if TYPE_CHECKING:
+    from poe.reproduce.making import Made, Request
+    from poe.reproduce.runs import Run
     from poe.reproduce.settings import Target
-    from poe.reproduce.twins import Twin
+
+PUBLIC = ("summeval", "topicalchat", "hanna")
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -68,92 +70,110 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.target == "twins":
         _reproduce_twins()
         return 0
-    from poe.reproduce.targets import TARGETS, find
-
     if options.target == "list":
-        for target in TARGETS.values():
-            print(f"{target.name:24} {target.inputs:10} {target.paper}: {target.what}")
+        print(listing())
         return 0
+    from poe.reproduce.targets import find
+
     chosen = find(options.target)
+    request = _request(options)
     if len(chosen) == 1:
-        _run(chosen[0], options, skip=False)
+        _one(chosen[0], request, quiet=options.quiet)
         return 0
-    return _several(chosen, options)
+    return _several(chosen, request, options)
 
 
-def _several(chosen: list[Target], options: argparse.Namespace) -> int:
-    started, made = time.perf_counter(), 0
-    whole = tqdm(chosen, unit="target", disable=options.quiet)
-    try:
-        for target in whole:
-            whole.set_description(target.name)
-            made += _run(target, options, skip=not options.force)
-    except KeyboardInterrupt:
-        print(f"stopped; {made} targets were recomputed and are kept, the same command goes on")
-        return 130
-    print(
-        f"{made} of {len(chosen)} targets recomputed, the others were up to date; "
-        f"{time.perf_counter() - started:.0f} s"
-    )
-    return 0
+def _request(options: argparse.Namespace) -> Request:
+    from poe.reproduce.making import Request
+    from poe.reproduce.measured import stored
 
-
-def _run(target: Target, options: argparse.Namespace, *, skip: bool) -> bool:
-    """Recompute one target; False where it was up to date."""
-    from poe.reproduce import results
-    from poe.reproduce.settings import Settings
-
-    asked = {"draws": options.draws, "seed": options.seed, "store": str(options.store or "")}
-    labels = _labels(options.labels, target.datasets)
-    if skip and results.is_fresh(
-        target.result, labels=labels, reads=target.datasets, settings=asked, out=options.out
-    ):
-        return False
-    if options.labels == "real":  # what is missing is said before anything starts
-        for name in set(target.datasets) - set(results.PRIVATE):
-            datasets.load(name, source="real")
-    judges: Mapping[tuple[str, str, str], Twin] = {}
+    store = None
     if options.store is not None:
-        from poe.reproduce.measured import judges_of
+        store = stored(options.store, system=options.system, source=options.labels)
+    return Request(
+        draws=options.draws,
+        seed=options.seed,
+        labels=options.labels,
+        out=options.out,
+        workers=options.workers,
+        store=store,
+        invoked=f"poe reproduce {options.target}",
+    )
 
-        judges = judges_of(options.store, system=options.system, source=options.labels)
-    started = time.perf_counter()
-    with tqdm(desc=target.name, disable=options.quiet, leave=not skip) as bar:
+
+def _one(target: Target, request: Request, *, quiet: bool) -> None:
+    made = _made(target, request, quiet=quiet)
+    print(report(target, made.table))
+    _say(target, request, made)
+
+
+def _made(target: Target, request: Request, *, quiet: bool, leave: bool = True) -> Made:
+    from poe.reproduce.making import make
+
+    with tqdm(desc=target.name, disable=quiet, leave=leave) as bar:
 
         def moved(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        settings = Settings(
-            draws=options.draws,
-            seed=options.seed,
-            source=options.labels,
-            workers=options.workers,
-            progress=moved,
-            judges=judges,
-        )
-        table = target.run(settings)
-    path = results.write(
-        target.result,
-        table,
-        command=target.command,
-        out=options.out,
-        reads=target.datasets,
-        settings=asked,
+        return make(target, request, progress=moved)
+
+
+def _say(target: Target, request: Request, made: Made) -> None:
+    if request.store is not None:
+        tqdm.write(measured(target, made))
+    tqdm.write(f"{target.name}: {made.run.seconds:.0f} s; written to {made.path}")
+
+
+def _several(chosen: list[Target], request: Request, options: argparse.Namespace) -> int:
+    from poe.reproduce.making import is_fresh
+    from poe.reproduce.runs import Stopwatch
+
+    watch = Stopwatch(request.invoked, workers=request.workers)
+    made, refused = 0, []
+    whole = tqdm(chosen, unit="target", disable=options.quiet)
+    try:
+        for target in whole:
+            whole.set_description(target.name)
+            if not options.force and is_fresh(target, request):
+                continue
+            try:
+                _say(target, request, _made(target, request, quiet=options.quiet, leave=False))
+            except JudgeError as error:  # a store that has no part in one target may in others
+                refused.append(target.name)
+                tqdm.write(f"{target.name}: not made: {error}")
+                continue
+            made += 1
+    except KeyboardInterrupt:
+        print(f"stopped; {made} targets were recomputed and are kept, the same command goes on")
+        return 130
+    fresh = len(chosen) - made - len(refused)
+    run = watch.run()
+    print(f"{made} of {len(chosen)} targets recomputed, {fresh} were up to date; {_cost(run)}")
+    if refused:
+        print(f"not made, {len(refused)}: {', '.join(refused)}")
+    if options.target == "all" and not refused:
+        _record(run, request, made=made, up_to_date=fresh)
+    return 0 if made or fresh else 1
+
+
+def _record(run: Run, request: Request, *, made: int, up_to_date: int) -> None:
+    from poe.reproduce import files, runs
+
+    real = all(datasets.available(name) for name in PUBLIC) and request.labels != "stand-in"
+    folder = files.folder("real" if real else "stand-in", request.out)
+    path = runs.write_all(
+        folder, run, made=made, up_to_date=up_to_date, settings=request.settings()
     )
-    if not skip:
-        print(_report(target, table))
-    tqdm.write(f"{target.name}: {time.perf_counter() - started:.0f} s; written to {path}")
-    return True
+    if path is not None:
+        print(f"this run is recorded in {path}")
 
 
-def _labels(asked: str, reads: tuple[str, ...]) -> str:
-    from poe.reproduce.results import PRIVATE
-
-    if asked != "auto":
-        return asked
-    public = [name for name in reads if name not in PRIVATE] or ["summeval"]
-    return "real" if all(datasets.available(name) for name in public) else "stand-in"
+def _cost(run: Run) -> str:
+    """Wall and processor time of a run in words."""
+    minutes, seconds = divmod(round(run.seconds), 60)
+    wall = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return f"{wall} in all ({run.cpu_seconds:.0f} s of processor time, {run.cores} cores)"
 
 
 def _reproduce_twins() -> None:
@@ -164,57 +184,3 @@ def _reproduce_twins() -> None:
     path = data_dir() / "twins.toml"
     path.write_text(as_toml(found))
     print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
-
-
-def _report(target: Target, table: pd.DataFrame) -> str:
-    from poe.reproduce import results
-
-    if target.table is None:
-        head = table.drop(columns=["seed", "labels"], errors="ignore").head(12)
-        return head.to_string(index=False) + f"\n... {len(table)} rows"
-    compared = results.compare(target.table, table, paper=target.paper)
-    compared = compared[compared["verdict"] != "not attempted"]
-    return _as_text(compared) + "\n" + _summary(compared)
-
-
-def _as_text(compared: pd.DataFrame) -> str:
-    """The table as printed in the paper: ours, with the published value in brackets."""
-    cell = compared["ours"].map("{:.1f}".format) + " (" + compared["published"] + ")"
-    keys = [
-        c
-        for c in ("system", "k", "selection", "dataset", "attribute")
-        if compared[c].fillna("").nunique() > 1
-    ]
-    rows = compared.assign(cell=cell)
-    wide = rows.pivot_table(
-        index=keys, columns="method", values="cell", aggfunc="first", sort=False
-    )
-    wide = wide[list(dict.fromkeys(compared["method"]))]
-    wide.columns.name = None
-    return wide.fillna("").reset_index().to_string(index=False)
-
-
-def _summary(compared: pd.DataFrame) -> str:
-    kind = "/".join(sorted(set(compared["kind"])))
-    judge = "twins of the judges" if kind == "simulated" else "answers that were recorded"
-    labels = set(compared["labels"])
-    counts = compared["verdict"].value_counts()
-    lines = [
-        "Ours, with the published value in brackets.",
-        f"Ours is {kind}: {judge} on {' or '.join(sorted(labels))} labels.",
-        "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
-    ]
-    predicted = compared[compared["role"].isin(["predicted", "held out"])]
-    predicted = predicted[predicted["labels"] == "real"]
-    if len(predicted):
-        error = predicted["difference"].abs().mean()
-        lines.append(
-            f"Mean absolute difference over the {len(predicted)} predicted cells, neither used to "
-            f"calibrate nor implied by one that was: {error:.2f} points."
-        )
-    if "stand-in" in labels:
-        lines.append(
-            "Stand-in labels have the shape of the dataset, not its content, so no difference to "
-            "the paper means anything; `poe data fetch` gets the real ones where they are public."
-        )
-    return "\n".join(lines)

@@ -151,7 +151,7 @@ def attributes(dataset: str, attribute: str) -> list[str]:
 
 def _judges(settings: Settings, cell: Cell) -> list[Twin]:
     names = attributes(cell.dataset, cell.attribute)
-    return [settings.judge(facts_key(cell.dataset), cell.system, name) for name in names]
+    return settings.group(facts_key(cell.dataset), cell.system, names)
 
 
 def _setting(settings: Settings, cell: Cell) -> Setting:

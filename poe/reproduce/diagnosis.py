@@ -39,8 +39,8 @@ def run(settings: Settings) -> pd.DataFrame:
     }
     for done, system in enumerate(facts.JUDGES):
         found: dict[str, list[Floats]] = {}
-        for attribute, gold in data.scores.items():
-            judge = settings.judge("summeval", system, attribute)
+        judges = settings.group("summeval", system, data.scores)
+        for judge, gold in zip(judges, data.scores.values(), strict=True):
             setting = Setting("summeval", settings.source, 48, seed=settings.seed)
             stack = sweep.answers(judge, setting, gold, seed=[settings.seed, 0], draws=draws)
             for how, solve in solved.items():
@@ -51,7 +51,7 @@ def run(settings: Settings) -> pd.DataFrame:
             of = (system, "summeval", "coherence")
             values = np.asarray(np.mean(parts, axis=0))
             row = point(settings, "diagnosis-zermelo", of, 48, "PoE-BT", "random", values, how)
-            rows.append({**row, "attribute": "mean"})
+            rows.append({**row, "attribute": "mean", "kind": settings.kind(judges[0])})
         if settings.progress:
             settings.progress(done + 1, len(facts.JUDGES))
     return pd.DataFrame(rows)

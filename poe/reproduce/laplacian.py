@@ -28,8 +28,8 @@ def run(settings: Settings) -> pd.DataFrame:
     data = labels("summeval", settings.source)
     for done, system in enumerate(facts.JUDGES):
         found: dict[tuple[str, str], list[np.ndarray]] = {}
-        for attribute, gold in data.scores.items():
-            judge = settings.judge("summeval", system, attribute)
+        judges = settings.group("summeval", system, data.scores)
+        for judge, gold in zip(judges, data.scores.values(), strict=True):
             setting = Setting("summeval", settings.source, 48, seed=settings.seed)
             stack = sweep.answers(judge, setting, gold, seed=[settings.seed, 11], draws=draws)
             stack = stack.flattened()
@@ -51,7 +51,7 @@ def run(settings: Settings) -> pd.DataFrame:
         for (how, method), parts in found.items():
             values = np.mean(parts, axis=0)
             row = point(settings, "laplacian", of, 48, method, "random", values, how)
-            rows.append({**row, "attribute": "mean"})
+            rows.append({**row, "attribute": "mean", "kind": settings.kind(judges[0])})
         if settings.progress:
             settings.progress(done + 1, len(facts.JUDGES))
     return pd.DataFrame(rows)

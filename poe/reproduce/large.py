@@ -29,6 +29,7 @@ from poe.scores import add_prior
 from poe.solvers import sparse
 
 POOL = 200_000  # calls
+MOST_TIMES = 100  # calls an item in the largest set any target draws
 DRAWS = 20
 
 METHODS = ("win-ratio", "BT", "PoE-g-hard", "avg-prob", "PoE-BT", "PoE-g")
@@ -58,9 +59,14 @@ def pool(n: int, seed: int) -> Indices:
     return scattered(n, size, ordered=False, connected=True, cover=True, seed=[n, seed])  # type: ignore[arg-type]
 
 
-def linked_pairs(n: int, count: int, rng: np.random.Generator, seed: int = 0) -> Indices:
-    """`count` pairs of the pool that link all items; a random tree first where chance does not."""
-    known = pool(n, seed)
+def linked_pairs(
+    n: int, count: int, rng: np.random.Generator, seed: int = 0, *, known: Indices | None = None
+) -> Indices:
+    """`count` pairs of the pool that link all items; a random tree first where chance does not.
+
+    known : (M, 2), the pool; by default that of so many items and the seed.
+    """
+    known = pool(n, seed) if known is None else known
     chosen = known[rng.choice(len(known), min(count, len(known)), replace=False)]
     if not component_of(n, chosen).any():
         return chosen
@@ -118,16 +124,25 @@ def draw_scores(twin: Twin, what: Large, number: int) -> dict[str, Floats]:
     design = np.random.default_rng([what.seed, number, name, what.count])
     ask = getattr(twin, "ask", None)
     answer = ask or twin_answers(twin, gold, np.random.default_rng([what.seed, number, name]))
-    return scores(compared(len(gold), what, answer, design), what)
+    return scores(compared(len(gold), what, answer, design, getattr(twin, "pool", None)), what)
 
 
-def compared(n: int, what: Large, answer: Answer, rng: np.random.Generator) -> Comparisons:
-    """The comparisons of one draw: both orders averaged, or each pair in one order at random."""
+def compared(
+    n: int,
+    what: Large,
+    answer: Answer,
+    rng: np.random.Generator,
+    known: Indices | None = None,
+) -> Comparisons:
+    """The comparisons of one draw: both orders averaged, or each pair in one order at random.
+
+    known : (M, 2) the pairs to draw from, see `linked_pairs`.
+    """
     if what.rule == "symmetric":
-        pairs = linked_pairs(n, what.count // 2, rng, what.seed)
+        pairs = linked_pairs(n, what.count // 2, rng, what.seed, known=known)
         p = (answer(pairs) + 1.0 - answer(pairs[:, ::-1])) / 2.0
     else:
-        pairs = linked_pairs(n, what.count, rng, what.seed)
+        pairs = linked_pairs(n, what.count, rng, what.seed, known=known)
         flip = rng.random(len(pairs)) < 0.5
         pairs[flip] = pairs[flip][:, ::-1]
         p = np.asarray(answer(pairs), dtype=float)

@@ -2,14 +2,19 @@
 
 A store holds a judge's answers to a dataset's questions (`poe judge`). Where it has both orders
 of every pair in every context of a dataset and attribute, all targets can use it: draws are then
-draws of comparisons alone, because the judge is what it is. `poe reproduce table1 --store FILE
---as Mistral-7B` says which of the papers' judges it stands for; known model names need no --as.
+draws of comparisons alone, because the judge is what it is. Of a large set (HANNA, CMCQRD) it need
+not have every pair: the pairs it has in both orders are the pool that calls are drawn from, in the
+place of the paper's 100,000, once they are as many as the largest set any target draws.
+`poe reproduce table1 --store FILE --as Mistral-7B` says which of the papers' judges it stands for;
+known model names need no --as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,13 @@ from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import JudgeError
 from poe.judges.store import Store
 from poe.reproduce import facts
+from poe.reproduce.large import MOST_TIMES, POOL
+from poe.reproduce.settings import Key
+from poe.reproduce.sweep import labels
 from poe.reproduce.twins import Twin
+from poe.resistance import component_of
 
+LARGE = ("hanna", "cmcqrd")
 MODELS = {
     "meta-llama/Llama-2-7b-chat-hf": "Llama2-7B",
     "meta-llama/Llama-2-13b-chat-hf": "Llama2-13B",
@@ -51,9 +61,13 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Measured(Twin):
-    """A judge whose answers were recorded: (C, N, N) probabilities, row shown first."""
+    """A judge whose answers were recorded: (C, N, N) probabilities, row shown first.
+
+    pool : of a large set, (M, 2) the pairs answered in both orders; None where all are.
+    """
 
     p: Any = None
+    pool: Any = None
     # Two stores may know the same judge by name and answer differently.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -71,44 +85,120 @@ class Measured(Twin):
         return np.asarray(self.p[0][pairs[:, 0], pairs[:, 1]])
 
 
-def judges_of(
-    path: Path, *, system: str | None = None, source: datasets.Source = "auto"
-) -> Mapping[tuple[str, str, str], Twin]:
-    """Judges by (dataset, system, attribute) for all that the store has in full.
+@dataclass(frozen=True)
+class Stored:
+    """What a store offers a target.
+
+    judges : those it has enough answers of. partly : what it has of others, in words.
+    """
+
+    path: Path
+    system: str
+    judges: Mapping[Key, Twin]
+    partly: Mapping[Key, str]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all answers that count: the same whatever else is in the file."""
+        found = hashlib.sha256()
+        for key, judge in sorted(self.judges.items()):
+            found.update("/".join(key).encode() + np.ascontiguousarray(judge.p).tobytes())  # type: ignore[attr-defined]
+        return found.hexdigest()
+
+    def lacking(self, asked: Iterable[Key]) -> list[str]:
+        """What a target looked for that is missing, a line each with the command that asks it."""
+        wanted = [key for key in sorted(asked) if key[1] == self.system and key not in self.judges]
+        return [
+            f"{key[0]} {key[2]}: {self.partly.get(key, 'no answers')}; {command(key, self.path)}"
+            for key in wanted
+        ]
+
+
+def command(key: Key, path: Path) -> str:
+    """What asks a judge for all that the targets need of a dataset and attribute."""
+    large = key[0] in LARGE
+    extent = f"--calls {POOL} --orders both" if large else "--full"
+    return f"poe judge {key[0]} {key[2]} {extent} --judge JUDGE --store {path}"
+
+
+def stored(path: Path, *, system: str | None = None, source: datasets.Source = "auto") -> Stored:
+    """All that a store has of the papers' datasets and attributes.
 
     system : which judge of the papers it stands for; by default that of the model's name.
 
-    Raises JudgeError where the file is absent, holds several judges, none of whose names is
-    known, or nothing in full.
+    Raises JudgeError where the file is absent, holds several judges or none whose name is known,
+    or answers of no language model.
     """
     if not path.exists():
         raise JudgeError(f"there is no judgement store {path}")
-    found: dict[tuple[str, str, str], Twin] = {}
-    partly = []
+    judges: dict[Key, Twin] = {}
+    partly: dict[Key, str] = {}
     with Store(path, several=True) as store:
         name = system or _system(path, store)
+        _require_model(path, store)
         here = set(store.table()["prompt"]) if len(store) else set()
-        for dataset in ("summeval", "topicalchat"):
-            data = datasets.load(dataset, source=source)
-            for attribute in facts.ATTRIBUTES[dataset].values():
+        for dataset, attributes in facts.ATTRIBUTES.items():
+            for attribute in attributes.values():
                 prompt = f"{dataset}/{attribute}"
                 if prompt not in here:
                     continue
-                p = _matrices(store.by_context(prompt=prompt), data)
-                off = ~np.eye(p.shape[-1], dtype=bool)
-                if np.isnan(p[:, off]).any():
-                    share = 100.0 * (1.0 - np.isnan(p[:, off]).mean())
-                    partly.append(f"{prompt} ({share:.0f} % of the calls)")
-                    continue
                 key = (dataset, name, attribute)
-                found[key] = Measured(name, dataset, attribute, 1.0, 1.0, 0.0, 0.0, (), None, p)
-    if not found:
-        has = f"; in part: {', '.join(partly)}" if partly else ""
+                p = _matrices(store.by_context(prompt=prompt), labels(dataset, source))
+                pool, missing = _pool(p) if dataset in LARGE else (None, _missing(p))
+                if missing:
+                    partly[key] = missing
+                else:
+                    rest = (1.0, 1.0, 0.0, 0.0, (), None)
+                    judges[key] = Measured(name, dataset, attribute, *rest, p, pool)
+    return Stored(path, name, judges, partly)
+
+
+def judges_of(
+    path: Path, *, system: str | None = None, source: datasets.Source = "auto"
+) -> Mapping[Key, Twin]:
+    """Judges by (dataset, system, attribute) for all that the store has enough answers of.
+
+    Raises JudgeError as `stored` does, and where there is none.
+    """
+    found = stored(path, system=system, source=source)
+    if not found.judges:
+        has = "; ".join(f"{key[0]} {key[2]}: {what}" for key, what in found.partly.items())
         raise JudgeError(
-            f"{path} has no dataset and attribute in full, both orders of every pair{has}; "
-            "run `poe judge` to the end first"
+            f"{path} has no dataset and attribute in full, both orders of every pair"
+            f"{'; in part: ' + has if has else ''}; run `poe judge` to the end first"
         )
-    return found
+    return found.judges
+
+
+def _missing(p: Floats) -> str:
+    """What is not there of all pairs in both orders, in words; empty where nothing is missing."""
+    off = ~np.eye(p.shape[-1], dtype=bool)
+    there = ~np.isnan(p[:, off])
+    if there.all():
+        return ""
+    return f"{there.sum():,} of {there.size:,} comparisons answered"
+
+
+def _pool(p: Floats) -> tuple[Indices | None, str]:
+    """The pairs answered in both orders, or what is missing for there to be enough."""
+    n = p.shape[-1]
+    both = np.triu(~np.isnan(p[0]) & ~np.isnan(p[0].T), 1)
+    pairs = np.argwhere(both)
+    every = n * (n - 1) // 2
+    wanted = min(MOST_TIMES * n // 2, every)
+    if len(pairs) < wanted:
+        return None, f"{len(pairs):,} pairs answered in both orders, {wanted:,} needed"
+    if component_of(n, pairs).any():
+        return None, f"the {len(pairs):,} pairs answered in both orders do not link all texts"
+    return (None if len(pairs) == every else pairs), ""
+
+
+def _require_model(path: Path, store: Store) -> None:
+    if any(s.get("kind") == "demo" for s in store.specifications().values()):
+        raise JudgeError(
+            f"{path} holds answers of the demo judge, a readability formula and no language model: "
+            "no number from it is a measured one"
+        )
 
 
 def _system(path: Path, store: Store) -> str:
@@ -128,9 +218,10 @@ def _matrices(found: Mapping[str | None, Comparisons], data: datasets.Dataset) -
     place = {name: k for k, name in enumerate(data.candidate_ids)}
     p = np.full((data.n_contexts, data.n_candidates, data.n_candidates), np.nan)
     for context, name in enumerate(data.context_ids):
-        if name not in found:
+        # Texts that answer to nothing in common were asked about without a context.
+        c = found.get(name, found.get(None) if data.n_contexts == 1 else None)
+        if c is None:
             continue
-        c = found[name]
         items = np.array([_place(place, item, name) for item in c.items])
         p[context, items[c.first], items[c.second]] = c.p
     return p

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -15,6 +15,7 @@ from poe.comparisons import Floats
 from poe.reproduce.twins import Twin, twins
 
 Progress = Callable[[int, int], None]
+Key = tuple[str, str, str]  # dataset, system, attribute
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -26,6 +27,7 @@ class Settings:
     draws : of twins and calls on SummEval and TopicalChat; a fifth of them, as in the papers,
     on HANNA and CMCQRD. source : which human scores. judges : judges that take the place of
     twins, by (dataset, system, attribute), such as a store's (`poe.reproduce.measured`).
+    asked : the keys that a run looked for in `judges`, for saying what was not there.
     """
 
     draws: int = 100
@@ -33,12 +35,31 @@ class Settings:
     source: datasets.Source = "auto"
     workers: int = 2
     progress: Progress | None = None
-    judges: Mapping[tuple[str, str, str], Twin] = field(default_factory=dict)
+    full: bool = False  # the papers' sizes where a target uses less by default
+    judges: Mapping[Key, Twin] = field(default_factory=dict)
+    asked: set[Key] = field(default_factory=set, compare=False)
 
-    def judge(self, dataset: str, system: str, attribute: str) -> Twin:
-        """The measured judge of that name, or its twin."""
-        given = self.judges.get((dataset, system, attribute))
-        return given if given is not None else twins(dataset)[system, attribute]
+    def judge(self, dataset: str, system: str, attribute: str, *, every: bool = False) -> Twin:
+        """The measured judge of that name, or its twin.
+
+        every : whether it has to answer about any pair; a large set's store may hold a pool only.
+        """
+        key = (dataset, system, attribute)
+        self.asked.add(key)
+        given = self.judges.get(key)
+        usable = given is not None and not (every and getattr(given, "pool", None) is not None)
+        return given if given is not None and usable else twins(dataset)[system, attribute]
+
+    def group(self, dataset: str, system: str, attributes: Iterable[str]) -> list[Twin]:
+        """One judge an attribute for a mean over them: all measured, or all twins.
+
+        A mean of measured and simulated numbers would be neither.
+        """
+        names = list(attributes)
+        found = [self.judge(dataset, system, name) for name in names]
+        if {self.kind(judge) for judge in found} == {"measured"}:
+            return found
+        return [twins(dataset)[system, name] for name in names]
 
     def kind(self, judge: Twin) -> str:
         """Measured or simulated."""

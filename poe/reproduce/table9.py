@@ -41,7 +41,9 @@ def run(settings: Settings) -> pd.DataFrame:
         if row["method"] == "G-Eval" and (row["system"] in UNKNOWN or row["dataset"] in UNKNOWN):
             continue
         key, name = facts_key(row["dataset"]), attributes(row["dataset"], row["attribute"])[0]
-        judge = settings.judge(key, row["system"], name)
+        # PairS sorts, so it may ask about any pair.
+        sorts = row["method"] == "PAIRS-beam"
+        judge = settings.judge(key, row["system"], name, every=sorts)
         values, boot, role, kind = _values(settings, judge, row)
         value, se = spread(100.0 * values)
         rows.append(
