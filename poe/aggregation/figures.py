@@ -15,11 +15,23 @@ import pandas as pd
 
 from poe.aggregation import paper
 from poe.aggregation.interface import aggregate
-from poe.aggregation.reproduce import SEEDS, accuracies
+from poe.aggregation.reproduce import SEEDS, Tick, accuracies, nothing
 from poe.aggregation.settings import Training
-from poe.aggregation.simulated import SimulatedPanel
 
 PCC = {"HaluEval": float("nan"), "TruthfulQA": 89.9, "ChatbotArena": 69.5}  # section 6.2, percent
+SUBSET_METHODS = (
+    "majority-voting",
+    "DawidSkene",
+    "SkillAggregation-unregularised",
+    "SkillAggregation",
+)
+SIZE_METHODS = (
+    "majority-voting",
+    "DawidSkene",
+    "Crowdlayer",
+    "SkillAggregation-unregularised",
+    "SkillAggregation",
+)
 FIGURE5 = pd.DataFrame(
     [
         (5, encoder, task, "not attempted", "needs the paper's texts and judgements")
@@ -34,11 +46,14 @@ def skills_and_accuracy(
     task: str = "HaluEval",
     *,
     pool: str = "7B-8B",
+    methods: Sequence[str] = ("SkillAggregation", "DawidSkene"),
     seeds: Sequence[int] = SEEDS,
     most: int = 6000,
     error_visible: float = 0.25,
     regulariser: float = 0.05,
     epochs: int = 15,
+    batch: int = 64,
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """Figures 3, 9 and 10: each judge's slope (eq. 6) against its accuracy.
 
@@ -50,20 +65,19 @@ def skills_and_accuracy(
         n = min(paper.SAMPLES[task], most)
         panel = paper.draw(task, pool, n=n, seed=seed, error_visible=error_visible)
         accuracy = panel.judge_accuracy()
-        training = Training(seeds=(seed,), regulariser=regulariser, epochs=epochs, batch=64)
-        fits = {
-            "SkillAggregation": aggregate(
-                panel.judgements, "skill", context=panel.context, training=training
-            ),
-            "DawidSkene": aggregate(panel.judgements),
-        }
-        for method, fit in fits.items():
+        training = Training(seeds=(seed,), regulariser=regulariser, epochs=epochs, batch=batch)
+        for method in methods:
+            if method == "DawidSkene":
+                fit = aggregate(panel.judgements)
+            else:
+                fit = aggregate(panel.judgements, "skill", context=panel.context, training=training)
             r = float(np.corrcoef(fit.slope, accuracy["accuracy"])[0, 1])
             parts.append(
                 accuracy[["judge", "accuracy"]].assign(
-                    slope=fit.slope, method=method, seed=seed, correlation=100 * r
+                    slope=fit.slope, method=method, seed=seed, correlation=100 * r, samples=n
                 )
             )
+        tick()
     return pd.concat(parts, ignore_index=True).assign(
         dataset=task, published=PCC[task], evidence="simulated", verdict="inputs differ"
     )
@@ -72,48 +86,35 @@ def skills_and_accuracy(
 def subsets(
     task: str = "TruthfulQA",
     *,
+    methods: Sequence[str] = SUBSET_METHODS,
     seeds: Sequence[int] = SEEDS,
     most: int = 5000,
     error_visible: float = 0.25,
     epochs: int = 10,
+    batch: int = 64,
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """Figures 4 and 11, Tables 4 and 5: majority, Dawid-Skene and SkillAggregation on subsets.
 
     One row a subset and method, means over seeds in percent, with the printed values where
-    there are. The correlation of errors is that of the whole pool.
+    there are; `gain` is over the majority vote of the same draw. Correlation of errors and
+    position bias are those of the whole pool.
     """
     table = {"TruthfulQA": 4, "ChatbotArena": 5}[task]
-    cells = paper.printed(table)
-    printed = cells.set_index(["system", "method"])["number"]
-    ids = cells.set_index(["system", "method"])["id"]
-    whole = paper.paper_panel(task, "7B-8B")
-    alone = paper.single_accuracies(task, "7B-8B", removed=True)
-    methods = (
-        "majority-voting",
-        "DawidSkene",
-        "SkillAggregation-unregularised",
-        "SkillAggregation",
-    )
+    cells = paper.printed(table).set_index(["system", "method"])
+    printed, ids = cells["number"], cells["id"]
     rows = []
-    for name in dict.fromkeys(cells["system"]):
+    for name in dict.fromkeys(cells.index.get_level_values("system")):
         judges = paper.subset_judges(name, task)
-        panel = SimulatedPanel.of(
-            alone[judges].to_numpy(),
-            correlation=whole.correlation,
-            prevalence=paper.PREVALENCE[task],
-            judges=judges,
-        )
-        runs = [
-            accuracies(
-                paper.draw(task, "7B-8B", n=most, seed=s, error_visible=error_visible, panel=panel),
-                methods=methods,
-                seed=s,
-                epochs=epochs,
+        panel = paper.subset_panel(judges, task)
+        runs = []
+        for s in seeds:
+            drawn = paper.draw(
+                task, "7B-8B", n=most, seed=s, error_visible=error_visible, panel=panel
             )
-            for s in seeds
-        ]
+            runs.append(accuracies(drawn, methods=methods, seed=s, epochs=epochs, batch=batch))
+            tick()
         for method in methods:
-            values = [run[method] for run in runs]
             gains = [run[method] - run["majority-voting"] for run in runs]
             rows.append(
                 {
@@ -122,12 +123,10 @@ def subsets(
                     "subset": name,
                     "judges": len(judges),
                     "method": method,
-                    "value": float(np.mean(values)),
-                    "sd": float(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
-                    "gain": float(np.mean(gains)),
-                    "gain_se": float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
-                    if len(gains) > 1
-                    else float("nan"),
+                    **_mean([run[method] for run in runs]),
+                    "gain": _mean(gains)["value"],
+                    "gain_se": _mean(gains)["se"],
+                    "samples": most,
                     "published": printed.get((name, method), float("nan")),
                     "evidence": "simulated",
                     "verdict": "inputs differ",
@@ -136,37 +135,40 @@ def subsets(
     return pd.DataFrame(rows)
 
 
+def _mean(values: Sequence[float]) -> dict[str, float]:
+    """Mean over seeds, their standard deviation, and the standard error of the mean."""
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return {"value": float(np.mean(values)), "sd": sd, "se": sd / np.sqrt(len(values))}
+
+
 def sizes(
     tasks: Sequence[str] = paper.TASKS,
     *,
     samples: Sequence[int] = (1000, 2000, 3000, 4000, 5000),
+    methods: Sequence[str] = SIZE_METHODS,
     seeds: Sequence[int] = SEEDS,
     error_visible: float = 0.25,
     epochs: int = 15,
+    batch: int = 64,
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """Figures 6 to 8: accuracy less the majority vote's against the number of samples.
 
     One row a task, size, seed and method (Dawid-Skene, Crowdlayer, both SkillAggregations); the
     development set has 250 samples of its own at every size, as the paper's.
     """
-    methods = (
-        "majority-voting",
-        "DawidSkene",
-        "Crowdlayer",
-        "SkillAggregation-unregularised",
-        "SkillAggregation",
-    )
     rows = []
     for task in tasks:
         for n in samples:
             for seed in seeds:
                 panel = paper.draw(task, "7B-8B", n=n + 250, seed=seed, error_visible=error_visible)
-                run = accuracies(panel, methods=methods, seed=seed, epochs=epochs)
-                for method in methods[1:]:
-                    gain = run[method] - run["majority-voting"]
-                    rows.append((task, n, seed, method, run[method], gain))
-    return pd.DataFrame(rows, columns=["dataset", "n", "seed", "method", "value", "gain"]).assign(
-        evidence="simulated", verdict="inputs differ"
+                run = accuracies(panel, methods=methods, seed=seed, epochs=epochs, batch=batch)
+                base = run["majority-voting"]
+                for method, value in run.items():
+                    rows.append((task, n, seed, method, value, value - base, "simulated"))
+                tick()
+    return pd.DataFrame(
+        rows, columns=["dataset", "n", "seed", "method", "value", "gain", "evidence"]
     )
 
 

@@ -116,7 +116,7 @@ def fit(
         # A handful of numbers, each of which hears of every sample.
         {"params": heads, "lr": HEADS * learning_rate},
     ]
-    optimiser = torch.optim.Adam(groups, lr=learning_rate)
+    optimiser = torch.optim.Adam(groups, lr=learning_rate, fused=True)  # one call a step
     for epoch in range(epochs):
         network.train()
         if network.kind == "skill-x":

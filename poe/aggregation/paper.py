@@ -113,6 +113,11 @@ def biased_panel(pool: str, *, n: int = 60_000, seed: int = 0) -> SimulatedPanel
     return paper_panel("ChatbotArena", pool, lean=best[1])
 
 
+def panel_of(task: str, pool: str) -> SimulatedPanel:
+    """The panel of a task: Chatbot Arena's judges have a position bias (section 6.6)."""
+    return biased_panel(pool) if task == "ChatbotArena" else paper_panel(task, pool)
+
+
 def draw(
     task: str,
     pool: str,
@@ -128,7 +133,7 @@ def draw(
     The best reader of the context reaches the printed accuracy of "train on majority voting".
     error_visible : how much of the judges' common error the context shows, too.
     """
-    made = panel or paper_panel(task, pool)
+    made = panel or panel_of(task, pool)
     tells = cell(1, system=pool, dataset=task, method="train-on-majority-voting")
     return made.draw(
         n,
@@ -149,6 +154,19 @@ def subset_judges(name: str, task: str) -> list[str]:
     return [SHORT[part.strip()] for part in name.replace("+", ",").split(",")]
 
 
+def subset_panel(judges: list[str], task: str) -> SimulatedPanel:
+    """Small judges with their accuracies of Table 3; correlation and bias are the whole pool's."""
+    whole = panel_of(task, "7B-8B")
+    alone = single_accuracies(task, "7B-8B", removed=True)
+    return SimulatedPanel.of(
+        alone[judges].to_numpy(),
+        correlation=whole.correlation,
+        lean=float(whole.lean[0]),
+        prevalence=PREVALENCE[task],
+        judges=judges,
+    )
+
+
 def subset_majority(task: str) -> pd.DataFrame:
     """Majority vote of every subset in Table 4 (TruthfulQA) or 5 (Chatbot Arena), predicted.
 
@@ -157,18 +175,11 @@ def subset_majority(task: str) -> pd.DataFrame:
     (both in percent), pool_published, pool_value (the whole pool, to which differences refer).
     """
     table = {"TruthfulQA": 4, "ChatbotArena": 5}[task]
-    whole = paper_panel(task, "7B-8B")
-    alone = single_accuracies(task, "7B-8B", removed=True)
     rows = printed(table)
     found = []
     for row in rows[rows["method"] == "majority-voting"].itertuples():
         judges = subset_judges(str(row.system), task)
-        some = SimulatedPanel.of(
-            alone[judges].to_numpy(),
-            correlation=whole.correlation,
-            prevalence=PREVALENCE[task],
-            judges=judges,
-        )
+        some = subset_panel(judges, task)
         found.append((row.id, row.system, len(judges), row.number, 100 * some.majority_accuracy()))
     frame = pd.DataFrame(found, columns=["id", "subset", "judges", "published", "value"])
     return frame.assign(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from poe.aggregation.errors import UnidentifiedPanelError
+from poe.aggregation.hashing import hashed_ngrams
 from poe.aggregation.interface import WITH_CONTEXT, aggregate
 from poe.aggregation.panel import PanelFit, fit_panel
 from poe.aggregation.panels import ADVERSARIAL, LLMBAR, LabelledPanel, Order, comparisons_of, llmbar
-from poe.aggregation.reproduce import METHODS, SEEDS, accuracies
+from poe.aggregation.reproduce import METHODS, SEEDS, Tick, accuracies, nothing
 from poe.comparisons import Comparisons
 from poe.datasets import Source
 from poe.judges import recorded
@@ -27,18 +29,23 @@ def recorded_table(
     methods: Sequence[str] = tuple(METHODS),
     seeds: Sequence[int] = SEEDS,
     n_dev: int = 0,
+    epochs: int = 15,
     trusted: str = TRUSTED,
     source: Source = "real",
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """The methods on LLMBar's recorded verdicts: natural, adversarial and all pairs.
 
     strategies : label to prompt, None for all 65 columns; by default "Vanilla" and all. Contexts
     are the texts through the light encoder, of 100 to 419 pairs only, and without a development
     set, which would use up most labels; lambda is 0.05. Adds "DawidSkene, trusted", whose classes
-    are named by a judge taken to be better than chance.
+    are named by a judge taken to be better than chance, and rows of another `quantity`: the
+    correlation over judges of Dawid-Skene's slopes and the accuracies, in percent, which is
+    negative where the wrong side was found. A stand-in has no texts, so no networks.
     """
     chosen = strategies or {"Vanilla": "Vanilla", "all prompts": None}
-    texts = source == "real" and any(METHODS[m][0] in WITH_CONTEXT for m in methods)
+    real = recorded.llmbar("Natural", source=source).attrs["kind"] == "recorded"
+    texts = real and any(METHODS[m][0] in WITH_CONTEXT for m in methods)
     rows: list[dict[str, Any]] = []
     for sets in ("Natural", ADVERSARIAL, LLMBAR):
         for label, strategy in chosen.items():
@@ -46,14 +53,30 @@ def recorded_table(
                 panel = llmbar(
                     sets, strategies=strategy, order=order, with_texts=texts, source=source
                 )
+                if panel.context is not None:  # hashed here once, not for every method and seed
+                    panel = replace(panel, context=hashed_ngrams(panel.context))
                 named = {"dataset": panel.name, "prompts": label, "order": order}
-                found = _values(panel, methods, seeds, n_dev, trusted)
+                found = _values(panel, methods, seeds, n_dev, trusted, epochs)
                 rows += [named | _summary(panel, m, v) for m, v in found.items()]
+                slopes = _summary(panel, "DawidSkene", [_slopes_against_accuracy(panel)])
+                rows.append(named | slopes | {"quantity": "correlation of slopes"})
+                tick()
     return pd.DataFrame(rows)
 
 
+def _slopes_against_accuracy(panel: LabelledPanel) -> float:
+    """Pearson's correlation in percent over the judges, each with its slope and accuracy."""
+    slope = aggregate(panel.judgements, "dawid-skene").slope
+    return 100 * float(np.corrcoef(slope, panel.judge_accuracy()["accuracy"])[0, 1])
+
+
 def _values(
-    panel: LabelledPanel, methods: Sequence[str], seeds: Sequence[int], n_dev: int, trusted: str
+    panel: LabelledPanel,
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    n_dev: int,
+    trusted: str,
+    epochs: int,
 ) -> dict[str, list[float]]:
     """Accuracies of each method: one, or one a seed."""
     once = [m for m in methods if METHODS[m][0] not in WITH_CONTEXT]
@@ -64,7 +87,10 @@ def _values(
         found["DawidSkene, trusted"] = [100 * turned.accuracy(panel.truth)]
     learned = [m for m in methods if m not in once] if panel.context is not None else []
     if learned:
-        runs = [accuracies(panel, methods=learned, seed=s, n_dev=n_dev, batch=16) for s in seeds]
+        runs = [
+            accuracies(panel, methods=learned, seed=s, n_dev=n_dev, batch=16, epochs=epochs)
+            for s in seeds
+        ]
         found |= {m: [run[m] for run in runs] for m in learned}
     return found
 
@@ -74,6 +100,8 @@ def _summary(panel: LabelledPanel, method: str, values: list[float]) -> dict[str
         "judges": len(panel.judgements.judges),
         "n": len(panel),
         "method": method,
+        "quantity": "accuracy",
+        "seeds": len(values),
         "value": float(np.mean(values)),
         "sd": float(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
         "best_judge": 100 * panel.judge_accuracy()["accuracy"].max(),

@@ -8,7 +8,7 @@ LLMBar's. Rows carry the ids of the printed cells, accuracies are in percent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from poe.aggregation.settings import Training
 LAMBDAS = (0.01, 0.05, 0.2)  # tried on the development set
 N_DEV = 250  # section 5.4
 SEEDS = (0, 1, 2, 3, 4)
+Tick = Callable[[], None]  # called after every panel and seed, for a progress bar
 METHODS: Mapping[str, tuple[str, bool]] = {
     "average-probability": ("average", False),
     "majority-voting": ("majority", False),
@@ -40,6 +41,10 @@ TABLE2 = (
     "SkillAggregation-X",
 )
 NOTE = "the paper's judgements are not public; simulated judges of the printed accuracies"
+
+
+def nothing() -> None:
+    """A tick that nobody watches."""
 
 
 def accuracies(
@@ -86,29 +91,26 @@ def table1(
     most: int = 6000,
     error_visible: float = 0.25,
     epochs: int = 15,
+    batch: int = 64,
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """Table 1: eight methods, three tasks, two pools of judges; one row a cell.
 
     Each seed is another draw of the panel and another start of the network; all methods share
-    the draw. most : samples at most (the paper has 5,918 to 34,297). error_visible : how much of
+    the draw. most : samples at most (the paper has 5,918 to 34,297). Chatbot Arena's judges have
+    the position bias that Table 2 implies. error_visible : how much of
     the judges' common error the context shows. It is not in the paper, no cell fixes it, and the
     order of the methods depends on it: see `regulariser_and_context`.
     """
     rows = []
     for task in tasks:
         for pool in pools:
-            runs = [
-                accuracies(
-                    paper.draw(
-                        task, pool, n=_size(task, most), seed=s, error_visible=error_visible
-                    ),
-                    methods=methods,
-                    seed=s,
-                    epochs=epochs,
-                )
-                for s in seeds
-            ]
-            rows += [_row(1, pool, task, name, [run[name] for run in runs]) for name in methods]
+            n, runs = _size(task, most), []
+            for s in seeds:
+                drawn = paper.draw(task, pool, n=n, seed=s, error_visible=error_visible)
+                runs.append(accuracies(drawn, methods=methods, seed=s, epochs=epochs, batch=batch))
+                tick()
+            rows += [_row(1, pool, task, name, [run[name] for run in runs], n) for name in methods]
     used = ("majority-voting", "train-on-majority-voting")
     return _finished(rows, calibrated=used)
 
@@ -121,6 +123,8 @@ def table2(
     most: int = 6000,
     error_visible: float = 0.25,
     epochs: int = 15,
+    batch: int = 64,
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """Table 2, and Chatbot Arena's cells of Table 1 beside it, with position bias.
 
@@ -128,23 +132,23 @@ def table2(
     `table` is 1 for one order and 2 for both, on the same samples.
     """
     rows = []
+    n = _size("ChatbotArena", most)
     for pool in pools:
-        panel = paper.biased_panel(pool)
         for table, swapped in ((1, False), (2, True)):
             runs = []
             for s in seeds:
                 drawn = paper.draw(
                     "ChatbotArena",
                     pool,
-                    n=_size("ChatbotArena", most),
+                    n=n,
                     seed=s,
                     error_visible=error_visible,
-                    panel=panel,
                     swapped=swapped,
                 )
-                runs.append(accuracies(drawn, methods=methods, seed=s, epochs=epochs))
+                runs.append(accuracies(drawn, methods=methods, seed=s, epochs=epochs, batch=batch))
+                tick()
             rows += [
-                _row(table, pool, "ChatbotArena", name, [run[name] for run in runs])
+                _row(table, pool, "ChatbotArena", name, [run[name] for run in runs], n)
                 for name in methods
             ]
     return _finished(rows, calibrated=("majority-voting",))
@@ -157,9 +161,10 @@ def table3(*, seeds: Sequence[int] = SEEDS, most: int = 6000) -> pd.DataFrame:
     """
     rows = []
     for task in paper.TASKS:
+        n = _size(task, most)
         for pool in ("7B-8B", "70B"):
             runs = [
-                paper.draw(task, pool, n=_size(task, most), seed=s, error_visible=0.0)
+                paper.draw(task, pool, n=n, seed=s, error_visible=0.0)
                 .judge_accuracy()
                 .set_index("judge")["accuracy"]
                 for s in seeds
@@ -167,7 +172,7 @@ def table3(*, seeds: Sequence[int] = SEEDS, most: int = 6000) -> pd.DataFrame:
             for judge in paper.single_accuracies(task, pool, removed=True).index:
                 there = judge in runs[0].index
                 values = [100 * float(run[judge]) for run in runs] if there else []
-                rows.append(_row(3, str(judge), task, "single", values))
+                rows.append(_row(3, str(judge), task, "single", values, n))
     frame = _finished(rows, calibrated=("single",))
     removed = frame["value"].isna()
     frame.loc[removed, "verdict"] = "not attempted"
@@ -206,7 +211,7 @@ def _size(task: str, most: int) -> int:
 
 
 def _row(
-    table: int, system: str, task: str, method: str, values: Sequence[float]
+    table: int, system: str, task: str, method: str, values: Sequence[float], n: int
 ) -> dict[str, Any]:
     cells = paper.printed(table)
     cells = cells[
@@ -224,6 +229,7 @@ def _row(
         "sd": spread,
         "se": spread / np.sqrt(max(len(values), 1)),
         "seeds": len(values),
+        "samples": n,
         "published": cells["value"].iloc[0] if known else "",
         "published_number": float(cells["number"].iloc[0]) if known else float("nan"),
     }

@@ -46,6 +46,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--as", dest="system", metavar="JUDGE", help="which judge of the papers the store's is"
     )
     command.add_argument("--workers", type=positive, default=2, help="threads (default 2)")
+    command.add_argument(
+        "--full", action="store_true", help="the several-judges paper's sizes (over an hour)"
+    )
     command.add_argument("--force", action="store_true", help="recompute what is up to date")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(run=_reproduce)
@@ -97,7 +100,8 @@ def _request(options: argparse.Namespace) -> Request:
         out=options.out,
         workers=options.workers,
         store=store,
-        invoked=f"poe reproduce {options.target}",
+        invoked=f"poe reproduce {options.target}" + (" --full" if options.full else ""),
+        full=options.full,
     )
 
 
@@ -122,7 +126,10 @@ def _made(target: Target, request: Request, *, quiet: bool, leave: bool = True) 
 def _say(target: Target, request: Request, made: Made) -> None:
     if request.store is not None:
         tqdm.write(measured(target, made))
-    tqdm.write(f"{target.name}: {made.run.seconds:.0f} s; written to {made.path}")
+    if made.without:
+        tqdm.write(f"{target.name}: {made.without}")
+    done = "written to" if made.written else "not written; the fuller result is kept in"
+    tqdm.write(f"{target.name}: {made.run.seconds:.0f} s; {done} {made.path}")
 
 
 def _several(chosen: list[Target], request: Request, options: argparse.Namespace) -> int:

@@ -68,12 +68,12 @@ def _as_text(compared: pd.DataFrame) -> str:
 
 def _summary(compared: pd.DataFrame) -> str:
     kind = "/".join(sorted(set(compared["kind"])))
+    labels = set(compared["labels"])
     judge = {
-        "simulated": "twins of the judges",
+        "simulated": "panels" if "drawn" in labels else "twins of the judges",
         "measured": "the store's answers",
         "recorded": "answers that were recorded",
     }.get(kind, "the store's answers where it has them, twins of the judges elsewhere")
-    labels = set(compared["labels"])
     counts = compared["verdict"].value_counts()
     lines = [
         "Ours, with the published value in brackets.",
@@ -87,6 +87,11 @@ def _summary(compared: pd.DataFrame) -> str:
         lines.append(
             f"Mean absolute difference over the {len(predicted)} predicted cells, neither used to "
             f"calibrate nor implied by one that was: {error:.2f} points."
+        )
+    if "drawn" in labels:
+        lines.append(
+            "Drawn labels: judges and truth are drawn together with the accuracies that are "
+            "printed, without a text or label of the data set, so inputs differ in every cell."
         )
     if "stand-in" in labels:
         lines.append(

@@ -19,7 +19,10 @@ MEASURED = "poe.reproduce.measured"
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for, for any target. store : what a judgement store has, if one is given."""
+    """What was asked for, for any target.
+
+    store : what a judgement store has, if one is given. full : see `Settings`.
+    """
 
     draws: int = 100
     seed: int = 0
@@ -28,6 +31,7 @@ class Request:
     workers: int = 2
     store: Stored | None = None
     invoked: str = ""
+    full: bool = False
 
     def settings(self) -> dict[str, object]:
         """What a result has to have been made with to be up to date."""
@@ -37,17 +41,23 @@ class Request:
 
 @dataclass(frozen=True)
 class Made:
-    """One target that was made. lacking : lines on judges that the store has not in full."""
+    """One target that was made.
+
+    lacking : lines on judges that the store has not in full. without : what the table misses since
+    a package is not installed. written : whether it was, or a result that has more was kept.
+    """
 
     table: pd.DataFrame
     path: Path
     run: Run
     lacking: list[str] = field(default_factory=list)
+    without: str = ""
+    written: bool = True
 
 
 def takes_store(target: Target) -> bool:
     """Whether a measured judge can take the place of this target's twins."""
-    return target.inputs == "simulated"
+    return target.inputs == "simulated" and bool(target.datasets)
 
 
 def code_of(target: Target, *, measured: bool = False) -> str:
@@ -58,7 +68,7 @@ def code_of(target: Target, *, measured: bool = False) -> str:
 def made_from(target: Target, labels: str, store: Stored | None = None) -> dict[str, object]:
     """Checksums of all that a target reads."""
     papers = (target.paper,) if target.table else ()
-    simulated = target.inputs == "simulated"
+    simulated = takes_store(target)  # by twins
     found = files.inputs(target.datasets, labels, papers=papers, simulated=simulated)
     return found if store is None else {**found, "answers": store.digest}
 
@@ -67,6 +77,8 @@ def labels_for(asked: str, target: Target) -> str:
     """Which labels a target would find: "real" or "stand-in"."""
     if asked != "auto":
         return asked
+    if not target.datasets and target.inputs == "simulated":
+        return "real"  # nothing stands in for anything
     public = [name for name in target.datasets if name not in files.PRIVATE] or ["summeval"]
     return "real" if all(datasets.available(name) for name in public) else "stand-in"
 
@@ -74,13 +86,18 @@ def labels_for(asked: str, target: Target) -> str:
 def is_fresh(target: Target, request: Request) -> bool:
     """Whether the result on disk is what `make` would write."""
     labels = labels_for(request.labels, target)
-    return files.is_fresh(
-        target.result,
-        labels=labels,
-        code=code_of(target, measured=request.store is not None),
-        made_from=made_from(target, labels, request.store),
-        settings=request.settings(),
-        out=request.out,
+    code = code_of(target, measured=request.store is not None)
+    inputs = made_from(target, labels, request.store)
+    return any(
+        files.is_fresh(
+            target.result,
+            labels=labels,
+            code=code,
+            made_from=inputs,
+            settings={**request.settings(), **variant},
+            out=request.out,
+        )
+        for variant in target.variants(request.full)
     )
 
 
@@ -92,8 +109,9 @@ def make(target: Target, request: Request, *, progress: Progress | None = None) 
     store = request.store
     if store is not None and not takes_store(target):
         raise JudgeError(
-            f"{target.name} reads answers that others recorded, so no judge of yours can take part "
-            "in it; `poe reproduce list` marks the targets that --store can measure"
+            f"{target.name} has answers that others recorded, or that are drawn with the truth, so "
+            "no judge of yours can take part in it; `poe reproduce list` marks the targets that "
+            "--store can measure"
         )
     if request.labels == "real":  # what is missing is said before anything starts
         for name in set(target.datasets) - set(files.PRIVATE):
@@ -106,12 +124,17 @@ def make(target: Target, request: Request, *, progress: Progress | None = None) 
         workers=request.workers,
         progress=progress,
         judges=store.judges if store else {},
+        full=request.full,
     )
     table = target.run(settings)
     lacking = store.lacking(settings.asked) if store else []
     if store is not None and "measured" not in set(table["kind"]):
         raise JudgeError(_nothing_measured(target, store, settings, lacking))
-    run, labels = watch.run(), files.labels_of(table, target.datasets)
+    run, labels = watch.run(), _labels_of(table, target, request)
+    without = str(table.attrs.get("without", ""))
+    there = files.folder(labels, request.out) / f"{target.result}.csv"
+    if without and there.exists() and len(pd.read_csv(there)) > len(table):
+        return Made(table, there, run, lacking, without, written=False)
     path = files.write(
         target.result,
         table,
@@ -120,15 +143,23 @@ def make(target: Target, request: Request, *, progress: Progress | None = None) 
         made_from=made_from(target, labels, store),
         labels=labels,
         out=request.out,
-        settings=request.settings(),
+        settings={**request.settings(), **target.variants(request.full)[0]},
         run=run,
     )
-    return Made(table, path, run, lacking)
+    return Made(table, path, run, lacking, without)
+
+
+def _labels_of(table: pd.DataFrame, target: Target, request: Request) -> str:
+    """Where the result belongs; a target that reads no dataset goes by what was asked for."""
+    if target.datasets:
+        return files.labels_of(table, target.datasets)
+    stands_in = request.labels == "stand-in" or "stand-in" in set(table["labels"])
+    return "stand-in" if stands_in else "real"
 
 
 def _nothing_measured(target: Target, store: Stored, settings: Settings, lacking: list[str]) -> str:
     if not lacking:
-        shown = sorted({f"{system} on {dataset}" for dataset, system, _ in settings.asked})
+        shown = sorted({f"{system} on {dataset}" for (dataset, system, _), _ in settings.asked})
         return (
             f"{target.name} shows {', '.join(shown)}; {store.path} stands for {store.system}, so "
             "nothing was measured and nothing was written"

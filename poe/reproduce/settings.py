@@ -27,7 +27,9 @@ class Settings:
     draws : of twins and calls on SummEval and TopicalChat; a fifth of them, as in the papers,
     on HANNA and CMCQRD. source : which human scores. judges : judges that take the place of
     twins, by (dataset, system, attribute), such as a store's (`poe.reproduce.measured`).
-    asked : the keys that a run looked for in `judges`, for saying what was not there.
+    full : the papers' sizes where a target uses less by default.
+    asked : the keys that a run looked for in `judges`, and whether for any pair, for saying what
+    was not there.
     """
 
     draws: int = 100
@@ -35,9 +37,9 @@ class Settings:
     source: datasets.Source = "auto"
     workers: int = 2
     progress: Progress | None = None
-    full: bool = False  # the papers' sizes where a target uses less by default
+    full: bool = False
     judges: Mapping[Key, Twin] = field(default_factory=dict)
-    asked: set[Key] = field(default_factory=set, compare=False)
+    asked: set[tuple[Key, bool]] = field(default_factory=set, compare=False)
 
     def judge(self, dataset: str, system: str, attribute: str, *, every: bool = False) -> Twin:
         """The measured judge of that name, or its twin.
@@ -45,7 +47,7 @@ class Settings:
         every : whether it has to answer about any pair; a large set's store may hold a pool only.
         """
         key = (dataset, system, attribute)
-        self.asked.add(key)
+        self.asked.add((key, every))
         given = self.judges.get(key)
         usable = given is not None and not (every and getattr(given, "pool", None) is not None)
         return given if given is not None and usable else twins(dataset)[system, attribute]
@@ -74,6 +76,8 @@ class Target:
     `published.PAPERS`. what : in a line. inputs : kind of evidence by default. run : from
     settings to one row a cell or point. datasets : whose labels it reads. cost : seconds on two
     cores, for the order of a progress bar. table : the published table it fills, if any.
+    variants : from `Settings.full` to the settings under which a result is as good as what a run
+    would give now or better; the first is that of such a run.
     """
 
     name: str
@@ -84,6 +88,7 @@ class Target:
     datasets: tuple[str, ...]
     cost: float
     table: str | None = None
+    variants: Callable[[bool], Sequence[Mapping[str, object]]] = lambda full: ({},)
 
     @property
     def result(self) -> str:
