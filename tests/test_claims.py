@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.reproduce import claims, curve_claims, published
-from poe.reproduce.claims import Claim, entries, evaluate, run_recipe
+from poe.reproduce import claim_numbers, claims, curve_claims, published
+from poe.reproduce.claim_numbers import run_recipe
+from poe.reproduce.claims import Claim, entries, evaluate
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ class TestRecipes:
         cells = published.load("table1")
         cells["printed"] = True
         cells.loc[cells["id"] == "poe_v2/table1/FlanT5-3B/K48/PoE-BT", "number"] = np.nan
-        monkeypatch.setattr(claims, "_cells", lambda target, evidence: cells)
+        monkeypatch.setattr(claim_numbers, "cells_of", lambda target, evidence: cells)
         assert np.isnan(claims.measured(claim(f"({LOSS}).max()"), "simulated"))
         other = 'by("k", "method")["240", "win-ratio"].max()'
         assert claims.measured(claim(other), "simulated") == 43.6, "does not need the cell"
@@ -57,7 +58,7 @@ class TestRecipes:
         cells = published.load("table1")
         cells["printed"] = True
         cells.loc[cells["k"] == "48", "number"] = np.nan
-        monkeypatch.setattr(claims, "_cells", lambda target, evidence: cells)
+        monkeypatch.setattr(claim_numbers, "cells_of", lambda target, evidence: cells)
         gap = 'by("k", "method")["48", "PoE-BT"] - by("k", "method")["48", "PoE-g"]'
         assert np.isnan(claims.measured(claim(f"({gap}).max()"), "simulated"))
 
@@ -71,7 +72,7 @@ class TestRecipes:
 
     def test_ours_take_the_place_of_the_printed(self, monkeypatch):
         ours = published.load("table1")[["id"]].assign(value=1.0, kind="simulated")
-        monkeypatch.setattr(claims, "read", lambda name: ours)
+        monkeypatch.setattr(claim_numbers, "read", lambda name: ours)
         assert claims.measured(claim(f"({LOSS}).max()"), "simulated") == 0.0
         assert np.isnan(claims.measured(claim(f"({LOSS}).max()"), "measured"))
 
@@ -88,11 +89,9 @@ class TestFile:
 
     def test_every_curve_claim_has_a_measure(self):
         without = {c.id for c in entries() if not c.recipe}
-        known = set(curve_claims.MEASURES)
+        known = set(claim_numbers.MEASURES)
         assert known <= without
-        # By attribute, which no result has; aggregation has its own chapter.
-        rest = {id_ for id_ in without - known if not id_.startswith("sa-")}
-        assert rest <= {"v2-every-attribute"}
+        assert {id_ for id_ in without - known if not id_.startswith("sa-")} == set()
 
     def test_all_three_verdicts_occur(self, long):
         assert set(long["verdict"]) == {"holds", "does not hold", "cannot be checked"}
@@ -175,5 +174,5 @@ class TestCurves:
         assert variance({"figure10": half}, "simulated") == 2.0
 
     def test_a_curve_that_is_not_there_cannot_be_checked(self, monkeypatch):
-        monkeypatch.setattr(claims, "read", lambda name: None)
+        monkeypatch.setattr(claim_numbers, "read", lambda name: None)
         assert np.isnan(claims.measured(claim(id="v2-debiasing-needed"), "simulated"))

@@ -14,7 +14,7 @@ import pandas as pd
 Curves = dict[str, pd.DataFrame]
 Measure = Callable[[Curves, str], float]
 ITEMS = {"hanna": 1056, "cmcqrd": 658, "summeval": 16, "topicalchat": 6}
-RECORDED = ("recorded-hanna", "recorded-selection", "recorded-llmbar")
+RECORDED = ("recorded-hanna", "recorded-selection", "recorded-llmbar", "recorded-aggregation")
 SHOWN = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
 
 
@@ -196,7 +196,16 @@ def _debiasing_few(curves: Curves, _: str) -> float:
     return float(gain.iloc[0] - gain.iloc[-1])
 
 
+def _every_attribute(curves: Curves, _: str) -> float:
+    (table,) = curves.values()
+    few = table[table["k"] == 48].pivot(
+        index=["system", "attribute"], columns="method", values="value"
+    )
+    return float((few["PoE-BT"] - few["win-ratio"]).min())
+
+
 MEASURES: dict[str, Measure] = {
+    "v2-every-attribute": _every_attribute,
     "v2-curves-rise": _largest_drop,
     "v2-poe-converges-faster-curves": _ratio_of_needs,
     "v2-selection-early": _selection_at,

@@ -84,18 +84,18 @@ def perceived(gold: Floats, rho: float, taste: Floats) -> Floats:
     return rho * quality_scores(gold) + np.sqrt(1.0 - rho**2) * taste
 
 
-def quality_scores(gold: Floats) -> Floats:
+def quality_scores(gold: Floats, *, interval: float = INTERVAL) -> Floats:
     """Human scores (C, N) as z, the quality that twins perceive: between ordinal and interval.
 
     A rating scale ends at its best mark, so its steps are not all the same amount of quality,
     nor does it tell their order alone. z mixes the normal quantiles of the ranks in the dataset
-    (ties share a rank) with the scores as they are, `INTERVAL` of the latter, each centred
+    (ties share a rank) with the scores as they are, `interval` of the latter, each centred
     within contexts and divided by its pooled within-context standard deviation: pooled, so that
     an article whose summaries are all good stays a hard one to judge.
     """
     gold = np.asarray(gold, dtype=float)
     normal = norm.ppf(rankdata(gold.ravel()) / (gold.size + 1.0)).reshape(gold.shape)
-    return _standardised((1.0 - INTERVAL) * _standardised(normal) + INTERVAL * _standardised(gold))
+    return _standardised((1.0 - interval) * _standardised(normal) + interval * _standardised(gold))
 
 
 def _standardised(values: Floats) -> Floats:
@@ -107,6 +107,14 @@ def _standardised(values: Floats) -> Floats:
 def stream(judge: Twin) -> int:
     """Seed of one judge of one attribute, the same on every machine and in every target."""
     return crc32(f"{judge.judge}/{judge.attribute}".encode())
+
+
+@cache
+def standard_errors(dataset: str) -> dict[tuple[str, str], dict[str, float]]:
+    """Of rho, noise (in units of quality) and sharpness by (judge, attribute), where there are."""
+    with (data_dir() / "twins.toml").open("rb") as file:
+        rows = [row for row in tomllib.load(file)["twin"] if row["dataset"] == dataset]
+    return {(row["judge"], row["attribute"]): row["se"] for row in rows}
 
 
 @cache

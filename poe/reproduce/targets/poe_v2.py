@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
-from poe.reproduce import contexts, diagnosis, figures, table3, table9
-from poe.reproduce.settings import Target
+import pandas as pd
+
+from poe.reproduce import (
+    attributes,
+    contexts,
+    deviations,
+    diagnosis,
+    figures,
+    table3,
+    table9,
+    uncertainty,
+)
+from poe.reproduce.settings import Settings, Target
 from poe.reproduce.targets.names import C, H, S, T, panel
 
 
@@ -117,17 +129,29 @@ def _figures() -> list[Target]:
 
 
 def _diagnoses() -> list[Target]:
+    both = (S, T)
     return [
-        Target(
-            "diagnosis-zermelo",
-            "poe_v2",
-            "soft Bradley-Terry stopped early, or with a prior: why Mistral-7B deviates",
-            "simulated",
-            diagnosis.run,
-            (S,),
-            10.0,
-        )
+        _diagnosis("zermelo", "soft BT stopped early, or with a prior", diagnosis.run, (S,), 10.0),
+        _diagnosis("calibration", "the twins' own errors", uncertainty.run, both, 60.0),
+        _diagnosis("errors", "how judges err", deviations.errors, both, 90.0),
+        _diagnosis("shape", "what is perceived", deviations.shape, both, 90.0),
     ]
 
 
-TARGETS = (*_tables(), *_figures(), *_diagnoses())
+def _diagnosis(
+    name: str,
+    what: str,
+    run: Callable[[Settings], pd.DataFrame],
+    reads: tuple[str, ...],
+    cost: float,
+) -> Target:
+    why = f"why cells deviate: {what}"
+    return Target(f"diagnosis-{name}", "poe_v2", why, "simulated", run, reads, cost)
+
+
+def _attributes() -> Target:
+    what = "Table 1's judges by attribute, which no table prints"
+    return Target("attributes", "poe_v2", what, "simulated", attributes.run, (S,), 5.0)
+
+
+TARGETS = (*_tables(), _attributes(), *_figures(), *_diagnoses())
