@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from poe.reproduce import curve_claims
+from poe.reproduce import aggregation_claims, curve_claims
 from poe.reproduce.published import load
 from poe.reproduce.results import read
 from poe.reproduce.targets import ALIASES, of_table
@@ -21,8 +21,13 @@ Measure = Callable[[dict[str, pd.DataFrame], str], float]
 
 # Measures by the claim's id, from every module that has some: results by name and the kind of
 # evidence in, the number that decides out.
-MEASURES: dict[str, Measure] = {**curve_claims.MEASURES}
+MEASURES: dict[str, Measure] = {**curve_claims.MEASURES, **aggregation_claims.MEASURES}
 
+PREFIXES = {
+    "poe_v1": "v1-",
+    "comparative_assessment": "comparative-",
+    "skill_aggregation": "skill-",
+}
 FAR = 1e6  # size of what stands for a missing number: if it matters, the measure moves
 FILLS = 8
 SAFE = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
@@ -142,7 +147,7 @@ def curves_of(paper: str, name: str, evidence: str) -> dict[str, pd.DataFrame]:
             for key, table in tables.items()
             if table is not None and set(table["kind"]) == {"recorded"}
         }
-    prefix = {"poe_v1": "v1-", "comparative_assessment": "comparative-"}.get(paper, "")
+    prefix = PREFIXES.get(paper, "")
     name = ALIASES.get(f"{prefix}{name}", f"{prefix}{name}")
     table = read(name)
     tables = {name: table} if table is not None else {}

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from poe._paths import data_dir
-from poe.reproduce import claim_numbers
+from poe.reproduce import aggregation_claims, claim_numbers
 from poe.reproduce.results import read
 
 Verdict = Literal["holds", "does not hold", "cannot be checked"]
@@ -91,6 +91,8 @@ def evaluate(claims: Sequence[Claim] | None = None) -> pd.DataFrame:
 
 def measured(claim: Claim, evidence: str) -> float:
     """The number that decides, NaN where it cannot be had."""
+    if evidence == "recorded" and claim.id in aggregation_claims.RECORDED:
+        return aggregation_claims.on_recorded(claim.id, read("recorded-aggregation"))
     if claim.recipe:
         return claim_numbers.of_recipe(claim.recipe, claim.targets, evidence)
     return claim_numbers.of_measure(claim.id, claim.targets, evidence)
