@@ -1,10 +1,12 @@
 """The papers' figures: what is drawn is what the result says, and it can be told apart."""
 
+import itertools
+import sys
+
 import matplotlib
 
 matplotlib.use("Agg")
 
-import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from poe import plots
+from poe.cli import main
 from poe.reproduce import drawings, results
 from poe.reproduce.targets import TARGETS
 
@@ -126,3 +129,25 @@ def test_a_table_is_no_figure(tmp_path):
     with pytest.raises(ValueError, match="table1 is a table of numbers"):
         drawings.save("table1", table, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_draws_what_it_has_made(tmp_path, capsys):
+    """A figure is drawn, a table is not, and the group that holds both says how many."""
+    at = ["--draws", "1", "--quiet", "--labels", "stand-in", "--out", str(tmp_path / "out")]
+    draw = ["--draw", str(tmp_path / "figures")]
+    assert main(["reproduce", "figure1a", *at, *draw]) == 0
+    assert "figure1a.svg and " in capsys.readouterr().out
+    drawn = (tmp_path / "figures" / "figure1a.svg").read_text()
+    assert drawn.startswith("<?xml")
+    assert main(["reproduce", "table7", *at, *draw]) == 0
+    assert "nothing to draw: table7 has no figure" in capsys.readouterr().out
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"figure1a"}
+
+
+def test_without_matplotlib_the_command_says_so_before_it_computes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out = tmp_path / "out"
+    code = main(["reproduce", "figure1a", "--quiet", "--out", str(out), "--draw", str(tmp_path)])
+    assert code != 0
+    assert "pip install 'judging-by-comparison[chapters]'" in capsys.readouterr().err
+    assert not out.exists()

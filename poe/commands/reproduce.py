@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from poe import datasets
 from poe.commands.common import positive
+from poe.commands.reproduce_drawing import check, draw
 from poe.commands.reproduce_output import listing, measured, report
 from poe.errors import JudgeError
 
@@ -49,6 +50,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--full", action="store_true", help="the several-judges paper's sizes (over an hour)"
     )
+    command.add_argument(
+        "--draw", type=Path, metavar="FOLDER", help="draw figures there, as SVG and PDF"
+    )
     command.add_argument("--force", action="store_true", help="recompute what is up to date")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(run=_reproduce)
@@ -79,11 +83,17 @@ def _reproduce(options: argparse.Namespace) -> int:
     from poe.reproduce.targets import find
 
     chosen = find(options.target)
+    if options.draw is not None:
+        check()
     request = _request(options)
+    code = 0
     if len(chosen) == 1:
         _one(chosen[0], request, quiet=options.quiet)
-        return 0
-    return _several(chosen, request, options)
+    else:
+        code = _several(chosen, request, options)
+    if options.draw is not None and code == 0:
+        print(*draw(chosen, request, options.draw), sep="\n")
+    return code
 
 
 def _request(options: argparse.Namespace) -> Request:
