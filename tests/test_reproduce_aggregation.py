@@ -72,6 +72,7 @@ class TestTables:
         for k, table in tables.items():
             compared = results.compare(f"table{k}", table, paper="skill_aggregation")
             known = set(paper.printed(k)["id"])
+            assert table["id"].is_unique
             assert set(compared["id"]) == known
             left = compared[compared["verdict"] == "not attempted"]
             assert set(compared["verdict"]) <= {"inputs differ", "not attempted"}

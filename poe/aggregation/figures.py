@@ -103,6 +103,7 @@ def subsets(
     table = {"TruthfulQA": 4, "ChatbotArena": 5}[task]
     cells = paper.printed(table).set_index(["system", "method"])
     printed, ids = cells["number"], cells["id"]
+    figure = "skill_aggregation/" + {"TruthfulQA": "figure4", "ChatbotArena": "figure11"}[task]
     rows = []
     for name in dict.fromkeys(cells.index.get_level_values("system")):
         judges = paper.subset_judges(name, task)
@@ -118,7 +119,7 @@ def subsets(
             gains = [run[method] - run["majority-voting"] for run in runs]
             rows.append(
                 {
-                    "id": ids.get((name, method), ""),
+                    "id": ids.get((name, method), f"{figure}/{name}/{method}"),
                     "dataset": task,
                     "subset": name,
                     "judges": len(judges),
