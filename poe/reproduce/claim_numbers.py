@@ -82,7 +82,7 @@ def cells_of(target: str, evidence: str) -> pd.DataFrame | None:
     ours = read(at.result) if at else None
     if ours is None:
         return None
-    ours = ours[ours["kind"] == evidence]
+    ours = ours[ours["kind"] == evidence].dropna(subset="id")
     if ours.empty:
         return None
     number = cells["id"].map(ours.set_index("id")["value"])
