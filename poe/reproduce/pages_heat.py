@@ -122,10 +122,8 @@ def overview_html(claims: pd.DataFrame) -> str:
     body = []
     for _, row in claims.iterrows():
         cells = "".join(_verdict(str(row[f"{k} verdict"]), str(row[k])) for k in kinds)
-        text = (
-            f'{escape(row["claim"])} <span class="printed">({escape(row["paper"])}, '
-            f"{escape(row['place'])})</span>"
-        )
+        place = f"{row['paper'].replace('_', ' ')}, {row['place']}"
+        text = f'{escape(row["claim"])} <span class="printed">({escape(place)})</span>'
         body.append(
             f'<tr><td class="claim" title="{escape(row["measure"])}">{text}</td>{cells}</tr>'
         )
