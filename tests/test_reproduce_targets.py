@@ -10,7 +10,16 @@ from poe.errors import JudgeError
 from poe.judges import SimulatedJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
-from poe.reproduce import comparative, curves, figures, large, published, recorded, sweep
+from poe.reproduce import (
+    comparative,
+    comparative_rankings,
+    curves,
+    figures,
+    large,
+    published,
+    recorded,
+    sweep,
+)
 from poe.reproduce.measured import judges_of
 from poe.reproduce.settings import Settings
 from poe.reproduce.targets import ALIASES, TARGETS, find, of_table
@@ -109,7 +118,7 @@ class TestEarlierPaper:
             assert len(ours) >= 16
 
     def test_all_sixteen_agree_with_themselves(self):
-        ours = comparative.table8(SMALL).set_index("id")["value"]
+        ours = comparative_rankings.table8(SMALL).set_index("id")["value"]
         assert ours[[name for name in ours.index if "n16/final" in name]].tolist() == [100.0]
 
 

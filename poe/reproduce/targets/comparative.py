@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from poe.reproduce import comparative
+from poe.reproduce import comparative, comparative_curves, comparative_rankings
 from poe.reproduce.settings import Target
 from poe.reproduce.targets.names import S, T, panel
 
@@ -32,7 +32,7 @@ def _targets() -> list[Target]:
             PAPER,
             "self-consistency",
             "simulated",
-            comparative.table8,
+            comparative_rankings.table8,
             (S,),
             2.0,
             "table8",
@@ -44,7 +44,7 @@ def _targets() -> list[Target]:
             PAPER,
             "the likeliest ranking",
             "simulated",
-            comparative.table11,
+            comparative_rankings.table11,
             (S,),
             30.0,
             "table11",
@@ -56,11 +56,11 @@ def _targets() -> list[Target]:
             PAPER,
             panel(of) + ", three ways to choose calls",
             "simulated",
-            partial(comparative.figure, name=name),
+            partial(comparative_curves.figure, name=name),
             (of[1],),
             5.0,
         )
-        for name, of in comparative.PANELS.items()
+        for name, of in comparative_curves.PANELS.items()
     ]
     return found
 
