@@ -9,9 +9,9 @@ import numpy as np
 from scipy.stats import norm
 
 from poe.asking import curvature_at
-from poe.comparisons import Floats
+from poe.comparisons import Floats, Indices
 from poe.experts import Expert, Gaussian, get_expert
-from poe.resistance import effective_resistance
+from poe.resistance import conductances
 from poe.selection import Rule, select
 
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
@@ -167,8 +167,18 @@ def _predicted(
         scores = spread * rng.standard_normal(n)
         told = curvature(scores[pairs[:, 0]] - scores[pairs[:, 1]])
         told = told * (count / n_items) / (size / n)
-        variance.append(effective_resistance(n, pairs, weight=told).sum() / (n * (n - 1)))
+        variance.append(_all_resistances(n, pairs, told) / (n * (n - 1)))
     return float(np.sqrt(np.mean(variance)))
+
+
+def _all_resistances(n_items: int, pairs: Indices, weight: Floats) -> float:
+    """The sum over i and j of R_ij where everything is linked: 2 N tr(A), A without its level.
+
+    `poe.effective_resistance` has them one by one; a plan needs thousands of sums.
+    """
+    links = conductances(n_items, pairs, weight)
+    inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + 1.0)
+    return float(2.0 * (n_items * np.trace(inverse) - inverse.sum()))
 
 
 def _fewest(
