@@ -188,6 +188,7 @@ class TestWithoutTorch:
         before = whole.path.read_bytes()
         monkeypatch.setattr(aggregation_runs, "has_torch", lambda: False)
         monkeypatch.setattr(aggregation, "has_torch", lambda: False)
+        assert json.loads(whole.path.with_suffix(".json").read_text())["versions"]["torch"]
         assert is_fresh(target, request)
         again = make(target, request)
         assert not again.written

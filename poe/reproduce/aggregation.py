@@ -9,6 +9,8 @@ Every row of a method with a network is the mean of several seeds, with their st
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import numpy as np
 import pandas as pd
 
@@ -208,6 +210,9 @@ def _tidy(
     if panel:
         found.insert(0, "panel", panel)
     found = found.drop(columns=["evidence", "verdict", "calibrated", "seeds"], errors="ignore")
-    if lacks and not has_torch():
+    found = found.reset_index(drop=True)
+    if lacks and has_torch():
+        found.attrs["versions"] = {"torch": version("torch")}
+    elif lacks:
         found.attrs["without"] = WITHOUT_TORCH
-    return found.reset_index(drop=True)
+    return found

@@ -27,16 +27,16 @@ def _target(
 
 
 TARGETS = (
-    _target("skill-table1", "eight methods, three tasks", aggregation.table1, 50.0, "table1"),
+    _target("skill-table1", "eight methods, three tasks", aggregation.table1, 40.0, "table1"),
     _target("skill-table2", "judges asked in both orders", aggregation.table2, 20.0, "table2"),
-    _target("skill-table3", "every judge alone", aggregation.table3, 2.0, "table3"),
+    _target("skill-table3", "every judge alone", aggregation.table3, 3.0, "table3"),
     _target("skill-table4", "subsets of judges, TruthfulQA", aggregation.table4, 40.0, "table4"),
-    _target("skill-table5", "subsets of judges, Chatbot Arena", aggregation.table5, 35.0, "table5"),
+    _target("skill-table5", "subsets of judges, Chatbot Arena", aggregation.table5, 40.0, "table5"),
     _target("skill-figure3", "slopes against accuracies", aggregation.figure3, 5.0),
-    _target("skill-figure6", "gain by number of samples", aggregation.figure6, 60.0),
-    _target("skill-calls", "more judges, or both orders", aggregation.calls, 5.0),
+    _target("skill-figure6", "gain by number of samples", aggregation.figure6, 50.0),
+    _target("skill-calls", "more judges, or both orders", aggregation.calls, 2.0),
     _target("recorded-aggregation", "LLMBar: eight methods", aggregation.recorded, 40.0),
-    _target("recorded-experts", "LLMBar: judges in one product", aggregation.experts, 5.0),
+    _target("recorded-experts", "LLMBar: judges in one product", aggregation.experts, 3.0),
 )
 
 # Figures that are another table or figure by other axes or for another task.
