@@ -72,6 +72,7 @@ def write(
             "python": platform.python_version(),
             "numpy": np.__version__,
             "scipy": scipy.__version__,
+            **table.attrs.get("versions", {}),
         },
     }
     # The description last: a run that is interrupted between the two is not fresh.
