@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.reproduce import claims, pages, pages_heat, published, results, scorecard
+from poe.reproduce import causes, claims, pages, pages_heat, published, results, scorecard
 from poe.reproduce.targets import TARGETS
 
 
@@ -63,15 +63,31 @@ class TestScorecard:
         assert found["within_one"] == (predicted["difference"].abs() < 1.0).mean()
 
     def test_every_cause_names_what_shows_it(self):
-        for cause in scorecard.known("cause"):
+        for cause in causes.known("cause"):
             assert ("diagnosis" in cause) != ("declared" in cause), cause["text"]
-            if "diagnosis" in cause:
-                assert results.read(cause["diagnosis"]) is not None, cause["diagnosis"]
-                assert cause["diagnosis"] in TARGETS
+            shown = "diagnosis" in cause
+            assert shown == (sum(how in cause for how in ("variant", "error")) == 1), cause["text"]
+        for entry in (*causes.known("cause"), *causes.known("refuted")):
+            if "diagnosis" in entry:
+                assert entry["diagnosis"] in TARGETS
+                found = results.read(entry["diagnosis"])
+                assert found is not None, entry["diagnosis"]
+                assert entry.get("variant") in {None, *found.get("variant", ())}
+
+    def test_what_is_refuted_explains_less_than_half(self, everything):
+        found = causes.refuted(everything)
+        assert (found["cells"] > 0).all()
+        assert (found["after"] > 0.5 * found["before"]).all()
+
+    def test_every_difference_that_a_cause_explains_is_at_least_halved(self, everything):
+        rows = everything.dropna(subset=["left"])
+        assert len(rows)
+        assert (rows["left"].abs() <= 0.5 * rows["difference"].abs()).all()
+        assert set(rows["verdict"]) == {"deviates"}
 
     def test_every_cause_and_reason_is_needed(self, everything):
-        assert {c["text"] for c in scorecard.known("cause")} <= set(everything["cause"])
-        assert {r["text"] for r in scorecard.known("reason")} <= set(everything["reason"])
+        assert {c["text"] for c in causes.known("cause")} <= set(everything["cause"])
+        assert {r["text"] for r in causes.known("reason")} <= set(everything["reason"])
 
     def test_whatever_was_not_attempted_has_a_reason(self, everything):
         left = everything["verdict"] == "not attempted"

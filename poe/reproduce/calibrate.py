@@ -111,7 +111,7 @@ def calibrate(bench: Bench, wanted: facts.Decisions) -> Fitted:
         )
     rho = brentq(excess, quietest, 0.999, xtol=1e-4)
     noise = noise_at(rho)
-    bias = _bias(gaps, rho, noise, wanted.first_position)
+    bias = bias_for(gaps, rho, noise, wanted.first_position)
     errors = _errors(bench, rho, noise)
     reached = {
         "win_ratio": float(bench.win_ratio(rho, noise).mean()),
@@ -121,7 +121,8 @@ def calibrate(bench: Bench, wanted: facts.Decisions) -> Fitted:
     return Fitted(rho, noise, 0.0, 1.0, *errors, None, reached, wanted.cells, (rho, bias))
 
 
-def _bias(gaps: Floats, rho: float, noise: float, rate: float) -> float:
+def bias_for(gaps: Floats, rho: float, noise: float, rate: float) -> float:
+    """The bias, in units of quality, of a judge with that first-position rate."""
     return float(brentq(lambda b: first_position(gaps, rho, noise, b) - rate, -20.0, 20.0))
 
 

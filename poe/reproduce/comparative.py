@@ -38,13 +38,7 @@ class Facts:
 
 def run(settings: Settings, table: str) -> pd.DataFrame:
     """Recompute what twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10."""
-    printed = load(table, paper="comparative_assessment")
-    known = printed[
-        printed["system"].isin(JUDGES)
-        & printed["dataset"].isin(PLACES)
-        & ~printed["attribute"].isin(["", "mean"])
-        & printed["method"].isin(["standard", "debiased", "comparative"])
-    ]
+    known = cells(table)
     used = calibration_cells("summeval", "topicalchat")
     twice = _printed_twice(used)
     rows = []
@@ -56,7 +50,7 @@ def run(settings: Settings, table: str) -> pd.DataFrame:
             attributes(row["dataset"], row["attribute"])[0],
         )
         found = decided(judge, settings.source, settings.seed, settings.draws)
-        values, boot = _values(found, row)
+        values, boot = values_of(found, row)
         value, se = spread(values)
         signature = _signature(row)
         rows.append(
@@ -75,6 +69,17 @@ def run(settings: Settings, table: str) -> pd.DataFrame:
         if settings.progress:
             settings.progress(done + 1, len(known))
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
+
+
+def cells(table: str) -> pd.DataFrame:
+    """The printed cells of a table that twins can say something about."""
+    printed = load(table, paper="comparative_assessment")
+    return printed[
+        printed["system"].isin(JUDGES)
+        & printed["dataset"].isin(PLACES)
+        & ~printed["attribute"].isin(["", "mean"])
+        & printed["method"].isin(["standard", "debiased", "comparative"])
+    ]
 
 
 def judge_of(settings: Settings, dataset: str, system: str, attribute: str) -> Twin:
@@ -99,7 +104,8 @@ def _printed_twice(used: frozenset[str]) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
-def _values(found: Facts, row: pd.Series) -> tuple[Floats, float]:
+def values_of(found: Facts, row: pd.Series) -> tuple[Floats, float]:
+    """Per draw, what a cell prints, and its bootstrap error."""
     how = "debiased" if row["method"] == "debiased" else "standard"
     if row["metric"] == "spearman":
         each = found.correlation[how]

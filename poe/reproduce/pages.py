@@ -42,7 +42,7 @@ def comparison_html(compared: pd.DataFrame) -> str:
     for (system, k), rows in compared.groupby(["system", "k"], sort=False):
         cells = "".join(_cell(row) for _, row in rows.iterrows())
         body.append(f'<tr><th scope="row">{system}</th><td>{k}</td>{cells}</tr>')
-    return _table("", f'<th scope="col">judge</th><th scope="col">calls</th>{head}', body)
+    return scrolling("", f'<th scope="col">judge</th><th scope="col">calls</th>{head}', body)
 
 
 def _cell(row: pd.Series) -> str:
@@ -82,10 +82,11 @@ def totals_html(totals: pd.DataFrame) -> str:
         )
         label = "all" if table == "all" else f"Table {str(table).removeprefix('table')}"
         body.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
-    return _table("totals", f'<th scope="col"></th>{head}', body)
+    return scrolling("totals", f'<th scope="col"></th>{head}', body)
 
 
-def _table(name: str, head: str, body: list[str]) -> str:
+def scrolling(name: str, head: str, body: list[str]) -> str:
+    """A table of that CSS class that scrolls inside itself."""
     return (
         f'<div class="comparison-scroll" tabindex="0"><table class="comparison {name}"><thead><tr>'
         f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"

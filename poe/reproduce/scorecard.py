@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from poe._paths import data_dir
+from poe.reproduce.causes import UNCOMPARED, explain
 from poe.reproduce.published import PAPERS
 from poe.reproduce.results import VERDICTS, compare, read
 from poe.reproduce.targets import of_table
@@ -20,21 +19,12 @@ COMMANDS = {
     if (target := of_table("poe_v2", table)) is not None
 }
 
-UNCOMPARED = ("not attempted", "not readable")  # nothing of ours, or nothing to hold it against
-
-
-@cache
-def known(what: str) -> tuple[dict[str, str], ...]:
-    """What data/causes.toml has to say: the entries "cause" or "reason", in order."""
-    with (data_dir() / "causes.toml").open("rb") as file:
-        return tuple(tomllib.load(file)[what])
-
 
 def scorecard(paper: str = "poe_v2") -> pd.DataFrame:
     """One row for each published cell of a paper (468 of poe_v2).
 
-    Columns of `compare`, and table, command, cause (of a deviation) and reason (why a cell was
-    not attempted), empty where they do not apply.
+    Columns of `compare`, and table, command, and what `causes.explain` adds: cause (of a
+    deviation), left and reason (why a cell was not attempted), empty where they do not apply.
     """
     parts = []
     for table in PAPERS[paper]:
@@ -43,24 +33,12 @@ def scorecard(paper: str = "poe_v2") -> pd.DataFrame:
         rows.insert(1, "table", table)
         rows["command"] = target.command if target else ""
         parts.append(rows)
-    card = pd.concat(parts, ignore_index=True)
-    card["cause"] = _explain(card, "deviates", "cause", "cause unknown")
-    card["reason"] = _explain(card, "not attempted", "reason", "no twin of this judge")
-    return card
+    return explain(pd.concat(parts, ignore_index=True))
 
 
 def everything() -> pd.DataFrame:
     """The scorecards of all papers, one after the other, with the column `paper`."""
     return pd.concat([scorecard(p).assign(paper=p) for p in PAPERS], ignore_index=True)
-
-
-def _explain(card: pd.DataFrame, verdict: str, what: str, default: str) -> pd.Series:
-    found = pd.Series(default, index=card.index)
-    for entry in reversed(known(what)):  # the first that fits counts
-        fits = card["id"].str.startswith(entry["cells"])
-        fits &= card["id"].str.contains(entry.get("pattern", ""), regex=True)
-        found[fits] = entry["text"]
-    return found.where(card["verdict"] == verdict, "")
 
 
 def predictions(card: pd.DataFrame) -> pd.DataFrame:

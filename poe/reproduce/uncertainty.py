@@ -57,7 +57,7 @@ def _half(
 ) -> dict[tuple[str, str, str], float]:
     """Half the distance between one standard error up and down, or the one side there is."""
     found = [
-        runs.every(runs.levelled(moved, PLAIN, judges, settings), PLAIN, settings)
+        runs.every(runs.levelled(moved, PLAIN, plain, settings), PLAIN, settings)
         for sign in (1.0, -1.0)
         if (moved := _moved(judges, what, sign)) is not None
     ]

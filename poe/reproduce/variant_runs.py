@@ -16,7 +16,7 @@ from poe.reproduce.sweep import labels
 from poe.reproduce.twins import Twin, twins
 from poe.reproduce.variants import FEW, FULL, Values, Variant
 
-DRAWS = 25  # a change is a difference on the same draws, so fewer of them do
+DRAWS = 20  # a change is a difference on the same draws, so fewer of them do
 DATASETS = ("summeval", "topicalchat")
 TABLES = ("table5", "table6", "table7", "table8", "table2")
 
@@ -71,13 +71,13 @@ def every(judges: Sequence[Twin], variant: Variant, settings: Settings) -> dict[
 
 
 def levelled(
-    judges: Sequence[Twin], variant: Variant, plain: Sequence[Twin], settings: Settings
+    judges: Sequence[Twin], variant: Variant, plain: dict[str, Values], settings: Settings
 ) -> list[Twin]:
     """The judges with all rho times one factor, so that the variant has the level of `plain`."""
     return variants.levelled(
         judges,
         variant,
-        plain,
+        mean(plain, "all", "avg-prob", "spearman"),
         source=settings.source,
         draws=draws(settings),
         seed=settings.seed,

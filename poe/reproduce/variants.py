@@ -165,24 +165,20 @@ def _balanced(n: int, count: int) -> Indices:
 def levelled(
     judges: Sequence[Twin],
     variant: Variant,
-    plain: Sequence[Twin],
+    wanted: float,
     *,
     source: Source,
     draws: int,
     seed: int,
+    steps: int = 2,
 ) -> list[Twin]:
-    """The judges with all rho times one factor: the variant's level is that of `plain`."""
-    full = FULL[judges[0].dataset]
-
-    def level(some: Sequence[Twin], what: Variant) -> float:
+    """The judges with all rho times one factor, for a full-set average probability as wanted."""
+    found, full = list(judges), FULL[judges[0].dataset]
+    for _ in range(steps):  # the level is nearly proportional to rho
         of = scored(
-            some, what, full, "symmetric", source=source, draws=draws, seed=seed, methods=LEVEL
+            found, variant, full, "symmetric", source=source, draws=draws, seed=seed, methods=LEVEL
         )
-        return float(of["avg-prob", "spearman"].mean())
-
-    found, wanted = list(judges), level(plain, PLAIN)
-    for _ in range(3):  # the level is nearly proportional to rho
-        factor = wanted / level(found, variant)
+        factor = wanted / float(of["avg-prob", "spearman"].mean())
         found = [replace(judge, rho=min(judge.rho * factor, 0.999)) for judge in found]
     return found
 
@@ -190,13 +186,16 @@ def levelled(
 def recalibrated(judges: Sequence[Twin], common: float, *, source: Source) -> list[Twin]:
     """Rho and noise from the same published numbers, the errors of both orders sharing a part.
 
-    Mistral-7B has no printed accuracies and next to no noise, so nothing changes.
+    Mistral-7B has no printed accuracies and next to no noise, so nothing changes; nor does it on
+    stand-in labels, from which the published numbers do not come.
     """
     found = []
     for judge in judges:
-        wanted = facts.decisions(judge.dataset, judge.judge) if judge.earlier else {}
+        data = labels(judge.dataset, source)
+        known = judge.earlier is not None and data.source == "real"
+        wanted = facts.decisions(judge.dataset, judge.judge) if known else {}
         if judge.attribute in wanted:
-            bench = Bench(labels(judge.dataset, source).scores[judge.attribute])
+            bench = Bench(data.scores[judge.attribute])
             own = np.sqrt(1.0 - common) * bench.calls
             shared = np.sqrt(common) * mirrored(bench.calls[..., ::-1, ::-1])
             bench.calls = (own + shared).astype(np.float32)

@@ -11,6 +11,7 @@ from poe.reproduce import (
     attributes,
     contexts,
     deviations,
+    deviations_other,
     diagnosis,
     figures,
     table3,
@@ -135,6 +136,8 @@ def _diagnoses() -> list[Target]:
         _diagnosis("calibration", "the twins' own errors", uncertainty.run, both, 60.0),
         _diagnosis("errors", "how judges err", deviations.errors, both, 90.0),
         _diagnosis("shape", "what is perceived", deviations.shape, both, 90.0),
+        _diagnosis("prompts", "two prompts apart", deviations_other.prompts, both, 20.0),
+        _diagnosis("sorting", "how PairS asks", deviations_other.sorting, (S, H), 10.0),
     ]
 
 

@@ -1,0 +1,227 @@
+"""Diagnoses of deviations: each variant changes what it says and nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from poe.reproduce import causes, deviations, facts, sweep, uncertainty, variant_runs, variants
+from poe.reproduce.settings import Settings
+from poe.reproduce.twins import symmetric_stack, twins
+from poe.reproduce.variants import PLAIN, Variant
+
+SMALL = Settings(draws=2, source="stand-in", workers=1)
+REST = {"draws": 3, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return twins("topicalchat")["FlanT5-3B", "coherency"]
+
+
+@pytest.fixture(scope="module")
+def gold():
+    return sweep.labels("topicalchat", "stand-in").scores["coherency"]
+
+
+def averaged(judge, variant, gold, count=30):
+    pairs, p = variants.answers(judge, variant, gold, count, "symmetric", **REST)
+    return symmetric_stack(gold.shape[-1], pairs, p)
+
+
+class TestVariants:
+    def test_without_noise_both_orders_agree(self, judge, gold):
+        _, p = variants.answers(replace(judge, noise=0.0), PLAIN, gold, 30, "symmetric", **REST)
+        np.testing.assert_allclose(p[..., 0::2] + p[..., 1::2], 1.0, atol=1e-12)
+
+    def test_common_errors_cancel_in_the_average(self, judge, gold):
+        """sigma(d + u) + 1 - sigma(u - d) is above one exactly where d is above zero."""
+        loud = replace(judge, noise=3.0)
+        silent = averaged(replace(judge, noise=0.0), PLAIN, gold).p > 0.5
+        shared = averaged(loud, Variant("", common=1.0), gold).p > 0.5
+        assert (shared == silent).all()
+        apart = averaged(loud, PLAIN, gold).p > 0.5
+        assert (apart != silent).mean() > 0.1, "independent errors do not cancel"
+
+    def test_uneven_confidence_changes_no_decision_on_equal_terms(self, judge, gold):
+        quiet = replace(judge, noise=0.0)
+        plain, uneven = (averaged(quiet, v, gold).p for v in (PLAIN, Variant("", uneven=1.0)))
+        assert ((plain > 0.5) == (uneven > 0.5)).all()
+        assert np.abs(plain - uneven).mean() > 0.05
+
+    def test_the_same_draws_for_all(self, judge, gold):
+        one, two = (
+            variants.answers(judge, v, gold, 18, "symmetric", **REST)
+            for v in (PLAIN, Variant("", uneven=1e-12))
+        )
+        np.testing.assert_array_equal(one[0], two[0])
+        np.testing.assert_allclose(one[1], two[1], atol=1e-9)
+
+    def test_balanced_sets(self, judge, gold):
+        n = gold.shape[-1]
+        pairs, _ = variants.answers(
+            judge, Variant("", balanced=True), gold, 18, "symmetric", **REST
+        )
+        half = np.sort(pairs[..., 0::2, :], axis=-1).reshape(-1, 9, 2)
+        for one in half[:50]:
+            used = np.bincount(one.ravel(), minlength=n)
+            assert used.max() - used.min() <= 1
+            assert len({tuple(pair) for pair in one}) == 9
+        np.testing.assert_array_equal(pairs[..., 0::2, :], pairs[..., 1::2, ::-1])
+
+    def test_tails_keep_the_order_and_the_variance(self):
+        normal = np.random.default_rng(0).standard_normal(4000)
+        heavy = variants.tasted(normal, 1.0)
+        assert (np.argsort(heavy) == np.argsort(normal)).all()
+        assert heavy.std() == pytest.approx(1.0)
+        assert np.abs(heavy).max() > 1.5 * np.abs(normal).max()
+
+    def test_decisions_in_each_call_concern_hard_methods_alone(self, judge):
+        found = [
+            variants.scored([judge], v, 18, "symmetric", source="stand-in", **REST)
+            for v in (PLAIN, Variant("", each_call=True))
+        ]
+        for (method, kind), values in found[0].items():
+            same = np.array_equal(values, found[1][method, kind])
+            assert same == (method not in variants.HARD), method
+
+    def test_the_level_is_as_wanted(self, judge):
+        (moved,) = variants.levelled(
+            [judge], Variant("", uneven=1.0), 40.0, source="stand-in", steps=4, **REST
+        )
+        found = variants.scored(
+            [moved], Variant("", uneven=1.0), 30, "symmetric", source="stand-in", **REST
+        )
+        assert found["avg-prob", "spearman"].mean() == pytest.approx(40.0, abs=0.5)
+
+    def test_published_numbers_calibrate_on_real_labels_alone(self, judge):
+        assert variants.recalibrated([judge], 0.4, source="stand-in") == [judge]
+
+    def test_a_judge_without_accuracies_is_not_calibrated_anew(self):
+        mistral = twins("topicalchat")["Mistral-7B", "coherency"]
+        assert variants.recalibrated([mistral], 0.4, source="stand-in") == [mistral]
+
+
+@pytest.fixture
+def one_group(monkeypatch):
+    """FlanT5-3B on TopicalChat alone."""
+    group = [
+        twins("topicalchat")["FlanT5-3B", name] for name in facts.ATTRIBUTES["topicalchat"].values()
+    ]
+    monkeypatch.setattr(variant_runs, "groups", lambda: [group])
+    return group
+
+
+class TestTargets:
+    def test_every_printed_experiment_has_a_row_a_variant(self, one_group, monkeypatch):
+        monkeypatch.setattr(deviations, "ERRORS", deviations.ERRORS[-2:])
+        table = deviations.errors(SMALL)
+        cells = variant_runs.experiments(one_group)
+        assert len(cells) == 24, "Tables 7 and 8: two numbers of calls, six methods"
+        assert table.groupby("variant")["id"].nunique().eq(24).all()
+        assert set(table["labels"]) == {"stand-in"}
+        full = table[(table["variant"] == "balanced sets") & (table["k"] == 30)]
+        assert full["change"].abs().max() < 0.5, "all calls are all calls; only the level is set"
+
+    def test_a_shape_is_found_again(self, one_group, monkeypatch):
+        """Printed numbers that the twins with tails 0.5 would have left give tails 0.5."""
+        settings = replace(SMALL, draws=4)
+        plain = variant_runs.every(one_group, PLAIN, settings)
+        variant = Variant("", tails=0.5)
+        changed = variant_runs.levelled(one_group, variant, plain, settings)
+        seen = variant_runs.every(changed, variant, settings)["all"]
+        known = {"table7": "spearman", "table8": "pearson"}
+        monkeypatch.setattr(
+            facts,
+            "number",
+            lambda id_: float(seen["avg-prob", known[id_.split("/")[1]]].mean()),
+        )
+        found = deviations._fitted(one_group, "tails", (0.0, 0.5, 1.0), plain, settings)
+        assert found == pytest.approx(0.5, abs=0.02)
+
+    def test_calibration_adds_up(self, one_group):
+        table = uncertainty.run(SMALL)
+        parts = table[["sharpness_sd", "noise_sd", "level_sd"]].to_numpy()
+        np.testing.assert_allclose(table["sd"], np.linalg.norm(parts, axis=1))
+        assert (table["sd"] > 0).all()
+
+
+def card(**columns):
+    plain = {
+        "id": ["poe_v2/table5/FlanT5-3B/K48/BT", "poe_v2/table5/FlanT5-3B/K48/PoE-BT"],
+        "table": "table5",
+        "k": "48",
+        "difference": [-1.0, 2.0],
+        "tolerance": 0.5,
+        "role": "predicted",
+        "labels": "real",
+        "verdict": "deviates",
+    }
+    return pd.DataFrame({**plain, **columns})
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Causes and diagnoses made by hand."""
+
+    def tell(entry, **columns):
+        entries = {"cause": ({"cells": "poe_v2", "text": "t", "diagnosis": "d", **entry},)}
+        monkeypatch.setattr(causes, "known", lambda what: entries.get(what, ()))
+        result = pd.DataFrame({"id": card()["id"], "variant": "v", "role": "predicted", **columns})
+        monkeypatch.setattr(causes, "read", lambda name: result)
+
+    return tell
+
+
+class TestCauses:
+    def test_a_cause_must_take_away_half(self, told):
+        told({"variant": "v"}, change=[0.5, -0.9])
+        found = causes.explain(card())
+        assert found["cause"].tolist() == ["t", causes.UNKNOWN]
+        assert found["left"].iloc[0] == pytest.approx(-0.5)
+        assert np.isnan(found["left"].iloc[1])
+
+    def test_too_much_is_no_cause_either(self, told):
+        told({"variant": "v"}, change=[1.6, -1.0])
+        assert causes.explain(card())["cause"].tolist() == [causes.UNKNOWN, "t"]
+
+    def test_the_same_experiment_in_another_table(self, told):
+        told({"variant": "v", "cells": "poe"}, change=[1.0, 0.0])
+        same = card(id=["poe_v2/table1/FlanT5-3B/K48/BT", "poe_v1/table1/FlanT5-3B/K24/BT"])
+        assert causes.explain(same.assign(difference=-1.0))["cause"].tolist() == ["t", "t"]
+
+    def test_errors_of_the_calibration(self, told):
+        """|d| <= sqrt(0.5^2 + (2 sd)^2)."""
+        told({"error": True}, sd=[0.44, 0.96])
+        assert causes.explain(card())["cause"].tolist() == ["t", causes.UNKNOWN]
+
+    def test_chance_only_where_no_more_deviate(self, told):
+        told({"chance": True}, change=0.0)
+        many = pd.concat([card(), card(verdict="within noise").loc[[0] * 60]], ignore_index=True)
+        assert set(causes.explain(many)["cause"]) == {"t", ""}
+        assert set(causes.explain(card())["cause"]) == {causes.UNKNOWN}
+
+    def test_whatever_does_not_deviate_has_no_cause(self, told):
+        told({"variant": "v"}, change=[1.0, -2.0])
+        assert set(causes.explain(card(verdict="within noise"))["cause"]) == {""}
+
+    def test_chance_by_hand(self):
+        found = causes.chance(card().assign(verdict=["deviates", "not readable"]))
+        assert found["cells"].tolist() == [1, 1]
+        assert found["expected"].iloc[-1] == pytest.approx(2 * norm.sf(2.0))
+        assert found["observed"].tolist() == [1, 1]
+
+    def test_effects_and_suspicions_by_hand(self, told):
+        told({"variant": "v"}, change=[1.0, -1.5])
+        found = causes.explain(card())
+        row = causes.effects(found).iloc[0]
+        assert (row["cells"], row["before"], row["after"]) == (2, 1.5, 0.25)
+        table = causes.suspicions(found)["Table 5, few calls"]
+        assert table["as calibrated"] == 1.5
+        assert table["v"] == 0.25
+
+    def test_cells_that_were_fitted_are_left_out(self, told):
+        told({"variant": "v"}, change=[1.0, -1.5], role=["calibrated", "predicted"])
+        assert causes.suspicions(card())["Table 5, few calls"]["v"] == 0.5
