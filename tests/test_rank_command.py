@@ -80,6 +80,15 @@ def test_the_files_come_before_the_table(folder, monkeypatch):
     assert "</html>" in (folder / "r.html").read_text()
 
 
+def test_the_table_is_aligned_for_names_in_any_script(folder, capsys):
+    names = ["日本語の名前", "e\u0301cole", "plain"]
+    assert rank(write(folder / "t.csv", [(n, f"{n} says a thing.") for n in names])) == 0
+    lines = capsys.readouterr().out.splitlines()[:4]
+    columns = {"日": 2, "本": 2, "語": 2, "の": 2, "名": 2, "前": 2, "\u0301": 0}
+    places = {sum(columns.get(letter, 1) for letter in line) for line in lines}
+    assert len(places) == 1, lines
+
+
 def test_nothing_is_asked_twice(folder, asked, capsys):
     assert rank(EXAMPLE, "--out", "one.csv") == 0
     once = len(asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -59,12 +60,19 @@ def _table(found: TextRanking) -> str:
 def _aligned(table: pd.DataFrame) -> str:
     """Columns two spaces apart, names to the left and numbers to the right."""
     lines = [list(table.columns), *table.to_numpy().tolist()]
-    wide = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    side = [str.ljust if k == 1 else str.rjust for k in range(len(wide))]
-    return "\n".join(
-        "  ".join(move(cell, width) for move, cell, width in zip(side, line, wide, strict=True))
-        for line in lines
-    )
+    wide = [max(_width(line[k]) for line in lines) for k in range(len(lines[0]))]
+
+    def cell(k: int, text: str) -> str:
+        space = " " * (wide[k] - _width(text))
+        return text + space if k == 1 else space + text
+
+    return "\n".join("  ".join(cell(k, text) for k, text in enumerate(line)) for line in lines)
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: two for a wide letter, none for an accent of its own."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
 def _shortened(name: str) -> str:

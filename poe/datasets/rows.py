@@ -29,7 +29,7 @@ def rows_of(path: Path) -> Iterator[Row]:
     except FileNotFoundError:
         raise DataNotFoundError(f"{path}: there is no such file (seen from {Path.cwd()})") from None
     except OSError as error:
-        raise DataNotFoundError(f"{path}: cannot be read ({error})") from error
+        raise DataNotFoundError(f"{path}: cannot be read ({error.strerror})") from error
     if not data.strip():
         raise InvalidDataError(f"{path}: the file is empty")
     try:
