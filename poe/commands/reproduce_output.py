@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 def listing() -> str:
     """All targets, a line each; a star marks those in which a store's judge can take part."""
     from poe.reproduce.making import takes_store
-    from poe.reproduce.targets import TARGETS
+    from poe.reproduce.targets import ALIASES, TARGETS
 
     lines = [
         f"{target.name:24} {target.inputs + ('*' if takes_store(target) else ''):11} "
         f"{target.paper}: {target.what}"
         for target in TARGETS.values()
     ]
+    lines += [f"{name:24} the same as {other}" for name, other in ALIASES.items()]
     return "\n".join(
         [*lines, "* measured where --store names a judgement store with the answers (poe judge)"]
     )

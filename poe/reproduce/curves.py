@@ -57,6 +57,11 @@ def run(
     return pd.DataFrame(rows)
 
 
+def one(settings: Settings, name: str, of: Panel) -> pd.DataFrame:
+    """A single panel, all methods."""
+    return run(settings, {name: of})
+
+
 def point(
     settings: Settings,
     panel: str,

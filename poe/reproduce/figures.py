@@ -1,4 +1,8 @@
-"""poe_v2's figures: which judge, dataset, attribute and designs each panel shows."""
+"""poe_v2's figures: which judge, dataset, attribute and designs each panel shows.
+
+Judge, dataset and attribute of every panel are those of its caption. The numbers of calls at which
+a curve is computed are ours: the papers print none on their axes that the text at hand keeps.
+"""
 
 from __future__ import annotations
 

@@ -42,6 +42,7 @@ def write(
     table: pd.DataFrame,
     *,
     command: str,
+    what: str = "",
     code: str,
     made_from: Mapping[str, object],
     labels: str,
@@ -51,15 +52,16 @@ def write(
 ) -> Path:
     """Write NAME.csv (four decimals) and NAME.json; returns the path of the CSV file.
 
-    code : digest of the code (`poe.reproduce.sources.fingerprint`). made_from : checksums of what
-    was read, see `inputs`. labels : "real" or "stand-in", see `labels_of`. settings : what else
-    `is_fresh` compares. run : when it was made and what it cost.
+    what : the table or figure in words. code : digest of the code, see `poe.reproduce.sources`.
+    made_from : checksums of what was read, see `inputs`. labels : "real" or "stand-in", see
+    `labels_of`. settings : what else `is_fresh` compares. run : when it was made and what it cost.
     """
     target = folder(labels, out)
     target.mkdir(parents=True, exist_ok=True)
     path = target / f"{name}.csv"
     about = {
         "command": command,
+        "what": what,
         "kind": "/".join(sorted(map(str, table["kind"].unique()))),
         "labels": labels,
         "draws": int(table["draws"].max()),

@@ -139,6 +139,7 @@ def make(target: Target, request: Request, *, progress: Progress | None = None) 
         target.result,
         table,
         command=target.command,
+        what=target.what,
         code=code_of(target, measured=store is not None),
         made_from=made_from(target, labels, store),
         labels=labels,

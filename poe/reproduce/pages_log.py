@@ -59,6 +59,7 @@ def log(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
             {
                 "name": name,
                 "command": about["command"],
+                "what": about.get("what", ""),
                 "kind": about["kind"],
                 "reads": ", ".join(reads),
                 "draws": about["draws"],
@@ -95,7 +96,8 @@ def _row(row: pd.Series) -> str:
         date = '<td data-sort="">not recorded</td>'
         seconds = '<td data-sort="">not recorded'
     return (
-        f'<tr><th scope="row"><code>{escape(row["command"])}</code></th><td>{kinds}</td>'
+        f'<tr><th scope="row" title="{escape(row["what"])}"><code>{escape(row["command"])}</code>'
+        f"</th><td>{kinds}</td>"
         f"<td>{escape(row['reads'])}</td><td>{row['draws']}</td><td>{row['seed']}</td>"
         f"{date}{seconds}</td><td>{escape(row['state'])}</td>"
         f"<td><code>{escape(row['code'][:8])}</code></td></tr>"

@@ -6,9 +6,10 @@ from functools import partial
 
 from poe.reproduce import comparative, comparative_curves, comparative_rankings
 from poe.reproduce.settings import Target
-from poe.reproduce.targets.names import S, T, panel
+from poe.reproduce.targets.names import CAPTIONED, CHOSEN, S, T, panel
 
 PAPER = "comparative_assessment"
+NAMED = {"figure4": CAPTIONED}  # of its Figure 5 the caption names no judge and no dataset
 
 
 def _targets() -> list[Target]:
@@ -54,7 +55,7 @@ def _targets() -> list[Target]:
         Target(
             f"comparative-{name}",
             PAPER,
-            panel(of) + ", three ways to choose calls",
+            panel(of, NAMED.get(name, CHOSEN)) + ", three ways to choose calls",
             "simulated",
             partial(comparative_curves.figure, name=name),
             (of[1],),

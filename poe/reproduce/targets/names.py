@@ -7,6 +7,10 @@ from poe.reproduce.curves import Panel
 S, T, H, C = "summeval", "topicalchat", "hanna", "cmcqrd"
 
 
-def panel(of: Panel) -> str:
-    """Judge, dataset and attribute for a list of targets."""
-    return f"{of[0]}, {of[1]} {of[2]}"
+CAPTIONED = "panel as captioned"
+CHOSEN = "panel of our choice, the text at hand names none"
+
+
+def panel(of: Panel, said: str = CAPTIONED) -> str:
+    """Judge, dataset and attribute for a list of targets, and whether the paper names them."""
+    return f"{of[0]}, {of[1]} {of[2]} ({said})"

@@ -21,6 +21,12 @@ from poe.reproduce import (
 from poe.reproduce.settings import Settings, Target
 from poe.reproduce.targets.names import C, H, S, T, panel
 
+# What a panel shows beside its judge, dataset and attribute, where caption and text differ.
+REMARKS = {
+    "figure7b": ", with and without the bias as the text has it; captioned as symmetric against "
+    "non-symmetric",
+}
+
 
 def _tables() -> list[Target]:
     what = {
@@ -101,14 +107,22 @@ def _figures() -> list[Target]:
         (figures.DEBIASED, figures.debiased),
     ):
         found += [
-            Target(name, "poe_v2", panel(of), "simulated", partial(run, name=name), (of[1],), 20.0)
+            Target(
+                name,
+                "poe_v2",
+                panel(of) + REMARKS.get(name, ""),
+                "simulated",
+                partial(run, name=name),
+                (of[1],),
+                20.0,
+            )
             for name, of in group.items()
         ]
     found.append(
         Target(
             "figure9",
             "poe_v2",
-            "probabilities and score differences",
+            f"probabilities and score differences: {_analysed()}",
             "simulated",
             figures.figure9,
             (S, T),
@@ -119,7 +133,7 @@ def _figures() -> list[Target]:
         Target(
             "figure10",
             "poe_v2",
-            "mean and variance of the score difference",
+            f"mean and variance of the score difference: {_analysed()}",
             "simulated",
             figures.figure10,
             (S, T),
@@ -127,6 +141,11 @@ def _figures() -> list[Target]:
         )
     )
     return found
+
+
+def _analysed() -> str:
+    """The panels of Figures 9 and 10."""
+    return "; ".join(panel(of) for of in figures.ANALYSED.values())
 
 
 def _diagnoses() -> list[Target]:
