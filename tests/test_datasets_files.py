@@ -464,6 +464,22 @@ def test_data_list_names_every_file_and_what_to_do(tmp_path, capsys):
     assert str(tmp_path / "data" / "cmcqrd.json") in capsys.readouterr().out
 
 
+def test_a_digest_at_second_hand_is_called_one(tmp_path, capsys):
+    """HANNA's stories: nobody here has had the file, so a difference may be the digest's fault."""
+    stories, scores = (datasets.info("hanna").file(role) for role in ("stories", "scores"))
+    assert (stories.secondhand, scores.secondhand) == (True, False)
+    doubt = "so it may be the digest that is wrong"
+    for file, doubted in ((stories, True), (scores, False)):
+        path = put(tmp_path, file.names[0], b"another file")
+        with pytest.raises(datasets.InvalidDataError, match="is not the pinned file") as error:
+            datasets.read_verified(file, path)
+        assert (doubt in str(error.value)) == doubted
+    main(["data", "list"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if "never computed" in line]
+    assert len(lines) == 1
+    assert lines[0].strip().startswith("stories:")
+
+
 def test_data_fetch_of_what_has_no_address(capsys):
     assert main(["data", "fetch", "podcast"]) == 1
     error = capsys.readouterr().err

@@ -42,7 +42,8 @@ def _print_places(entry: datasets.Published) -> None:
         else:
             goes_to = datasets.looked_for(file)[0]
             said = f"not on this machine; your own copy: {file.obtain}; it goes to {goes_to}"
-        print(f"    {f'{file.role}: ' if len(entry.files) > 1 else ''}{said}")
+        doubt = " (digest from another project, never computed here)" if file.secondhand else ""
+        print(f"    {f'{file.role}: ' if len(entry.files) > 1 else ''}{said}{doubt}")
 
 
 def _data_fetch(options: argparse.Namespace) -> None:

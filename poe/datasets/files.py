@@ -105,9 +105,13 @@ def mismatch(file: File, data: bytes) -> str | None:
     if not file.sha256 or got == file.sha256:
         return None
     size = f"more than {file.size}" if len(data) > file.size else f"{len(data)}"
+    doubt = (
+        "; this digest was taken over from another project and never computed here, so it may be "
+        "the digest that is wrong"
+    )
     return (
         f"is not the pinned file: expected sha256 {file.sha256} ({file.size} bytes), "
-        f"got {got} ({size} bytes)"
+        f"got {got} ({size} bytes){doubt if file.secondhand else ''}"
     )
 
 

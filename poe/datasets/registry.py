@@ -29,7 +29,8 @@ class File:
     """One file of a dataset or recording; data/datasets.toml explains the fields.
 
     A file without `url` is not downloaded: `obtain` says how a user gets their own copy. One
-    without `sha256` cannot be compared with a pinned one, and is checked field by field.
+    without `sha256` cannot be compared with a pinned one, and is checked field by field. With
+    `secondhand` the digest is another project's word: the file has never been hashed here.
     """
 
     dataset: str
@@ -44,6 +45,7 @@ class File:
     path: str = ""
     obtain: str = ""
     optional: bool = False
+    secondhand: bool = False
 
     @property
     def name(self) -> str:
