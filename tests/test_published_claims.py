@@ -97,7 +97,7 @@ def test_is_well_formed(claim):
     for target in claim["targets"]:
         paper, name = target.split("/")
         assert paper == claim["paper"]
-        assert re.fullmatch(r"table\d+|figure\d+[a-f]?|laplacian", name)
+        assert re.fullmatch(r"table\d+|figure\d+[a-f]?|laplacian|attributes", name)
         if "recipe" in claim:
             assert name in published.PAPERS[paper]
 
