@@ -33,7 +33,7 @@ from scipy.stats import norm
 from poe.comparisons import Floats
 from poe.reproduce import facts
 from poe.reproduce.bench import Bench
-from poe.reproduce.twins import quality_scores
+from poe.reproduce.decisions import accuracy, bias_for, first_position, pair_gaps
 
 LEAST, MOST = 0.25, 16.0  # bounds of the sharpness
 ROUNDING = 0.1 / 100.0 / np.sqrt(12.0)  # of a correlation or accuracy printed to a tenth
@@ -119,34 +119,6 @@ def calibrate(bench: Bench, wanted: facts.Decisions) -> Fitted:
         "first_position": first_position(gaps, rho, noise, bias),
     }
     return Fitted(rho, noise, 0.0, 1.0, *errors, None, reached, wanted.cells, (rho, bias))
-
-
-def bias_for(gaps: Floats, rho: float, noise: float, rate: float) -> float:
-    """The bias, in units of quality, of a judge with that first-position rate."""
-    return float(brentq(lambda b: first_position(gaps, rho, noise, b) - rate, -20.0, 20.0))
-
-
-def accuracy(decided: Floats, rho: float, noise: float) -> float:
-    """Share of unbiased decisions on pairs with gaps > 0 that are right."""
-    return float(norm.cdf(rho * decided / spread(rho, noise)).mean())
-
-
-def first_position(gaps: Floats, rho: float, noise: float, bias: float) -> float:
-    """Share of decisions for the item shown first, each pair in both orders."""
-    both = np.concatenate([gaps, -gaps])
-    return float(norm.cdf((rho * both + bias) / spread(rho, noise)).mean())
-
-
-def spread(rho: float, noise: float) -> float:
-    """Standard deviation of a decision's quality difference beyond what z explains."""
-    return float(np.sqrt(2.0 * (1.0 - rho**2) + noise**2))
-
-
-def pair_gaps(gold: Floats) -> Floats:
-    """Absolute differences on the scale of quality over all unordered pairs of all contexts."""
-    z = quality_scores(gold)
-    left, right = np.triu_indices(z.shape[-1], 1)
-    return np.abs(z[..., left] - z[..., right]).ravel()
 
 
 def _errors(bench: Bench, rho: float, noise: float) -> tuple[float, float]:

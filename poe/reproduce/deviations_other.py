@@ -14,8 +14,8 @@ from poe.baselines.pairs import pairs_ranking
 from poe.comparisons import Floats
 from poe.metrics import spearman
 from poe.reproduce import comparative, facts, large
-from poe.reproduce.calibrate import bias_for, pair_gaps
 from poe.reproduce.contexts import attributes, facts_key
+from poe.reproduce.decisions import bias_for, pair_gaps
 from poe.reproduce.published import load
 from poe.reproduce.settings import Settings, identity
 from poe.reproduce.sweep import labels, per_context
