@@ -213,6 +213,20 @@ class TestWithoutTorch:
         assert len(pd.read_csv(make(target, request).path)) > len(poor.table)
 
 
+def test_an_interruption_leaves_the_result_as_it_was(no_torch, tmp_path):
+    target, request = TARGETS["skill-table2"], Request(draws=2, labels="stand-in", out=tmp_path)
+    made = make(target, request)
+    before = made.path.read_bytes(), made.path.with_suffix(".json").read_bytes()
+
+    def stop(done, total):
+        assert done < total
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(target, request, progress=stop)
+    assert (made.path.read_bytes(), made.path.with_suffix(".json").read_bytes()) == before
+
+
 class TestSize:
     def test_full_is_another_result_and_serves_for_the_small_one(self, no_torch, tmp_path):
         target = TARGETS["skill-table3"]
