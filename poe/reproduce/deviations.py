@@ -32,7 +32,9 @@ ERRORS = (
     Variant("balanced sets", balanced=True),
 )
 INTERVALS, TAILS = (-0.5, 0.0, 0.5, 1.0, 1.5), (0.0, 0.5, 1.0)
-FAMILIES = {  # the interval does nothing on TopicalChat, which is shown by trying
+FAMILIES: dict[
+    str, dict[str, tuple[float, ...]]
+] = {  # the interval does nothing on TopicalChat, which is shown by trying
     "summeval": {"interval": INTERVALS},
     "topicalchat": {"interval": INTERVALS, "tails": TAILS},
 }
