@@ -140,6 +140,13 @@ class TestFigures:
             base = table.loc[(dataset, k, "majority-voting"), "value"]
             assert row["gain"] == pytest.approx(row["value"] - base)
 
+    def test_contexts_differ_in_what_they_show_of_the_common_error(self, torch):
+        table = TARGETS["skill-context"].run(TWO)
+        wide = table.pivot(index="k", columns="method", values="value")
+        assert list(wide.index) == list(aggregation.VISIBLE)
+        assert wide["majority-voting"].nunique() == 1  # the judges are the same
+        assert table["sd"].notna().all()
+
     def test_calls_count_both_orders_twice(self):
         table = TARGETS["skill-calls"].run(TWO)
         orders = np.where(table["selection"] == "both orders", 2, 1)

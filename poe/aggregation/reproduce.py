@@ -189,6 +189,8 @@ def regulariser_and_context(
     seeds: Sequence[int] = SEEDS,
     most: int = 6000,
     epochs: int = 15,
+    batch: int = 64,
+    tick: Tick = nothing,
 ) -> pd.DataFrame:
     """The regulariser where the context shows the judges' common error, and where it does not.
 
@@ -198,7 +200,8 @@ def regulariser_and_context(
     for value in visible:
         for s in seeds:
             drawn = paper.draw(task, pool, n=_size(task, most), seed=s, error_visible=value)
-            run = accuracies(drawn, methods=methods, seed=s, epochs=epochs)
+            run = accuracies(drawn, methods=methods, seed=s, epochs=epochs, batch=batch)
+            tick()
             for name, accuracy in run.items():
                 rows.append((task, value, s, name, accuracy, "simulated"))
     return pd.DataFrame(

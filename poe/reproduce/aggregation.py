@@ -28,6 +28,7 @@ from poe.reproduce.aggregation_runs import (
 from poe.reproduce.settings import Settings
 
 LABELS = "drawn"
+VISIBLE = (0.0, 0.25, 0.5, 1.0)  # of the common error, in its standard deviations
 
 
 def table1(settings: Settings) -> pd.DataFrame:
@@ -130,6 +131,25 @@ def figure6(settings: Settings) -> pd.DataFrame:
     ).reset_index()
     rows = rows.assign(k=rows["n"], samples=rows["n"], system="7B-8B").drop(columns="n")
     return _tidy(rows, settings, "figure6")
+
+
+def context(settings: Settings) -> pd.DataFrame:
+    """What Table 1 leaves open: how much of the judges' common error the context shows, `k`.
+
+    HaluEval's small judges; the gain of the regulariser depends on it, and no cell fixes it.
+    """
+    methods = ("majority-voting", "SkillAggregation-unregularised", "SkillAggregation")
+    with one_thread():
+        found = reproduce.regulariser_and_context(
+            visible=VISIBLE,
+            methods=runnable(methods),
+            tick=ticks(settings, len(VISIBLE)),
+            **networks(settings, most=True),
+        )
+    grouped = found.groupby(["dataset", "error_visible", "method"], sort=False)["value"]
+    rows = grouped.agg(value="mean", sd="std", seeds="size").reset_index()
+    rows = rows.rename(columns={"error_visible": "k"}).assign(system="7B-8B")
+    return _tidy(rows, settings, "context")
 
 
 def calls(settings: Settings) -> pd.DataFrame:

@@ -34,6 +34,7 @@ TARGETS = (
     _target("skill-table5", "subsets of judges, Chatbot Arena", aggregation.table5, 40.0, "table5"),
     _target("skill-figure3", "slopes against accuracies", aggregation.figure3, 5.0),
     _target("skill-figure6", "gain by number of samples", aggregation.figure6, 50.0),
+    _target("skill-context", "regulariser, by what contexts show", aggregation.context, 15.0),
     _target("skill-calls", "more judges, or both orders", aggregation.calls, 2.0),
     _target("recorded-aggregation", "LLMBar: eight methods", aggregation.recorded, 40.0),
     _target("recorded-experts", "LLMBar: judges in one product", aggregation.experts, 3.0),
