@@ -4,9 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.reproduce import claim_numbers, claims, curve_claims, published
+from poe.reproduce import (
+    attributes,
+    claim_numbers,
+    claims,
+    contexts,
+    curve_claims,
+    published,
+    sweep,
+)
 from poe.reproduce.claim_numbers import run_recipe
 from poe.reproduce.claims import Claim, entries, evaluate
+from poe.reproduce.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +169,16 @@ class TestCurves:
         assert measure["v2-selection-fades"](curves, "simulated") == pytest.approx(0.1)
         assert measure["v2-laplace-selection-early"](curves, "simulated") == pytest.approx(0.5)
 
+    def test_every_attribute_by_hand(self):
+        rows = [
+            ("a", 48, "win-ratio", 30.0), ("a", 48, "PoE-BT", 33.0),
+            ("b", 48, "win-ratio", 30.0), ("b", 48, "PoE-BT", 29.5),
+            ("a", 240, "win-ratio", 50.0), ("a", 240, "PoE-BT", 10.0),
+        ]  # fmt: skip
+        table = pd.DataFrame(rows, columns=["attribute", "k", "method", "value"]).assign(system="j")
+        measure = curve_claims.MEASURES["v2-every-attribute"]
+        assert measure({"attributes": table}, "simulated") == pytest.approx(-0.5)
+
     def test_a_straight_line_is_linear_and_a_parabola_is_not(self):
         p = np.linspace(0.05, 0.95, 10)
         rows = {"panel": "p", "p": p, "count": 100, "variance": 1.0}
@@ -176,3 +195,13 @@ class TestCurves:
     def test_a_curve_that_is_not_there_cannot_be_checked(self, monkeypatch):
         monkeypatch.setattr(claim_numbers, "read", lambda name: None)
         assert np.isnan(claims.measured(claim(id="v2-debiasing-needed"), "simulated"))
+
+
+def test_results_by_attribute_average_to_table_1(monkeypatch):
+    monkeypatch.setattr(sweep, "BLOCK", 2)
+    settings = Settings(draws=2, source="stand-in", workers=1)
+    ours = attributes.run(settings)
+    assert len(ours) == 5 * 4 * 2 * 5
+    means = ours.groupby(["system", "k", "method"])["value"].mean()
+    table = contexts.run(settings, "table1").set_index(["system", "k", "method"])["value"]
+    pd.testing.assert_series_equal(means.sort_index(), table.sort_index())

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from poe.cli import main
 from poe.reproduce import causes, claims, pages, pages_heat, published, results, scorecard
 from poe.reproduce.targets import TARGETS
 
@@ -119,6 +120,14 @@ class TestScorecard:
         """Below a Spearman point for the rows of few calls, where they are predictions."""
         few = scorecard.error_of(card, tables=("table5", "table7"), k=("48", "18"))
         assert few < 1.0
+
+
+def test_causes_in_a_terminal(capsys):
+    assert main(["scorecard", "--causes"]) == 0
+    out = capsys.readouterr().out
+    assert "not readable" in out
+    assert causes.UNKNOWN in out
+    assert "[diagnosis-errors]" in out
 
 
 class TestPages:

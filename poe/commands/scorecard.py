@@ -19,6 +19,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("--check", action="store_true", help="fail if a verdict got worse")
     command.add_argument("--accept", action="store_true", help="hold later runs to these verdicts")
     command.add_argument("--claims", action="store_true", help="the papers' claims as well")
+    command.add_argument("--causes", action="store_true", help="why cells deviate, as far as known")
     command.add_argument("--cells", metavar="TABLE", help="cell by cell, such as table1")
     command.set_defaults(run=_scorecard)
 
@@ -38,6 +39,8 @@ def _scorecard(options: argparse.Namespace) -> int:
             print(found.round(2).to_string(index=False))
     if cells is not None:
         print(cells.round(2).fillna("").to_string(index=False))
+    if options.causes:
+        _causes(card)
     if options.claims:
         _claims()
     if options.accept:
@@ -71,6 +74,18 @@ def _chosen(card: pd.DataFrame, table: str) -> pd.DataFrame:
         there = ", ".join(map(str, card["table"].unique()))
         raise ValueError(f"the scorecard has no table {table!r}; there are {there}")
     return rows[["id", "published", "ours", "se", "difference", "role", "kind", "verdict"]]
+
+
+def _causes(card: pd.DataFrame) -> None:
+    from poe.reproduce import causes
+
+    print("\ncells of a cause, mean absolute difference, and what the cause leaves of it:")
+    for _, row in causes.effects(card).iterrows():
+        left = f"{row['after']:6.2f}" if pd.notna(row["after"]) else "      "
+        shown = row["target"] or "no diagnosis"
+        print(f"{row['cells']:4d} {row['before']:6.2f} {left}  {row['cause']} [{shown}]")
+    print("\ndeviations expected by chance, and observed:")
+    print(causes.chance(card, by="paper").round(1).to_string(index=False))
 
 
 def _claims() -> None:

@@ -41,6 +41,7 @@ def tolerance(row: pd.Series) -> float:
 
     Our Monte Carlo error; the scatter of one run of one judge around its twin (`run_sd`);
     the paper's own Monte Carlo error where it printed a standard deviation; its rounding.
+    The errors of a twin's own parameters are left out (target diagnosis-calibration has them).
     """
     paper = 0.0 if np.isnan(row["sd_number"]) else row["sd_number"] / np.sqrt(PAPER_DRAWS)
     rounding = 10.0 ** -row["decimals"] / np.sqrt(12.0)
