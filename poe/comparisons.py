@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from poe import repeats, validation
 from poe.errors import ComparisonError, DisconnectedError, name_some
 from poe.graph import SMALL, Layout, component_labels, is_connected, lay_out
 
@@ -61,17 +61,10 @@ class Comparisons:
         items: Iterable[Any] | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
-        first, second = _names(first), _names(second)
-        _check_lengths(first=first, second=second)
-        self.items = _item_order(first, second, items)
-        position = {name: i for i, name in enumerate(self.items)}
-        _check_known(first, second, position)
-        self._set(
-            np.array([position[name] for name in first], dtype=np.intp),
-            np.array([position[name] for name in second], dtype=np.intp),
-            p,
-            weight,
-        )
+        first, second = validation.names_of(first), validation.names_of(second)
+        validation.require_same_length(first=first, second=second)
+        self.items = validation.item_order(first, second, items)
+        self._set(*validation.positions_of(first, second, self.items), p, weight)
 
     @classmethod
     def from_pairs(
@@ -88,48 +81,20 @@ class Comparisons:
         """
         made = cls.__new__(cls)
         made.items = tuple(range(items)) if isinstance(items, int) else tuple(items)
-        _check_unique(made.items)
-        pairs = np.asarray(pairs)
-        if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise ComparisonError(f"pairs must have shape (K, 2), not {pairs.shape}")
-        if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
-            raise ComparisonError("pairs must be integer positions; for names use Comparisons()")
-        outside = np.flatnonzero(((pairs < 0) | (pairs >= len(made.items))).any(axis=1))
-        if outside.size:
-            raise ComparisonError(
-                f"row {outside[0]}: positions {pairs[outside[0]].tolist()} must lie in "
-                f"0..{len(made.items) - 1}"
-            )
-        made._set(pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.intp), p, weight)
+        validation.require_unique(made.items)
+        made._set(*validation.position_pairs(pairs, len(made.items)), p, weight)
         return made
 
     def _set(self, first: Indices, second: Indices, p: Any, weight: Any) -> None:
-        probability = _numbers(p, "p")
-        weights = np.ones(len(probability)) if weight is None else _numbers(weight, "weight")
-        _check_lengths(first=first, second=second, p=probability, weight=weights)
-        if not len(first):
-            raise ComparisonError("there are no comparisons: at least one is needed")
+        probability = validation.numbers_of(p, "p")
+        weights = (
+            np.ones(len(probability)) if weight is None else validation.numbers_of(weight, "weight")
+        )
+        validation.require_same_length(first=first, second=second, p=probability, weight=weights)
+        validation.require_rows(first, second, probability, weights, self.items)
         self.first, self.second, self.p, self.weight = first, second, probability, weights
-        inside = (probability >= 0) & (probability <= 1)  # False for NaN
-        self._refuse(~inside, lambda k: f"p is {probability[k]:g}, not in [0, 1]")
-        self._refuse(first == second, lambda k: "an item is compared with itself")
-        usable = np.isfinite(weights) & (weights > 0)
-        self._refuse(~usable, lambda k: f"weight is {weights[k]:g}, not a positive number")
         for array in (first, second, probability, weights):
             array.setflags(write=False)
-
-    def _refuse(self, wrong: NDArray[np.bool_], why: Any) -> None:
-        rows = np.flatnonzero(wrong)
-        if not rows.size:
-            return
-        lines = [
-            f"row {k} ({self.items[self.first[k]]!r} against "
-            f"{self.items[self.second[k]]!r}): {why(k)}"
-            for k in rows[:5]
-        ]
-        if rows.size > 5:
-            lines.append(f"and {rows.size - 5} more rows like these")
-        raise ComparisonError("\n".join(lines))
 
     # Tables and files ------------------------------------------------------------------
 
@@ -151,15 +116,7 @@ class Comparisons:
         if weight is None and "weight" in table.columns:
             weight = "weight"
         wanted = [first, second, p] + ([weight] if weight else [])
-        missing = [column for column in wanted if column not in table.columns]
-        if missing:
-            raise ComparisonError(
-                f"the table has no column {name_some(missing)}; it has "
-                f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
-            )
-        blank = table[[first, second]].isna().any(axis=1).to_numpy()
-        if blank.any():
-            raise ComparisonError(f"row {np.flatnonzero(blank)[0]}: an item name is missing")
+        validation.require_columns(table, wanted, names=[first, second])
         return cls(
             first=table[first].tolist(),
             second=table[second].tolist(),
@@ -287,12 +244,10 @@ class Comparisons:
 
     def merged(self) -> Comparisons:
         """Repeats of the same ordered pair as one: mean p, summed weight."""
-        code = self.first * self.n_items + self.second
-        codes, group = np.unique(code, return_inverse=True)
-        weight = np.bincount(group, self.weight)
-        p = np.bincount(group, self.weight * self.p) / weight
-        pairs = np.column_stack(np.divmod(codes, self.n_items))
-        return Comparisons.from_pairs(pairs, np.clip(p, 0, 1), items=self.items, weight=weight)
+        pairs, p, weight = repeats.merged(
+            self.first, self.second, self.p, self.weight, self.n_items
+        )
+        return Comparisons.from_pairs(pairs, p, items=self.items, weight=weight)
 
     def symmetrised(self) -> Comparisons:
         """Both orders of each pair averaged: p = (p_ij + 1 - p_ji) / 2 (paper 3.5).
@@ -301,70 +256,5 @@ class Comparisons:
         pairs that were judged in one order only: they have nothing to be averaged with.
         """
         once = self.merged()
-        there = {(i, j): k for k, (i, j) in enumerate(once.pairs.tolist())}
-        single = [pair for pair in there if pair[::-1] not in there]
-        if single:
-            named = [f"{self.items[i]} before {self.items[j]}" for i, j in single]
-            raise ComparisonError(
-                f"judged in one order only: {name_some(named)}; ask for the other order, or "
-                "model the position bias instead (bias= in poe.fit)"
-            )
-        forth = np.flatnonzero(once.first < once.second)
-        back = np.array([there[(j, i)] for i, j in once.pairs[forth].tolist()], dtype=np.intp)
-        p = (once.p[forth] + 1.0 - once.p[back]) / 2.0
-        weight = once.weight[forth] + once.weight[back]
-        return Comparisons.from_pairs(once.pairs[forth], p, items=self.items, weight=weight)
-
-
-def _names(values: Iterable[Any]) -> list[Any]:
-    if isinstance(values, str):
-        raise ComparisonError(f"expected a sequence of item names, not the single text {values!r}")
-    # NumPy scalars and their Python twins must be one item, not two.
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _numbers(values: ArrayLike, what: str) -> Floats:
-    try:
-        array = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ComparisonError(f"{what} must be numbers, one a comparison") from None
-    if array.ndim != 1:
-        raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")
-    return array
-
-
-def _item_order(
-    first: list[Any], second: list[Any], items: Iterable[Any] | None
-) -> tuple[Hashable, ...]:
-    if items is not None:
-        order = tuple(_names(items))
-        _check_unique(order)
-        return order
-    seen = dict.fromkeys(name for pair in zip(first, second, strict=True) for name in pair)
-    whole = all(isinstance(name, Integral) and not isinstance(name, bool) for name in seen)
-    return tuple(sorted(seen)) if whole else tuple(seen)
-
-
-def _check_unique(items: Sequence[Hashable]) -> None:
-    if len(set(items)) < len(items):
-        twice = [name for name in dict.fromkeys(items) if items.count(name) > 1]
-        raise ComparisonError(f"listed more than once in items: {name_some(twice)}")
-
-
-def _check_known(first: list[Any], second: list[Any], position: dict[Any, int]) -> None:
-    for column, names in (("first", first), ("second", second)):
-        for row, name in enumerate(names):
-            if name not in position:
-                raise ComparisonError(
-                    f"row {row}: {column} is {name!r}, which is not among the items "
-                    f"({name_some(position)})"
-                )
-
-
-def _check_lengths(**columns: Any) -> None:
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ComparisonError(
-            "the columns differ in length: "
-            + ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        )
+        pairs, p, weight = repeats.symmetrised(once.pairs, once.p, once.weight, self.items)
+        return Comparisons.from_pairs(pairs, p, items=self.items, weight=weight)

@@ -84,11 +84,14 @@ class TestDescription:
         del about["run"]  # as written before there were any
         assert runs.of_result(about) is None
 
-    def test_the_stopwatch_counts_work_and_waiting_apart(self):
+    def test_the_stopwatch_reads_both_clocks_from_its_start(self, monkeypatch):
+        clocks = {"perf_counter": 100.0, "process_time": 7.0}
+        for name in clocks:
+            monkeypatch.setattr(runs.time, name, lambda name=name: clocks[name])
         watch = Stopwatch("x")
-        threading.Event().wait(0.05)
-        waited = watch.run()
-        assert waited.seconds >= 0.05 > waited.cpu_seconds
+        clocks.update(perf_counter=103.5, process_time=12.25)
+        run = watch.run()
+        assert (run.seconds, run.cpu_seconds) == (3.5, 5.25), "two threads at work"
 
     def test_committed_results_are_on_real_labels(self):
         assert set(results.read("table1")["labels"]) == {"real"}

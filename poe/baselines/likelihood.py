@@ -14,6 +14,7 @@ import numpy as np
 from poe.baselines.linear_ordering import Ordering, linear_ordering
 from poe.baselines.ranking import Ranking
 from poe.comparisons import Comparisons, Floats
+from poe.validation import refuse_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +69,11 @@ def likelihood_ranking(
         raise ValueError(f"floor must lie in [0, 0.5), not {floor}")
     p = np.clip(comparisons.p, floor, 1.0 - floor)
     certain = (p == 0.0) | (p == 1.0)
-    comparisons._refuse(
+    refuse_rows(
         certain,
+        comparisons.first,
+        comparisons.second,
+        comparisons.items,
         lambda k: (
             f"p is {p[k]:g}, so a ranking against it would be impossible; "
             "give floor=1e-6, say, or use approximate_likelihood_ranking on decisions"
