@@ -183,7 +183,8 @@ def main(arguments: list[str] | None = None) -> int:
                     verbose=options.verbose,
                 )
     except BuildError as error:
-        print(f"\nThe book was not built. {error}", file=sys.stderr)
+        said = "The book was not built. " if options.target in ("build", "execute") else ""
+        print(f"\n{said}{error}", file=sys.stderr)
         return 1
     return 0
 

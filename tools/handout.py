@@ -128,7 +128,13 @@ def run(path: Path) -> nbformat.NotebookNode:
         raise BuildError(f"There is no file {path}; say make check-handout FILE=path/to/it.ipynb")
     try:
         notebook = jupytext.read(path)
-        NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True).execute()
+        NotebookClient(
+            notebook,
+            timeout=600,
+            kernel_name="python3",
+            allow_errors=True,
+            extra_arguments=["--IPKernelApp.log_level=40"],
+        ).execute()
     except (ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         raise BuildError(f"{path} is not a notebook: {error}") from None
     return notebook
@@ -137,7 +143,7 @@ def run(path: Path) -> nbformat.NotebookNode:
 def report(found: list[Grade]) -> str:
     """Say in a table what is right, and how many of how many."""
     if not found:
-        return "This notebook has no exercises between the fences."
+        return "This notebook has no exercises as make handout writes them."
     width = max(len(grade.label) for grade in found)
     lines = [f"{grade.label:<{width}}  {grade.verdict:<9}  {grade.title}" for grade in found]
     graded = [grade for grade in found if grade.verdict != "by hand"]
