@@ -76,7 +76,7 @@ def test_sets_are_uniform_where_they_can_be_counted():
 
 
 def test_the_tree_of_last_resort_is_uniform_too(monkeypatch):
-    monkeypatch.setattr("poe.selection._ROUNDS", 0)
+    monkeypatch.setattr("poe.subsets.ROUNDS", 0)
     count = {}
     for draw in np.sort(select_stack(8000, 4, 3, rule="no-repeat", seed=3), axis=2):
         tree = tuple(sorted(map(tuple, draw.tolist())))
