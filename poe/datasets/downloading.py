@@ -175,8 +175,9 @@ def _refusal(file: File, answer: str) -> str:
 def _without_network(file: File, target: Path) -> str:
     return (
         f"without a network, set {DATA_VARIABLE} to a folder that holds {file.name}, "
-        f'or use source="stand-in", or run poe.datasets.fetch({file.dataset!r}) on another '
-        f"machine and copy the file it names to {target}"
+        'or use source="stand-in" (--texts stand-in, --labels stand-in), or run '
+        f"poe.datasets.fetch({file.dataset!r}) on another machine and copy the file it names to "
+        f"{target}"
     )
 
 
