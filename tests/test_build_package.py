@@ -23,6 +23,7 @@ NEED_AN_EXTRA = {
     "poe.plots",
     "poe.reproduce.drawings",
     "poe.reproduce.pages",
+    "poe.reproduce.pages_causes",
     "poe.reproduce.pages_heat",
     "poe.solvers.kernels",
     "poe.aggregation.networks",
