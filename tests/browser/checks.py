@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -135,6 +137,20 @@ def listen(page: Any, *, html: Path) -> list[str]:
     page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
     page.on("requestfailed", lambda request: problems.append(f"failed request: {request.url}"))
     return problems
+
+
+@contextmanager
+def quiet_page(browser: Any, path: Path) -> Iterator[Any]:
+    """A page of a test's own, opened without a network; the browser must not complain of it."""
+    context = browser.new_context(offline=True)
+    try:
+        page = context.new_page()
+        problems = listen(page, html=Path("/"))
+        page.goto(path.as_uri())
+        yield page
+        assert problems == []
+    finally:
+        context.close()
 
 
 def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:

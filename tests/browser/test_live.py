@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm, spearmanr
 
 import poe
-from tests.browser.checks import listen
+from tests.browser.checks import quiet_page
 from tests.browser.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -44,13 +44,8 @@ def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any
     path = tmp_path_factory.mktemp("live") / "page.html"
     head = "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>x</title>"
     path.write_text("".join([head, *scripts, "</head><body>", *figures, "</body></html>"]))
-    context = browser.new_context(offline=True)
-    opened = context.new_page()
-    problems = listen(opened, html=Path("/"))
-    opened.goto(path.as_uri())
-    yield opened
-    context.close()
-    assert problems == []
+    with quiet_page(browser, path) as opened:
+        yield opened
 
 
 def call(page: Any, expression: str, **values: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.checks import listen
+from tests.browser.checks import quiet_page
 from tests.browser.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -55,14 +55,9 @@ def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
         f"<table class='dataframe'><tbody>{names}</tbody></table></article></body></html>",
         encoding="utf-8",
     )
-    context = browser.new_context(offline=True)
-    opened = context.new_page()
-    problems = listen(opened, html=Path("/"))
-    opened.goto(path.as_uri())
-    opened.wait_for_timeout(200)
-    yield opened
-    context.close()
-    assert problems == []
+    with quiet_page(browser, path) as opened:
+        opened.wait_for_timeout(200)
+        yield opened
 
 
 def size(page: Any, name: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.checks import listen
+from tests.browser.checks import quiet_page
 from tests.browser.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -28,13 +28,8 @@ def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>",
         encoding="utf-8",
     )
-    context = browser.new_context(offline=True)
-    opened = context.new_page()
-    problems = listen(opened, html=Path("/"))
-    opened.goto(path.as_uri())
-    yield opened
-    context.close()
-    assert problems == []
+    with quiet_page(browser, path) as opened:
+        yield opened
 
 
 def names(page: Any) -> list[str]:
