@@ -25,6 +25,7 @@ NEED_AN_EXTRA = {
     "poe.reproduce.pages",
     "poe.reproduce.pages_causes",
     "poe.reproduce.pages_heat",
+    "poe.reproduce.pages_log",
     "poe.solvers.kernels",
     "poe.aggregation.networks",
     "poe.judges.transformers.batching",
