@@ -122,8 +122,9 @@ def _one(target: Target, request: Request, *, quiet: bool) -> None:
 
 
 def _made(target: Target, request: Request, *, quiet: bool, leave: bool = True) -> Made:
-    from poe.reproduce.making import make
+    from poe.reproduce.making import check, make
 
+    check(target, request)  # before a bar is drawn
     with tqdm(desc=target.name, disable=quiet, leave=leave) as bar:
 
         def moved(done: int, total: int) -> None:

@@ -101,13 +101,9 @@ def is_fresh(target: Target, request: Request) -> bool:
     )
 
 
-def make(target: Target, request: Request, *, progress: Progress | None = None) -> Made:
-    """Run a target and write its result.
-
-    Raises JudgeError, and writes nothing, where a store was given and has no part in the target.
-    """
-    store = request.store
-    if store is not None and not takes_store(target):
+def check(target: Target, request: Request) -> None:
+    """Raise what can be known before anything starts: labels that are not here, a vain store."""
+    if request.store is not None and not takes_store(target):
         raise JudgeError(
             f"{target.name} has answers that others recorded, or that are drawn with the truth, so "
             "no judge of yours can take part in it; `poe reproduce list` marks the targets that "
@@ -116,6 +112,15 @@ def make(target: Target, request: Request, *, progress: Progress | None = None) 
     if request.labels == "real":  # what is missing is said before anything starts
         for name in set(target.datasets) - set(files.PRIVATE):
             datasets.load(name, source="real")
+
+
+def make(target: Target, request: Request, *, progress: Progress | None = None) -> Made:
+    """Run a target and write its result.
+
+    Raises JudgeError, and writes nothing, where a store was given and has no part in the target.
+    """
+    check(target, request)
+    store = request.store
     watch = Stopwatch(request.invoked or target.command, workers=request.workers)
     settings = Settings(
         draws=request.draws,
