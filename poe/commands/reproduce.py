@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,9 @@ PUBLIC = ("summeval", "topicalchat", "hanna")
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     command = commands.add_parser(
-        "reproduce", help="recompute a table or figure of the papers, or all of them"
+        "reproduce",
+        help="recompute a table or figure of the papers, or all of them",
+        usage="poe reproduce TARGET [options]",
     )
     command.add_argument(
         "target",
@@ -48,7 +51,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument("--workers", type=positive, default=2, help="threads (default 2)")
     command.add_argument(
-        "--full", action="store_true", help="the several-judges paper's sizes (over an hour)"
+        "--full", action="store_true", help="the several-judges paper's sizes (about half an hour)"
     )
     command.add_argument(
         "--draw", type=Path, metavar="FOLDER", help="draw figures there, as SVG and PDF"
@@ -66,9 +69,10 @@ def _name(text: str) -> str:
     try:
         find(text)
     except ValueError:
-        known = ", ".join(list(TARGETS)[:9])
+        near = get_close_matches(text, ["all", "list", "twins", *TARGETS], n=1)
+        known = f"did you mean {near[0]}?" if near else "there are all, table1, figure4 and more;"
         raise argparse.ArgumentTypeError(
-            f"there is no {text!r}; there are all, {known} and more, see `poe reproduce list`"
+            f"there is no {text!r}; {known} `poe reproduce list` names them all"
         ) from None
     return text
 

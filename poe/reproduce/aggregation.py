@@ -136,9 +136,15 @@ def figure6(settings: Settings) -> pd.DataFrame:
 def context(settings: Settings) -> pd.DataFrame:
     """What Table 1 leaves open: how much of the judges' common error the context shows, `k`.
 
-    HaluEval's small judges; the gain of the regulariser depends on it, and no cell fixes it.
+    HaluEval's small judges; what Crowdlayer and the regulariser gain depends on it, and no cell
+    fixes it.
     """
-    methods = ("majority-voting", "SkillAggregation-unregularised", "SkillAggregation")
+    methods = (
+        "majority-voting",
+        "Crowdlayer",
+        "SkillAggregation-unregularised",
+        "SkillAggregation",
+    )
     with one_thread():
         found = reproduce.regulariser_and_context(
             visible=VISIBLE,
