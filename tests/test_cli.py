@@ -55,7 +55,9 @@ def test_real_labels_that_are_not_there(tmp_path, monkeypatch, capsys):
 
 def test_mistakes_name_the_choices(capsys):
     for arguments, message in (
-        (["reproduce", "table4"], "table1"),
+        (["reproduce", "tabel1"], "did you mean table1"),
+        (["reproduce", "comparative-table4"], "comparative-table"),
+        (["reproduce", "everything"], "there are all, table1 and more"),
         (["reproduce", "table1", "--draws", "0"], "at least 1"),
         (["data", "fetch", "sumeval"], "summeval"),
     ):

@@ -183,6 +183,7 @@ def test_a_dry_run_asks_nothing(folder, asked, capsys):
     assert "tokens (words; the demo judge has no tokens)" in out
     assert len(asked) <= 64, "the demo measures itself, and keeps nothing"
     assert not Path("r.html").exists()
+    assert not list(Path().glob("*.sqlite")), "no empty store is left behind"
     assert rank() == 0
     assert "240 asked now, 0 from the store" in capsys.readouterr().out
 

@@ -90,8 +90,11 @@ def open_from(options: argparse.Namespace) -> Reader:
 
 
 def open_store(options: argparse.Namespace) -> Store:
-    """The store that the options name."""
-    return Store(options.store, several=options.several_judges)
+    """The store that the options name; a dry run leaves no new file behind."""
+    path = Path(options.store)
+    if options.dry_run and path.parent.is_dir() and not path.exists():
+        path = Path(":memory:")
+    return Store(path, several=options.several_judges)
 
 
 def print_cost(questions: Sequence[Question], judge: Reader, store: Store) -> None:

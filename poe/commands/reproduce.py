@@ -69,8 +69,8 @@ def _name(text: str) -> str:
     try:
         find(text)
     except ValueError:
-        near = get_close_matches(text, ["all", "list", "twins", *TARGETS], n=1)
-        known = f"did you mean {near[0]}?" if near else "there are all, table1, figure4 and more;"
+        near = get_close_matches(text, ["all", "list", "twins", *TARGETS])
+        known = f"did you mean {' or '.join(near)}?" if near else "there are all, table1 and more;"
         raise argparse.ArgumentTypeError(
             f"there is no {text!r}; {known} `poe reproduce list` names them all"
         ) from None
