@@ -145,9 +145,12 @@ class Transformer:
         def make() -> Any:
             body = transformers.AutoModel.from_pretrained(self.name, revision=self.revision)
             if peft is not None:
-                body = peft.get_peft_model(
-                    body, peft.LoraConfig(r=self.lora, target_modules="all-linear")
+                # GPT-2's layers keep their weights the other way round.
+                turned = any(type(layer).__name__ == "Conv1D" for layer in body.modules())
+                adapters = peft.LoraConfig(
+                    r=self.lora, target_modules="all-linear", fan_in_fan_out=turned
                 )
+                body = peft.get_peft_model(body, adapters)
             return _pooled(torch, body, pool)
 
         def batch(rows: Any) -> Any:
