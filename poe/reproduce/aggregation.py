@@ -228,7 +228,7 @@ def _tidy(
     )
     if panel.startswith("recorded"):  # so many pairs are all there are: a share's error
         found["labels"] = np.where(found["kind"] == "recorded", "real", "stand-in")
-        share = found["value"] / 100
+        share = (found["value"] / 100).clip(0.0, 1.0)  # correlations of skills have no share
         found["se"] = 100 * np.sqrt(share * (1 - share) / found["k"])
     for name in ("k", "selection", "attribute"):
         if name not in found:
