@@ -9,6 +9,10 @@ import pytest
 
 import poe
 
+# First line of a program that a test interrupts: a shell's background job, and all that it starts,
+# is born deaf to Ctrl-C.
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 
 def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.0):
     """A connected set of comparisons with probabilities from a noisy simulated judge."""

@@ -28,6 +28,7 @@ from poe.judges.server import (
     SpendingLimitError,
 )
 from poe.judges.store import Store
+from tests.helpers import HEARS_CTRL_C
 from tests.judge_server import chat_text, log_probabilities, serving, share_of_first, tiny
 from tests.judging import questions
 
@@ -507,7 +508,7 @@ def test_ctrl_c_stops_promptly_and_keeps_the_answers(tmp_path):
     root = str(Path(__file__).resolve().parents[1])
     path = tmp_path / "a.sqlite"
     with serving(lambda k, body: "hang" if k > 4 else None) as served:
-        code = CTRL_C.format(root=root, path=str(path), url=served.url)
+        code = HEARS_CTRL_C + CTRL_C.format(root=root, path=str(path), url=served.url)
         running = subprocess.Popen(
             [sys.executable, "-c", code],
             stdout=subprocess.PIPE,

@@ -19,6 +19,7 @@ import pytest
 from poe.errors import JudgeError
 from poe.judges.questions import Answer
 from poe.judges.store import Store
+from tests.helpers import HEARS_CTRL_C
 from tests.judging import HashJudge, expected, questions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -224,7 +225,7 @@ def test_a_folder_that_cannot_be_written(folder):
 
 
 def test_ctrl_c_keeps_what_was_answered(path):
-    running = start(path, delay=0.005)
+    running = start(path, delay=0.005, before=HEARS_CTRL_C)
     lines = [running.stdout.readline() for _ in range(20)]
     running.send_signal(signal.SIGINT)
     lines += running.stdout.readlines()
