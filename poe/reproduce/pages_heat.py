@@ -90,9 +90,10 @@ def _cell(row: dict[str, object]) -> str:
     difference, verdict = float(str(row["difference"])), str(row["verdict"])
     if not np.isfinite(difference):
         ours, why = float(str(row["ours"])), escape(str(row["reason"]) or verdict)
-        if verdict == "not readable":
-            why, published = "the printed value is missing from the text at hand", "?"
         both = f"{ours:.1f} for {published}" if np.isfinite(ours) else published
+        if verdict == "not readable":
+            why = "the printed value is missing from the text at hand"
+            both = f"{ours:.1f}, print lost" if np.isfinite(ours) else "print lost"
         return (
             f'<td class="cell {css(verdict)}" title="{verdict}: {why}" data-sort="">'
             f'{SIGNS[verdict]}<br><span class="printed">{both}</span></td>'

@@ -18,6 +18,8 @@ VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 INSPECT = (Path(__file__).parent / "inspect.js").read_text(encoding="utf-8")
 LOADING = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src"}
+# Relations of a <link> that name another page, or whose it is; a browser fetches none of them.
+NOT_LOADED = ("canonical", "author", "license", "next", "prev", "index", "search")
 
 
 class Document(HTMLParser):
@@ -40,7 +42,7 @@ class Document(HTMLParser):
                 self.downloads[values["download"]] = values["href"]
         if tag in LOADING and values.get(LOADING[tag]):
             self.loads.append(values[LOADING[tag]])
-        if tag == "link" and values.get("rel") not in ("canonical", "author", "license"):
+        if tag == "link" and values.get("rel") not in NOT_LOADED:
             self.loads.append(values.get("href", ""))
 
 

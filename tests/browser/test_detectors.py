@@ -169,9 +169,15 @@ def test_the_accessibility_check_finds(
 
 
 def test_a_page_weighs_what_it_alone_loads(tmp_path: Path) -> None:
-    page = write_page(tmp_path, "<img alt='x' src='own.png'><script src='_static/all.js'></script>")
+    page = write_page(
+        tmp_path,
+        "<link rel='next' href='next.html'><link rel='stylesheet' href='own.css'>"
+        "<img alt='x' src='own.png'><script src='_static/all.js'></script>",
+    )
     alone = page.stat().st_size
+    (page.parent / "next.html").write_bytes(bytes(70_000))
+    (page.parent / "own.css").write_bytes(bytes(300))
     (page.parent / "own.png").write_bytes(bytes(1000))
     (page.parent / "_static").mkdir()
     (page.parent / "_static" / "all.js").write_bytes(bytes(50_000))
-    assert weight(page, html=page.parent) == alone + 1000
+    assert weight(page, html=page.parent) == alone + 1300
