@@ -55,6 +55,7 @@ def page(tables: Sequence[pd.DataFrame]) -> Figure:
     plots.use_style()
     panels = [panel for table in tables for panel in _panels(table)]
     figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 2.75 * len(panels)), squeeze=False)
+    figure.set_layout_engine("constrained", hspace=0.08)
     for ax, (draw, part) in zip(axes[:, 0], panels, strict=True):
         draw(ax, part)
         plots.evidence(ax, str(part["kind"].iloc[0]), outside="difference" not in part)
@@ -135,8 +136,7 @@ def designs(ax: Axes, table: pd.DataFrame, *, alone: bool) -> None:
         _line(ax, part, looks[str(words)], dash)
     _calls(ax, table)
     _names(ax, table.groupby("words")["value"].agg(["last", "mean"]), looks)
-    ax.set_title(_title(table))
-    ax.text(0.97, 0.06, method, transform=ax.transAxes, ha="right", fontweight="bold")
+    ax.set_title(f"{_title(table)}\n{method}")
 
 
 def joint(ax: Axes, table: pd.DataFrame) -> None:

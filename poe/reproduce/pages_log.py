@@ -90,7 +90,7 @@ def _row(row: pd.Series) -> str:
     if recorded:
         # Digits alone, because the table sorts what begins with a number by that number.
         when = "".join(c for c in row["date"] if c.isdigit())
-        date = f'<td data-sort="{when}">{row["date"][:16].replace("T", " ")}</td>'
+        date = f'<td class="day" data-sort="{when}" title="{row["date"]}">{row["date"][:10]}</td>'
         seconds = f'<td title="{row["cpu_seconds"]:.1f} s of processor time">{row["seconds"]:.1f}'
     else:
         date = '<td data-sort="">not recorded</td>'
