@@ -60,10 +60,12 @@ def _figures() -> list[Target]:
 TARGETS = (*_tables(), *_figures())
 
 # The same runs under other numbers. poe_v1's text names the panel of its Figure 4 and the dataset
-# of 5f; that Figures 1 and 2 show what v2's 9 and 10 do, and 5f Llama2-13B, is our reading.
+# of 5f; that Figures 1 and 2 show what v2's 9 and 10 do, and 5f Llama2-13B, is our reading. The
+# other panels of its Figure 5, more judges and data sets, are not named: v2's stand for them.
 ALIASES = {
     "v1-figure1": "figure9",
     "v1-figure2": "figure10",
     "v1-figure4": "figure1c",
+    "v1-figure5": "figure5",
     "v1-figure5f": "figure3",
 }
