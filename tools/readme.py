@@ -11,7 +11,7 @@ from poe import datasets
 from poe._paths import data_dir
 from poe.reproduce import pages_log, runs
 from poe.reproduce.claims import claims
-from poe.reproduce.scorecard import scorecard, totals
+from poe.reproduce.scorecard import predictions, scorecard, totals
 from poe.reproduce.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +24,7 @@ def claims_block() -> str:
     """The Markdown between the markers."""
     card = scorecard()
     all_cells = totals(card).loc["all"]
-    predicted = card[card["role"].isin(["predicted", "held out"]) & (card["labels"] == "real")]
+    predicted = predictions(card)
     few = predicted[predicted["table"].isin([f"table{k}" for k in (1, 2, 5, 6, 7, 8)])]
     unknown = int((card["cause"] == "cause unknown").sum())
     lines = [

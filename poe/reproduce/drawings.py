@@ -19,13 +19,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from poe import plots
+from poe.reproduce.facts import NAMES
 from poe.reproduce.figures import TIMES
+from poe.reproduce.measured import LARGE
 
 WIDTH = 5.2  # inches; the fonts are chosen for this width
 GAP = 0.085  # between two names, as a share of the height
 FORMATS = ("svg", "pdf")
-LARGE = ("hanna", "cmcqrd")  # one context; calls are counted in multiples of its texts
-NAMES = {"summeval": "SummEval", "topicalchat": "TopicalChat", "hanna": "HANNA", "cmcqrd": "CMCQRD"}
 Variant = tuple[str, str]  # selection, bias
 Dash = str | tuple[int, tuple[int, ...]]
 Look = tuple[str, str, bool]  # colour, marker, whether it is filled
@@ -176,7 +176,7 @@ def _line(ax: Axes, part: pd.DataFrame, look: Look, dash: Dash) -> None:
 
 def _calls(ax: Axes, table: pd.DataFrame) -> None:
     calls = sorted(table["k"].unique())
-    if table["dataset"].iloc[0] in LARGE:
+    if table["dataset"].iloc[0] in LARGE:  # calls are counted in multiples of the texts
         n = calls[0] // TIMES[0]
         ax.set_xscale("log")
         ax.set_xticks(calls, [f"{k // n}N" for k in calls])
