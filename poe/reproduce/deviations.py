@@ -13,10 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from poe.comparisons import Floats
 from poe.reproduce import facts, variants
 from poe.reproduce import variant_runs as runs
-from poe.reproduce.settings import Settings
+from poe.reproduce.settings import Settings, spread
 from poe.reproduce.twins import Twin
 from poe.reproduce.variants import FULL, PLAIN, Values, Variant
 
@@ -148,19 +147,16 @@ def _rows(
     for cell, id_ in runs.experiments(judges).items():
         key = (cell.method, cell.metric)
         value, before = found[runs.where(cell)][key], plain[runs.where(cell)][key]
+        change, error = spread(value - before)
         seen = id_.startswith(f"poe_v2/{CHOSEN_ON}/") and runs.where(cell) == "symmetric"
         rows.append(
             {
                 **runs.head(id_, cell),
                 "variant": name,
                 "value": float(value.mean()),
-                "change": float((value - before).mean()),
-                "change_se": _error(value - before),
+                "change": change,
+                "change_se": error,
                 "role": "consulted" if seen else "predicted",
             }
         )
     return rows
-
-
-def _error(values: Floats) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
