@@ -5,15 +5,11 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import kstest, norm, pearsonr
 
-from poe.judges import SimulatedJudge
+from poe.judges import SimulatedJudge, simulated_answers
 
 QUALITY = np.random.default_rng(0).normal(size=60)
+GAPS = QUALITY[:, None] - QUALITY
 OFF = ~np.eye(60, dtype=bool)
-
-
-def noise_of(judge, *, sharpness, bias):
-    gaps = sharpness * (QUALITY[:, None] - QUALITY)[OFF] + bias
-    return logit(judge.matrix()[OFF]) - gaps
 
 
 def test_noiseless_answers_are_the_formula():
@@ -21,17 +17,20 @@ def test_noiseless_answers_are_the_formula():
     assert p[0, 2] == pytest.approx(expit(2.0 * 3.0 + 0.3))
     assert p[2, 0] == pytest.approx(expit(-2.0 * 3.0 + 0.3))
     assert np.isnan(np.diag(p)).all()
+    assert simulated_answers(3.0, sharpness=2.0, bias=0.3) == p[0, 2]
+    assert simulated_answers([3.0, 0.0], noise=0.5, e=[2.0, -1.0]) == pytest.approx(
+        expit([4.0, -0.5])
+    )
 
 
-def test_the_noise_is_normal_with_its_stated_spread():
+def test_the_noise_is_normal_with_its_stated_deviation():
     judge = SimulatedJudge(QUALITY, sharpness=1.5, noise=0.7, bias=-0.4, seed=1)
-    gaps = (QUALITY[:, None] - QUALITY)[OFF]
 
     def believable(*, sharpness=1.5, bias=-0.4, noise=0.7):
-        rest = noise_of(judge, sharpness=sharpness, bias=bias) / noise
-        spread = abs(rest.std() - 1) * np.sqrt(2 * len(rest))  # in standard errors
-        normal, level = kstest(rest, "norm").pvalue, pearsonr(rest, gaps).pvalue
-        return spread < 4 and normal > 1e-4 and level > 1e-4
+        rest = (logit(judge.matrix()[OFF]) - sharpness * GAPS[OFF] - bias) / noise
+        deviation = abs(rest.std() - 1) * np.sqrt(2 * len(rest))  # in standard errors
+        normal, level = kstest(rest, "norm").pvalue, pearsonr(rest, GAPS[OFF]).pvalue
+        return deviation < 4 and normal > 1e-4 and level > 1e-4
 
     assert believable()
     # Negative controls: each parameter misstated by a little must be found out.
@@ -42,9 +41,9 @@ def test_the_noise_is_normal_with_its_stated_spread():
 
 def test_the_two_orders_err_independently():
     judge = SimulatedJudge(QUALITY, noise=1.0, seed=2)
-    forth = judge.logits - (QUALITY[:, None] - QUALITY)
+    error = judge.logits - GAPS
     upper = np.triu_indices(60, 1)
-    r = np.corrcoef(forth[upper], forth.T[upper])[0, 1]
+    r = np.corrcoef(error[upper], error.T[upper])[0, 1]
     assert abs(r) < 4 / np.sqrt(len(upper[0]))
 
 
@@ -65,24 +64,34 @@ def test_asking_twice_gives_the_same_answer():
     assert judge.compare(pairs, items=list("abcde")).items == tuple("abcde")
 
 
-def test_seeds_decide():
-    a, b, c = (SimulatedJudge(QUALITY, noise=1, seed=s).matrix()[OFF] for s in (5, 5, 6))
-    assert np.array_equal(a, b)
-    assert not np.array_equal(a, c)
+def test_the_draws_are_those_of_every_earlier_version():
+    """Results on record depend on the number and order of random draws."""
+    rng = np.random.default_rng(5)
+    judge = SimulatedJudge([1.0, 0.5, -2.0], sharpness=2.0, bias=0.3, noise=0.7, seed=rng)
+    recorded = [0.5921713, 0.99781978, 0.39994643, 0.99539865, 0.0022674, 0.00522352]
+    assert judge.matrix()[~np.eye(3, dtype=bool)] == pytest.approx(recorded, abs=1e-8)
+    again = np.random.default_rng(5)
+    e = again.standard_normal((3, 3))
+    assert rng.random() == again.random()
+    d = judge.quality[:, None] - judge.quality
+    same = simulated_answers(d, sharpness=2.0, bias=0.3, noise=0.7, e=np.random.default_rng(5))
+    np.testing.assert_array_equal(
+        same, simulated_answers(d, sharpness=2.0, bias=0.3, noise=0.7, e=e)
+    )
+    np.testing.assert_array_equal(same[0, 1:], judge.matrix()[0, 1:])
+    untouched = np.random.default_rng(5)
+    SimulatedJudge([1.0, 2.0], seed=untouched)  # no noise, no draws
+    assert untouched.random() == np.random.default_rng(5).random()
 
 
-def test_many_contexts_at_once():
+def test_many_contexts_at_once_and_leading_axes_broadcast():
     quality = np.random.default_rng(1).normal(size=(3, 4, 6))
-    judge = SimulatedJudge(quality)
     pairs = np.tile([[0, 5], [2, 1]], (3, 4, 1, 1))
     expected = expit(quality[..., [0, 2]] - quality[..., [5, 1]])
-    np.testing.assert_allclose(judge.answer(pairs), expected)
-
-
-def test_leading_axes_broadcast():
-    judge = SimulatedJudge([0.0, 1.0, 3.0])
-    pairs = np.array([[[0, 1]], [[2, 0]], [[1, 2]]])
-    np.testing.assert_allclose(judge.answer(pairs)[:, 0], expit([-1.0, 3.0, -2.0]))
+    np.testing.assert_allclose(SimulatedJudge(quality).answer(pairs), expected)
+    one = SimulatedJudge([0.0, 1.0, 3.0])
+    sets = np.array([[[0, 1]], [[2, 0]], [[1, 2]]])
+    np.testing.assert_allclose(one.answer(sets)[:, 0], expit([-1.0, 3.0, -2.0]))
     many = SimulatedJudge(np.array([[0.0, 1.0], [0.0, 2.0]]))
     np.testing.assert_allclose(many.answer(np.array([[0, 1]]))[:, 0], expit([-1.0, -2.0]))
 

@@ -2,7 +2,7 @@
 
 from poe.judges.questions import Answer, Prompt, Question, Reader, Text
 from poe.judges.server import ServerJudge
-from poe.judges.simulated import SimulatedJudge
+from poe.judges.simulated import SimulatedJudge, simulated_answers
 from poe.judges.store import Store
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "SimulatedJudge",
     "Store",
     "Text",
+    "simulated_answers",
 ]
