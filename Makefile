@@ -20,15 +20,15 @@ help: ## List the targets
 	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n\n'
 
 book: $(STAMP) ## Execute every chapter and render the book
-	@extras=$$($(PY) -m tools.book extras) && \
+	@extras=$$($(PY) -m book.tools extras) && \
 	  if [ -n "$$extras" ]; then $(PIP) -e ".[dev,$$extras]"; fi
-	@$(PY) -m tools.book build
+	@$(PY) -m book.tools build
 
 book-light: $(STAMP) ## The same without the chapters that need torch
-	@$(PY) -m tools.book build --light
+	@$(PY) -m book.tools build --light
 
 pdf: book ## The whole book as a PDF (needs Chromium)
-	@$(PY) -m tools.book pdf
+	@$(PY) -m book.tools pdf
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
 	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
@@ -43,23 +43,23 @@ format: $(STAMP) ## Format the code
 	@$(PY) -m ruff format .
 
 notebooks: $(STAMP) ## Write every chapter as a clean .ipynb
-	@$(PY) -m tools.book notebooks
+	@$(PY) -m book.tools notebooks
 
 slides: book ## Write a deck of slides for every chapter
-	@$(PY) -m tools.book slides
+	@$(PY) -m book.tools slides
 
 judge: $(STAMP) ## Add what running language models needs (torch)
 	@$(PIP) -e ".[dev,judge]"
 
 handout: $(STAMP) ## Write student notebooks without the solutions
-	@$(PY) -m tools.book handout
+	@$(PY) -m book.tools handout
 
 check-handout: $(STAMP) ## Grade a student notebook (FILE=its path)
-	@$(PY) -m tools.book check-handout $(if $(FILE),--file "$(FILE)")
+	@$(PY) -m book.tools check-handout $(if $(FILE),--file "$(FILE)")
 
 lab: $(STAMP) ## Open the chapters in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings
-	@cp tools/lab_settings.json $(VENV)/share/jupyter/lab/settings/overrides.json
+	@cp book/tools/lab_settings.json $(VENV)/share/jupyter/lab/settings/overrides.json
 	@$(PY) -m jupyter lab notebooks
 
 bench: $(STAMP) ## Run the benchmarks
@@ -71,7 +71,7 @@ bench-judge: judge ## Measure how fast language models judge (on a GPU, if any)
 
 clean: ## Remove what was built, keep the environment
 	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find poe tools tests book notebooks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find poe reproduction tests book notebooks benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## Remove the environment as well
 	@rm -rf $(VENV)

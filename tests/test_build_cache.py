@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from poe.datasets import cache_dir
-from tests.scratch_book import HEADER
-from tools.book import main
-from tools.execute import (
+from book.tools.__main__ import main
+from book.tools.execute import (
     Execution,
     data_folders,
     execute_pages,
     kernel_environment,
     shared_state,
 )
-from tools.pages import BuildError, find_pages
+from book.tools.pages import BuildError, find_pages
+from poe.datasets import cache_dir
+from tests.scratch_book import HEADER
 
 FIRST = "# First\n\n```{code-cell} python\nimport poe\n\nprint(f'<{poe.NUMBER}>')\n```\n"
 

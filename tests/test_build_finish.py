@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from book.tools.execute import Execution
+from book.tools.finish import accessible, launch_links, repository, take_away
+from book.tools.pages import BuildError, Page, read_page
+from book.tools.render import stamp
 from tests.scratch_book import HEADER
-from tools.execute import Execution
-from tools.finish import accessible, launch_links, repository, take_away
-from tools.pages import BuildError, Page, read_page
-from tools.render import stamp
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from book.tools.__main__ import main
+from book.tools.handout import grades, report, run, without_solutions, write_handouts
+from book.tools.pages import find_pages, read_page
 from tests.scratch_book import HEADER
-from tools.book import main
-from tools.handout import grades, report, run, without_solutions, write_handouts
-from tools.pages import find_pages, read_page
 
 CHAPTER = (
     HEADER

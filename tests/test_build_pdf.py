@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from book.tools.browser import find_chromium
+from book.tools.pages import BuildError
+from book.tools.pdf import one_document, order, print_book, renamed
 from tests.browser.conftest import NO_BROWSER, ROOT, skip
-from tools.browser import find_chromium
-from tools.pages import BuildError
-from tools.pdf import one_document, order, print_book, renamed
 
 PAGE = """<html><head><script>window.MathJax = {{startup: {{promise: 1}}}}</script></head><body>
 <nav>side bar</nav><article class="bd-article"><section id="{name}"><h1>{title}
@@ -87,7 +87,7 @@ def test_the_browser_prints_it(html: Path, tmp_path: Path) -> None:
     (root / "book").mkdir(parents=True)
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(TOC))
     shutil.copytree(html, build / "html", ignore=shutil.ignore_patterns("root", "build"))
-    command = [sys.executable, "-m", "tools.book", "pdf", "--root", root, "--build-dir", build]
+    command = [sys.executable, "-m", "book.tools", "pdf", "--root", root, "--build-dir", build]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
     content = (build / "judging-by-comparison.pdf").read_bytes()
     assert content.startswith(b"%PDF-")

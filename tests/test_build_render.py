@@ -11,11 +11,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from book.tools.__main__ import build_book, main
+from book.tools.pages import BuildError
+from book.tools.render import readable, staged_links, without_pages
 from tests.browser.checks import notebook_problems, static_problems
 from tests.scratch_book import HEADER
-from tools.book import build_book, main
-from tools.pages import BuildError
-from tools.render import readable, staged_links, without_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -9,13 +9,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.browser.checks import listen
-from tests.browser.conftest import NO_BROWSER, skip
-from tests.scratch_book import HEADER
-from tools.browser import FLAGS, find_chromium
-from tools.handout import write_handouts
-from tools.pages import BuildError, Page, read_page
-from tools.slides import (
+from book.tools.browser import FLAGS, find_chromium
+from book.tools.handout import write_handouts
+from book.tools.pages import BuildError, Page, read_page
+from book.tools.slides import (
     GLUE,
     ONLY,
     ROLE,
@@ -26,6 +23,9 @@ from tools.slides import (
     without_slides,
     write_decks,
 )
+from tests.browser.checks import listen
+from tests.browser.conftest import NO_BROWSER, skip
+from tests.scratch_book import HEADER
 
 TEXT = (
     HEADER

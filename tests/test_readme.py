@@ -5,8 +5,8 @@ import io
 import re
 from pathlib import Path
 
+from book.tools import readme
 from poe.reproduce.claims import claims
-from tools import readme
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = readme.README.read_text()
@@ -37,7 +37,7 @@ def test_make_targets_exist():
 
 
 def test_the_state_of_the_claims_is_current():
-    assert readme.with_claims(TEXT) == TEXT, "run: python -m tools.readme"
+    assert readme.with_claims(TEXT) == TEXT, "run: python -m book.tools.readme"
 
 
 def test_an_outdated_claim_would_be_noticed():

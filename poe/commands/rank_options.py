@@ -14,7 +14,8 @@ ABOUT = """Rank texts by asking a judge to compare two at a time.
 TEXTS is a CSV or JSONL file with id and text, and if you have them context (what the texts
 answer to; each context is ranked by itself) and score (by people; the agreement is reported)."""
 EXAMPLE = """example, offline and in seconds:
-  poe rank examples/explanations.csv --attribute "easier to read" --judge demo --report report.html
+  poe rank data/examples/explanations.csv --attribute "easier to read" --judge demo \\
+    --report report.html
 
 The intervals take the judge's answers as given: they say how far the ranking could move if this
 judge were asked more, not how well it agrees with people."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.browser import FLAGS, find_chromium
+from book.tools.browser import FLAGS, find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = Path(os.environ.get("JBC_HTML") or ROOT / "_build" / "html")

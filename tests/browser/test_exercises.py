@@ -9,9 +9,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from book.tools.handout import SOLUTION, exercises, grades
+from book.tools.pages import find_pages
 from tests.browser.conftest import HTML, ROOT, skip
-from tools.handout import SOLUTION, exercises, grades
-from tools.pages import find_pages
 
 pytestmark = pytest.mark.browser
 

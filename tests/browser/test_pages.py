@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from book.tools.pages import find_pages
 from tests.browser.checks import (
     VIEWPORTS,
     accessibility_problems,
@@ -18,7 +19,6 @@ from tests.browser.checks import (
     weight,
 )
 from tests.browser.conftest import HTML, ROOT
-from tools.pages import find_pages
 
 pytestmark = pytest.mark.browser
 

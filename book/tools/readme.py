@@ -1,6 +1,6 @@
 """Keep the README's picture and its state of the claims current.
 
-python -m tools.readme          # rewrite both (the picture needs SummEval's real labels)
+python -m book.tools.readme          # rewrite both (the picture needs SummEval's real labels)
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from poe.reproduce.claims import claims
 from poe.reproduce.scorecard import predictions, scorecard, totals
 from poe.reproduce.targets import TARGETS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 PICTURE = ROOT / "book" / "_static" / "at-a-glance.png"
-BEGIN, END = "<!-- claims: written by tools/readme.py -->", "<!-- end of claims -->"
+BEGIN, END = "<!-- claims: written by book/tools/readme.py -->", "<!-- end of claims -->"
 
 
 def claims_block() -> str:

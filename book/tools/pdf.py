@@ -13,8 +13,8 @@ from urllib.parse import urldefrag, urlsplit
 import yaml
 from bs4 import BeautifulSoup, Tag
 
-from tools.browser import FLAGS, find_chromium
-from tools.pages import BuildError
+from book.tools.browser import FLAGS, find_chromium
+from book.tools.pages import BuildError
 
 LEFT_OUT = (
     "a.headerlink, script, .jc-launch, details.hide.above-input, .dropdown-download-buttons, "

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import nbformat
 
-from tools.pages import BuildError, Page
-from tools.slides import without_slides
+from book.tools.pages import BuildError, Page
+from book.tools.slides import without_slides
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")

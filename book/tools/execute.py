@@ -19,7 +19,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from tools.pages import BuildError, Page, hash_files, plain, signature
+from book.tools.pages import BuildError, Page, hash_files, plain, signature
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
@@ -96,11 +96,12 @@ def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str
     constraints = root / "constraints.txt"
     return {
         "poe/": hash_files(root / "poe"),
+        "reproduction/": hash_files(root / "reproduction"),
         "data/": hash_files(root / "data", skip=("results/stand-in",)),
         "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed)),
-        "tools/": hash_files(Path(__file__).parent),
+        "book/tools/": hash_files(Path(__file__).parent),
         "Python": sys.version,
         "the POE_ variables": text_hash("\n".join(poe_variables)),
         "the data sets": text_hash("".join(signature(f) for f in data_folders(environment))),

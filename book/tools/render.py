@@ -14,10 +14,10 @@ from typing import Any
 import nbformat
 import yaml
 
-from tools.execute import Execution
-from tools.finish import finish, repository
-from tools.pages import BuildError, Page, hash_files, plain, signature, source_files
-from tools.slides import without_slides
+from book.tools.execute import Execution
+from book.tools.finish import finish, repository
+from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
+from book.tools.slides import without_slides
 
 # Sphinx places a warning of cell 3, line 7 at line 30007 of the notebook.
 CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
@@ -61,7 +61,7 @@ def stage(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for source in (root / "book", root / "notebooks"):
-        for path in source_files(source) if source.is_dir() else ():
+        for path in source_files(source, skip=("tools",)) if source.is_dir() else ():
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)

@@ -1,7 +1,7 @@
-"""Build the book: `python -m tools.book build`.
+"""Build the book: `python -m book.tools build`.
 
 Each page with a kernel in its front matter is executed (or taken from the
-cache, see tools/execute.py); Sphinx then renders the executed pages.
+cache, see book/tools/execute.py); Sphinx then renders the executed pages.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import nbformat
 
-from tools.execute import execute_pages
-from tools.pages import BuildError, find_pages
-from tools.render import render, stage
+from book.tools.execute import execute_pages
+from book.tools.pages import BuildError, find_pages
+from book.tools.render import render, stage
 
 TARGETS = [
     "build",
@@ -103,7 +103,7 @@ def write_notebooks(root: Path, *, build: Path) -> Path:
 
 def write_pdf(root: Path, *, build: Path) -> Path:
     """Print the rendered book."""
-    from tools.pdf import print_book
+    from book.tools.pdf import print_book
 
     output = build / "judging-by-comparison.pdf"
     print_book(build / "html", toc=root / "book" / "_toc.yml", output=output)
@@ -118,7 +118,7 @@ def print_extras(root: Path, *, build: Path) -> None:
 
 def write_student_notebooks(root: Path, *, build: Path) -> None:
     """Write the notebooks without solutions."""
-    from tools.handout import write_handouts
+    from book.tools.handout import write_handouts
 
     for path in write_handouts(find_pages(root), folder=build / "handout"):
         print(f"  {path}")
@@ -126,7 +126,7 @@ def write_student_notebooks(root: Path, *, build: Path) -> None:
 
 def write_slides(root: Path, *, build: Path) -> None:
     """Write the decks from the executed chapters."""
-    from tools.slides import write_decks
+    from book.tools.slides import write_decks
 
     for path in write_decks(find_pages(root), executed=build / "executed", folder=build / "slides"):
         print(f"  {path}")
@@ -134,7 +134,7 @@ def write_slides(root: Path, *, build: Path) -> None:
 
 def check_handout(file: Path | None) -> None:
     """Run and grade one student's notebook."""
-    from tools.handout import grades, report, run
+    from book.tools.handout import grades, report, run
 
     if file is None:
         raise BuildError("Name the notebook: make check-handout FILE=path/to/it.ipynb")
@@ -143,9 +143,9 @@ def check_handout(file: Path | None) -> None:
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tools.book", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m book.tools", description=__doc__)
     parser.add_argument("target", choices=TARGETS)
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--file", type=Path, help="the notebook to check")
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
     parser.add_argument("--light", action="store_true", help="leave out pages that need extras")

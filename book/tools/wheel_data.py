@@ -1,4 +1,4 @@
-"""Build hook: put the data that `poe reproduce` reads into the wheel as poe/_data.
+"""Build hook: put the data that `poe` reads into the wheel as poe/_data.
 
 A plain `force-include` cannot name files by pattern, fails where a folder is
 still empty, and would copy the data into editable installs, where it would
@@ -12,19 +12,20 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PATTERNS = (
-    "published/**/*",
-    "prompts/**/*",
-    "*.toml",
-    "results/*.csv",
-    "results/*.json",
-)
+PATTERNS = ("datasets.toml", "prompts/**/*", "labels/**/*")
 
 
 def packaged_data(root: Path) -> dict[str, str]:
     """Map each data file (path on disk) to its place in the wheel."""
     data = root / "data"
-    files = sorted({path for pattern in PATTERNS for path in data.glob(pattern) if path.is_file()})
+    files = sorted(
+        {
+            path
+            for pattern in PATTERNS
+            for path in data.glob(pattern)
+            if path.is_file() and path.suffix != ".py"
+        }
+    )
     return {str(path): "poe/_data/" + path.relative_to(data).as_posix() for path in files}
 
 

@@ -17,8 +17,8 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 
-from tools.pages import BuildError, Page, plain
-from tools.slides import without_slides
+from book.tools.pages import BuildError, Page, plain
+from book.tools.slides import without_slides
 
 FENCE = re.compile(r"^`{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", re.MULTILINE)
 LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)

@@ -27,7 +27,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.attrs import attrs_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from tools.pages import BuildError, Page
+from book.tools.pages import BuildError, Page
 
 ONLY = "slide-only"
 HERE = Path(__file__).parent
