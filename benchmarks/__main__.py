@@ -23,7 +23,7 @@ CASES = {
     "e": "million",
     "f": "greedy",
     "g": "growth",
-    "h": "aggregation",
+    "h": "panel",
 }
 LIMIT = {"tiny": 60, "quick": 60, "full": 3600}  # seconds a case
 

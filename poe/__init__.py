@@ -1,6 +1,6 @@
 """Judging by comparison: scores from pairwise comparisons as products of experts."""
 
-from poe import aggregation, baselines, datasets, debias, experts, judges, metrics
+from poe import baselines, datasets, debias, experts, judges, metrics, panel
 from poe.adaptive import Ranking, rank
 from poe.asking import next_comparisons
 from poe.comparisons import Comparisons
@@ -54,7 +54,6 @@ __all__ = [
     "StudentT",
     "Thurstone",
     "UnidentifiedBiasError",
-    "aggregation",
     "average_probability",
     "baselines",
     "bradley_terry",
@@ -68,6 +67,7 @@ __all__ = [
     "log_det",
     "metrics",
     "next_comparisons",
+    "panel",
     "plan",
     "rank",
     "ranks_within",

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
 
-from poe import aggregation as agg
-from poe.aggregation.information import _information
-from poe.aggregation.patterns import find_patterns
+from poe import panel as agg
+from poe.panel.information import _information
+from poe.panel.patterns import find_patterns
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning:crowdkit")
 

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from poe import aggregation as agg
-from poe.aggregation.hashing import hashed_ngrams
+from poe import panel as agg
 from poe.errors import JudgeError
+from poe.panel.hashing import hashed_ngrams
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
-from poe.aggregation import networks  # noqa: E402
+from poe.panel import networks  # noqa: E402
 
 QUICK = agg.Training(epochs=6, batch=64)
 
@@ -281,7 +281,7 @@ def test_bad_settings_are_refused():
 
 def test_methods_without_context_do_not_import_torch():
     code = (
-        "import sys, numpy as np; from poe import aggregation as a; "
+        "import sys, numpy as np; from poe import panel as a; "
         "[a.aggregate(np.eye(3), m) for m in ('average', 'majority', 'dawid-skene')]; "
         "sys.exit('torch' in sys.modules)"
     )

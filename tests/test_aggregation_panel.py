@@ -6,11 +6,11 @@ from scipy.special import expit, logit
 from scipy.stats import spearmanr
 
 import poe
-from poe import aggregation as agg
-from poe.aggregation import effects
-from poe.aggregation.judges_together import together
-from poe.aggregation.panel_solver import _energy, _gradient, _hessian, eta_of
+from poe import panel as agg
 from poe.errors import ComparisonError, NotConvergedError
+from poe.panel import effects
+from poe.panel.judges_together import together
+from poe.panel.panel_solver import _energy, _gradient, _hessian, eta_of
 
 
 def decisions(sharpness, bias, *, n=24, seed=0, repeats=1):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from poe import aggregation as agg
 from poe import datasets
-from poe.aggregation import panels, tasks
-from poe.aggregation.recorded_results import experts_on_llmbar
-from poe.aggregation.simulated import SimulatedPanel, calibrate
+from poe import panel as agg
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
 from poe.judges import recorded
+from poe.panel import panels, tasks
+from poe.panel.recorded_results import experts_on_llmbar
+from poe.panel.simulated import SimulatedPanel, calibrate
 
 ACCURACY = np.array([0.78, 0.7, 0.66, 0.62, 0.6])
 HAVE = datasets.available("llmbar") is not None
@@ -194,7 +194,7 @@ def test_independent_judges_raise_no_alarm_and_correlated_ones_do():
 
 
 def test_dependence_explains_independent_judges():
-    from poe.aggregation.diagnostics import dependence
+    from poe.panel.diagnostics import dependence
 
     z = []
     for seed in range(8):

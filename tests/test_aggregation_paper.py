@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from poe.aggregation import figures, paper, recorded_results, reproduce
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.panels import llmbar
-from poe.aggregation.simulated import SimulatedPanel
+from poe.panel import figures, paper, recorded_results, reproduce
+from poe.panel.errors import AggregationError
+from poe.panel.panels import llmbar
+from poe.panel.simulated import SimulatedPanel
 
 NO_CONTEXT = ("average-probability", "majority-voting", "DawidSkene")
 SMALL = {"seeds": (0, 1), "most": 400, "epochs": 1}

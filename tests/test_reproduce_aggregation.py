@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.aggregation import paper, reproduce
 from poe.cli import main
+from poe.panel import paper, reproduce
 from poe.reproduce import aggregation, aggregation_runs, making, published, results, scorecard
 from poe.reproduce.aggregation_runs import Size
 from poe.reproduce.making import Request, is_fresh, make

@@ -183,7 +183,7 @@ class TestCode:
             "judges/prompts.py",
             "judges/store/store.py",
             "judges/transformers/__init__.py",
-            "aggregation/voting.py",
+            "panel/voting.py",
             "planning.py",
             "plots.py",
             "commands/reproduce.py",

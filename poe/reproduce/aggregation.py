@@ -1,6 +1,6 @@
 """The several-judges paper by command: its Tables 1 to 5 and Figures 3 to 11, and LLMBar recorded.
 
-Simulated panels have the accuracies that the paper prints (`poe.aggregation.paper`). Judges, truth
+Simulated panels have the accuracies that the paper prints (`poe.panel.paper`). Judges, truth
 and contexts are *drawn* together: no text and no label of the paper's data sets is used, which is
 what "drawn" in the column `labels` says, and why the verdict on each of its cells is "inputs
 differ". LLMBar's rows are recorded answers on real labels; nothing is printed to compare them with.
@@ -14,7 +14,7 @@ from importlib.metadata import version
 import numpy as np
 import pandas as pd
 
-from poe.aggregation import figures, panels, paper, recorded_results, reproduce
+from poe.panel import figures, panels, paper, recorded_results, reproduce
 from poe.reproduce.aggregation_runs import (
     WITHOUT_TORCH,
     has_torch,

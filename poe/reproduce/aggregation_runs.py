@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from poe.aggregation import reproduce
-from poe.aggregation.interface import WITH_CONTEXT
+from poe.panel import reproduce
+from poe.panel.interface import WITH_CONTEXT
 from poe.reproduce.settings import Settings
 
 SEEDS = 5

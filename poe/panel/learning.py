@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from poe.aggregation.encoders import encoder_for, needed
-from poe.aggregation.judgements import Judgements
-from poe.aggregation.posterior import softmax
-from poe.aggregation.result import Aggregation, nothing
-from poe.aggregation.settings import Loss, Training
-from poe.aggregation.training import Run, believed, development, train
 from poe.comparisons import Floats
+from poe.panel.encoders import encoder_for, needed
+from poe.panel.judgements import Judgements
+from poe.panel.posterior import softmax
+from poe.panel.result import Aggregation, nothing
+from poe.panel.settings import Loss, Training
+from poe.panel.training import Run, believed, development, train
 
 TITLES = {
     "majority": "train on majority vote",

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from poe.aggregation.dawid_skene import dawid_skene
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.judgements import Judgements, judgements
-from poe.aggregation.learning import crowdlayer, skill_aggregation, train_on_majority
-from poe.aggregation.result import Aggregation
-from poe.aggregation.voting import average_probability, majority_vote
+from poe.panel.dawid_skene import dawid_skene
+from poe.panel.errors import AggregationError
+from poe.panel.judgements import Judgements, judgements
+from poe.panel.learning import crowdlayer, skill_aggregation, train_on_majority
+from poe.panel.result import Aggregation
+from poe.panel.voting import average_probability, majority_vote
 
 WITHOUT_CONTEXT: dict[str, Callable[..., Aggregation]] = {
     "average": average_probability,

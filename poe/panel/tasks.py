@@ -91,7 +91,7 @@ def load(name: str, *, swapped: bool = False) -> Task:
         samples = list(source.read(path))
     except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
         raise InvalidDataError(
-            f"{name}: {path.name} is not the file described in poe.aggregation.tasks ({error!r})"
+            f"{name}: {path.name} is not the file described in poe.panel.tasks ({error!r})"
         ) from error
     if not samples:
         raise InvalidDataError(f"{name}: {path.name} holds no sample")

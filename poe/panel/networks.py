@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from poe.aggregation.encoders import Encoder
+from poe.panel.encoders import Encoder
 
 Kind = Literal["majority", "crowdlayer", "skill", "skill-x"]
 HEADS = 10.0  # times faster do the judges' heads learn than the rest

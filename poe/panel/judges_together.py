@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poe.aggregation.errors import AggregationError
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.graph import component_labels
+from poe.panel.errors import AggregationError
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poe.aggregation.judgements import Decisions
 from poe.comparisons import Floats
+from poe.panel.judgements import Decisions
 
 TINY = 1e-12  # a skill of exactly 0 or 1 would let one judge overrule all the others
 

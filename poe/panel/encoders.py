@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.hashing import hashed_ngrams
 from poe.errors import JudgeError
+from poe.panel.errors import AggregationError
+from poe.panel.hashing import hashed_ngrams
 
 ROW = 4.0  # root mean square length of the vectors that the light encoder reads
 

@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from poe import datasets
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.judgements import Judgements, judgements
 from poe.comparisons import Comparisons
 from poe.judges import recorded
+from poe.panel.errors import AggregationError
+from poe.panel.judgements import Judgements, judgements
 
 ADVERSARIAL = (
     "Adversarial-Neighbor",

@@ -40,11 +40,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from poe.aggregation.errors import AggregationError, UnidentifiedPanelError
-from poe.aggregation.judges_together import Together, together
-from poe.aggregation.panel_solver import RUNAWAY, descend, eta_of, polish, starts
 from poe.comparisons import Comparisons, Floats
 from poe.errors import NotConvergedError, name_some
+from poe.panel.errors import AggregationError, UnidentifiedPanelError
+from poe.panel.judges_together import Together, together
+from poe.panel.panel_solver import RUNAWAY, descend, eta_of, polish, starts
 
 DENSE_ITEMS = 1500
 

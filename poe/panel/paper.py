@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from poe._paths import data_dir
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.panels import LabelledPanel
-from poe.aggregation.simulated import SimulatedPanel, calibrate
 from poe.comparisons import Floats
+from poe.panel.errors import AggregationError
+from poe.panel.panels import LabelledPanel
+from poe.panel.simulated import SimulatedPanel, calibrate
 
 TASKS = ("HaluEval", "TruthfulQA", "ChatbotArena")
 SAMPLES = {"HaluEval": 20_000, "TruthfulQA": 5_918, "ChatbotArena": 34_297}

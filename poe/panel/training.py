@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poe.aggregation.encoders import Encoder
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.judgements import Judgements
-from poe.aggregation.posterior import posterior
-from poe.aggregation.settings import Loss, Training
-from poe.aggregation.voting import majority_vote
 from poe.comparisons import Floats
+from poe.panel.encoders import Encoder
+from poe.panel.errors import AggregationError
+from poe.panel.judgements import Judgements
+from poe.panel.posterior import posterior
+from poe.panel.settings import Loss, Training
+from poe.panel.voting import majority_vote
 
 
 class Run(NamedTuple):
@@ -56,7 +56,7 @@ def train(
     """Train one network with one seed and one lambda, and read it for all samples."""
     import torch
 
-    from poe.aggregation import networks
+    from poe.panel import networks
 
     with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
         torch.manual_seed(seed)
@@ -96,7 +96,7 @@ def _objective(kind: str, given: Judgements, loss: Loss, regulariser: float) -> 
     """What is minimised, as a function of s, heads and the rows of a batch."""
     import torch
 
-    from poe.aggregation import networks
+    from poe.panel import networks
 
     y = torch.as_tensor(np.nan_to_num(given.distribution()), dtype=torch.float32)
     target = torch.as_tensor(_majority(given) if kind == "majority" else [])
@@ -131,7 +131,7 @@ class _Kept:
     def __call__(self, network: Any, epoch: int) -> None:
         import torch
 
-        from poe.aggregation import networks
+        from poe.panel import networks
 
         self.bar.update()
         if self.dev is None:

@@ -13,11 +13,11 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import spearmanr
 
-from poe.aggregation.errors import AggregationError, UnidentifiedPanelError
-from poe.aggregation.panel import PanelFit, average_first, fit_panel, residual_correlation
 from poe.comparisons import Comparisons, Floats
 from poe.errors import NotConvergedError
 from poe.fitting import fit
+from poe.panel.errors import AggregationError, UnidentifiedPanelError
+from poe.panel.panel import PanelFit, average_first, fit_panel, residual_correlation
 
 KINDS = ("none", "weak", "biased", "duplicate", "adversarial", "over-confident")
 

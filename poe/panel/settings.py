@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from poe.aggregation.errors import AggregationError
+from poe.panel.errors import AggregationError
 
 Loss = Literal["marginal", "joint"]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from poe.aggregation.errors import AggregationError
 from poe.comparisons import Floats
 from poe.errors import name_some
+from poe.panel.errors import AggregationError
 
 Decisions = NDArray[np.integer[Any]]
 MISSING = -1

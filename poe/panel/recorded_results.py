@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from poe.aggregation.errors import UnidentifiedPanelError
-from poe.aggregation.hashing import hashed_ngrams
-from poe.aggregation.interface import WITH_CONTEXT, aggregate
-from poe.aggregation.panel import PanelFit, fit_panel
-from poe.aggregation.panels import ADVERSARIAL, LLMBAR, LabelledPanel, Order, comparisons_of, llmbar
-from poe.aggregation.reproduce import METHODS, SEEDS, Tick, accuracies, nothing
 from poe.comparisons import Comparisons
 from poe.datasets import Source
 from poe.judges import recorded
+from poe.panel.errors import UnidentifiedPanelError
+from poe.panel.hashing import hashed_ngrams
+from poe.panel.interface import WITH_CONTEXT, aggregate
+from poe.panel.panel import PanelFit, fit_panel
+from poe.panel.panels import ADVERSARIAL, LLMBAR, LabelledPanel, Order, comparisons_of, llmbar
+from poe.panel.reproduce import METHODS, SEEDS, Tick, accuracies, nothing
 
 TRUSTED = "GPT-4/Vanilla"
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.machine import cores, installed
 from benchmarks.timing import Entry, Row, race, skipped
-from poe import aggregation
+from poe import panel
 
 CASE = "h"
 SETTINGS = {
@@ -52,7 +52,7 @@ def _against_crowdkit(n, repeats, budget):
         Entry(
             "poe",
             "Dawid-Skene",
-            lambda given: aggregation.aggregate(given, prior="fit"),
+            lambda given: panel.aggregate(given, prior="fit"),
             prepare=lambda: said,
             read=lambda found: found.p,
             includes="checks and standard errors; samples judged alike are counted once",
@@ -89,7 +89,7 @@ def _alone(n, repeats, budget, *, goal):
     entry = Entry(
         "poe",
         "Dawid-Skene",
-        aggregation.aggregate,
+        panel.aggregate,
         prepare=lambda: said,
         read=lambda found: found.p[:1000],
         includes="checks and standard errors",
@@ -110,11 +110,11 @@ def _skill(n, seeds, *, goal):
         np.random.default_rng(2).random((n, 9)) < 0.65, truth[:, None], 1 - truth[:, None]
     )
     context = texts_like(truth)
-    training = aggregation.Training(seeds=tuple(range(seeds)))
+    training = panel.Training(seeds=tuple(range(seeds)))
     entry = Entry(
         "poe",
         method,
-        lambda texts: aggregation.aggregate(said, "skill", context=texts, training=training),
+        lambda texts: panel.aggregate(said, "skill", context=texts, training=training),
         prepare=lambda: context,
         read=lambda found: found.p[:100],
         includes=f"hashing the texts (200 words each) and {training.epochs} epochs a seed",

@@ -27,10 +27,10 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.judgements import judgements
-from poe.aggregation.panels import LabelledPanel
 from poe.comparisons import Floats
+from poe.panel.errors import AggregationError
+from poe.panel.judgements import judgements
+from poe.panel.panels import LabelledPanel
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
 

@@ -18,11 +18,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import beta, binom
 
-from poe.aggregation.dawid_skene import dawid_skene
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.judgements import Judgements
-from poe.aggregation.result import Aggregation
-from poe.aggregation.voting import majority_vote
+from poe.panel.dawid_skene import dawid_skene
+from poe.panel.errors import AggregationError
+from poe.panel.judgements import Judgements
+from poe.panel.result import Aggregation
+from poe.panel.voting import majority_vote
 
 LARGE_Z = 4.0
 SMALL_MARGIN = 0.1

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poe.aggregation.judgements import Decisions
 from poe.comparisons import Floats, Indices
+from poe.panel.judgements import Decisions
 
 COUNTABLE = 1 << 23  # patterns that a table of counts may have
 

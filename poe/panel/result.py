@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from poe.aggregation.errors import AggregationError
 from poe.comparisons import Floats
+from poe.panel.errors import AggregationError
 
 
 @dataclass(frozen=True, eq=False)

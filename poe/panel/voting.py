@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from poe.aggregation.judgements import Judgements
-from poe.aggregation.result import Aggregation, nothing
 from poe.comparisons import Floats
+from poe.panel.judgements import Judgements
+from poe.panel.result import Aggregation, nothing
 
 
 def average_probability(given: Judgements) -> Aggregation:

@@ -1,4 +1,4 @@
-"""The optimum of a panel: scores, sharpness and bias of `poe.aggregation.panel` together."""
+"""The optimum of a panel: scores, sharpness and bias of `poe.panel.panel` together."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from poe.aggregation.errors import UnidentifiedPanelError
-from poe.aggregation.judges_together import Together
 from poe.comparisons import Floats, Indices
 from poe.errors import name_some
+from poe.panel.errors import UnidentifiedPanelError
+from poe.panel.judges_together import Together
 
 FLAT = 1e-9  # curvatures below this share of the largest count as none
 RUNAWAY = 30.0  # logits that no finite evidence gives

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poe.aggregation.judgements import Decisions
 from poe.comparisons import Floats
+from poe.panel.judgements import Decisions
 
 FLAT = 1e-6  # eigenvalues below this share of the largest count as zero
 FIXED = 1e-6  # a probability this close to 0 or 1 is at the edge, where no curvature is

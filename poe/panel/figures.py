@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from poe.aggregation import paper
-from poe.aggregation.interface import aggregate
-from poe.aggregation.reproduce import SEEDS, Tick, accuracies, nothing
-from poe.aggregation.settings import Training
+from poe.panel import paper
+from poe.panel.interface import aggregate
+from poe.panel.reproduce import SEEDS, Tick, accuracies, nothing
+from poe.panel.settings import Training
 
 PCC = {"HaluEval": float("nan"), "TruthfulQA": 89.9, "ChatbotArena": 69.5}  # section 6.2, percent
 SUBSET_METHODS = (

@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from poe.aggregation.errors import AggregationError
-from poe.aggregation.information import standard_errors
-from poe.aggregation.judgements import Decisions, Judgements
-from poe.aggregation.patterns import Patterns, find_patterns, one_hot
-from poe.aggregation.posterior import TINY
-from poe.aggregation.result import Aggregation
 from poe.comparisons import Floats, Indices
 from poe.errors import name_some
+from poe.panel.errors import AggregationError
+from poe.panel.information import standard_errors
+from poe.panel.judgements import Decisions, Judgements
+from poe.panel.patterns import Patterns, find_patterns, one_hot
+from poe.panel.posterior import TINY
+from poe.panel.result import Aggregation
 
 CHUNK = 1 << 16
 
@@ -55,7 +55,7 @@ def dawid_skene(
     renamings the one is returned with the largest sum of diagonals over judgements: most weight
     is taken to be on judges better than chance; or with the largest diagonal of `trusted`.
     Where that is false the labels are wrong, and nothing in the likelihood says so; see
-    `poe.aggregation.diagnose`.
+    `poe.panel.diagnose`.
     """
     patterns = find_patterns(given.decisions, given.n_classes)
     confusion = _start(given, patterns, start, seed, smoothing)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poe.aggregation.errors import AggregationError
 from poe.errors import name_some
+from poe.panel.errors import AggregationError
 
 Words = NDArray[np.uint64]
 BASE = np.uint64(0x9E3779B97F4A7C15 | 1)  # odd, so that it has an inverse modulo 2^64

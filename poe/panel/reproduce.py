@@ -1,7 +1,7 @@
 """Tables 1 to 3 of the several-judges paper on panels of ours, and what can be said of them.
 
 The judgements of the paper's judges are not public, so no cell is the same experiment: every
-verdict is "inputs differ", or "not attempted". Values are *simulated* (`poe.aggregation.paper` says
+verdict is "inputs differ", or "not attempted". Values are *simulated* (`poe.panel.paper` says
 on what the panels are calibrated, and `calibrated` marks those cells); `recorded_results` has
 LLMBar's. Rows carry the ids of the printed cells, accuracies are in percent.
 """
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from poe.aggregation import paper
-from poe.aggregation.interface import WITH_CONTEXT, aggregate
-from poe.aggregation.panels import LabelledPanel
-from poe.aggregation.settings import Training
+from poe.panel import paper
+from poe.panel.interface import WITH_CONTEXT, aggregate
+from poe.panel.panels import LabelledPanel
+from poe.panel.settings import Training
 
 LAMBDAS = (0.01, 0.05, 0.2)  # tried on the development set
 N_DEV = 250  # section 5.4
