@@ -6,22 +6,28 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from poe import repeats, validation
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import SMALL, Layout, component_labels, is_connected, lay_out
 
+Array = NDArray[Any]
+Columns = tuple[Array, Array, Array]  # (K, 2) pairs, (K,) p, (K,) weight
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+
+SMALL = 1000  # comparisons; below, building sparse matrices costs more than it saves
+SHOWN = 5  # rows that a message lists
 
 
 class Comparisons:
@@ -61,10 +67,10 @@ class Comparisons:
         items: Iterable[Any] | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
-        first, second = validation.names_of(first), validation.names_of(second)
-        validation.require_same_length(first=first, second=second)
-        self.items = validation.item_order(first, second, items)
-        self._set(*validation.positions_of(first, second, self.items), p, weight)
+        first, second = names_of(first), names_of(second)
+        require_same_length(first=first, second=second)
+        self.items = item_order(first, second, items)
+        self._set(*positions_of(first, second, self.items), p, weight)
 
     @classmethod
     def from_pairs(
@@ -81,17 +87,15 @@ class Comparisons:
         """
         made = cls.__new__(cls)
         made.items = tuple(range(items)) if isinstance(items, int) else tuple(items)
-        validation.require_unique(made.items)
-        made._set(*validation.position_pairs(pairs, len(made.items)), p, weight)
+        require_unique(made.items)
+        made._set(*position_pairs(pairs, len(made.items)), p, weight)
         return made
 
     def _set(self, first: Indices, second: Indices, p: Any, weight: Any) -> None:
-        probability = validation.numbers_of(p, "p")
-        weights = (
-            np.ones(len(probability)) if weight is None else validation.numbers_of(weight, "weight")
-        )
-        validation.require_same_length(first=first, second=second, p=probability, weight=weights)
-        validation.require_rows(first, second, probability, weights, self.items)
+        probability = numbers_of(p, "p")
+        weights = np.ones(len(probability)) if weight is None else numbers_of(weight, "weight")
+        require_same_length(first=first, second=second, p=probability, weight=weights)
+        require_rows(first, second, probability, weights, self.items)
         self.first, self.second, self.p, self.weight = first, second, probability, weights
         for array in (first, second, probability, weights):
             array.setflags(write=False)
@@ -116,7 +120,7 @@ class Comparisons:
         if weight is None and "weight" in table.columns:
             weight = "weight"
         wanted = [first, second, p] + ([weight] if weight else [])
-        validation.require_columns(table, wanted, names=[first, second])
+        require_columns(table, wanted, names=[first, second])
         return cls(
             first=table[first].tolist(),
             second=table[second].tolist(),
@@ -244,9 +248,7 @@ class Comparisons:
 
     def merged(self) -> Comparisons:
         """Repeats of the same ordered pair as one: mean p, summed weight."""
-        pairs, p, weight = repeats.merged(
-            self.first, self.second, self.p, self.weight, self.n_items
-        )
+        pairs, p, weight = _merged(self.first, self.second, self.p, self.weight, self.n_items)
         return Comparisons.from_pairs(pairs, p, items=self.items, weight=weight)
 
     def symmetrised(self) -> Comparisons:
@@ -256,5 +258,232 @@ class Comparisons:
         pairs that were judged in one order only: they have nothing to be averaged with.
         """
         once = self.merged()
-        pairs, p, weight = repeats.symmetrised(once.pairs, once.p, once.weight, self.items)
+        pairs, p, weight = _symmetrised(once.pairs, once.p, once.weight, self.items)
         return Comparisons.from_pairs(pairs, p, items=self.items, weight=weight)
+
+
+# What a `Comparisons` may be made from --------------------------------------------------
+
+
+def names_of(values: Iterable[Any]) -> list[Any]:
+    """Item names as a list, NumPy's scalars as Python's: the two must be one item."""
+    if isinstance(values, str):
+        raise ComparisonError(f"expected a sequence of item names, not the single text {values!r}")
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def item_order(
+    first: list[Any], second: list[Any], items: Iterable[Any] | None
+) -> tuple[Hashable, ...]:
+    """The items as given, or those that occur: integers ascending, others as they appear."""
+    if items is not None:
+        order = tuple(names_of(items))
+        require_unique(order)
+        return order
+    seen = dict.fromkeys(name for pair in zip(first, second, strict=True) for name in pair)
+    whole = all(isinstance(name, Integral) and not isinstance(name, bool) for name in seen)
+    return tuple(sorted(seen)) if whole else tuple(seen)
+
+
+def positions_of(
+    first: list[Any], second: list[Any], items: Sequence[Hashable]
+) -> tuple[Array, Array]:
+    """Positions in `items` of the names in both columns; an unknown name is refused."""
+    position = {name: i for i, name in enumerate(items)}
+    for column, names in (("first", first), ("second", second)):
+        for row, name in enumerate(names):
+            if name not in position:
+                raise ComparisonError(
+                    f"row {row}: {column} is {name!r}, which is not among the items "
+                    f"({name_some(position)})"
+                )
+    one, other = (
+        np.array([position[name] for name in names], dtype=np.intp) for names in (first, second)
+    )
+    return one, other
+
+
+def position_pairs(pairs: ArrayLike, n_items: int) -> tuple[Array, Array]:
+    """Both columns of (K, 2) positions, which must lie among N items."""
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ComparisonError(f"pairs must have shape (K, 2), not {pairs.shape}")
+    if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
+        raise ComparisonError("pairs must be integer positions; for names use Comparisons()")
+    outside = np.flatnonzero(((pairs < 0) | (pairs >= n_items)).any(axis=1))
+    if outside.size:
+        raise ComparisonError(
+            f"row {outside[0]}: positions {pairs[outside[0]].tolist()} must lie in 0..{n_items - 1}"
+        )
+    return pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.intp)
+
+
+def require_rows(
+    first: Array, second: Array, p: Array, weight: Array, items: Sequence[Hashable]
+) -> None:
+    """Refuse rows whose p, pair or weight cannot be, naming their items."""
+    if not len(first):
+        raise ComparisonError("there are no comparisons: at least one is needed")
+
+    def refuse(wrong: Array, why: Callable[[int], str]) -> None:
+        refuse_rows(wrong, first, second, items, why)
+
+    inside = (p >= 0) & (p <= 1)  # False for NaN
+    refuse(~inside, lambda k: f"p is {p[k]:g}, not in [0, 1]")
+    refuse(first == second, lambda k: "an item is compared with itself")
+    usable = np.isfinite(weight) & (weight > 0)
+    refuse(~usable, lambda k: f"weight is {weight[k]:g}, not a positive number")
+
+
+def refuse_rows(
+    wrong: Array, first: Array, second: Array, items: Sequence[Hashable], why: Callable[[int], str]
+) -> None:
+    """Raise ComparisonError if any row is wrong, with the items of the first few and why."""
+    rows = np.flatnonzero(wrong)
+    if not rows.size:
+        return
+    lines = [
+        f"row {k} ({items[first[k]]!r} against {items[second[k]]!r}): {why(k)}"
+        for k in rows[:SHOWN]
+    ]
+    if rows.size > SHOWN:
+        lines.append(f"and {rows.size - SHOWN} more rows like these")
+    raise ComparisonError("\n".join(lines))
+
+
+def require_columns(table: pd.DataFrame, wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a table that lacks a wanted column, or a name in one of the columns `names`."""
+    missing = [column for column in wanted if column not in table.columns]
+    if missing:
+        raise ComparisonError(
+            f"the table has no column {name_some(missing)}; it has "
+            f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
+        )
+    blank = table[list(names)].isna().any(axis=1).to_numpy()
+    if blank.any():
+        raise ComparisonError(f"row {np.flatnonzero(blank)[0]}: an item name is missing")
+
+
+def numbers_of(values: ArrayLike, what: str) -> Array:
+    """One number a comparison."""
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ComparisonError(f"{what} must be numbers, one a comparison") from None
+    if array.ndim != 1:
+        raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    return array
+
+
+def require_unique(items: Sequence[Hashable]) -> None:
+    """Refuse items that are listed twice."""
+    if len(set(items)) < len(items):
+        twice = [name for name in dict.fromkeys(items) if items.count(name) > 1]
+        raise ComparisonError(f"listed more than once in items: {name_some(twice)}")
+
+
+def require_same_length(**columns: Any) -> None:
+    """Refuse columns that differ in length."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ComparisonError(
+            "the columns differ in length: "
+            + ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        )
+
+
+def _merged(first: Array, second: Array, p: Array, weight: Array, n_items: int) -> Columns:
+    """Repeats of the same ordered pair as one: mean p by weight, weight summed."""
+    codes, group = np.unique(first * n_items + second, return_inverse=True)
+    total = np.bincount(group, weight)
+    mean = np.bincount(group, weight * p) / total
+    return np.column_stack(np.divmod(codes, n_items)), np.clip(mean, 0, 1), total
+
+
+def _symmetrised(pairs: Array, p: Array, weight: Array, items: Sequence[Hashable]) -> Columns:
+    """Both orders of each of the merged pairs as one, (p_ij + 1 - p_ji) / 2, weight summed.
+
+    Raises ComparisonError naming the pairs that are there in one order only.
+    """
+    there = {(i, j): k for k, (i, j) in enumerate(pairs.tolist())}
+    single = [pair for pair in there if pair[::-1] not in there]
+    if single:
+        named = [f"{items[i]} before {items[j]}" for i, j in single]
+        raise ComparisonError(
+            f"judged in one order only: {name_some(named)}; ask for the other order, or "
+            "model the position bias instead (bias= in poe.fit)"
+        )
+    forth = np.flatnonzero(pairs[:, 0] < pairs[:, 1])
+    back = np.array([there[(j, i)] for i, j in pairs[forth].tolist()], dtype=np.intp)
+    return pairs[forth], (p[forth] + 1.0 - p[back]) / 2.0, weight[forth] + weight[back]
+
+
+# The comparison graph laid out by item --------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """Comparisons sorted by item, each twice: once for either of its items.
+
+    Entries start[i] to start[i + 1] belong to item i: `comparison` is the row of the
+    comparison and `neighbour` the other item. Indices are 32-bit where that is enough, because
+    large problems are bound by memory traffic.
+    """
+
+    start: NDArray[Any]
+    comparison: NDArray[Any]
+    neighbour: NDArray[Any]
+
+
+def incidence(first: NDArray[Any], second: NDArray[Any], n_items: int) -> csr_array:
+    """W, sparse: row k holds +1 at the first item and -1 at the second."""
+    k = len(first)
+    index: Any = np.int32 if max(2 * k, n_items) < 2**31 else np.int64
+    ends = np.empty(2 * k, dtype=index)
+    ends[0::2], ends[1::2] = first, second
+    sign = np.tile(np.array([1.0, -1.0]), k)
+    return csr_array((sign, ends, np.arange(0, 2 * k + 1, 2, dtype=index)), shape=(k, n_items))
+
+
+def lay_out(first: NDArray[Any], second: NDArray[Any], n_items: int) -> Layout:
+    """Sort the comparisons by item (a counting sort: linear in their number)."""
+    rows = incidence(first, second, n_items)
+    columns = rows.tocsc()
+    item = np.repeat(np.arange(n_items, dtype=columns.indices.dtype), np.diff(columns.indptr))
+    total = rows.indices[0::2] + rows.indices[1::2]
+    return Layout(columns.indptr, columns.indices, total[columns.indices] - item)
+
+
+def component_labels(
+    first: NDArray[Any], second: NDArray[Any], n_items: int, *, known: Layout | None = None
+) -> NDArray[np.intp]:
+    """(n_items,) label of the group of linked items each belongs to.
+
+    `known` saves the sorting of a large problem that was laid out before.
+    """
+    if len(first) <= SMALL:
+        return _small_labels(first, second, n_items)
+    start, _, neighbour = known or lay_out(first, second, n_items)
+    graph = csr_array((np.ones(len(neighbour)), neighbour, start), shape=(n_items, n_items))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+
+
+def is_connected(layout: Layout) -> bool:
+    """Whether a walk from the first item reaches them all; quicker than labels for all."""
+    n = len(layout.start) - 1
+    ones = np.ones(len(layout.neighbour))
+    graph = csr_array((ones, layout.neighbour, layout.start), shape=(n, n))
+    reached = breadth_first_order(graph, 0, directed=True, return_predecessors=False)
+    return len(reached) == n
+
+
+def _small_labels(first: NDArray[Any], second: NDArray[Any], n_items: int) -> NDArray[np.intp]:
+    """Each item takes the smallest label it touches: quicker than SciPy for a few hundred."""
+    label = np.arange(n_items)
+    while True:
+        before = label.copy()
+        low = np.minimum(label[first], label[second])
+        np.minimum.at(label, first, low)
+        np.minimum.at(label, second, low)
+        label = label[label]
+        if np.array_equal(label, before):
+            return np.unique(label, return_inverse=True)[1]

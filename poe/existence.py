@@ -8,10 +8,9 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
 
-from poe.comparisons import Comparisons, Indices, Mask
+from poe.comparisons import Comparisons, Indices, Mask, incidence
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.experts import Expert
-from poe.graph import incidence
 
 
 def one_sided(comparisons: Comparisons, expert: Expert) -> tuple[Mask, Mask]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from poe import lp, newton, sparse
 from poe.comparisons import Comparisons, Floats
 from poe.errors import NotConvergedError
 from poe.existence import refuse_bias_without, require_bias_identified, require_finite
@@ -21,7 +22,6 @@ from poe.experts import (
 )
 from poe.result import Fit
 from poe.scores import add_prior
-from poe.solvers import dense, linear_program, sparse
 
 DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
 
@@ -78,7 +78,7 @@ def fit(
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
     if fit_bias and solver == "dense":
         require_bias_identified(comparisons)
-    solve = dense.solve if solver == "dense" else sparse.solve
+    solve = newton.solve if solver == "dense" else sparse.solve
     tol = tol or (1e-10 if solver == "dense" else 1e-8)
     found = solve(
         problem,
@@ -119,7 +119,7 @@ def fit(
 
 
 def _fit_l1(problem: Comparisons, expert: Laplacian, gamma: float, tilt: Floats | float) -> Fit:
-    found = linear_program.solve_l1(problem, expert, bias=gamma, tilt=tilt)
+    found = lp.solve_l1(problem, expert, bias=gamma, tilt=tilt)
     which = "the only optimum" if found.unique else "of many optima the least-squares one"
     return Fit(
         items=problem.items,

@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import norm
 
-from poe import posterior
+from poe import newton, sparse
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import Expert, Gaussian
-from poe.solvers import dense, sparse
 from poe.stack import by_item, differences, laplacian
 
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
@@ -93,7 +92,7 @@ class Fit:
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
         """(draws, N) draws of all scores from the Gaussian around the mode."""
-        return posterior.sample(self.scores, self.covariance(), draws, seed)
+        return sample(self.scores, self.covariance(), draws, seed)
 
     # Ranks -----------------------------------------------------------------------------
 
@@ -103,16 +102,16 @@ class Fit:
 
     def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
         """(N, 2) lowest and highest rank, 1 the best, of each item's central interval."""
-        return posterior.rank_interval(self.sample(draws, seed=seed), _level(level))
+        return rank_interval(self.sample(draws, seed=seed), _level(level))
 
     def prob_top(self, k: int, *, draws: int = 2000, seed: int = 0) -> Floats:
         """(N,) probability of each item to be among the k best (book eq. 14.3)."""
-        return posterior.prob_top(self.sample(draws, seed=seed), self._count(k))
+        return prob_top(self.sample(draws, seed=seed), self._count(k))
 
     def prob_top_set(self, k: int, *, draws: int = 2000, seed: int = 0) -> float:
         """Probability that the k best are exactly the k with the highest scores (book eq. 14.5)."""
         drawn = self.sample(draws, seed=seed)
-        return posterior.prob_top_set(drawn, self.scores, self._count(k))
+        return prob_top_set(drawn, self.scores, self._count(k))
 
     # Parts -----------------------------------------------------------------------------
 
@@ -152,7 +151,7 @@ class Fit:
                 "the pairs that matter"
             )
         c, stiffness = self.comparisons, self.stiffness
-        inverse = dense.pseudo_inverse(laplacian(c, stiffness))
+        inverse = newton.pseudo_inverse(laplacian(c, stiffness))
         if not self.bias_fitted:
             return inverse
         tilted = self._lever * stiffness
@@ -197,3 +196,44 @@ def _level(level: float) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     return level
+
+
+# Ranks have no closed form, so they are counted over draws from the Gaussian ---------------
+
+
+def sample(mean: Floats, covariance: Floats, draws: int, seed: int) -> Floats:
+    """(draws, N) draws; the covariance may be singular, as mean-zero scores make it."""
+    value, vector = np.linalg.eigh(covariance)
+    root = vector * np.sqrt(np.clip(value, 0.0, None))
+    return mean + np.random.default_rng(seed).standard_normal((draws, len(mean))) @ root.T
+
+
+def ranks(scores: Floats) -> Indices:
+    """(draws, N) ranks of each draw, 1 for the highest score."""
+    order = np.argsort(-scores, axis=1)
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(1, scores.shape[1] + 1)[None], axis=1)
+    return place
+
+
+def rank_interval(draws: Floats, level: float) -> Indices:
+    """(N, 2) lowest and highest rank of the central interval of each item."""
+    tail = (1.0 - level) / 2.0
+    place = ranks(draws)
+    low = np.quantile(place, tail, axis=0, method="inverted_cdf")
+    high = np.quantile(place, 1.0 - tail, axis=0, method="inverted_cdf")
+    return np.column_stack([low, high]).astype(np.intp)
+
+
+def prob_top(draws: Floats, k: int) -> Floats:
+    """(N,) share of draws in which the item is among the k best."""
+    return np.asarray((ranks(draws) <= k).mean(axis=0))
+
+
+def prob_top_set(draws: Floats, scores: Floats, k: int) -> float:
+    """Share of draws whose k best are the k best of `scores`."""
+    now = np.argsort(-scores, kind="stable")[:k]
+    rest = np.setdiff1d(np.arange(len(scores)), now)
+    if not rest.size:
+        return 1.0
+    return float((draws[:, now].min(axis=1) > draws[:, rest].max(axis=1)).mean())

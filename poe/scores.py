@@ -10,11 +10,11 @@ from typing import Literal, overload
 
 import numpy as np
 
+from poe import newton
 from poe.comparisons import Comparisons, Floats
 from poe.errors import NotConvergedError
 from poe.existence import require_beaten
 from poe.experts import BradleyTerry
-from poe.solvers import dense
 from poe.stack import Problem, Stack, by_item
 
 PriorOn = Literal["all", "compared"]
@@ -73,7 +73,7 @@ def bradley_terry(
         problem.require_connected()
         require_beaten(problem, lost=problem.p < 1, won=problem.p > 0)
     if method == "newton":
-        found = dense.solve(problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100)
+        found = newton.solve(problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100)
         scores, converged = found.scores, bool(found.converged.all())
     elif method == "zermelo":
         scores, converged = _zermelo(problem, tol or 1e-9, max_steps or 100_000)
@@ -150,7 +150,7 @@ def _with_prior_everywhere(stack: Stack, wins: float) -> Stack:
 
 def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool]:
     """Strength_i <- wins_i / sum of 1 / (strength_i + strength_j) over its games (book eq. 4.5)."""
-    stack = dense.as_stack(problem)
+    stack = newton.as_stack(problem)
     wins = by_item(stack, stack.weight * stack.p, stack.weight * (1.0 - stack.p))
     played = by_item(stack, stack.weight, stack.weight)
     strength = np.ones_like(wins)

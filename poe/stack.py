@@ -2,7 +2,7 @@
 
 A table of the paper needs hundreds of thousands of fits to sixteen items each. One at a
 time they cost hours of interpreter overhead; stacked along a first axis, the same NumPy
-expressions cost seconds. Every function of `poe.scores` and `poe.solvers.dense` reads
+expressions cost seconds. Every function of `poe.scores` and `poe.newton` reads
 `first`, `second`, `p`, `weight` and `n_items` along the last axis only, so it takes a
 `Comparisons` (arrays of shape (K,)) or a `Stack` (arrays of shape (B, K)).
 """

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import linprog
 
 import poe
+from poe import central_path
+from poe.comparisons import incidence
 from poe.experts import Laplacian
-from poe.graph import incidence
-from poe.solvers import central_path
-from poe.solvers.linear_program import solve_l1
+from poe.lp import solve_l1
 from poe.stack import Stack, by_item, laplacian
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import poe
+from poe import central_path, compiled, newton
 from poe.experts import BradleyTerry, Gaussian, Huber, Laplacian
 from poe.scores import add_prior
-from poe.solvers import central_path, compiled, dense
 from poe.stack import Stack
 
 needs_numba = pytest.mark.skipif(
@@ -64,7 +64,7 @@ EXPERTS = [
 @pytest.mark.parametrize("expert", EXPERTS, ids=lambda expert: expert.name)
 def test_smooth_experts_as_numpy(problem, expert):
     stack = PROBLEMS[problem]()
-    same(compiled.solve(stack, expert), dense.solve(stack, expert))
+    same(compiled.solve(stack, expert), newton.solve(stack, expert))
 
 
 @needs_numba
@@ -88,7 +88,7 @@ def test_a_given_bias_with_a_tilt_as_numpy(expert):
         "bias": np.linspace(-0.5, 0.5, len(stack.p)),
         "tilt": (np.arange(stack.p.shape[1]) % 2).astype(float),
     }
-    solve = central_path.solve if isinstance(expert, Laplacian) else dense.solve
+    solve = central_path.solve if isinstance(expert, Laplacian) else newton.solve
     same(compiled.solve(stack, expert, **how), solve(stack, expert, **how))
 
 
@@ -100,7 +100,7 @@ def test_nearly_separable_decisions_as_numpy():
     p = np.ones(len(first))
     p[n - 2] = 0.99
     stack = Stack.of(n, np.column_stack([first, second])[None], p[None])
-    found, expected = (solve(stack, BradleyTerry()) for solve in (compiled.solve, dense.solve))
+    found, expected = (solve(stack, BradleyTerry()) for solve in (compiled.solve, newton.solve))
     assert np.ptp(expected.scores) > 10.0
     same(found, expected, atol=1e-6)
 
@@ -117,7 +117,7 @@ def test_how_many_threads_does_not_show():
 def test_one_problem_and_read_only_arrays():
     rng = np.random.default_rng(0)
     c = poe.Comparisons.from_pairs(poe.select(9, 30), rng.random(30), items=9)
-    same(compiled.solve(c, BradleyTerry()), dense.solve(c, BradleyTerry()))
+    same(compiled.solve(c, BradleyTerry()), newton.solve(c, BradleyTerry()))
     same(compiled.solve(c, Laplacian()), central_path.solve(c, Laplacian()))
 
 
@@ -171,7 +171,7 @@ def test_worthwhile_for_many_small_problems_only():
 @pytest.mark.parametrize("problems", [3, 600])
 def test_the_fastest_solver_is_the_same_solver(problems, expert):
     stack = stack_of(0, problems=problems, n=5, count=12)
-    slow = central_path.solve if isinstance(expert, Laplacian) else dense.solve
+    slow = central_path.solve if isinstance(expert, Laplacian) else newton.solve
     chosen = compiled.fastest(stack, expert)
     accelerated = problems == 600 and compiled.available() and compiled.supports(expert)
     assert chosen is (compiled.solve if accelerated else slow)
@@ -180,7 +180,7 @@ def test_the_fastest_solver_is_the_same_solver(problems, expert):
 
 def test_asking_does_not_import_numba():
     code = (
-        "import sys, poe; from poe.solvers import compiled; compiled.available(); "
+        "import sys, poe; from poe import compiled; compiled.available(); "
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

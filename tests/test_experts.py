@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from scipy.stats import laplace, norm, t
 
 import poe
+from poe import newton
 from poe.experts import Huber, Laplacian, StudentT, Thurstone, get_expert, is_convex
-from poe.solvers import dense
 from tests.helpers import random_comparisons
 
 EXPERTS = {
@@ -222,7 +222,7 @@ class TestRobust:
         c = random_comparisons(2, n=7, count=30)
         wide = poe.fit(c, Huber(delta=50.0))
         np.testing.assert_allclose(wide.scores, poe.fit(c, "gaussian").scores, atol=1e-9)
-        narrow = dense.solve(c, Huber(sigma=1e-3, delta=1.0), max_steps=2000).scores[0]
+        narrow = newton.solve(c, Huber(sigma=1e-3, delta=1.0), max_steps=2000).scores[0]
         misfit = np.abs(narrow[c.first] - narrow[c.second] - c.p + 0.5).sum()
         gaussian = wide.scores
         assert misfit < np.abs(gaussian[c.first] - gaussian[c.second] - c.p + 0.5).sum()

@@ -342,7 +342,7 @@ class TestLaplacian:
     def test_the_objective_of_the_linear_program(self):
         c = random_comparisons(20, count=50)
         fit = poe.fit(c, "laplacian", bias=0.1)
-        program = poe.solvers.linear_program.laplacian_program(c, poe.Laplacian(), bias=0.1)
+        program = poe.lp.laplacian_program(c, poe.Laplacian(), bias=0.1)
         program.problem.solve()
         assert fit.energy == pytest.approx(program.problem.value, rel=1e-7)
         assert fit.message.startswith("linear program")

@@ -12,9 +12,9 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.stats import spearmanr
 
 import poe
+from poe import central_path, lp, ties
 from poe.experts import Laplacian
-from poe.solvers import central_path, linear_program, ties
-from poe.solvers.linear_program import laplacian_program, solve_l1
+from poe.lp import laplacian_program, solve_l1
 
 EXACT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
@@ -149,7 +149,7 @@ class TestOptimum:
 
     def test_cvxpy_is_imported_only_when_asked_for(self):
         code = (
-            "import sys, poe.solvers.linear_program as l, poe;"
+            "import sys, poe.lp as l, poe;"
             "c = poe.Comparisons(first=[0, 1], second=[1, 2], p=[0.4, 0.7]);"
             "l.solve_l1(c); assert 'cvxpy' not in sys.modules;"
             "l.laplacian_program(c); assert 'cvxpy' in sys.modules"
@@ -265,8 +265,8 @@ class TestLargeProblems:
         c = problem(2, n=40, count=1500, digits=digits, weights=True)
         expected = solve_l1(c)
         assert expected.steps[0] == 1
-        monkeypatch.setattr(linear_program, "ALL_AT_ONCE", 10)
-        monkeypatch.setattr(linear_program, "UNDECIDED", undecided)
+        monkeypatch.setattr(lp, "ALL_AT_ONCE", 10)
+        monkeypatch.setattr(lp, "UNDECIDED", undecided)
         found = solve_l1(c)
         assert found.energy[0] == pytest.approx(expected.energy[0], rel=1e-12)
         np.testing.assert_allclose(found.scores, expected.scores, atol=1e-9)
@@ -276,7 +276,7 @@ class TestLargeProblems:
 
     def test_a_failure_of_the_program_is_not_hidden(self, monkeypatch):
         failed = OptimizeResult(status=4, message="numerical difficulties", x=None)
-        monkeypatch.setattr(linear_program, "linprog", lambda *a, **k: failed)
+        monkeypatch.setattr(lp, "linprog", lambda *a, **k: failed)
         with pytest.raises(poe.NotConvergedError, match="numerical difficulties"):
             solve_l1(problem(0))
 
@@ -323,7 +323,7 @@ class TestStack:
     def test_parts_that_fit_the_cache_do_not_show(self, monkeypatch):
         many = stacked([problem(seed, n=7, count=20) for seed in range(9)])
         whole = central_path.solve(many, Laplacian())
-        monkeypatch.setattr("poe.solvers.central_path.CACHED", 45)
+        monkeypatch.setattr("poe.central_path.CACHED", 45)
         again = central_path.solve(many, Laplacian())
         np.testing.assert_allclose(again.scores, whole.scores, atol=1e-12)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 import poe
-from poe import posterior
+from poe import result
 from tests.helpers import random_comparisons
 
 
@@ -20,11 +20,11 @@ def test_draws_have_the_stated_covariance():
 
 def test_ranks_by_hand():
     drawn = np.array([[3.0, 1, 2], [1, 2, 3], [9, 8, 7], [0, 5, 1]])
-    assert posterior.ranks(drawn).tolist() == [[1, 3, 2], [3, 2, 1], [1, 2, 3], [3, 1, 2]]
-    assert posterior.prob_top(drawn, 1).tolist() == [0.5, 0.25, 0.25]
-    assert posterior.prob_top_set(drawn, np.array([2.0, 1, 0]), 2) == 0.25
-    assert posterior.prob_top_set(drawn, np.array([2.0, 1, 0]), 3) == 1.0
-    assert posterior.rank_interval(drawn, 0.5).tolist() == [[1, 3], [1, 2], [1, 2]]
+    assert result.ranks(drawn).tolist() == [[1, 3, 2], [3, 2, 1], [1, 2, 3], [3, 1, 2]]
+    assert result.prob_top(drawn, 1).tolist() == [0.5, 0.25, 0.25]
+    assert result.prob_top_set(drawn, np.array([2.0, 1, 0]), 2) == 0.25
+    assert result.prob_top_set(drawn, np.array([2.0, 1, 0]), 3) == 1.0
+    assert result.rank_interval(drawn, 0.5).tolist() == [[1, 3], [1, 2], [1, 2]]
 
 
 GRID = np.linspace(-6, 6, 601)
@@ -75,7 +75,7 @@ def test_rank_statements_hold_at_their_rate():
         c = poe.Comparisons.from_pairs(pairs, won.astype(float), items=10)
         fit = poe.fit(c, prior=0.05)
         told.append(fit.prob_top(3, draws=500))
-        place = posterior.ranks(quality[None])[0]
+        place = result.ranks(quality[None])[0]
         true.append(place <= 3)
         low, high = fit.rank_interval(0.9, draws=500).T
         inside.append(((low <= place) & (place <= high)).mean())

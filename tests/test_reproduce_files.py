@@ -164,7 +164,7 @@ class TestCode:
         [
             "scores.py",
             "experts/bradley_terry.py",
-            "solvers/kernels.py",  # imported only when compiled solvers are asked for
+            "kernels.py",  # imported only when compiled solvers are asked for
             "judges/simulated.py",
             "datasets/parsing.py",
             "reproduce/contexts.py",

@@ -72,9 +72,9 @@ def test_single_differences_need_no_matrix():
         whole = fit.difference_se(3, 77)
         pairs = np.array([[3, 77]])
         lever = np.ones(len(c)) if bias else None
-        single = poe.solvers.sparse.variances(c, fit.stiffness, pairs, lever=lever)
+        single = poe.sparse.variances(c, fit.stiffness, pairs, lever=lever)
         assert np.sqrt(single[0]) == pytest.approx(whole, rel=1e-9)
-    information = poe.solvers.sparse.bias_information(c, fit.stiffness, np.ones(len(c)))
+    information = poe.sparse.bias_information(c, fit.stiffness, np.ones(len(c)))
     assert information**-0.5 == pytest.approx(fit.bias_se, rel=1e-9)
 
 

@@ -10,8 +10,8 @@ from benchmarks import textbook as book
 from benchmarks.cases.one_context import laplacian
 from benchmarks.data import large
 from benchmarks.timing import Entry, Row, centred, race
+from poe import sparse
 from poe.experts import BradleyTerry, Gaussian
-from poe.solvers import sparse
 
 CASE = "c"
 SETTINGS = {

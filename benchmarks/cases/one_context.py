@@ -11,9 +11,9 @@ from benchmarks import peers
 from benchmarks import textbook as book
 from benchmarks.data import context
 from benchmarks.timing import Entry, Row, centred, race
+from poe import central_path, compiled, newton
 from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.scores import add_prior
-from poe.solvers import central_path, compiled, dense
 from poe.stack import Stack
 
 CASE, N, PRIOR = "a", 16, 1.0 / 15.0
@@ -112,7 +112,7 @@ def every_method(pairs, p, problems):
         Entry(
             "poe, stacked",
             "soft Bradley-Terry, bias fitted",
-            lambda _: dense.solve(stack, BradleyTerry(), fit_bias=True, tol=1e-8).scores,
+            lambda _: newton.solve(stack, BradleyTerry(), fit_bias=True, tol=1e-8).scores,
             read=lambda scores: scores[0],
             includes=f"{problems} problems together, a problem's share; no checks",
             problems=problems,
@@ -171,7 +171,7 @@ def laplacian(fresh, f, g, p, n, *, goal=None, textbook=True):
 
 
 def _stacks(method, stack, expert, by_stack):
-    yield by_stack(method, lambda _: dense.solve(stack, expert, tol=1e-8).scores)
+    yield by_stack(method, lambda _: newton.solve(stack, expert, tol=1e-8).scores)
     if compiled.available():
         entry = by_stack(method, lambda _: compiled.solve(stack, expert, tol=1e-8).scores)
         yield dataclasses.replace(entry, who="poe, stacked, numba")

@@ -17,14 +17,13 @@ from scipy.stats import spearmanr
 from benchmarks import machine
 from benchmarks import textbook as book
 from benchmarks.timing import Row
-from poe import datasets
+from poe import central_path, compiled, datasets, newton
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.reproduce.sweep import agreements
 from poe.reproduce.twins import symmetric_stack, twins
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select_stack
-from poe.solvers import central_path, compiled, dense
 from poe.stack import Stack
 
 CASE = "b"
@@ -63,7 +62,7 @@ def methods(*, fast: bool) -> dict[str, Callable[[Stack], Floats]]:
             return run(stack, expert, **({"threads": 1} if fast else {})).scores
         if fast:
             return compiled.solve(stack, expert, tol=TOLERANCE, threads=1).scores
-        return dense.solve(stack, expert, tol=TOLERANCE).scores
+        return newton.solve(stack, expert, tol=TOLERANCE).scores
 
     return {
         "win-ratio": win_ratio,

@@ -13,8 +13,7 @@ import numpy as np
 
 from poe.baselines.linear_ordering import Ordering, linear_ordering
 from poe.baselines.ranking import Ranking
-from poe.comparisons import Comparisons, Floats
-from poe.validation import refuse_rows
+from poe.comparisons import Comparisons, Floats, refuse_rows
 
 
 @dataclass(frozen=True, eq=False)

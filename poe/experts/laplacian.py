@@ -19,7 +19,7 @@ class Laplacian(AroundMean):
     A constant scale does not move the scores; None stands for 1.
 
     The energy has a kink where expert and scores agree and no curvature anywhere, so Newton's
-    method cannot use it: `poe.fit` solves a linear program (`poe.solvers.linear_program`). For
+    method cannot use it: `poe.fit` solves a linear program (`poe.lp`). For
     error bars there is `information`.
     """
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poe.comparisons import Comparisons, Floats, Indices
-from poe.graph import component_labels
+from poe.comparisons import Comparisons, Floats, Indices, component_labels
 from poe.panel.errors import AggregationError
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from poe import debias, posterior
+from poe import debias, result
 from poe.asking import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats
 from poe.debias import Rate
@@ -42,7 +42,7 @@ def top_sets(fit: Fit, most: int = 10) -> list[tuple[int, float]]:
     """For k = 1, 2, ... the probability that the k best are exactly the present ones."""
     drawn = fit.sample(_DRAWS)
     sizes = range(1, min(most, len(fit.items) - 1) + 1)
-    return [(k, posterior.prob_top_set(drawn, fit.scores, k)) for k in sizes]
+    return [(k, result.prob_top_set(drawn, fit.scores, k)) for k in sizes]
 
 
 class Position(NamedTuple):

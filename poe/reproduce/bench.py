@@ -11,13 +11,13 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit
 
+from poe import compiled
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry
 from poe.metrics import summary_level
 from poe.reproduce.twins import quality_scores
 from poe.scores import average_probability, win_ratio
 from poe.selection import select_stack
-from poe.solvers import compiled
 from poe.stack import Stack
 
 TASTES = 50  # simulated tastes, each with its mirror image

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
+from poe import compiled
 from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry
+from poe.newton import pseudo_inverse
 from poe.reproduce import sweep
 from poe.reproduce.settings import Settings, spread
 from poe.reproduce.sweep import METHODS, Setting, labels, per_context
 from poe.reproduce.twins import Twin
-from poe.solvers import compiled
-from poe.solvers.dense import pseudo_inverse
 from poe.stack import Stack, differences, laplacian
 
 CALLS = {

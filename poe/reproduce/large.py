@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from scipy.special import expit, logit
 
-from poe import datasets
+from poe import datasets, sparse
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.designs import scattered
 from poe.experts import BradleyTerry, Gaussian
@@ -26,7 +26,6 @@ from poe.reproduce.sweep import labels
 from poe.reproduce.twins import Twin, perceived, stream
 from poe.resistance import component_of
 from poe.scores import add_prior
-from poe.solvers import sparse
 
 POOL = 200_000  # calls
 MOST_TIMES = 100  # calls an item in the largest set any target draws

@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from poe import datasets
+from poe import compiled, datasets
 from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.metrics import Correlation, pearson, spearman
@@ -24,7 +24,6 @@ from poe.reproduce.settings import in_threads
 from poe.reproduce.twins import Twin, stream, symmetric_stack, twins
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select, select_stack
-from poe.solvers import compiled
 from poe.stack import Stack
 
 Method = Callable[[Stack], Floats]

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from poe.comparisons import Comparisons, Floats
 from poe.experts import Expert, Gaussian
-from poe.solvers.dense import Solution
+from poe.newton import Solution
 
 
 class Graph:
@@ -60,7 +60,7 @@ def solve(
     tol: float = 1e-10,
     max_steps: int = 100,
 ) -> Solution:
-    """As `poe.solvers.dense.solve`, for one problem of any size."""
+    """As `poe.newton.solve`, for one problem of any size."""
     graph = Graph(comparisons)
     weight, p = comparisons.weight, comparisons.p
     scores, gamma = np.array(np.broadcast_to(start, (graph.n,)), dtype=float), float(bias)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poe import central_path, newton
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
-from poe.solvers import central_path, dense
-from poe.solvers.dense import Solution, as_stack
+from poe.newton import Solution, as_stack
 from poe.stack import Problem
 
 ROWS = 64  # problems a thread takes at a time
@@ -44,7 +44,7 @@ def fastest(problem: Problem, expert: Expert) -> Callable[..., Solution]:
     """`solve` of this module where it is worthwhile, else that which it stands in for."""
     if worthwhile(problem, expert):
         return solve
-    return central_path.solve if isinstance(expert, Laplacian) else dense.solve
+    return central_path.solve if isinstance(expert, Laplacian) else newton.solve
 
 
 def supports(expert: Expert) -> bool:
@@ -62,16 +62,16 @@ def solve(
     max_steps: int = 100,
     threads: int | None = None,
 ) -> Solution:
-    """`dense.solve` without `fit_bias`, or `central_path.solve` for Laplacian experts.
+    """`newton.solve` without `fit_bias`, or `central_path.solve` for Laplacian experts.
 
     threads : all cores by default. tol : as for the solver that is compiled. Raises ImportError
     without numba and TypeError for an expert that is not compiled.
     """
     if not supports(expert):
-        raise TypeError(f"{type(expert).__name__} is not compiled; use poe.solvers.dense")
+        raise TypeError(f"{type(expert).__name__} is not compiled; use poe.newton")
     if not available():
         raise ImportError("compiled solvers need numba: pip install 'judging-by-comparison[fast]'")
-    from poe.solvers import kernels
+    from poe import kernels
 
     stack = as_stack(problem)
     b, n = len(stack.p), stack.n_items

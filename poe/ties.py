@@ -13,10 +13,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import lsqr
 
-from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.comparisons import Comparisons, Floats, Indices, Mask, component_labels, incidence
 from poe.errors import NotConvergedError
 from poe.existence import strong_components
-from poe.graph import component_labels, incidence
 
 MOST_CLUSTERS = 4000
 ZERO = 1e-9  # what counts as no misfit, and as the distance from full force, in relative units

@@ -1,6 +1,6 @@
-"""One small problem after another, compiled by numba; imported by `poe.solvers.compiled` only.
+"""One small problem after another, compiled by numba; imported by `poe.compiled` only.
 
-What is computed is what `poe.solvers.dense` and `poe.solvers.central_path` compute, in which the
+What is computed is what `poe.newton` and `poe.central_path` compute, in which the
 reasons are given. A problem of sixteen items fits into the fastest cache, so nothing is
 stored but the answer.
 """
@@ -71,7 +71,7 @@ def _look(logistic, floor, problem, scores, slope, links):  # type: ignore[no-un
 
 @compiled
 def newton(logistic, floor, problems, tol, most, found):  # type: ignore[no-untyped-def]
-    """`dense.solve` for the rows of the (B, K) arrays of `problems`; writes into `found`.
+    """`newton.solve` for the rows of the (B, K) arrays of `problems`; writes into `found`.
 
     problems : first, second, target, precision, weight, offset. found : scores (B, N), energy,
     gradient and steps (B,).

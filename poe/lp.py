@@ -3,8 +3,8 @@
 `laplacian_program` is the linear program as poe_v1 writes it (appendix B, eqs. 37 to 39), for
 reading and for checking. `solve_l1` gets to the same optimum faster, through the dual program,
 and returns one that is uniquely defined: of all optima, which are many more often than not, the
-one with the least sum of squared misfits (`poe.solvers.ties`). Stacks of small problems are
-the business of `poe.solvers.central_path`.
+one with the least sum of squared misfits (`poe.ties`). Stacks of small problems are
+the business of `poe.central_path`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from poe.comparisons import Comparisons, Floats, Mask
+from poe import sparse
+from poe.comparisons import Comparisons, Floats, Mask, incidence
 from poe.errors import NotConvergedError
 from poe.experts import Laplacian
-from poe.graph import incidence
-from poe.solvers import sparse
-from poe.solvers.dense import Solution
-from poe.solvers.ties import least_squares_optimum
+from poe.newton import Solution
+from poe.ties import least_squares_optimum
 
 if TYPE_CHECKING:
     import cvxpy

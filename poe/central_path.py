@@ -10,7 +10,7 @@ number between them, such that
 As t falls to zero the solution runs along a smooth path to an optimum, and Newton's method
 follows it in a dozen or two steps, each a weighted least-squares problem (a primal-dual
 interior-point method). Among all optima it ends at the one with the least sum of squares,
-that of `poe.solvers.linear_program`: a quadratic term that is small enough chooses between optima
+that of `poe.lp`: a quadratic term that is small enough chooses between optima
 without moving away from them (Mangasarian and Meyer 1979).
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from poe.comparisons import Floats, Indices, Mask
 from poe.experts import Laplacian
-from poe.solvers.dense import Solution, as_stack
+from poe.newton import Solution, as_stack
 from poe.stack import Problem, Stack, by_item, differences, laplacian
 
 LEAST = 1e-6  # the quadratic term, relative to the absolute one at a typical residual
@@ -40,7 +40,7 @@ def solve(
     """Minimise the sum of weight |s_first - s_second - tilt bias - f_mu(p)| / b(p).
 
     poe_v1 eq. 35, for one problem or a stack; `bias` and `tilt` as for
-    `poe.solvers.dense.solve`. The energy is within a relative 1e-6 of the least, and within
+    `poe.newton.solve`. The energy is within a relative 1e-6 of the least, and within
     1e-12 unless very different scores are nearly as good. Of equally good ones, those with the
     least sum of weight (r / b)^2. `gradient` is t at the end, relative to the mean residual of
     the least-squares scores, where the path starts.

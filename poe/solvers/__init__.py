@@ -1,1 +1,0 @@
-"""Solvers: stacks of small dense problems, and one large sparse problem."""
