@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.reproduce import aggregation_claims, claim_numbers, claims
-from poe.reproduce.aggregation_claims import MEASURES, RECORDED, on_recorded
+from reproduction import aggregation_claims, claim_numbers, claims
+from reproduction.aggregation_claims import MEASURES, RECORDED, on_recorded
 
 METHODS = {
     "average-probability": 60.0, "majority-voting": 61.0, "DawidSkene": 63.0,

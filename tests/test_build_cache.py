@@ -30,7 +30,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith("POE_")]:
         monkeypatch.delenv(name)
     root = tmp_path / "root"
-    for folder in ("poe", "data/results/stand-in", "notebooks", "book"):
+    for folder in ("poe", "reproduction", "data/results/stand-in", "notebooks", "book"):
         (root / folder).mkdir(parents=True)
     (root / "poe/__init__.py").write_text("NUMBER = 41\n")
     (root / "poe/settings.toml").write_text("a = 1\n")
@@ -102,6 +102,7 @@ def state(root: Path, **environment: str) -> dict[str, str]:
         (write("poe/__init__.py"), "poe/"),
         (write("poe/settings.toml"), "poe/"),
         (write("poe/solvers/new.py"), "poe/"),
+        (write("reproduction/new.py"), "reproduction/"),
         (lambda root: (root / "poe/settings.toml").unlink(), "poe/"),
         (lambda root: (root / "poe/settings.toml").rename(root / "poe/renamed.toml"), "poe/"),
         (write("data/numbers.csv"), "data/"),

@@ -78,9 +78,13 @@ def clean_room(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_in(python: Path, code: str) -> subprocess.CompletedProcess[str]:
     """Run code with nothing of this process's settings or folders."""
-    bare = {"PATH": os.defpath, "HOME": str(python.parent)}
-    command = [str(python), "-I", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, env=bare, cwd=python.parent)
+    return run_bare([str(python), "-I", "-c", code], python.parent)
+
+
+def run_bare(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command with nothing of this process's settings."""
+    bare = {"PATH": os.defpath, "HOME": str(folder)}
+    return subprocess.run(command, capture_output=True, text=True, env=bare, cwd=folder)
 
 
 def test_the_core_imports_and_fits_without_torch_or_matplotlib(clean_room: Path) -> None:
@@ -121,10 +125,14 @@ def test_the_command_runs_and_finds_its_data(clean_room: Path) -> None:
     done = run_in(clean_room, "from poe._paths import data_dir; print(data_dir())")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("poe/_data")
-    command = [str(clean_room.parent / "poe"), "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, cwd=clean_room.parent)
+    command = str(clean_room.parent / "poe")
+    shown = run_bare([command, "--help"], clean_room.parent)
     assert shown.returncode == 0, shown.stderr
     assert "rank" in shown.stdout
+    for words in (["reproduce", "table1"], ["scorecard"]):
+        refused = run_bare([command, *words], clean_room.parent)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(f"poe: `poe {words[0]}` needs the repository")
 
 
 def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: Path) -> None:

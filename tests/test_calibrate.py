@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import poe
-from poe.reproduce import calibrate, calibrate_large, facts
-from poe.reproduce.bench import Bench
-from poe.reproduce.calibrate import Fitted
-from poe.reproduce.large import linked_pairs, spanning
-from poe.reproduce.twins import Twin, twins
 from poe.resistance import component_of
+from reproduction import calibrate, calibrate_large, facts
+from reproduction.bench import Bench
+from reproduction.calibrate import Fitted
+from reproduction.large import linked_pairs, spanning
+from reproduction.twins import Twin, twins
 from tests.helpers import real_labels
 
 GOLD = poe.datasets.load("summeval", source="stand-in").scores["coherence"][:40]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poe.reproduce import (
+from reproduction import (
     attributes,
     claim_numbers,
     claims,
@@ -13,9 +13,9 @@ from poe.reproduce import (
     published,
     sweep,
 )
-from poe.reproduce.claim_numbers import run_recipe
-from poe.reproduce.claims import Claim, entries, evaluate
-from poe.reproduce.settings import Settings
+from reproduction.claim_numbers import run_recipe
+from reproduction.claims import Claim, entries, evaluate
+from reproduction.settings import Settings
 
 
 @pytest.fixture(scope="module")

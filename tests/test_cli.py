@@ -8,7 +8,7 @@ import pytest
 
 import poe
 from poe.cli import main
-from poe.reproduce import scorecard
+from reproduction import scorecard
 
 
 def test_no_command_shows_help(capsys):
@@ -24,7 +24,7 @@ def test_version(capsys):
 
 
 def test_reproduce_on_the_stand_in(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("poe.reproduce.sweep.BLOCK", 2)
+    monkeypatch.setattr("reproduction.sweep.BLOCK", 2)
     arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2", "--quiet"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -35,7 +35,7 @@ def test_reproduce_on_the_stand_in(tmp_path, capsys, monkeypatch):
 
 
 def test_progress_bar_goes_to_the_error_stream(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("poe.reproduce.sweep.BLOCK", 2)
+    monkeypatch.setattr("reproduction.sweep.BLOCK", 2)
     arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     streams = capsys.readouterr()
@@ -71,7 +71,7 @@ def test_interruption_is_quiet(monkeypatch, capsys):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("poe.reproduce.sweep.run_blocks", interrupted)
+    monkeypatch.setattr("reproduction.sweep.run_blocks", interrupted)
     assert main(["reproduce", "table1"]) == 130
     assert "stopped" in capsys.readouterr().err
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from poe.reproduce import causes, deviations, facts, sweep, uncertainty, variant_runs, variants
-from poe.reproduce.settings import Settings
-from poe.reproduce.twins import symmetric_stack, twins
-from poe.reproduce.variants import PLAIN, Variant
+from reproduction import causes, deviations, facts, sweep, uncertainty, variant_runs, variants
+from reproduction.settings import Settings
+from reproduction.twins import symmetric_stack, twins
+from reproduction.variants import PLAIN, Variant
 
 SMALL = Settings(draws=2, source="stand-in", workers=1)
 REST = {"draws": 3, "seed": 0}

@@ -16,8 +16,8 @@ from matplotlib.colors import to_rgb
 
 from poe import plots
 from poe.cli import main
-from poe.reproduce import drawings, results
-from poe.reproduce.targets import TARGETS
+from reproduction import drawings, results
+from reproduction.targets import TARGETS
 
 FIGURES = [
     name

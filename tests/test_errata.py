@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from poe.reproduce.errata import PAPERS, SEVERITIES, Erratum, Ledger, errata
+from reproduction.errata import PAPERS, SEVERITIES, Erratum, Ledger, errata
 
 PAGE = Path(__file__).resolve().parents[1] / "book" / "errata.md"
 CELL = re.compile(r"^```\{code-cell\} python\n(?::tags:[^\n]*\n)?(.*?)^```$", re.M | re.S)

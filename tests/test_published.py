@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from poe.reproduce import published
+from reproduction import published
 
 PAPER = Path(__file__).resolve().parents[2] / "shared" / "papers" / "poe_v2.txt"
 VALUES = {1: 50, 2: 40, 3: 96, 5: 60, 6: 60, 7: 60, 8: 60, 9: 42}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from poe._paths import data_dir
-from poe.reproduce import published
+from reproduction import published
 
 CLAIMS = tomllib.loads((data_dir() / "claims.toml").read_text(encoding="utf-8"))["claim"]
 PRINTED = [claim for claim in CLAIMS if "recipe" in claim]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from poe._paths import data_dir
-from poe.reproduce import published
+from reproduction import published
 
 PAPERS = Path(__file__).resolve().parents[2] / "shared" / "papers"
 V1, CA, SA = "poe_v1", "comparative_assessment", "skill_aggregation"

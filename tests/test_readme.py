@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from book.tools import readme
-from poe.reproduce.claims import claims
+from reproduction.claims import claims
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = readme.README.read_text()

@@ -6,12 +6,12 @@ import pytest
 
 import poe
 from poe.metrics import summary_level
-from poe.reproduce import contexts, large, published, results, sweep, table1, table3
-from poe.reproduce.contexts import Cell
-from poe.reproduce.large import Large
-from poe.reproduce.settings import Settings
-from poe.reproduce.sweep import Setting
-from poe.reproduce.twins import Twin, symmetric_stack, twins
+from reproduction import contexts, large, published, results, sweep, table1, table3
+from reproduction.contexts import Cell
+from reproduction.large import Large
+from reproduction.settings import Settings
+from reproduction.sweep import Setting
+from reproduction.twins import Twin, symmetric_stack, twins
 from tests.helpers import real_labels
 
 STAND_IN = Settings(draws=25, source="stand-in")

@@ -10,11 +10,11 @@ import pytest
 
 from poe.cli import main
 from poe.panel import paper, reproduce
-from poe.reproduce import aggregation, aggregation_runs, making, published, results, scorecard
-from poe.reproduce.aggregation_runs import Size
-from poe.reproduce.making import Request, is_fresh, make
-from poe.reproduce.settings import Settings
-from poe.reproduce.targets import ALIASES, TARGETS, find, of_table
+from reproduction import aggregation, aggregation_runs, making, published, results, scorecard
+from reproduction.aggregation_runs import Size
+from reproduction.making import Request, is_fresh, make
+from reproduction.settings import Settings
+from reproduction.targets import ALIASES, TARGETS, find, of_table
 
 TINY = Size(most=400, subset=320, sizes=(100, 200), epochs=1, batch=200)
 TWO = Settings(draws=2, source="stand-in", workers=1)
@@ -177,8 +177,8 @@ class TestWithoutTorch:
             "        if name.split('.')[0] == 'torch':\n"
             "            raise ModuleNotFoundError(name)\n"
             "sys.meta_path.insert(0, Refuse())\n"
-            "from poe.reproduce import aggregation, aggregation_runs as runs\n"
-            "from poe.reproduce.settings import Settings\n"
+            "from reproduction import aggregation, aggregation_runs as runs\n"
+            "from reproduction.settings import Settings\n"
             "runs.QUICK = runs.Size(400, 320, (100,), 1, 200)\n"
             "table = aggregation.table1(Settings(draws=2))\n"
             "sys.exit(len(table) != 18 or not table.attrs['without'])"

@@ -1,12 +1,7 @@
 """Results on disk: what is recorded beside them, and when they are out of date."""
 
 import json
-import shutil
-import sys
-import threading
 from dataclasses import asdict
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,10 +9,8 @@ import pytest
 
 import poe
 from poe.cli import main
-from poe.reproduce import (
-    contexts,
+from reproduction import (
     curves,
-    figures,
     files,
     making,
     results,
@@ -26,12 +19,9 @@ from poe.reproduce import (
     sweep,
     targets,
 )
-from poe.reproduce.making import Request
-from poe.reproduce.runs import Run, Stopwatch
-from poe.reproduce.settings import Settings
-from poe.reproduce.targets import TARGETS
-
-PACKAGE = Path(poe.__file__).parent
+from reproduction.making import Request
+from reproduction.runs import Run, Stopwatch
+from reproduction.targets import TARGETS
 
 
 @pytest.fixture(scope="module")
@@ -137,123 +127,29 @@ class TestFreshness:
         assert making.made_from(TARGETS["figure3"], "real")["cmcqrd"] == "stand-in"
 
 
-@pytest.fixture
-def copy(tmp_path, monkeypatch):
-    """A copy of the package whose files a test may change."""
-    place = tmp_path / "poe"
-    shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(sources, "PACKAGE", place)
-    forget()
-    yield place
-    forget()
-
-
-def forget():
-    for cached in (sources.modules, sources._imports, sources._tree, sources._code):
-        cached.cache_clear()
-
-
-def of_table1():
-    forget()
-    return sources.fingerprint(TARGETS["table1"].run)
-
-
 class TestCode:
-    @pytest.mark.parametrize(
-        "file",
-        [
-            "scores.py",
-            "experts/bradley_terry.py",
-            "kernels.py",  # imported only when compiled solvers are asked for
-            "judges/simulated.py",
-            "datasets/parsing.py",
-            "reproduce/contexts.py",
-        ],
-    )
-    def test_a_change_that_matters_ages_table_1(self, copy, file):
-        before = of_table1()
-        path = copy / file
-        path.write_text(path.read_text() + "\nANOTHER = 1\n")
-        assert of_table1() != before
+    @pytest.fixture
+    def tree(self, tmp_path):
+        for name in ("poe/scores.py", "reproduction/large.py"):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_text('"""About."""\n\nONE = "a # b"\n')
+        return tmp_path
 
-    @pytest.mark.parametrize(
-        "file",
-        [
-            "report/facts.py",
-            "judges/prompts.py",
-            "judges/store/store.py",
-            "judges/transformers/__init__.py",
-            "panel/voting.py",
-            "planning.py",
-            "plots.py",
-            "commands/reproduce.py",
-            "reproduce/figures.py",
-            "reproduce/results.py",
-            "reproduce/measured.py",
-            "__init__.py",
-        ],
-    )
-    def test_a_change_elsewhere_does_not(self, copy, file):
-        before = of_table1()
-        path = copy / file
-        path.write_text(path.read_text() + "\nANOTHER = 1\n")
-        assert of_table1() == before
+    def digest(self, tree):
+        sources.fingerprint.cache_clear()
+        return sources.fingerprint(tree)
 
-    def test_only_code_counts(self, copy):
-        before = of_table1()
-        path = copy / "scores.py"
-        text = path.read_text()
-        path.write_text("# A remark.\n\n" + text.replace('"""', '"""Said otherwise. ', 1))
-        assert of_table1() == before
-        path.write_text(text + '\nTEXT = """not a docstring # nor a comment"""\n')
-        other = of_table1()
-        assert other != before
-        path.write_text(text + '\nTEXT = """not a docstring # or a comment"""\n')
-        assert of_table1() not in (before, other)
+    @pytest.mark.parametrize("name", ["poe/scores.py", "reproduction/large.py", "poe/new.py"])
+    def test_any_change_of_code_ages_the_results(self, tree, name):
+        before = self.digest(tree)
+        (tree / name).write_text('"""About."""\n\nONE = "a # c"\n')
+        assert self.digest(tree) != before
 
-    def test_the_options_of_a_target_count(self):
-        panels = [f"figure5{letter}" for letter in "abcdef"]
-        assert len({sources.fingerprint(TARGETS[name].run) for name in panels}) == 6
-        inner = partial(contexts.run, table="table1")
-        assert sources.fingerprint(partial(inner, paper="poe_v2")) == sources.fingerprint(
-            partial(contexts.run, table="table1", paper="poe_v2")
-        )
-
-    def test_reading_a_store_counts_where_one_is_used(self):
-        target = TARGETS["table1"]
-        assert making.code_of(target) != making.code_of(target, measured=True)
-        read = sources.modules("poe.reproduce.measured")
-        assert "poe.judges.store.export" in read
-
-    @pytest.mark.parametrize(
-        "name",
-        ["table7", "figure1b", "figure10", "figure7a", "comparative-table3", "recorded-llmbar"],
-    )
-    def test_no_module_that_runs_is_left_out(self, name, monkeypatch):
-        """Every function of the package that is called belongs to a module that was found."""
-        monkeypatch.setattr(sweep, "BLOCK", 2)
-        monkeypatch.setitem(curves.CALLS, "topicalchat", (18,))
-        monkeypatch.setattr(figures, "TIMES_DESIGNS", (2,))
-        sweep._block.cache_clear()  # what was computed before would not run
-        ran = set()
-
-        def seen(frame, event, _):
-            if event == "call" and frame.f_code.co_name != "<module>":
-                ran.add(frame.f_code.co_filename)
-
-        threading.setprofile(seen)
-        sys.setprofile(seen)
-        try:
-            TARGETS[name].run(Settings(draws=2, seed=97, source="stand-in", workers=1))
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)
-        run = TARGETS[name].run
-        run = run.func if isinstance(run, partial) else run
-        known = {str(sources._file(module)) for module in sources.modules(run.__module__)}
-        ours = {file for file in ran if Path(file).is_relative_to(PACKAGE)}
-        assert str(sources._file(run.__module__)) in ours
-        assert ours <= known
+    def test_words_and_layout_do_not(self, tree):
+        before = self.digest(tree)
+        said = '"""Said otherwise."""\n# A remark.\n\nONE  =  "a # b"  # why\n'
+        (tree / "poe/scores.py").write_text(said)
+        assert self.digest(tree) == before
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import re
 import pandas as pd
 import pytest
 
-from poe.reproduce import files, making, pages_log, sources
-from poe.reproduce.runs import Run
-from poe.reproduce.targets import TARGETS
+from reproduction import files, making, pages_log, sources
+from reproduction.runs import Run
+from reproduction.targets import TARGETS
 
 NAME = "figure1b"
 RUN = Run("2026-01-02T03:04:05Z", 12.34, 20.0, 2, 2, "poe reproduce all")
@@ -23,7 +23,7 @@ def about(tmp_path):
         NAME,
         table,
         command=target.command,
-        code=making.code_of(target),
+        code=sources.fingerprint(),
         made_from=making.made_from(target, "real"),
         labels="real",
         out=tmp_path,
@@ -48,8 +48,7 @@ def test_what_has_changed_since_is_named(about, monkeypatch):
 
 
 def test_a_measured_result_is_compared_without_its_store(about):
-    target = TARGETS[NAME]
-    code = {"fingerprint": making.code_of(target, measured=True)}
+    code = {"fingerprint": sources.fingerprint()}
     inputs = {**about["inputs"], "answers": "digest"}
     measured = {**about, "kind": "measured", "code": code, "inputs": inputs}
     assert pages_log.state(NAME, measured) == pages_log.UP_TO_DATE

@@ -19,12 +19,12 @@ from poe.judges.demo import DemoJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
 from poe.metrics import spearman
-from poe.reproduce import curves, figures, large, making, runs, sweep
-from poe.reproduce.large import Large
-from poe.reproduce.making import Request
-from poe.reproduce.measured import judges_of, stored
-from poe.reproduce.settings import Settings
-from poe.reproduce.targets import TARGETS
+from reproduction import curves, figures, large, making, runs, sweep
+from reproduction.large import Large
+from reproduction.making import Request
+from reproduction.measured import judges_of, stored
+from reproduction.settings import Settings
+from reproduction.targets import TARGETS
 
 N = 1056  # stories
 NEEDED = 50 * N  # pairs in both orders: the largest set any target draws
@@ -305,6 +305,6 @@ class TestRefusals:
         data = poe.datasets.load("topicalchat", source="stand-in")
         texts = tuple(tuple(f"{text}!" for text in row) for row in data.texts)
         other = poe.datasets.Dataset(**{**vars(data), "texts": texts})
-        monkeypatch.setattr("poe.reproduce.measured.labels", lambda *_: other)
+        monkeypatch.setattr("reproduction.measured.labels", lambda *_: other)
         with pytest.raises(JudgeError, match="about other texts than the stand-in ones"):
             stored(path, system="Mistral-7B", source="stand-in")

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from poe.cli import main
-from poe.reproduce import comparative_curves, curves, figures, making, sweep
-from poe.reproduce.making import Request
-from poe.reproduce.targets import TARGETS
-from poe.reproduce.targets.names import CAPTIONED, CHOSEN
+from reproduction import comparative_curves, curves, figures, making, sweep
+from reproduction.making import Request
+from reproduction.targets import TARGETS
+from reproduction.targets.names import CAPTIONED, CHOSEN
 
 # The captions of poe_v2 (its Llama-7B and Llama-13B are Llama-2's), and of comparative_assessment.
 CAPTIONS = {

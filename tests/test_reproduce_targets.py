@@ -10,7 +10,7 @@ from poe.errors import JudgeError
 from poe.judges import SimulatedJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
-from poe.reproduce import (
+from reproduction import (
     comparative,
     comparative_rankings,
     curves,
@@ -20,10 +20,10 @@ from poe.reproduce import (
     recorded,
     sweep,
 )
-from poe.reproduce.measured import judges_of
-from poe.reproduce.settings import Settings
-from poe.reproduce.targets import ALIASES, TARGETS, find, of_table
-from poe.reproduce.twins import Twin
+from reproduction.measured import judges_of
+from reproduction.settings import Settings
+from reproduction.targets import ALIASES, TARGETS, find, of_table
+from reproduction.twins import Twin
 
 SMALL = Settings(draws=2, source="stand-in", workers=1)
 

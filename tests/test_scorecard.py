@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from poe.cli import main
-from poe.reproduce import causes, claims, pages, pages_heat, published, results, scorecard
-from poe.reproduce.targets import TARGETS
+from reproduction import causes, claims, pages, pages_heat, published, results, scorecard
+from reproduction.targets import TARGETS
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 
 import poe
 from poe._paths import data_dir
-from poe.reproduce import facts, published
-from poe.reproduce.twins import Twin, calibration_cells, perceived, quality_scores, twins
+from reproduction import facts, published
+from reproduction.twins import Twin, calibration_cells, perceived, quality_scores, twins
 
 GOLD = poe.datasets.load("summeval", source="stand-in").scores["coherence"]
 

@@ -20,11 +20,11 @@ from benchmarks.timing import Row
 from poe import central_path, compiled, datasets, newton
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
-from poe.reproduce.sweep import agreements
-from poe.reproduce.twins import symmetric_stack, twins
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select_stack
 from poe.stack import Stack
+from reproduction.sweep import agreements
+from reproduction.twins import symmetric_stack, twins
 
 CASE = "b"
 CALLS = tuple(range(32, 241, 16))  # 14 values, from 2N to all pairs in both orders

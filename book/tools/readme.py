@@ -9,10 +9,10 @@ from pathlib import Path
 
 from poe import datasets
 from poe._paths import data_dir
-from poe.reproduce import pages_log, runs
-from poe.reproduce.claims import claims
-from poe.reproduce.scorecard import predictions, scorecard, totals
-from poe.reproduce.targets import TARGETS
+from reproduction import pages_log, runs
+from reproduction.claims import claims
+from reproduction.scorecard import predictions, scorecard, totals
+from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -66,7 +66,7 @@ def draw_picture() -> None:
     import matplotlib.pyplot as plt
 
     from poe import plots
-    from poe.reproduce import pages, sweep
+    from reproduction import pages, sweep
 
     plots.use_style()
     curve = sweep.efficiency(

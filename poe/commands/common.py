@@ -7,10 +7,11 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from poe.commands.progress import duration
-from poe.errors import JudgeError
+from poe.errors import ComparisonError, JudgeError
 from poe.judges import planning
 from poe.judges.opening import open_judge
 from poe.judges.questions import Question, Reader
@@ -37,6 +38,20 @@ def _whole(text: str, *, least: int) -> int:
     if number < least:
         raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not {text!r}")
     return number
+
+
+def in_a_clone() -> bool:
+    """Whether the reproduction is here; it lives beside the package, not in the wheel."""
+    return find_spec("reproduction") is not None
+
+
+def need_a_clone(command: str) -> None:
+    """Say what a command lacks where the wheel alone is installed."""
+    if not in_a_clone():
+        raise ComparisonError(
+            f"`{command}` needs the repository, not only the package: clone it and "
+            "`pip install -e .` in the clone"
+        )
 
 
 # Judges and stores -------------------------------------------------------------------------

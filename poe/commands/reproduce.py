@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from poe import datasets
-from poe.commands.common import positive
+from poe.commands.common import in_a_clone, need_a_clone, positive
 from poe.commands.reproduce_drawing import check, draw
 from poe.commands.reproduce_output import listing, measured, report
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
-    from poe.reproduce.making import Made, Request
-    from poe.reproduce.runs import Run
-    from poe.reproduce.settings import Target
+    from reproduction.making import Made, Request
+    from reproduction.runs import Run
+    from reproduction.settings import Target
 
 PUBLIC = ("summeval", "topicalchat", "hanna")
 
@@ -62,10 +62,10 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _name(text: str) -> str:
-    from poe.reproduce.targets import TARGETS, find
-
-    if text in ("list", "twins"):
+    if text in ("list", "twins") or not in_a_clone():
         return text
+    from reproduction.targets import TARGETS, find
+
     try:
         find(text)
     except ValueError:
@@ -78,13 +78,14 @@ def _name(text: str) -> str:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    need_a_clone("poe reproduce")
     if options.target == "twins":
         _reproduce_twins()
         return 0
     if options.target == "list":
         print(listing())
         return 0
-    from poe.reproduce.targets import find
+    from reproduction.targets import find
 
     chosen = find(options.target)
     if options.draw is not None:
@@ -101,8 +102,8 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    from poe.reproduce.making import Request
-    from poe.reproduce.measured import stored
+    from reproduction.making import Request
+    from reproduction.measured import stored
 
     store = None
     if options.store is not None:
@@ -126,7 +127,7 @@ def _one(target: Target, request: Request, *, quiet: bool) -> None:
 
 
 def _made(target: Target, request: Request, *, quiet: bool, leave: bool = True) -> Made:
-    from poe.reproduce.making import check, make
+    from reproduction.making import check, make
 
     check(target, request)  # before a bar is drawn
     with tqdm(desc=target.name, disable=quiet, leave=leave) as bar:
@@ -148,8 +149,8 @@ def _say(target: Target, request: Request, made: Made) -> None:
 
 
 def _several(chosen: list[Target], request: Request, options: argparse.Namespace) -> int:
-    from poe.reproduce.making import is_fresh
-    from poe.reproduce.runs import Stopwatch
+    from reproduction.making import is_fresh
+    from reproduction.runs import Stopwatch
 
     watch = Stopwatch(request.invoked, workers=request.workers)
     made, refused = 0, []
@@ -180,7 +181,7 @@ def _several(chosen: list[Target], request: Request, options: argparse.Namespace
 
 
 def _record(run: Run, request: Request, *, made: int, up_to_date: int) -> None:
-    from poe.reproduce import files, runs
+    from reproduction import files, runs
 
     real = all(datasets.available(name) for name in PUBLIC) and request.labels != "stand-in"
     folder = files.folder("real" if real else "stand-in", request.out)
@@ -200,7 +201,7 @@ def _cost(run: Run) -> str:
 
 def _reproduce_twins() -> None:
     from poe._paths import data_dir
-    from poe.reproduce.twins_file import as_toml, calibrate_twins
+    from reproduction.twins_file import as_toml, calibrate_twins
 
     found = calibrate_twins()
     path = data_dir() / "twins.toml"

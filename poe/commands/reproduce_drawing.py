@@ -10,8 +10,8 @@ import pandas as pd
 from poe.errors import ComparisonError
 
 if TYPE_CHECKING:
-    from poe.reproduce.making import Request
-    from poe.reproduce.settings import Target
+    from reproduction.making import Request
+    from reproduction.settings import Target
 
 
 def check() -> None:
@@ -30,8 +30,8 @@ def draw(targets: list[Target], request: Request, folder: Path) -> list[str]:
 
     A target that is a table, or has no result, is passed over; a line says so if nothing is left.
     """
-    from poe.reproduce import drawings, files
-    from poe.reproduce.making import labels_for
+    from reproduction import drawings, files
+    from reproduction.making import labels_for
 
     written = []
     for target in targets:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 if TYPE_CHECKING:
-    from poe.reproduce.making import Made
-    from poe.reproduce.settings import Target
+    from reproduction.making import Made
+    from reproduction.settings import Target
 
 
 def listing() -> str:
     """All targets, a line each; a star marks those in which a store's judge can take part."""
-    from poe.reproduce.making import takes_store
-    from poe.reproduce.targets import ALIASES, TARGETS
+    from reproduction.making import takes_store
+    from reproduction.targets import ALIASES, TARGETS
 
     lines = [
         f"{target.name:24} {target.inputs + ('*' if takes_store(target) else ''):11} "
@@ -40,7 +40,7 @@ def measured(target: Target, made: Made) -> str:
 
 def report(target: Target, table: pd.DataFrame) -> str:
     """The table as printed in the paper with ours in it, or the first rows of a figure."""
-    from poe.reproduce import results
+    from reproduction import results
 
     if target.table is None:
         head = table.drop(columns=["seed", "labels"], errors="ignore").head(12)

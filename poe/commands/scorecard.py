@@ -7,6 +7,8 @@ import sys
 
 import pandas as pd
 
+from poe.commands.common import need_a_clone
+
 ABOUT = """Every table of the papers: how many of its printed numbers have the same digits, are
 within noise or deviate, and how many were not attempted."""
 
@@ -25,8 +27,9 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _scorecard(options: argparse.Namespace) -> int:
-    from poe.reproduce.published import PAPERS
-    from poe.reproduce.scorecard import baseline_path, errors, everything, totals
+    need_a_clone("poe scorecard")
+    from reproduction.published import PAPERS
+    from reproduction.scorecard import baseline_path, errors, everything, totals
 
     card = everything()
     cells = _chosen(card, options.cells) if options.cells else None
@@ -50,8 +53,8 @@ def _scorecard(options: argparse.Namespace) -> int:
 
 
 def _check(card: pd.DataFrame) -> int:
-    from poe.reproduce.published import PAPERS, all_tables
-    from poe.reproduce.scorecard import baseline_path, without_row, worsened
+    from reproduction.published import PAPERS, all_tables
+    from reproduction.scorecard import baseline_path, without_row, worsened
 
     worse = worsened(card, pd.read_csv(baseline_path()))
     ids = pd.concat([all_tables(paper=paper)["id"] for paper in PAPERS])
@@ -77,7 +80,7 @@ def _chosen(card: pd.DataFrame, table: str) -> pd.DataFrame:
 
 
 def _causes(card: pd.DataFrame) -> None:
-    from poe.reproduce import causes
+    from reproduction import causes
 
     print("\ncells of a cause, mean absolute difference, and what the cause leaves of it:")
     for _, row in causes.effects(card).iterrows():
@@ -89,7 +92,7 @@ def _causes(card: pd.DataFrame) -> None:
 
 
 def _claims() -> None:
-    from poe.reproduce.claims import evaluate
+    from reproduction.claims import evaluate
 
     table = evaluate()
     for _, row in table.iterrows():
