@@ -16,7 +16,6 @@ PACKAGES = (
     "pandas",
     "cvxpy",
     "highspy",
-    "numba",
     "choix",
     "evalica",
     "crowd-kit",

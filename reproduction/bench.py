@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit
 
-from poe import compiled
+from poe import newton
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry
 from poe.metrics import summary_level
@@ -98,9 +98,8 @@ class Bench:
         for one, _ in zip(self._both_orders(twin), range(judges), strict=False):
             pairs = np.broadcast_to(np.stack([left, right], -1), (len(one), len(left), 2))
             stack = Stack.of(n, pairs, one[:, left, right])
-            solve = compiled.fastest(stack, BradleyTerry())
             average.append(average_probability(stack))
-            straight.append(solve(stack, BradleyTerry(), tol=1e-8).scores)
+            straight.append(newton.solve(stack, BradleyTerry(), tol=1e-8).scores)
         value = [
             summary_level(np.stack(s), self.gold, kind="pearson").value for s in (straight, average)
         ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from poe import compiled
+from poe import newton
 from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry
 from poe.newton import pseudo_inverse
@@ -133,7 +133,7 @@ def laplace(judge: Twin, dataset: str, settings: Settings, *, draws: int) -> dic
     found = {}
     while True:
         stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
-        scores = compiled.fastest(stack, BradleyTerry())(stack, BradleyTerry(), tol=1e-8).scores
+        scores = newton.solve(stack, BradleyTerry(), tol=1e-8).scores
         if 2 * pairs.shape[1] in wanted:
             found[2 * pairs.shape[1]] = per_context(
                 scores.reshape(draws, contexts, n), gold, "spearman"

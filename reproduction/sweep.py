@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
-from poe import compiled, datasets
+from poe import central_path, datasets, newton
 from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.metrics import Correlation, pearson, spearman
@@ -35,12 +36,9 @@ DESIGNS = 100  # greedy sets of pairs to draw from; they do not depend on answer
 
 
 def _poe(expert: Expert, *, tol: float | None = 1e-9) -> Method:
-    def score(stack: Stack) -> Floats:
-        solve = compiled.fastest(stack, expert)
-        threads = {"threads": 1} if solve is compiled.solve else {}
-        return solve(stack, expert, **threads, **({} if tol is None else {"tol": tol})).scores
-
-    return score
+    solve: Any = central_path.solve if isinstance(expert, Laplacian) else newton.solve
+    options = {} if tol is None else {"tol": tol}
+    return lambda stack: solve(stack, expert, **options).scores
 
 
 def _bt(stack: Stack) -> Floats:

@@ -22,7 +22,7 @@ CORE = {
     *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
 }
 # Packages of extras, imported when they are used.
-EXTRAS = {"torch", "transformers", "sklearn", "seaborn", "IPython", "numba"}
+EXTRAS = {"torch", "transformers", "sklearn", "seaborn", "IPython"}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from benchmarks import peers
 from benchmarks import textbook as book
 from benchmarks.data import context
 from benchmarks.timing import Entry, Row, centred, race
-from poe import central_path, compiled, newton
+from poe import central_path, newton
 from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.scores import add_prior
 from poe.stack import Stack
@@ -78,7 +78,7 @@ def every_method(pairs, p, problems):
     prior = f"prior {PRIOR:.3f} wins on every pair"
     yield [
         by_poe(f"Bradley-Terry, {prior}", lambda c: poe.bradley_terry(c, prior=PRIOR)),
-        *_stacks(
+        _stacked(
             f"Bradley-Terry, {prior}", add_prior(stack.hard(), PRIOR), BradleyTerry(), by_stack
         ),
         Entry(
@@ -92,7 +92,7 @@ def every_method(pairs, p, problems):
     ]
     yield [
         by_poe("soft Bradley-Terry", lambda c: poe.fit(c, "bradley-terry").scores),
-        *_stacks("soft Bradley-Terry", stack, BradleyTerry(), by_stack),
+        _stacked("soft Bradley-Terry", stack, BradleyTerry(), by_stack),
         by_textbook(
             "soft Bradley-Terry",
             book.soft_bradley_terry_by_bfgs,
@@ -120,7 +120,7 @@ def every_method(pairs, p, problems):
     ]
     yield [
         by_poe("Gaussian", lambda c: poe.fit(c, "gaussian").scores),
-        *_stacks("Gaussian", stack, Gaussian(), by_stack),
+        _stacked("Gaussian", stack, Gaussian(), by_stack),
         by_textbook("Gaussian", book.gaussian_by_inverse, within=1e-9, includes="inverse"),
         Entry(
             "textbook, pinv",
@@ -130,11 +130,8 @@ def every_method(pairs, p, problems):
         ),
     ]
     entries = laplacian(fresh, f, g, p, N)
-    for who, solve in (("stacked", central_path.solve), ("stacked, numba", compiled.solve)):
-        if solve is central_path.solve or compiled.available():
-            entry = by_stack("Laplacian", lambda _, solve=solve: solve(stack, Laplacian()).scores)
-            read, who = (lambda scores: entries[0].read(scores[0])), f"poe, {who}"
-            entries.insert(-1, dataclasses.replace(entry, who=who, read=read))
+    entry = by_stack("Laplacian", lambda _: central_path.solve(stack, Laplacian()).scores)
+    entries.insert(-1, dataclasses.replace(entry, read=lambda s: entries[0].read(s[0])))
     yield entries
 
 
@@ -170,11 +167,8 @@ def laplacian(fresh, f, g, p, n, *, goal=None, textbook=True):
     return entries
 
 
-def _stacks(method, stack, expert, by_stack):
-    yield by_stack(method, lambda _: newton.solve(stack, expert, tol=1e-8).scores)
-    if compiled.available():
-        entry = by_stack(method, lambda _: compiled.solve(stack, expert, tol=1e-8).scores)
-        yield dataclasses.replace(entry, who="poe, stacked, numba")
+def _stacked(method, stack, expert, by_stack):
+    return by_stack(method, lambda _: newton.solve(stack, expert, tol=1e-8).scores)
 
 
 def _evalica_share(method, f, g, p):

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from benchmarks import machine
 from benchmarks import textbook as book
 from benchmarks.timing import Row
-from poe import central_path, compiled, datasets, newton
+from poe import central_path, datasets, newton
 from poe.comparisons import Floats
 from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.scores import add_prior, average_probability, win_ratio
@@ -31,37 +31,25 @@ CALLS = tuple(range(32, 241, 16))  # 14 values, from 2N to all pairs in both ord
 DRAWS, BLOCK = 100, 10
 PRIOR = 1.0 / 15.0
 SETTINGS = {
-    # draws with numba, draws without, textbook problems a K; twins taken
-    "tiny": (1, 1, 1, 1),
-    "quick": (2, 1, 1, 3),
-    "full": (100, 4, 10, 20),
+    # draws, textbook problems a K, twins taken
+    "tiny": (1, 1, 1),
+    "quick": (2, 1, 3),
+    "full": (100, 10, 20),
 }
 TOLERANCE = 1e-8  # as poe reproduce
 
 
 def rows(mode: str) -> list[Row]:
-    fast, slow, textbook, jobs = SETTINGS[mode]
-    found = []
-    if compiled.available():
-        found.append(_poe("poe, stacked, numba", True, fast, jobs, "sweep"))
-    found.append(_poe("poe, stacked", False, slow, jobs, None if found else "sweep"))
-    found.append(_textbook(textbook))
-    _agree(found)
-    if mode != "full":
-        for row in found:
-            row.goal = None
-    return found
+    draws, textbook, jobs = SETTINGS[mode]
+    return [_poe(draws, jobs, "sweep" if mode == "full" else None), _textbook(textbook)]
 
 
-def methods(*, fast: bool) -> dict[str, Callable[[Stack], Floats]]:
+def methods() -> dict[str, Callable[[Stack], Floats]]:
     """The paper's six and the Laplacian, by the solver chosen."""
 
     def solve(stack: Stack, expert: Expert) -> Floats:
         if isinstance(expert, Laplacian):
-            run = compiled.solve if fast else central_path.solve
-            return run(stack, expert, **({"threads": 1} if fast else {})).scores
-        if fast:
-            return compiled.solve(stack, expert, tol=TOLERANCE, threads=1).scores
+            return central_path.solve(stack, expert).scores
         return newton.solve(stack, expert, tol=TOLERANCE).scores
 
     return {
@@ -75,15 +63,13 @@ def methods(*, fast: bool) -> dict[str, Callable[[Stack], Floats]]:
     }
 
 
-def _poe(who: str, fast: bool, draws: int, jobs: int, goal: str | None) -> Row:
+def _poe(draws: int, jobs: int, goal: str | None) -> Row:
     every = sorted(twins("summeval"))
     chosen = every[:: max(len(every) // jobs, 1)][:jobs]
     blocks = [min(BLOCK, draws - start) for start in range(0, draws, BLOCK)]
-    tasks = [
-        (*name, number, size, fast) for name, (number, size) in product(chosen, enumerate(blocks))
-    ]
+    tasks = [(*name, number, size) for name, (number, size) in product(chosen, enumerate(blocks))]
     with ProcessPoolExecutor(machine.cores()) as pool:
-        list(pool.map(_warm, [fast] * machine.cores()))
+        list(pool.map(_warm, range(machine.cores())))
         start = time.perf_counter()
         found = list(pool.map(_block, tasks))
         seconds = time.perf_counter() - start
@@ -93,7 +79,7 @@ def _poe(who: str, fast: bool, draws: int, jobs: int, goal: str | None) -> Row:
         CASE,
         "the whole sweep, 2.8 million problems of 16 items",
         f"{len(mean)} methods",
-        who,
+        "poe, stacked",
         seconds=seconds / share,
         repeats=1,
         includes="drawing twins and calls, answering, scoring and Spearman's correlations; "
@@ -104,28 +90,18 @@ def _poe(who: str, fast: bool, draws: int, jobs: int, goal: str | None) -> Row:
     )
 
 
-def _warm(fast: bool) -> None:
-    """Imports, and compiled code from its cache, are not what is measured."""
-    _block((*sorted(twins("summeval"))[0], 0, 1, fast), calls=CALLS[:1])
+def _warm(_: int) -> None:
+    """Imports are not what is measured."""
+    _block((*sorted(twins("summeval"))[0], 0, 1), calls=CALLS[:1])
 
 
-def _block(
-    task: tuple[str, str, int, int, bool], calls: tuple[int, ...] = CALLS
-) -> Mapping[str, float]:
-    judge, attribute, number, draws, fast = task
+def _block(task: tuple[str, str, int, int], calls: tuple[int, ...] = CALLS) -> Mapping[str, float]:
+    judge, attribute, number, draws = task
     data = datasets.load("summeval", source="stand-in")
     twin = twins("summeval")[judge, attribute]
-    chosen = methods(fast=fast)
+    chosen = methods()
     found = agreements(twin, data, calls=calls, draws=draws, seed=[number], methods=chosen)
     return {m: float(np.mean([found[k, m].value for k in calls])) for m in chosen}
-
-
-def _agree(found: list[Row]) -> None:
-    """With and without numba the same draws must give the same correlations."""
-    stacked = [row.more for row in found if "mean" in row.more]
-    if len({one["share"] for one in stacked}) == 1 and len(stacked) == 2:
-        for method, value in stacked[0]["mean"].items():
-            assert abs(value - stacked[1]["mean"][method]) < 1e-6, method
 
 
 def _textbook(count: int) -> Row:
@@ -138,7 +114,7 @@ def _textbook(count: int) -> Row:
     for k in CALLS:
         pairs = select_stack(len(gold), n, k, rule="symmetric", seed=rng)
         stack = symmetric_stack(n, pairs, judge.answer(pairs))
-        expected = methods(fast=False)["PoE-BT"](stack)
+        expected = methods()["PoE-BT"](stack)
         for row in range(count):
             f, g, p = stack.first[row], stack.second[row], stack.p[row]
             start = time.perf_counter()
