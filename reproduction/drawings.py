@@ -1,9 +1,9 @@
-"""The papers' figures, drawn from results: for the book's page and, as vectors, for print.
+"""The papers' figures, drawn from results: for the book's pages and, as vectors, for print.
 
     >>> from reproduction import drawings
     >>> drawings.save("figure4", results.read("figure4"), Path("figures"))  # doctest: +SKIP
 
-A figure is a stack of panels as wide as a phone's page. Needs matplotlib, as `poe.plots` does.
+A figure is a stack of panels as wide as a phone's page.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,28 +20,35 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from poe import plots
-from reproduction.facts import NAMES
-from reproduction.figures import TIMES
-from reproduction.measured import LARGE
+from reproduction.published import NAMES, TEXTS
 
 WIDTH = 5.2  # inches; the fonts are chosen for this width
 GAP = 0.085  # between two names, as a share of the height
 FORMATS = ("svg", "pdf")
-Variant = tuple[str, str]  # selection, bias
-Dash = str | tuple[int, tuple[int, ...]]
-Look = tuple[str, str, bool]  # colour, marker, whether it is filled
+DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
 
-# Words, dash and whether markers are filled. Two orders are one design, so they look the same.
-VARIANTS: Mapping[Variant, tuple[str, Dash, bool]] = {
+
+class Look(NamedTuple):
+    """How one line and its name are drawn."""
+
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[int, ...]] = "-"
+    filled: bool = True
+
+
+# Words, dash and whether markers are filled, by selection and bias. Two orders are one design, so
+# they look the same.
+DESIGNS: Mapping[tuple[str, str], tuple[str, str | tuple[int, tuple[int, ...]], bool]] = {
     ("random", "none"): ("random", "-", True),
     ("symmetric", "none"): ("both orders", "-", True),
-    ("greedy", "none"): ("greedy", (0, (4, 2)), False),
-    ("laplace", "none"): ("greedy, by Laplace", (0, (1, 1)), False),
-    ("no-repeat", "none"): ("one order", (0, (1, 1)), False),
-    ("no-repeat", "plug-in"): ("one order, plug-in", (0, (4, 2)), False),
-    ("random", "reweighted"): ("random, debiased", (0, (4, 2)), False),
-    ("no-repeat", "reweighted"): ("one order, debiased", (0, (4, 2)), False),
-    ("symmetric", "reweighted"): ("both orders, debiased", (0, (4, 2)), False),
+    ("greedy", "none"): ("greedy", DASHED, False),
+    ("laplace", "none"): ("greedy, by Laplace", DOTTED, False),
+    ("no-repeat", "none"): ("one order", DOTTED, False),
+    ("no-repeat", "plug-in"): ("one order, plug-in", DASHED, False),
+    ("random", "reweighted"): ("random, debiased", DASHED, False),
+    ("no-repeat", "reweighted"): ("one order, debiased", DASHED, False),
+    ("symmetric", "reweighted"): ("both orders, debiased", DASHED, False),
 }
 # Where there is one method only, colour and marker tell the designs apart.
 RULES = {
@@ -56,14 +64,13 @@ def page(tables: Sequence[pd.DataFrame]) -> Figure:
     panels = [panel for table in tables for panel in _panels(table)]
     figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 2.75 * len(panels)), squeeze=False)
     figure.set_layout_engine("constrained", hspace=0.08)
-    for ax, (draw, part) in zip(axes[:, 0], panels, strict=True):
-        draw(ax, part)
-        plots.evidence(ax, str(part["kind"].iloc[0]), outside="difference" not in part)
+    for ax, (draw, rows) in zip(axes[:, 0], panels, strict=True):
+        draw(ax, rows)
+        plots.evidence(ax, str(rows["kind"].iloc[0]), outside="difference" not in rows)
         ax.title.set_fontsize(10.5)
-        if part["labels"].iloc[0] != "real":
-            ax.text(
-                0.03, 0.9, "stand-in labels", transform=ax.transAxes, fontsize=9.5, style="italic"
-            )
+        if rows["labels"].iloc[0] != "real":
+            where: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 9.5, "style": "italic"}
+            ax.text(0.03, 0.9, "stand-in labels", **where)
     return figure
 
 
@@ -90,31 +97,28 @@ def save(name: str, table: pd.DataFrame, folder: Path) -> list[Path]:
 
 def drawable(table: pd.DataFrame) -> bool:
     """Whether a result is one of the figures: a curve, a joint distribution or its moments."""
-    columns = set(table.columns)
-    return {"panel", "k", "low", "high"} <= columns or {"panel", "p", "count"} <= columns
+    if {"panel", "p", "count"} <= set(table.columns):
+        return True
+    if not {"panel", "k", "low", "high"} <= set(table.columns):
+        return False
+    return not table.duplicated(["k", "method", "selection", "bias"]).any()  # one judge
 
 
 def _panels(table: pd.DataFrame) -> list[tuple[Callable[[Axes, pd.DataFrame], None], pd.DataFrame]]:
     """What draws each panel, and its rows: one method a panel where designs are compared."""
-    if "difference" in table:
-        return [(joint, part) for _, part in table.groupby("panel", sort=False)]
-    if "variance" in table:
-        return [(moments, part) for _, part in table.groupby("panel", sort=False)]
-    if len(table) == len(table.drop_duplicates(["k", "method"])):
+    if "p" in table:
+        draw = joint if "difference" in table else moments
+        return [(draw, rows) for _, rows in table.groupby("panel", sort=False)]
+    if not table.duplicated(["k", "method"]).any():
         return [(efficiency, table)]
-    methods = list(table.groupby("method", sort=False))
-    return [(partial(designs, alone=len(methods) == 1), part) for _, part in methods]
+    methods = [rows for _, rows in table.groupby("method", sort=False)]
+    return [(partial(designs, alone=len(methods) == 1), rows) for rows in methods]
 
 
 def efficiency(ax: Axes, table: pd.DataFrame) -> None:
     """Correlation against calls, one line a method, with its 95 % band."""
-    looks = {}
-    for method, part in table.groupby("method", sort=False):
-        look = plots.METHODS[str(method)]
-        _line(ax, part, (look.colour, look.marker, True), look.dash)
-        looks[str(method)] = (look.colour, look.marker, True)
-    _calls(ax, table)
-    _names(ax, table.groupby("method")["value"].agg(["last", "mean"]), looks)
+    looks = {m: plots.METHODS[m] for m in table["method"].unique()}
+    _curves(ax, table, table["method"], {m: Look(*look[1:]) for m, look in looks.items()})
     ax.set_title(_title(table))
 
 
@@ -124,18 +128,13 @@ def designs(ax: Axes, table: pd.DataFrame, *, alone: bool) -> None:
     alone : whether no other method is shown, so that colours are free for the ways to choose.
     """
     method = str(table["method"].iloc[0])
-    own, looks = plots.METHODS[method], {}
-    table = table.assign(
-        words=[VARIANTS[key][0] for key in zip(table["selection"], table["bias"], strict=True)]
-    )
-    for words, part in table.groupby("words", sort=False):
-        rule, bias = part[["selection", "bias"]].iloc[0]
-        _, dash, filled = VARIANTS[rule, bias]
-        colour, marker = RULES[rule] if alone else (own.colour, own.marker)
-        looks[str(words)] = (colour, marker, filled)
-        _line(ax, part, looks[str(words)], dash)
-    _calls(ax, table)
-    _names(ax, table.groupby("words")["value"].agg(["last", "mean"]), looks)
+    words, looks = [], {}
+    for rule, bias in zip(table["selection"], table["bias"], strict=True):
+        word, dash, filled = DESIGNS[rule, bias]
+        colour, marker = RULES[rule] if alone else plots.METHODS[method][1:3]
+        words.append(word)
+        looks[word] = Look(colour, marker, dash, filled)
+    _curves(ax, table, pd.Series(words, index=table.index), looks)
     ax.set_title(f"{_title(table)}\n{method}")
 
 
@@ -152,32 +151,24 @@ def joint(ax: Axes, table: pd.DataFrame) -> None:
 
 def moments(ax: Axes, table: pd.DataFrame) -> None:
     """Mean and variance of the score difference by probability."""
-    for column, colour, marker, dash in (
-        ("value", plots.ITEMS[0], "o", "-"),
-        ("variance", plots.ITEMS[1], "s", (0, (4, 2))),
-    ):
-        ax.plot(table["p"], table[column], color=colour, marker=marker, ls=dash)
-    ends = table[["value", "variance"]].rename(columns={"value": "mean"}).iloc[[-1]].T
-    _names(
-        ax,
-        pd.DataFrame({"last": ends.iloc[:, 0], "mean": ends.iloc[:, 0]}),
-        {"mean": (plots.ITEMS[0], "o", True), "variance": (plots.ITEMS[1], "s", True)},
-    )
+    looks = {"mean": Look(plots.ITEMS[0], "o"), "variance": Look(plots.ITEMS[1], "s", DASHED)}
+    lines = table[["p", "value", "variance"]].set_axis(["p", "mean", "variance"], axis=1)
+    for name, look in looks.items():
+        ax.plot(lines["p"], lines[name], color=look.colour, marker=look.marker, ls=look.dash)
+    ends = {name: float(lines[name].iloc[-1]) for name in looks}
+    _names(ax, pd.DataFrame({"last": ends, "mean": ends}), looks)
     ax.set_title(_title(table))
     ax.set(xlabel="probability of the first text", ylabel="score difference")
 
 
-def _line(ax: Axes, part: pd.DataFrame, look: Look, dash: Dash) -> None:
-    colour, marker, filled = look
-    face = colour if filled else "white"
-    ax.fill_between(part["k"], part["low"], part["high"], color=colour, alpha=0.15, lw=0)
-    ax.plot(part["k"], part["value"], color=colour, ls=dash, marker=marker, mfc=face, ms=4, lw=1.6)
-
-
-def _calls(ax: Axes, table: pd.DataFrame) -> None:
-    calls = sorted(table["k"].unique())
-    if table["dataset"].iloc[0] in LARGE:  # calls are counted in multiples of the texts
-        n = calls[0] // TIMES[0]
+def _curves(ax: Axes, table: pd.DataFrame, names: pd.Series, looks: Mapping[str, Look]) -> None:
+    """A line with its band for each name, on axes of calls, and the names beside them."""
+    for name, rows in table.groupby(names, sort=False):
+        look = looks[str(name)]
+        ax.fill_between(rows["k"], rows["low"], rows["high"], color=look.colour, alpha=0.15, lw=0)
+        ax.plot(rows["k"], rows["value"], ls=look.dash, ms=4, lw=1.6, **_marker(look))
+    calls, n = sorted(table["k"].unique()), TEXTS[str(table["dataset"].iloc[0])]
+    if n > 100:  # calls are counted in multiples of the texts
         ax.set_xscale("log")
         ax.set_xticks(calls, [f"{k // n}N" for k in calls])
         ax.minorticks_off()
@@ -185,6 +176,12 @@ def _calls(ax: Axes, table: pd.DataFrame) -> None:
     else:
         ax.set_xlabel("calls a context, K")
     ax.set_ylabel("Spearman × 100")
+    _names(ax, table.groupby(names)["value"].agg(["last", "mean"]), looks)
+
+
+def _marker(look: Look) -> dict[str, Any]:
+    face = look.colour if look.filled else "white"
+    return {"color": look.colour, "marker": look.marker, "mfc": face}
 
 
 def _names(ax: Axes, lines: pd.DataFrame, looks: Mapping[str, Look]) -> None:
@@ -194,20 +191,60 @@ def _names(ax: Axes, lines: pd.DataFrame, looks: Mapping[str, Look]) -> None:
     """
     bottom, top = ax.get_ylim()
     lines = lines.sort_values("mean")
-    ends = (lines["last"].to_numpy() - bottom) / (top - bottom)
+    at = (lines["last"].to_numpy() - bottom) / (top - bottom)
     spaced = GAP * np.arange(len(lines))
-    middle = ends.mean() - spaced[-1] / 2.0 if np.ptp(ends) < spaced[-1] else None
-    at = spaced + np.clip(middle, 0.0, 0.95 - spaced[-1]) if middle is not None else ends
+    if np.ptp(at) < spaced[-1]:
+        at = spaced + np.clip(at.mean() - spaced[-1] / 2.0, 0.0, 0.95 - spaced[-1])
     for name, y in zip(lines.index, at, strict=True):
-        colour, marker, filled = looks[str(name)]
-        face = colour if filled else "white"
-        ax.plot(
-            [1.03], [y], transform=ax.transAxes, clip_on=False, color=colour, marker=marker,
-            mfc=face, ms=4,
-        )  # fmt: skip
+        look = _marker(looks[str(name)])
+        ax.plot([1.03], [y], transform=ax.transAxes, clip_on=False, ms=4, **look)
         ax.annotate(str(name), (1.06, y), xycoords="axes fraction", va="center", fontsize=9.5)
 
 
 def _title(table: pd.DataFrame) -> str:
     row = table.iloc[0]
     return f"{row['system']}, {NAMES[row['dataset']]} {row['attribute']}"
+
+
+def agreement(ax: Axes, compared: pd.DataFrame) -> None:
+    """Predictions against the published value, each method in its look; the diagonal is agreement.
+
+    compared : a table of `verdicts.compare`; bars are its tolerances.
+    """
+    rows = compared[compared["role"] == "predicted"]
+    low, high = rows[["number", "ours"]].min().min() - 1, rows[["number", "ours"]].max().max() + 1
+    ax.plot([low, high], [low, high], color="#999999", lw=1, zorder=0)
+    for method, group in rows.groupby("method", sort=False):
+        look = plots.METHODS[str(method)]
+        style: dict[str, Any] = {"fmt": look.marker, "color": look.colour, "label": look.label}
+        ax.errorbar(group["number"], group["ours"], group["tolerance"], ms=6, lw=1, **style)
+    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    ax.set_xlabel("published (Spearman × 100)")
+    ax.set_ylabel("ours, simulated (Spearman × 100)")
+    ax.legend(loc="upper left", fontsize=8.5)
+
+
+def at_a_glance(ax: Axes, table: pd.DataFrame, *, all_calls: int) -> None:
+    """Agreement against the share of all calls: the case for products of experts."""
+    words = {"PoE-BT": "product\nof experts", "avg-prob": "average\nprobability"}
+    by = {str(name): rows for name, rows in table.groupby("method", sort=False)}
+    share = [100.0 * k / all_calls for k in np.unique(table["k"])]
+    plots.curves(
+        ax,
+        share,
+        {name: rows["value"].to_numpy() for name, rows in by.items()},
+        errors={name: 1.96 * rows["se"].to_numpy() for name, rows in by.items()},
+        label=False,
+    )
+    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9.5}
+    for name, rows in by.items():
+        colour, start = plots.METHODS[name].colour, (share[0], rows["value"].iloc[0])
+        put: dict[str, Any] = {"xytext": (-8, 0), "ha": "right", "va": "center", "color": colour}
+        ax.annotate(words.get(name, name), start, **put, **beside)
+    ax.set_xlim(-9, 101)
+    ax.set_xticks(range(0, 101, 20))
+    ax.axvline(20, color="#bbbbbb", lw=1, zorder=0)
+    fifth = (20, ax.get_ylim()[0])
+    ax.annotate("a fifth of the calls", fifth, xytext=(6, 5), color="#666666", **beside)
+    ax.set_xlabel("comparisons asked for (% of all)")
+    ax.set_ylabel("agreement with people\n(Spearman × 100)")

@@ -11,19 +11,15 @@ erratum has its proof.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from html import escape
+
+from markupsafe import Markup
 
 from poe._paths import data_dir
+from reproduction.pages import Cell, table
+from reproduction.published import TITLES
 
 SEVERITIES = ("misprint", "statement", "setting", "numbers")
-PAPERS = {
-    "poe_v2": "PoE, version 2",
-    "poe_v1": "PoE, version 1",
-    "comparative_assessment": "Comparative assessment",
-    "skill_aggregation": "SkillAggregation",
-}
 
 
 @dataclass(frozen=True)
@@ -72,24 +68,18 @@ class Ledger:
         """Number of errata of a severity."""
         return sum(one.severity == severity for one in self.errata)
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         """The table of all errata, each linked to its proof (anchor `erratum-ID`).
 
         Raises ValueError naming the errata that have no proof.
         """
         if self.missing():
             raise ValueError(f"no proof of {', '.join(self.missing())}")
-        head = _row("th", ("where", "what", "severity", "which result changes"))
-        body = "".join(_row("td", _cells(one)) for one in self.errata)
-        table = f'<table class="table"><thead>{head}</thead><tbody>{body}</tbody></table>'
-        return f'<div style="overflow-x: auto">{table}</div>'  # scrolls inside itself
+        heads = ("where", "what", "severity", "which result changes")
+        return table(heads, [_row(one) for one in self.errata], name="table")
 
 
-def _cells(one: Erratum) -> tuple[str, str, str, str]:
-    where = f"{PAPERS[one.paper]}, {one.place}" + (f" (also {one.also})" if one.also else "")
-    link = f'<a href="#erratum-{one.id}">{escape(where)}</a>'
-    return link, escape(one.says), one.severity, escape(one.changes)
-
-
-def _row(tag: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+def _row(one: Erratum) -> list[Cell]:
+    where = f"{TITLES[one.paper]}, {one.place}" + (f" (also {one.also})" if one.also else "")
+    link = Markup('<a href="#erratum-{}">{}</a>').format(one.id, where)
+    return [Cell(text, {}) for text in (link, one.says, one.severity, one.changes)]

@@ -1,28 +1,78 @@
-"""Tables and figures of the reproduction pages, so that their cells stay short."""
+"""The tables of the reproduction pages: totals, heat maps of differences, claims, the log.
+
+Every number stands in the text, colour and sign only repeat it; tables scroll inside themselves on
+a phone and sort by a click or Enter on a heading (book/_static: reproduction.css, sort-tables.js).
+"""
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from jinja2 import Environment
+from markupsafe import Markup
 
-from poe import plots
-from reproduction.results import VERDICTS
+from reproduction.claims import EVIDENCE, OUTCOMES
+from reproduction.verdicts import VERDICTS, effects, errors, summary, totals
 
-SIGNS = {
-    "same digits": "=",
-    "within noise": "≈",
-    "deviates": "≠",
-    "inputs differ": "~",
-    "not attempted": "·",
-    "not readable": "?",
-}
+SIGNS = dict(zip(VERDICTS, "=≈≠~·?", strict=True))
+LOOKS = dict(zip(OUTCOMES, ("same digits", "deviates", "not attempted"), strict=True))
+MAIN_TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
+KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
+FULL = 5.0  # points at which the colour is full
+LOW, HIGH = "33,102,172", "178,24,43"  # ours lower, ours higher: apart to colour-blind eyes
+
+TABLE = Environment(autoescape=True).from_string(
+    '<div class="comparison-scroll" tabindex="0"><table class="{{ name }}">'
+    "{% if caption %}<caption>{{ caption }}</caption>{% endif %}<thead><tr>{% for head in heads %}"
+    '<th scope="col">{% if "sortable" in name %}<button type="button">{{ head }}</button>'
+    "{% else %}{{ head }}{% endif %}</th>{% endfor %}</tr></thead><tbody>{% for row in rows %}<tr>"
+    "{% for cell in row %}<{{ cell.tag }}{{ cell.attributes | xmlattr }}>{{ cell.content }}"
+    "</{{ cell.tag }}>{% endfor %}</tr>{% endfor %}</tbody></table></div>"
+)
 
 
-def badge(kind: str) -> str:
-    """The evidence label as HTML."""
-    return f'<span class="evidence-{kind}">{kind}</span>'
+class Cell(NamedTuple):
+    """One cell of a table. Its content is escaped unless it is Markup."""
+
+    content: object
+    attributes: Mapping[str, object]  # of the HTML element; those that are None are left out
+    tag: str = "td"
+
+
+def table(
+    heads: Iterable[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    name: str = "comparison",
+    caption: object = "",
+) -> Markup:
+    """A table of cells or plain values, the first of a row being its heading.
+
+    name : CSS classes; "sortable" among them makes it sort.
+    """
+    made = [[_cell(value, place) for place, value in enumerate(row)] for row in rows]
+    return Markup(TABLE.render(heads=list(heads), rows=made, name=name, caption=caption))
+
+
+def _cell(value: object, place: int) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, float):
+        value = f"{value:.2f}" if np.isfinite(value) else ""
+    return Cell(value, {}) if place else Cell(value, {"scope": "row"}, "th")
+
+
+def frame(rows: pd.DataFrame, *, name: str = "comparison") -> Markup:
+    """A data frame as such a table, under the names of its columns."""
+    return table(rows.columns, rows.itertuples(index=False, name=None), name=name)
+
+
+def badge(kind: str) -> Markup:
+    """The evidence label."""
+    return Markup('<span class="evidence-{0}">{0}</span>').format(kind)
 
 
 def css(verdict: str) -> str:
@@ -30,127 +80,186 @@ def css(verdict: str) -> str:
     return "verdict-" + verdict.replace(" ", "-")
 
 
-def comparison_html(compared: pd.DataFrame) -> str:
-    """The paper's table with ours above the published value in each cell.
+def title(name: str) -> str:
+    """The words for "table1"."""
+    return name.replace("table", "Table ")
+
+
+def _small(text: object) -> Markup:
+    return Markup('<span class="printed">{}</span>').format(text)
+
+
+def legend() -> Markup:
+    """What the signs mean."""
+    key = Markup('<span class="{} verdict-key">{} {}</span>')
+    items = [key.format(css(name), sign, name) for name, sign in SIGNS.items()]
+    return Markup('<p class="verdict-legend">{}</p>').format(Markup(" ").join(items))
+
+
+def glance(card: pd.DataFrame) -> Markup:
+    """The totals at a glance: how many cells, how many of each verdict and kind, how far off."""
+    found, counts = summary(card), card["verdict"].value_counts()
+    main = summary(card[card["table"].isin(MAIN_TABLES)])["error"]
+    items: list[tuple[str, object, object]] = [("", found["cells"], "printed cells")]
+    items += [
+        (css(name), counts[name], f"{sign} {name}")
+        for name, sign in SIGNS.items()
+        if name in counts
+    ]
+    if found["predicted"]:
+        said = f"points off on average, over {found['predicted']} predictions"
+        items.append(("", f"{found['error']:.2f}", said))
+        items.append(("", f"{main:.2f}", "points off in Tables 1, 2 and 5 to 8"))
+    items += [("", count, badge(kind)) for kind, count in card["kind"].value_counts().items()]
+    item = Markup('<li class="{}"><b>{}</b>{}</li>')
+    return Markup('<ul class="glance">{}</ul>').format(
+        Markup().join(item.format(*i) for i in items)
+    )
+
+
+def verdict_counts(card: pd.DataFrame) -> Markup:
+    """Numbers of cells by table and verdict."""
+    counts = totals(card)
+    rows = [
+        [
+            title(str(name)),
+            *(
+                Cell(count or "", {"class": css(verdict) if count and verdict in SIGNS else None})
+                for verdict, count in row.items()
+            ),
+        ]
+        for name, row in counts.iterrows()
+    ]
+    heads = ["", *(f"{SIGNS.get(name, '')} {name}".strip() for name in counts.columns)]
+    return table(heads, rows, name="comparison totals")
+
+
+def mean_errors(card: pd.DataFrame) -> Markup:
+    """Mean absolute difference of the predictions, by table."""
+    rows = errors(card).assign(table=lambda t: t["table"].map(title))
+    names = {"role": "cells that are", "error": "mean absolute difference"}
+    return frame(rows.rename(columns=names), name="comparison sortable heat errors")
+
+
+def heat(card: pd.DataFrame, name: str) -> Markup:
+    """One table as a heat map: the difference, with ours and the published value under it.
+
+    Hovering (or the label a screen reader reads) gives verdict, tolerance, role and cause.
+    """
+    cells = card[card["table"] == name]
+    keys = [key for key in KEYS if cells[key].fillna("").nunique() > 1]
+    methods = list(cells["method"].unique())
+    rows = []
+    for place, group in cells.groupby(keys, sort=False, dropna=False):
+        of = {row["method"]: row for _, row in group.iterrows()}
+        rows.append([*place, *(_heat(of[m]) if m in of else Cell("", {}) for m in methods)])
+    kinds = Markup(" ").join(
+        badge(kind) for kind in ("published", *cells["kind"].dropna().unique())
+    )
+    caption = Markup("{}: ours less published, in points. {}").format(title(name), kinds)
+    return table([*keys, *methods], rows, name="comparison sortable heat", caption=caption)
+
+
+def _heat(row: pd.Series) -> Cell:
+    verdict, difference = row["verdict"], row["difference"]
+    ours = f"{row['ours']:.1f}" if np.isfinite(row["ours"]) else ""
+    both = f"{ours} for {row['published']}" if ours else row["published"]
+    if np.isfinite(difference):
+        number = f"{difference:+.1f}".replace("-", "−")
+        number = "0.0" if number[1:] == "0.0" else number
+        why = "; ".join(row[name] for name in ("role", "cause") if row[name])
+        share = 0.55 * min(abs(difference) / FULL, 1.0)  # transparent at zero, for dark pages too
+        colour = f"background:rgba({HIGH if difference > 0 else LOW},{share:.2f})"
+        said = f"{verdict}: tolerance {row['tolerance']:.2f}; {why}"
+        shown = Markup('<b>{}</b> <span aria-label="{}">{}</span><br>{}').format(
+            number, verdict, SIGNS[verdict], _small(both)
+        )
+        look = {"class": "cell", "style": colour, "title": said, "data-sort": f"{difference:.4f}"}
+        return Cell(shown, look)
+    why = row["reason"] or verdict
+    if verdict == "not readable":
+        why = "the printed value is missing from the text at hand"
+        both = ", ".join(part for part in (ours, "print lost") if part)
+    shown = Markup("{}<br>{}").format(SIGNS[verdict], _small(both))
+    said = f"{verdict}: {why}"
+    return Cell(shown, {"class": f"cell {css(verdict)}", "title": said, "data-sort": ""})
+
+
+def side_by_side(compared: pd.DataFrame) -> Markup:
+    """The paper's table with ours above the published value in each cell (`verdicts.compare`).
 
     Each cell carries its verdict as a sign and a colour; hovering shows the difference, the
     tolerance and the role. Calibrated and implied cells are set in brackets.
     """
-    methods = list(dict.fromkeys(compared["method"]))
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in methods)
-    body = []
-    for (system, k), rows in compared.groupby(["system", "k"], sort=False):
-        cells = "".join(_cell(row) for _, row in rows.iterrows())
-        body.append(f'<tr><th scope="row">{system}</th><td>{k}</td>{cells}</tr>')
-    return scrolling("", f'<th scope="col">judge</th><th scope="col">calls</th>{head}', body)
-
-
-def _cell(row: pd.Series) -> str:
-    ours = f"{row['ours']:.1f}"
-    if row["role"] != "predicted":
-        ours = f"({ours})"
-    title = (
-        f"{row['verdict']}: difference {row['difference']:+.2f}, tolerance "
-        f"{row['tolerance']:.2f}, standard error {row['se']:.2f}; {row['role']}"
-    )
-    return (
-        f'<td class="{css(row["verdict"])}" title="{title}"><b>{ours}</b>'
-        f'<span class="verdict-sign" aria-label="{row["verdict"]}">{SIGNS[row["verdict"]]}</span>'
-        f'<br><span class="printed">{row["published"]}</span></td>'
-    )
-
-
-def legend_html() -> str:
-    """What the signs mean."""
-    items = [
-        f'<span class="{css(name)} verdict-key">{SIGNS[name]} {name}</span>' for name in VERDICTS
+    methods = compared["method"].unique()
+    rows = [
+        [system, Cell(k, {}), *(_beside(row) for _, row in cells.iterrows())]
+        for (system, k), cells in compared.groupby(["system", "k"], sort=False)
     ]
-    return f'<p class="verdict-legend">{" ".join(items)}</p>'
+    return table(["judge", "calls", *methods], rows)
 
 
-def totals_html(totals: pd.DataFrame) -> str:
-    """Numbers of cells by table and verdict."""
-    head = "".join(
-        f'<th scope="col">{name if name == "cells" else f"{SIGNS[name]} {name}"}</th>'
-        for name in totals.columns
+def _beside(row: pd.Series) -> Cell:
+    ours, verdict = f"{row['ours']:.1f}", row["verdict"]
+    said = (
+        f"{verdict}: difference {row['difference']:+.2f}, tolerance {row['tolerance']:.2f}, "
+        f"standard error {row['se']:.2f}; {row['role']}"
     )
-    body = []
-    for table, counts in totals.iterrows():
-        cells = "".join(
-            f'<td class="{css(name) if count and name in VERDICTS else ""}">{count or ""}</td>'
-            for name, count in counts.items()
-        )
-        label = "all" if table == "all" else f"Table {str(table).removeprefix('table')}"
-        body.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
-    return scrolling("totals", f'<th scope="col"></th>{head}', body)
-
-
-def scrolling(name: str, head: str, body: list[str]) -> str:
-    """A table of that CSS class that scrolls inside itself."""
-    return (
-        f'<div class="comparison-scroll" tabindex="0"><table class="comparison {name}"><thead><tr>'
-        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    shown = Markup('<b>{}</b><span class="verdict-sign" aria-label="{}">{}</span><br>{}').format(
+        ours if row["role"] == "predicted" else f"({ours})",
+        verdict,
+        SIGNS[verdict],
+        _small(row["published"]),
     )
+    return Cell(shown, {"class": css(verdict), "title": said})
 
 
-def agreement_figure(ax: Axes, compared: pd.DataFrame) -> None:
-    """Ours against the published value, each method in its look; the diagonal is agreement."""
-    rows = compared[compared["role"] == "predicted"]
-    low, high = rows[["number", "ours"]].min().min() - 1, rows[["number", "ours"]].max().max() + 1
-    ax.plot([low, high], [low, high], color="#999999", lw=1, zorder=0)
-    for method, group in rows.groupby("method", sort=False):
-        look = plots.METHODS[str(method)]
-        ax.errorbar(
-            group["number"],
-            group["ours"],
-            yerr=group["tolerance"],
-            fmt=look.marker,
-            color=look.colour,
-            ms=6,
-            lw=1,
-            label=look.label,
-        )
-    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    ax.set_xlabel("published (Spearman × 100)")
-    ax.set_ylabel("ours, simulated (Spearman × 100)")
-    ax.legend(loc="upper left", fontsize=8.5)
+def causes(card: pd.DataFrame) -> Markup:
+    """Every cause of deviations with what shows it, its cells, and what it leaves of them."""
+    rows = [
+        [
+            Cell(cause, {"class": "claim"}),
+            Cell(Markup("<code>{}</code>").format(by) if by else "", {}),
+            *rest,
+        ]
+        for cause, by, *rest in effects(card).itertuples(index=False)
+    ]
+    heads = ("cause", "shown by", "cells", "mean difference", "left of it")
+    return table(heads, rows, name="comparison claims")
 
 
-def at_a_glance(ax: Axes, table: pd.DataFrame, *, all_calls: int) -> None:
-    """Agreement against the share of all calls: the case for products of experts."""
-    words = {"PoE-BT": "product\nof experts", "avg-prob": "average\nprobability"}
-    methods = list(dict.fromkeys(table["method"]))
-    share = 100.0 * table.loc[table["method"] == methods[0], "k"].to_numpy() / all_calls
-    by = {name: table[table["method"] == name] for name in methods}
-    plots.curves(
-        ax,
-        share,
-        {name: rows["value"].to_numpy() for name, rows in by.items()},
-        errors={name: 1.96 * rows["se"].to_numpy() for name, rows in by.items()},
-        label=False,
-    )
-    for name, rows in by.items():
-        start = (share[0], rows["value"].iloc[0])
-        ax.annotate(
-            words.get(name, name),
-            start,
-            xytext=(-8, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=9.5,
-            color=plots.METHODS[name].colour,
-        )
-    ax.set_xlim(-9, 101)
-    ax.set_xticks(range(0, 101, 20))
-    ax.axvline(20, color="#bbbbbb", lw=1, zorder=0)
-    ax.annotate(
-        "a fifth of the calls",
-        (20, ax.get_ylim()[0]),
-        xytext=(6, 5),
-        textcoords="offset points",
-        fontsize=9.5,
-        color="#666666",
-    )
-    ax.set_xlabel("comparisons asked for (% of all)")
-    ax.set_ylabel("agreement with people\n(Spearman × 100)")
+def reasons(card: pd.DataFrame) -> Markup:
+    """How many cells were not attempted for the same reason, most first."""
+    counts = card.loc[card["reason"] != "", "reason"].value_counts()
+    rows = [[Cell(reason, {"class": "claim"}), count] for reason, count in counts.items()]
+    return table(("reason", "cells"), rows, name="comparison claims")
+
+
+def outcome_counts(overview: pd.DataFrame) -> Markup:
+    """How many claims have which outcome under each kind of number (`claims.overview`)."""
+    counts = {kind: overview[f"{kind} verdict"].value_counts() for kind in EVIDENCE}
+    rows = [
+        [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in EVIDENCE)]
+        for name, look in LOOKS.items()
+    ]
+    return table([f"of {len(overview)} claims", *map(badge, EVIDENCE)], rows)
+
+
+def claims(overview: pd.DataFrame) -> Markup:
+    """Every claim with its outcome under each kind of number (`claims.overview`)."""
+    rows = []
+    for row in overview.to_dict("records"):
+        place = f"({row['paper'].replace('_', ' ')}, {row['place']})"
+        text = Markup("{} {}").format(row["claim"], _small(place))
+        head = Cell(text, {"class": "claim", "title": row["measure"]})
+        rows.append([head, *(_outcome(row[f"{kind} verdict"], row[kind]) for kind in EVIDENCE)])
+    return table(("claim", *EVIDENCE), rows, name="comparison sortable heat claims")
+
+
+def _outcome(verdict: str, shown: str) -> Cell:
+    if not verdict:
+        return Cell("", {})
+    if verdict == "cannot be checked":  # most of them; words would drown the others
+        return Cell("not checked", {"title": verdict, "data-sort": verdict})
+    text = Markup("{}<br>{}").format(verdict, _small(shown))
+    return Cell(text, {"class": css(LOOKS[verdict]), "data-sort": verdict})

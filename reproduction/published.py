@@ -6,27 +6,35 @@ and the metric of each table and lists the slips found in the tables.
 
 from __future__ import annotations
 
+from functools import cache
+
 import pandas as pd
 
 from poe._paths import data_dir
 
-TABLES = ("table1", "table2", "table3", "table5", "table6", "table7", "table8", "table9")
-UNIT = "correlation x 100"
-
-# Tables of numbers by paper; the first paper is the one whose cells the scorecard counts.
+# Tables of numbers by paper; the first paper is the one that the book explains.
 PAPERS: dict[str, tuple[str, ...]] = {
-    "poe_v2": TABLES,
+    "poe_v2": tuple(f"table{n}" for n in (1, 2, 3, 5, 6, 7, 8, 9)),
     "poe_v1": tuple(f"table{n}" for n in range(1, 6)),
     "comparative_assessment": tuple(f"table{n}" for n in range(1, 12)),
     "skill_aggregation": tuple(f"table{n}" for n in range(1, 6)),
 }
+TITLES = {
+    "poe_v2": "PoE, version 2",
+    "poe_v1": "PoE, version 1",
+    "comparative_assessment": "Comparative assessment",
+    "skill_aggregation": "SkillAggregation",
+}
 UNITS = {
-    "spearman": UNIT,
-    "pearson": UNIT,
+    "spearman": "correlation x 100",
+    "pearson": "correlation x 100",
     "accuracy": "percent",
     "agreement with the final ranking": "percent",
     "first-position rate": "share",
 }
+# Datasets here and in the papers, and how many texts are ranked together.
+NAMES = {"summeval": "SummEval", "topicalchat": "TopicalChat", "hanna": "HANNA", "cmcqrd": "CMCQRD"}
+TEXTS = {"summeval": 16, "topicalchat": 6, "hanna": 1056, "cmcqrd": 658}
 
 
 def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
@@ -35,7 +43,7 @@ def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
     Parameters
     ----------
     table : str or int
-        `"table1"` or `1`; see `TABLES`. poe_v2's Table 4 holds prompts, not numbers.
+        `"table1"` or `1`; see `PAPERS`. poe_v2's Table 4 holds prompts, not numbers.
     paper : str
         One of `PAPERS`.
 
@@ -61,7 +69,7 @@ def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
     if name not in PAPERS[paper]:
         known = ", ".join(PAPERS[paper])
         raise ValueError(f"no table of numbers {table!r} in {paper}; there are {known}")
-    frame = _read(f"{paper}_{name}")
+    frame = _csv(f"{paper}_{name}")
     return frame.assign(
         number=pd.to_numeric(frame["value"]),
         sd_number=pd.to_numeric(frame["sd"]),
@@ -80,9 +88,28 @@ def text() -> pd.DataFrame:
 
     Columns: id, place (section), system, dataset, attribute, k, quantity, value, unit, note.
     """
-    return _read("poe_v2_text")
+    return _csv("poe_v2_text").copy()
 
 
-def _read(name: str) -> pd.DataFrame:
+def number(cell: str) -> float:
+    """The printed number with that id, of any paper's tables or text."""
+    values = _values()
+    if cell not in values:
+        raise KeyError(f"no published number has the id {cell!r}")
+    return float(values[cell])
+
+
+@cache
+def _values() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted((data_dir() / "published").glob("*.csv")):
+        frame = _csv(path.stem)
+        if {"id", "value"} <= set(frame.columns):
+            found.update(zip(frame["id"], frame["value"], strict=True))
+    return found
+
+
+@cache
+def _csv(name: str) -> pd.DataFrame:
     path = data_dir() / "published" / f"{name}.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False)

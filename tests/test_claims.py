@@ -1,207 +1,297 @@
-"""Claims: recipes on cells made by hand, curves made by hand, and what must fail."""
+"""Claims: recipes on cells and curves made by hand, and what must fail."""
+
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import (
-    attributes,
-    claim_numbers,
-    claims,
-    contexts,
-    curve_claims,
-    published,
-    sweep,
-)
-from reproduction.claim_numbers import run_recipe
-from reproduction.claims import Claim, entries, evaluate
-from reproduction.settings import Settings
+from reproduction import claims, published, verdicts
+from reproduction.claims import EVIDENCE, OUTCOMES, all_claims
+from reproduction.targets import find
+
+# What the printed cells themselves do not bear out.
+CONTRADICTED = {
+    "v2-fifth-within-2-gaussian",  # Llama2-13B loses 2.0, Llama2-7B 1.8, but FlanT5-11B 2.1
+    "v2-full-avg-prob-better",
+    "v2-avg-prob-gains-3-4",
+    "v2-gaussian-bt-alike-hard",
+    "v2-selection-gains-half",
+    "v1-selection-0.5-0.7",
+    "ca-best-zero-shot-3-of-4",
+    "ca-best-scorer-10-20",
+    "ca-first-80-percent",
+    "ca-accuracy-60-80",
+    "sa-crowdlayer-beats-baselines",
+    "sa-majority-training-1.5",
+    "sa-gains-shrink-without-bias",
+}
+
+# Worked out on paper from the printed tables.
+BY_HAND = {
+    "v2-win-ratio-loses-10": 43.6 - 34.1,
+    "v2-avg-prob-beats-win-ratio": 31.1 - 29.7,
+    "v2-gaussian-bt-alike-hard": 36.6 - 34.9,
+    "v2-soft-significant": (33.2 - 31.1) / np.hypot(0.6, 0.7),
+    "v2-full-bt-differs-in-scores": 41.3 - 39.9,
+    "v2-selection-win-ratio-most": (31.4 - 29.7) - (33.9 - 32.8),
+    "v2-biased-judge-better": 41.6 - 38.9,
+    "v2-topical-chat-gains": 29.7 - 27.7,
+    "ca-podcast-best": 97.1 - 89.6,
+    "ca-first-80-percent": 0.68,
+    "ca-debiasing-topical-chat": (2.9 + 17.3 + 4.8 + 4.6) / 4,
+    "ca-semantics-emerge": (52.4 - 12.8) - (44.9 - 40.6),
+    "sa-majority-training-1.5": 78.78 - 76.16,
+    "sa-crowdlayer-beats-baselines": 67.74 - 68.06,
+}
+LOSS = '(by("k", "method")["240", "avg-prob"] - by("k", "method")["48", "PoE-BT"]).max()'
 
 
 @pytest.fixture(scope="module")
 def long():
-    return evaluate()
+    return claims.evaluate()
 
 
-def claim(recipe="", **changes):
+def one(recipe="", **changes):
     plain = {
-        "id": "x", "paper": "poe_v2", "place": "5", "claim": "c", "targets": ("poe_v2/table1",),
-        "measure": "m", "evidence": ("published", "simulated"), "recipe": recipe,
+        "id": "x", "paper": "poe_v2", "place": "5", "claim": "c", "targets": ["poe_v2/table1"],
+        "measure": "m", "evidence": ["published", "simulated"], "recipe": recipe,
     }  # fmt: skip
-    return Claim(**{**plain, **changes})
-
-
-LOSS = 'by("k", "method")["240", "avg-prob"] - by("k", "method")["48", "PoE-BT"]'
-
-
-class TestRecipes:
-    def test_by_hand(self):
-        cells = published.load("table1")
-        judge = cells[(cells["system"] == "FlanT5-3B")]
-        assert run_recipe(f"({LOSS}).max()", judge) == pytest.approx(44.3 - 42.6)
-
-    def test_limits_include_their_ends(self):
-        one = claim(at_least=1.0, at_most=2.0)
-        assert one.holds(1.0)
-        assert one.holds(2.0)
-        assert one.holds(2.0 + 1e-9)
-        assert not one.holds(2.01)
-        assert not one.holds(0.9)
-
-    def test_a_claim_the_numbers_contradict_does_not_hold(self):
-        """Negative control: the opposite of a claim that holds."""
-        value = claims.measured(claim(f"({LOSS}).max()"), "published")
-        assert claim(at_least=value).holds(value)
-        assert not claim(at_most=value - 0.1).holds(value)
-
-    def test_missing_numbers_that_matter_are_not_guessed(self, monkeypatch):
-        cells = published.load("table1")
-        cells["printed"] = True
-        cells.loc[cells["id"] == "poe_v2/table1/FlanT5-3B/K48/PoE-BT", "number"] = np.nan
-        monkeypatch.setattr(claim_numbers, "cells_of", lambda target, evidence: cells)
-        assert np.isnan(claims.measured(claim(f"({LOSS}).max()"), "simulated"))
-        other = 'by("k", "method")["240", "win-ratio"].max()'
-        assert claims.measured(claim(other), "simulated") == 43.6, "does not need the cell"
-
-    def test_missing_numbers_do_not_cancel(self, monkeypatch):
-        cells = published.load("table1")
-        cells["printed"] = True
-        cells.loc[cells["k"] == "48", "number"] = np.nan
-        monkeypatch.setattr(claim_numbers, "cells_of", lambda target, evidence: cells)
-        gap = 'by("k", "method")["48", "PoE-BT"] - by("k", "method")["48", "PoE-g"]'
-        assert np.isnan(claims.measured(claim(f"({gap}).max()"), "simulated"))
-
-    def test_nothing_of_that_kind(self):
-        assert np.isnan(claims.measured(claim(f"({LOSS}).max()"), "measured"))
-
-    def test_a_recipe_reaches_nothing_but_its_names(self):
-        assert np.isnan(run_recipe("cells['absent'].max()", published.load("table1")))
-        with pytest.raises(NameError):
-            run_recipe("open('x')", published.load("table1"))
-
-    def test_ours_take_the_place_of_the_printed(self, monkeypatch):
-        ours = published.load("table1")[["id"]].assign(value=1.0, kind="simulated")
-        monkeypatch.setattr(claim_numbers, "read", lambda name: ours)
-        assert claims.measured(claim(f"({LOSS}).max()"), "simulated") == 0.0
-        assert np.isnan(claims.measured(claim(f"({LOSS}).max()"), "measured"))
+    return claims.Claim(**{**plain, **changes})
 
 
 class TestFile:
-    def test_enough_claims_each_with_its_place_and_its_own_name(self):
-        assert len(entries()) >= 25
-        assert len({c.id for c in entries()}) == len(entries())
-        assert all(c.place and c.measure and c.evidence for c in entries())
+    def test_entries_are_well_formed(self):
+        assert {claim.paper for claim in all_claims().values()} == set(published.PAPERS)
+        assert set(claims.MAIN) <= set(all_claims())
+        for claim in all_claims().values():
+            assert claim.at_least <= claim.at_most, claim.id
+            assert np.isfinite([claim.at_least, claim.at_most]).any(), claim.id
+            assert set(claim.evidence) <= set(EVIDENCE), claim.id
+            assert all((claim.place, claim.claim, claim.measure, claim.recipe)), claim.id
+            assert "recorded" in claim.evidence or not claim.recorded, claim.id
+            for paper, name in (target.split("/") for target in claim.targets):
+                assert paper == claim.paper
+                assert name in published.PAPERS[paper] or find(verdicts.PREFIXES[paper] + name)
+                assert ("table" in name) == ("published" in claim.evidence) or name == "figure4"
 
-    def test_every_printed_recipe_can_be_evaluated(self, long):
-        printed = long[long["evidence"] == "published"]
-        assert (printed["verdict"] != "cannot be checked").all()
+    def test_they_are_those_accepted(self, long, tmp_path):
+        """The golden gate: every number and outcome; `poe scorecard --accept` where meant."""
+        accepted = verdicts.read("claims")
+        assert len(pd.read_csv(claims.accept(long, tmp_path))) == len(accepted)
+        assert accepted[["id", "evidence"]].equals(long[["id", "evidence"]])
+        assert accepted["verdict"].tolist() == long["verdict"].tolist()
+        np.testing.assert_allclose(accepted["value"], long["value"], rtol=1e-5)
+        assert set(long["verdict"]) == set(OUTCOMES)
 
-    def test_every_curve_claim_has_a_measure(self):
-        without = {c.id for c in entries() if not c.recipe}
-        known = set(claim_numbers.MEASURES)
-        assert known <= without
-        assert {id_ for id_ in without - known if not id_.startswith("sa-")} == set()
+    def test_printed_cells_decide(self, long):
+        printed = long[long["evidence"] == "published"].set_index("id")
+        assert set(printed.index[printed["verdict"] == "does not hold"]) == CONTRADICTED
+        assert "cannot be checked" not in set(printed["verdict"])
+        for name, value in BY_HAND.items():
+            assert np.isclose(printed.loc[name, "value"], value), name
 
-    def test_all_three_verdicts_occur(self, long):
-        assert set(long["verdict"]) == {"holds", "does not hold", "cannot be checked"}
-
-    def test_values_and_verdicts_agree(self, long):
-        by_id = {c.id: c for c in entries()}
-        for _, row in long.iterrows():
-            if row["verdict"] == "cannot be checked":
-                assert np.isnan(row["value"])
-            else:
-                assert by_id[row["id"]].holds(row["value"]) == (row["verdict"] == "holds")
+    def test_every_recipe_depends_on_the_cells(self):
+        """Negative control: other numbers in the cells give other measures."""
+        for claim in all_claims().values():
+            if "published" not in claim.evidence:
+                continue
+            cells, outcomes = claims.cells_of(claim.targets, "published"), set()
+            for seed in range(40):
+                rng = np.random.default_rng(seed)
+                size = rng.uniform(0.0, 60.0) + 10.0 ** rng.uniform(-1, 2)
+                number = size * rng.uniform(size=len(cells))
+                outcomes.add(claims.on_cells(claim.recipe, cells.assign(number=number)))
+                if len(outcomes) > 1:
+                    break
+            assert len(outcomes) > 1, claim.id
 
     def test_main_claims_for_the_front_page(self):
-        table = claims.claims()
+        table = claims.main_claims()
         assert len(table) == len(claims.MAIN)
         assert table["published holds"].all()
 
+    def test_overview(self):
+        table = claims.overview("poe_v2/figure1c", "poe_v2/figure9")
+        assert table["id"].str.startswith("v2-").all()
+        row = table.set_index("id").loc["v2-probability-correlates"]
+        assert row["simulated verdict"] == "holds"
+        assert re.fullmatch(r"0\.\d+ \(at least 0.2, at most 0.9\)", row["simulated"])
+        assert row["published"] == ""
+        with pytest.raises(ValueError, match="no claim is about figure99"):
+            claims.overview("figure99")
 
-def curve(values, *, selection="no-repeat", bias="none", method="PoE-BT", dataset="hanna"):
-    return pd.DataFrame({
-        "k": list(values), "value": list(values.values()), "method": method, "panel": "p",
-        "selection": selection, "bias": bias, "dataset": dataset, "system": "j", "attribute": "a",
-    })  # fmt: skip
 
-
-class TestCurves:
-    N = 1056
-
-    def test_debiasing_by_hand(self):
-        table = pd.concat(
-            [
-                curve({5 * self.N: 20.0, 10 * self.N: 30.0}),
-                curve({5 * self.N: 40.0, 10 * self.N: 41.0}, bias="plug-in"),
-            ]
-        )
-        measure = curve_claims.MEASURES
-        assert measure["v2-debiasing-needed"]({"figure7a": table}, "simulated") == 11.0
-        assert measure["v2-debiasing-idle"]({"figure7b": table}, "simulated") == 20.0
-
-    def test_designs_by_hand(self):
-        ks = (2 * self.N, 5 * self.N, 20 * self.N, 50 * self.N)
-        table = pd.concat(
-            [
-                curve(dict(zip(ks, (30.0, 38.0, 39.0, 40.0), strict=True)), bias="plug-in"),
-                curve(dict(zip(ks, (25.0, 38.5, 39.2, 39.9), strict=True)), selection="symmetric"),
-            ]
-        )
-        measure = curve_claims.MEASURES
-        curves = {"figure4": table}
-        assert measure["v2-nonsymmetric-early"](curves, "simulated") == 1.0
-        assert measure["v2-nonsymmetric-late"](curves, "simulated") == pytest.approx(0.5)
-        assert measure["v2-nonsymmetric-end"](curves, "simulated") == pytest.approx(0.1)
-
-    def test_selection_by_hand(self):
-        ks = (32, 48, 64, 180, 240)
-        table = pd.concat(
-            [
-                curve(dict(zip(ks, (40, 43, 45, 48, 49), strict=True)), selection="random"),
-                curve(dict(zip(ks, (42, 44, 46, 48.1, 49), strict=True)), selection="greedy"),
-                curve({32: 43.0, 48: 44.5, 64: 46.0}, selection="laplace"),
-            ]
-        )
-        measure = curve_claims.MEASURES
-        curves = {"figure1c": table}
-        assert measure["v2-selection-early"](curves, "simulated") == pytest.approx(1.0)
-        assert measure["v2-selection-fades"](curves, "simulated") == pytest.approx(0.1)
-        assert measure["v2-laplace-selection-early"](curves, "simulated") == pytest.approx(0.5)
-
-    def test_every_attribute_by_hand(self):
-        rows = [
-            ("a", 48, "win-ratio", 30.0), ("a", 48, "PoE-BT", 33.0),
-            ("b", 48, "win-ratio", 30.0), ("b", 48, "PoE-BT", 29.5),
-            ("a", 240, "win-ratio", 50.0), ("a", 240, "PoE-BT", 10.0),
+class TestCells:
+    def test_limits_include_their_ends(self):
+        claim = one(at_least=1.0, at_most=2.0)
+        assert [claim.holds(x) for x in (0.9, 1.0, 2.0, 2.0 + 1e-9, 2.01)] == [
+            False, True, True, True, False,
         ]  # fmt: skip
-        table = pd.DataFrame(rows, columns=["attribute", "k", "method", "value"]).assign(system="j")
-        measure = curve_claims.MEASURES["v2-every-attribute"]
-        assert measure({"attributes": table}, "simulated") == pytest.approx(-0.5)
 
-    def test_a_straight_line_is_linear_and_a_parabola_is_not(self):
-        p = np.linspace(0.05, 0.95, 10)
-        rows = {"panel": "p", "p": p, "count": 100, "variance": 1.0}
-        straight = pd.DataFrame({**rows, "value": 3 * p - 1})
-        bent = pd.DataFrame({**rows, "value": (p - 0.5) ** 2})
-        measure = curve_claims.MEASURES["v2-linear-mean"]
-        assert measure({"figure10": straight}, "simulated") == pytest.approx(1.0)
-        assert measure({"figure10": bent}, "simulated") < 0.1
-        variance = curve_claims.MEASURES["v2-constant-variance"]
-        assert variance({"figure10": straight}, "simulated") == 1.0
-        half = straight.assign(variance=np.where(p < 0.5, 1.0, 2.0))
-        assert variance({"figure10": half}, "simulated") == 2.0
+    def test_a_claim_the_numbers_contradict_does_not_hold(self):
+        """Negative control: the opposite of a claim that holds."""
+        value = one(LOSS).measured("published")
+        assert one(at_least=value).verdict(value) == "holds"
+        assert one(at_most=value - 0.1).verdict(value) == "does not hold"
+        assert one().verdict(np.nan) == "cannot be checked"
 
-    def test_a_curve_that_is_not_there_cannot_be_checked(self, monkeypatch):
-        monkeypatch.setattr(claim_numbers, "read", lambda name: None)
-        assert np.isnan(claims.measured(claim(id="v2-debiasing-needed"), "simulated"))
+    def test_missing_numbers_that_matter_are_not_guessed(self):
+        cells = published.load("table1").assign(printed=True)
+        lost = cells["id"] == "poe_v2/table1/FlanT5-3B/K48/PoE-BT"
+        cells["number"] = cells["number"].mask(lost)
+        assert np.isnan(claims.on_cells(LOSS, cells))
+        other = 'by("k", "method")["240", "win-ratio"].max()'
+        assert claims.on_cells(other, cells) == 43.6, "does not need the cell"
+        none = cells.assign(number=cells["number"].mask(cells["k"] == "48"))
+        gap = '(by("k", "method")["48", "PoE-BT"] - by("k", "method")["48", "PoE-g"]).max()'
+        assert np.isnan(claims.on_cells(gap, none)), "missing numbers do not cancel"
+
+    def test_ours_take_the_place_of_the_printed(self, monkeypatch):
+        ours = published.load("table1")[["id"]].assign(value=1.0, kind="simulated")
+        monkeypatch.setattr(claims, "read", lambda name: ours)
+        assert one(LOSS).measured("simulated") == 0.0
+        assert np.isnan(one(LOSS).measured("measured"))
+
+    def test_a_recipe_reaches_nothing_but_its_names(self):
+        cells = published.load("table1")
+        assert np.isnan(claims.run("cells['absent'].max()", cells=cells))
+        with pytest.raises(NameError):
+            claims.run("open('x')", cells=cells)
+
+    def test_nothing_stored_cannot_be_checked(self, monkeypatch):
+        monkeypatch.setattr(claims, "read", lambda name: None)
+        long = claims.evaluate("skill_aggregation", "poe_v2/figure7a")
+        ours = long["evidence"] != "published"
+        assert set(long.loc[ours, "verdict"]) == {"cannot be checked"}
 
 
-def test_results_by_attribute_average_to_table_1(monkeypatch):
-    monkeypatch.setattr(sweep, "BLOCK", 2)
-    settings = Settings(draws=2, source="stand-in", workers=1)
-    ours = attributes.run(settings)
-    assert len(ours) == 5 * 4 * 2 * 5
-    means = ours.groupby(["system", "k", "method"])["value"].mean()
-    table = contexts.run(settings, "table1").set_index(["system", "k", "method"])["value"]
-    pd.testing.assert_series_equal(means.sort_index(), table.sort_index())
+N = 1056
+
+
+def curve(values, *, selection="no-repeat", bias="none", method="PoE-BT"):
+    about = {"panel": "p", "dataset": "hanna", "system": "j", "attribute": "a"}
+    about |= {"method": method, "selection": selection, "bias": bias}
+    return pd.DataFrame({"k": list(values), "value": list(values.values()), **about})
+
+
+def joined(*lines):
+    """Curves of one panel, each with (selection, bias) and values by k."""
+    return pd.concat([curve(v, selection=s, bias=b) for (s, b), v in lines])
+
+
+P = np.linspace(0.05, 0.95, 10)
+STRAIGHT = pd.DataFrame({"panel": "p", "p": P, "count": 100, "variance": 1.0, "value": 3 * P - 1})
+DEBIASED = joined(
+    (("no-repeat", "none"), {5 * N: 20.0, 10 * N: 30.0}),
+    (("no-repeat", "plug-in"), {5 * N: 40.0, 10 * N: 41.0}),
+)
+DESIGNS = joined(
+    (("no-repeat", "plug-in"), {2 * N: 30.0, 5 * N: 38.0, 20 * N: 39.0, 50 * N: 40.0}),
+    (("symmetric", "none"), {2 * N: 25.0, 5 * N: 38.5, 20 * N: 39.2, 50 * N: 39.9}),
+)
+SELECTED = joined(
+    (("random", "none"), {32: 40, 48: 43, 64: 45, 180: 48, 240: 49}),
+    (("greedy", "none"), {32: 42, 48: 44, 64: 46, 180: 48.1, 240: 49}),
+    (("laplace", "none"), {32: 43.0, 48: 44.5, 64: 46.0}),
+)
+ATTRIBUTES = pd.DataFrame(
+    [
+        ("a", 48, "win-ratio", 30.0), ("a", 48, "PoE-BT", 33.0),
+        ("b", 48, "win-ratio", 30.0), ("b", 48, "PoE-BT", 29.5),
+        ("a", 240, "win-ratio", 50.0), ("a", 240, "PoE-BT", 10.0),
+    ],
+    columns=["attribute", "k", "method", "value"],
+).assign(system="j")  # fmt: skip
+SLOPES = pd.DataFrame(
+    [("A", "SkillAggregation", 90.0), ("B", "SkillAggregation", 40.0), ("B", "DawidSkene", 5.0)],
+    columns=["dataset", "method", "correlation"],
+)
+SUBSETS = pd.DataFrame(
+    [("a", 3.0, 2.0), ("b", 1.0, 2.0), ("c", 2.0, 2.0), ("d", 9.0, 2.0)],
+    columns=["system", "SkillAggregation", "DawidSkene"],
+).melt("system", var_name="method")
+SIZES = pd.DataFrame(
+    [
+        (task, k, method, gain, 3.0 if k == 1000 else 1.5)
+        for task in ("HaluEval", "TruthfulQA", "ChatbotArena")
+        for k in (1000, 5000)
+        for method, gain in (("Crowdlayer", 1.0), ("SkillAggregation", 1.5))
+    ],
+    columns=["dataset", "k", "method", "gain", "gain_sd"],
+)
+CURVES = [
+    ("v2-debiasing-needed", DEBIASED, 11.0),
+    ("v2-debiasing-idle", DEBIASED, 20.0),
+    ("v2-nonsymmetric-early", DESIGNS, 1.0),
+    ("v2-nonsymmetric-late", DESIGNS, 0.5),
+    ("v2-nonsymmetric-end", DESIGNS, 0.1),
+    ("v2-selection-early", SELECTED, 1.0),
+    ("v2-selection-fades", SELECTED, 0.1),
+    ("v2-laplace-selection-early", SELECTED, 0.5),
+    ("v2-every-attribute", ATTRIBUTES, -0.5),
+    ("v2-linear-mean", STRAIGHT, 1.0),
+    ("v2-linear-mean", STRAIGHT.assign(value=(P - 0.5) ** 2), 0.0),
+    ("v2-constant-variance", STRAIGHT, 1.0),
+    ("v2-constant-variance", STRAIGHT.assign(variance=np.where(P < 0.5, 1.0, 2.0)), 2.0),
+    ("sa-slopes-follow-accuracy", SLOPES, 40.0),
+    ("sa-subsets-over-dawid-skene", SUBSETS, 0.5),
+    ("sa-few-samples-noisier", SIZES, 2.0),
+    ("sa-over-crowdlayer-at-every-size", SIZES, 0.5),
+    ("sa-halueval-gains-from-1000", SIZES, 1.0),
+]
+
+
+def test_recipes_on_curves_by_hand():
+    for name, table, expected in CURVES:
+        found = claims.on_curves(all_claims()[name].recipe, [table], "simulated")
+        assert found == pytest.approx(expected, abs=1e-9), name
+    needed = all_claims()["v2-poe-converges-faster-curves"].recipe
+    panel = pd.concat(
+        [curve({1: 8.0, 2: 9.5, 4: 10.0}), curve({1: 5.0, 2: 8.0, 4: 9.1}, method="avg-prob")]
+    )
+    assert claims.on_curves(needed, [panel, panel], "simulated") == 0.5
+
+
+METHODS = {
+    "average-probability": 60.0, "majority-voting": 61.0, "DawidSkene": 63.0,
+    "DawidSkene, trusted": 40.0, "Crowdlayer": 61.5, "SkillAggregation-unregularised": 64.0,
+    "SkillAggregation": 64.5, "SkillAggregation-X": 65.0,
+}  # fmt: skip
+
+
+def recorded(**gains):
+    """Two sets in one order and in both, where every method gains a point unless told."""
+    rows = []
+    for dataset in ("Natural", "adversarial"):
+        for order in ("given", "both"):
+            for method, value in METHODS.items():
+                gain = gains.get(method.replace("-", "_"), 1.0) if order == "both" else 0.0
+                rows.append((dataset, "Vanilla", order, method, "accuracy", value + gain))
+        rows.append((dataset, "Vanilla", "both", "DawidSkene", "correlation of slopes", 80.0))
+    columns = ["dataset", "system", "selection", "method", "quantity", "value"]
+    return pd.DataFrame(rows, columns=columns).assign(kind="recorded")
+
+
+def test_recorded_panels_by_hand(monkeypatch):
+    def measured(name, table):
+        monkeypatch.setattr(claims, "read", lambda _: table)
+        return all_claims()[name].measured("recorded")
+
+    for name, plain, gains, worse in (
+        ("sa-skill-beats-majority", 2.0, {"DawidSkene": -5.0}, -4.0),
+        ("sa-crowdlayer-beats-baselines", 0.5, {"average_probability": 9.0}, -6.5),
+        ("sa-regularisation-helps", 0.5, {"SkillAggregation": -2.0}, -2.5),
+        ("sa-both-orders-help", 1.0, {"Crowdlayer": -3.0}, -3.0),
+        ("sa-gains-shrink-without-bias", 0.0, {"DawidSkene": 2.0}, 1.0),
+        # Naming the classes by a judge that is trusted is no method of the paper.
+        ("sa-both-orders-help", 1.0, {"DawidSkene, trusted": -30.0}, 1.0),
+    ):
+        assert measured(name, recorded()) == pytest.approx(plain), name
+        assert measured(name, recorded(**gains)) == pytest.approx(worse), name
+        assert np.isnan(measured(name, recorded().assign(kind="simulated")))
+    table = recorded()
+    without_networks = table[~table["method"].str.startswith("Skill")]
+    assert np.isnan(measured("sa-regularisation-helps", without_networks))
+    slopes = all_claims()["sa-slopes-follow-accuracy"].recorded
+    assert claims.on_curves(slopes, [table], "recorded") == 80.0

@@ -8,7 +8,6 @@ import pytest
 
 import poe
 from poe.cli import main
-from reproduction import scorecard
 
 
 def test_no_command_shows_help(capsys):
@@ -102,22 +101,6 @@ def test_cells_of_a_table_that_is_not_there(capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "no table 'table99'; there are table1, table2" in shown.err
-
-
-def test_scorecard_check(capsys, tmp_path, monkeypatch):
-    assert main(["scorecard", "--check"]) == 0
-    assert "no verdict got worse" in capsys.readouterr().out
-    strict = pd.read_csv(scorecard.baseline_path()).assign(verdict="same digits")
-    strict.to_csv(tmp_path / "verdicts.csv", index=False)
-    monkeypatch.setattr(scorecard, "baseline_path", lambda: tmp_path / "verdicts.csv")
-    assert main(["scorecard", "--check"]) == 1
-    assert "verdicts got worse" in capsys.readouterr().err
-
-
-def test_scorecard_accept(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(scorecard, "baseline_path", lambda: tmp_path / "verdicts.csv")
-    assert main(["scorecard", "--accept", "--check"]) == 0
-    assert len(pd.read_csv(tmp_path / "verdicts.csv")) == len(scorecard.everything())
 
 
 def test_data_list_says_where_to_get_them(tmp_path, monkeypatch, capsys):

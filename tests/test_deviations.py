@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.stats import norm
 
-from reproduction import causes, deviations, facts, sweep, uncertainty, variant_runs, variants
+from reproduction import deviations, facts, sweep, uncertainty, variant_runs, variants
 from reproduction.settings import Settings
 from reproduction.twins import symmetric_stack, twins
 from reproduction.variants import PLAIN, Variant
@@ -146,82 +144,3 @@ class TestTargets:
         parts = table[["sharpness_sd", "noise_sd", "level_sd"]].to_numpy()
         np.testing.assert_allclose(table["sd"], np.linalg.norm(parts, axis=1))
         assert (table["sd"] > 0).all()
-
-
-def card(**columns):
-    plain = {
-        "id": ["poe_v2/table5/FlanT5-3B/K48/BT", "poe_v2/table5/FlanT5-3B/K48/PoE-BT"],
-        "table": "table5",
-        "k": "48",
-        "difference": [-1.0, 2.0],
-        "tolerance": 0.5,
-        "role": "predicted",
-        "labels": "real",
-        "verdict": "deviates",
-    }
-    return pd.DataFrame({**plain, **columns})
-
-
-@pytest.fixture
-def told(monkeypatch):
-    """Causes and diagnoses made by hand."""
-
-    def tell(entry, **columns):
-        entries = {"cause": ({"cells": "poe_v2", "text": "t", "diagnosis": "d", **entry},)}
-        monkeypatch.setattr(causes, "known", lambda what: entries.get(what, ()))
-        result = pd.DataFrame({"id": card()["id"], "variant": "v", "role": "predicted", **columns})
-        monkeypatch.setattr(causes, "read", lambda name: result)
-
-    return tell
-
-
-class TestCauses:
-    def test_a_cause_must_take_away_half(self, told):
-        told({"variant": "v"}, change=[0.5, -0.9])
-        found = causes.explain(card())
-        assert found["cause"].tolist() == ["t", causes.UNKNOWN]
-        assert found["left"].iloc[0] == pytest.approx(-0.5)
-        assert np.isnan(found["left"].iloc[1])
-
-    def test_too_much_is_no_cause_either(self, told):
-        told({"variant": "v"}, change=[1.6, -1.0])
-        assert causes.explain(card())["cause"].tolist() == [causes.UNKNOWN, "t"]
-
-    def test_the_same_experiment_in_another_table(self, told):
-        told({"variant": "v", "cells": "poe"}, change=[1.0, 0.0])
-        same = card(id=["poe_v2/table1/FlanT5-3B/K48/BT", "poe_v1/table1/FlanT5-3B/K24/BT"])
-        assert causes.explain(same.assign(difference=-1.0))["cause"].tolist() == ["t", "t"]
-
-    def test_errors_of_the_calibration(self, told):
-        """|d| <= sqrt(0.5^2 + (2 sd)^2)."""
-        told({"error": True}, sd=[0.44, 0.96])
-        assert causes.explain(card())["cause"].tolist() == ["t", causes.UNKNOWN]
-
-    def test_chance_only_where_no_more_deviate(self, told):
-        told({"chance": True}, change=0.0)
-        many = pd.concat([card(), card(verdict="within noise").loc[[0] * 60]], ignore_index=True)
-        assert set(causes.explain(many)["cause"]) == {"t", ""}
-        assert set(causes.explain(card())["cause"]) == {causes.UNKNOWN}
-
-    def test_whatever_does_not_deviate_has_no_cause(self, told):
-        told({"variant": "v"}, change=[1.0, -2.0])
-        assert set(causes.explain(card(verdict="within noise"))["cause"]) == {""}
-
-    def test_chance_by_hand(self):
-        found = causes.chance(card().assign(verdict=["deviates", "not readable"]))
-        assert found["cells"].tolist() == [1, 1]
-        assert found["expected"].iloc[-1] == pytest.approx(2 * norm.sf(2.0))
-        assert found["observed"].tolist() == [1, 1]
-
-    def test_effects_and_suspicions_by_hand(self, told):
-        told({"variant": "v"}, change=[1.0, -1.5])
-        found = causes.explain(card())
-        row = causes.effects(found).iloc[0]
-        assert (row["cells"], row["before"], row["after"]) == (2, 1.5, 0.25)
-        table = causes.suspicions(found)["Table 5, few calls"]
-        assert table["as calibrated"] == 1.5
-        assert table["v"] == 0.25
-
-    def test_cells_that_were_fitted_are_left_out(self, told):
-        told({"variant": "v"}, change=[1.0, -1.5], role=["calibrated", "predicted"])
-        assert causes.suspicions(card())["Table 5, few calls"]["v"] == 0.5

@@ -16,13 +16,13 @@ from matplotlib.colors import to_rgb
 
 from poe import plots
 from poe.cli import main
-from reproduction import drawings, results
+from reproduction import drawings, verdicts
 from reproduction.targets import TARGETS
 
 FIGURES = [
     name
     for name, target in TARGETS.items()
-    if "figure" in name and target.paper != "skill_aggregation" and results.read(name) is not None
+    if "figure" in name and target.paper != "skill_aggregation" and verdicts.read(name) is not None
 ]
 
 
@@ -48,7 +48,7 @@ def drawn(ax):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_stored_figure_shows_each_of_its_points(name):
-    table = results.read(name)
+    table = verdicts.read(name)
     figure = drawings.page([table])
     if "k" in table:
         shown = np.concatenate([line for ax in figure.axes for line in drawn(ax)])

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.errata import PAPERS, SEVERITIES, Erratum, Ledger, errata
+from reproduction.errata import SEVERITIES, Erratum, Ledger, errata
+from reproduction.published import PAPERS
 
 PAGE = Path(__file__).resolve().parents[1] / "book" / "errata.md"
 CELL = re.compile(r"^```\{code-cell\} python\n(?::tags:[^\n]*\n)?(.*?)^```$", re.M | re.S)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from book.tools import readme
-from reproduction.claims import claims
+from reproduction.claims import main_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = readme.README.read_text()
@@ -48,7 +48,7 @@ def test_an_outdated_claim_would_be_noticed():
 
 def test_claims_hold_in_the_printed_numbers():
     """A claim of the paper that its own table contradicts would be an erratum, not a claim."""
-    table = claims()
+    table = main_claims()
     assert table["published holds"].all()
     assert set(table["kind"]) == {"simulated"}
 

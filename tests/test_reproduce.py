@@ -6,7 +6,7 @@ import pytest
 
 import poe
 from poe.metrics import summary_level
-from reproduction import contexts, large, published, results, sweep, table1, table3
+from reproduction import contexts, large, published, sweep, table1, table3, verdicts
 from reproduction.contexts import Cell
 from reproduction.large import Large
 from reproduction.settings import Settings
@@ -57,7 +57,7 @@ class TestTable1:
     def test_agrees_with_the_committed_result(self, monkeypatch):
         """A quarter of the draws: each cell within five standard errors of the whole."""
         quarter = table1.run(draws=25, source="real")
-        whole = results.read("table1")
+        whole = verdicts.read("table1")
         assert quarter["id"].tolist() == whole["id"].tolist()
         assert (np.abs(quarter["value"] - whole["value"]) / quarter["se"]).max() < 5
         assert set(quarter["labels"]) == set(whole["labels"]) == {"real"}
@@ -195,48 +195,6 @@ class TestLarge:
         for method, expert in (("PoE-BT", "bradley-terry"), ("PoE-g", "gaussian")):
             fit = poe.fit(c, expert=expert, bias="mean")
             np.testing.assert_allclose(ours[method], fit.scores, atol=1e-5)
-
-
-def row(**changes):
-    plain = {
-        "published": "42.6",
-        "number": 42.6,
-        "decimals": 1,
-        "sd_number": 0.4,
-        "ours": 42.0,
-        "difference": -0.6,
-        "se": 0.1,
-        "run_sd": 0.0,
-        "tolerance": 0.3,
-        "labels": "real",
-    }
-    return pd.Series({**plain, **changes})
-
-
-class TestVerdicts:
-    def test_by_hand(self):
-        assert results.verdict(row(ours=42.6499, difference=0.0499)) == "same digits"
-        assert results.verdict(row(ours=42.66, difference=0.06)) == "within noise"
-        assert results.verdict(row(ours=42.31, difference=-0.29)) == "within noise"
-        assert results.verdict(row()) == "deviates"
-        assert results.verdict(row(ours=42.6, labels="stand-in")) == "inputs differ"
-        assert results.verdict(row(ours=np.nan)) == "not attempted"
-        assert results.verdict(row(published="", number=np.nan)) == "not readable"
-
-    def test_tolerance_by_hand(self):
-        """2 sqrt(0.3^2 + 0.4^2 + (0.4 / 10)^2 + (0.1 / sqrt 12)^2)."""
-        expected = 2 * np.sqrt(0.09 + 0.16 + 0.0016 + 0.01 / 12)
-        assert results.tolerance(row(se=0.3, run_sd=0.4)) == pytest.approx(expected)
-        assert results.tolerance(row(se=0.3, run_sd=0.4, sd_number=np.nan)) < expected
-
-    def test_stand_in_results_are_never_compared(self, stand_in):
-        compared = results.compare("table1", stand_in)
-        assert set(compared["verdict"]) == {"inputs differ"}
-
-    def test_nothing_of_ours(self):
-        compared = results.compare("table7", None)
-        assert set(compared["verdict"]) == {"not attempted"}
-        assert len(compared) == 60
 
 
 def test_symmetric_stack_by_hand():

@@ -10,7 +10,7 @@ import pytest
 
 from poe.cli import main
 from poe.panel import paper, reproduce
-from reproduction import aggregation, aggregation_runs, making, published, results, scorecard
+from reproduction import aggregation, aggregation_runs, making, published, verdicts
 from reproduction.aggregation_runs import Size
 from reproduction.making import Request, is_fresh, make
 from reproduction.settings import Settings
@@ -70,7 +70,7 @@ class TestNames:
 class TestTables:
     def test_rows_carry_the_printed_cells_and_fill_the_scorecard(self, tables):
         for k, table in tables.items():
-            compared = results.compare(f"table{k}", table, paper="skill_aggregation")
+            compared = verdicts.compare(f"table{k}", table, paper="skill_aggregation")
             known = set(paper.printed(k)["id"])
             assert table["id"].is_unique
             assert set(compared["id"]) == known
@@ -81,7 +81,7 @@ class TestTables:
     def test_a_result_on_real_labels_would_be_judged(self, tables):
         """Negative control: it is the column `labels` that keeps the cells from a verdict."""
         claimed = tables[1].assign(labels="real")
-        compared = results.compare("table1", claimed, paper="skill_aggregation")
+        compared = verdicts.compare("table1", claimed, paper="skill_aggregation")
         assert "inputs differ" not in set(compared["verdict"])
 
     def test_every_row_with_a_network_has_its_spread(self, tables):
@@ -105,9 +105,9 @@ class TestTables:
         assert set(tables[4]["role"]) == {"predicted"}
 
     def test_judges_that_the_paper_took_out_say_so_on_the_scorecard(self, tables):
-        compared = results.compare("table3", tables[3], paper="skill_aggregation")
+        compared = verdicts.compare("table3", tables[3], paper="skill_aggregation")
         left = compared.loc[compared["verdict"] == "not attempted", "id"]
-        card = scorecard.scorecard("skill_aggregation").set_index("id")
+        card = verdicts.scorecard("skill_aggregation").set_index("id")
         assert (card.loc[left, "verdict"] == "not attempted").all()
         assert (card.loc[left, "reason"] != "").all()
 

@@ -13,7 +13,6 @@ from reproduction import (
     curves,
     files,
     making,
-    results,
     runs,
     sources,
     sweep,
@@ -84,8 +83,8 @@ class TestDescription:
         assert (run.seconds, run.cpu_seconds) == (3.5, 5.25), "two threads at work"
 
     def test_committed_results_are_on_real_labels(self):
-        assert set(results.read("table1")["labels"]) == {"real"}
-        assert results.read("no-such-table") is None
+        assert set(files.read("table1")["labels"]) == {"real"}
+        assert files.read("no-such-table") is None
         assert files.describe("table1")["labels"] == "real"
         assert files.describe("no-such-table") is None
 

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from reproduction import files, making, pages_log, sources
+from reproduction import files, log, making, sources
 from reproduction.runs import Run
 from reproduction.targets import TARGETS
 
@@ -30,35 +30,35 @@ def about(tmp_path):
         run=RUN,
     )
     assert path.parent == tmp_path
-    return pages_log.descriptions(tmp_path)[NAME]
+    return log.descriptions(tmp_path)[NAME]
 
 
 def test_a_run_of_today_is_up_to_date(about):
-    row = pages_log.log({NAME: about}).iloc[0]
-    assert row["state"] == pages_log.UP_TO_DATE
+    row = log.rows({NAME: about}).iloc[0]
+    assert row["state"] == log.UP_TO_DATE
     assert (row["reads"], row["date"], row["seconds"]) == ("topicalchat", RUN.date, 12.34)
 
 
 def test_what_has_changed_since_is_named(about, monkeypatch):
     older = {**about, "inputs": {**about["inputs"], "twins.toml": "another"}}
-    assert pages_log.state(NAME, older) == "changed since: twins.toml"
+    assert log.state(NAME, older) == "changed since: twins.toml"
     monkeypatch.setattr(sources, "fingerprint", lambda *_, **__: "another")
-    assert pages_log.state(NAME, older) == "changed since: code, twins.toml"
-    assert pages_log.state("no-target", about) == "no target of that name"
+    assert log.state(NAME, older) == "changed since: code, twins.toml"
+    assert log.state("no-target", about) == "made once; its code is in the history"
 
 
 def test_a_measured_result_is_compared_without_its_store(about):
     code = {"fingerprint": sources.fingerprint()}
     inputs = {**about["inputs"], "answers": "digest"}
     measured = {**about, "kind": "measured", "code": code, "inputs": inputs}
-    assert pages_log.state(NAME, measured) == pages_log.UP_TO_DATE
-    assert pages_log.state(NAME, {**measured, "kind": "simulated"}) != pages_log.UP_TO_DATE
+    assert log.state(NAME, measured) == log.UP_TO_DATE
+    assert log.state(NAME, {**measured, "kind": "simulated"}) != log.UP_TO_DATE
 
 
 def test_the_table_sorts_dates_by_time_and_says_what_is_not_recorded(about):
     later = {**about, "run": {**about["run"], "date": "2026-01-02T03:04:06Z"}}
     without = {key: value for key, value in about.items() if key != "run"}
-    html = pages_log.log_html(pages_log.log({NAME: about, "figure5d": later, "table1": without}))
+    html = log.html(log.rows({NAME: about, "figure5d": later, "table1": without}))
     keys = re.findall(r'data-sort="(\d+)" title="[^"]*">2026-01-02<', html)
     assert keys == ["20260102030405", "20260102030406"]
     assert html.count("not recorded") == 2
@@ -68,16 +68,16 @@ def test_the_table_sorts_dates_by_time_and_says_what_is_not_recorded(about):
 
 def test_only_a_run_that_made_everything_is_called_whole():
     entry = {**RUN.__dict__, "seconds": 600.0, "made": 5, "up_to_date": 0, "settings": {}}
-    assert "No uninterrupted run" in pages_log.whole_run({"latest": entry}, 5)
-    said = pages_log.whole_run({"whole": entry}, 5)
+    assert "No uninterrupted run" in log.whole_run({"latest": entry}, 5)
+    said = log.whole_run({"whole": entry}, 5)
     assert said.startswith("All 5 targets were made anew")
     assert "10.0 minutes on two cores, begun on 2026-01-02" in said
-    assert pages_log.whole_run({"whole": entry}, 6).startswith("The then 5 targets")
+    assert log.whole_run({"whole": entry}, 6).startswith("The then 5 targets")
 
 
 def test_every_committed_result_has_a_row():
-    found = pages_log.descriptions()
-    table = pages_log.log(found)
+    found = log.descriptions()
+    table = log.rows(found)
     assert table["name"].tolist() == sorted(found)
     assert "all" not in found, "the record of runs of all is no result"
     assert json.loads(json.dumps(found)) == found

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from poe import datasets
 from poe._paths import data_dir
-from reproduction import pages_log, runs
-from reproduction.claims import claims
-from reproduction.scorecard import predictions, scorecard, totals
+from reproduction import log, runs, verdicts
+from reproduction.claims import main_claims
+from reproduction.pages import MAIN_TABLES
 from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,11 +22,11 @@ BEGIN, END = "<!-- claims: written by book/tools/readme.py -->", "<!-- end of cl
 
 def claims_block() -> str:
     """The Markdown between the markers."""
-    card = scorecard()
-    all_cells = totals(card).loc["all"]
-    predicted = predictions(card)
-    few = predicted[predicted["table"].isin([f"table{k}" for k in (1, 2, 5, 6, 7, 8)])]
-    unknown = int((card["cause"] == "cause unknown").sum())
+    card = verdicts.scorecard("poe_v2")
+    all_cells = verdicts.totals(card).loc["all"]
+    predicted = verdicts.predictions(card)
+    few = predicted[predicted["table"].isin(MAIN_TABLES)]
+    unknown = int((card["cause"] == verdicts.UNKNOWN).sum())
     lines = [
         f"Of {all_cells['cells']} numbers in the paper's tables, "
         f"{all_cells['cells'] - all_cells['not attempted']} have been attempted so far: "
@@ -40,12 +40,12 @@ def claims_block() -> str:
         "cause and the run that shows it, or where it is declared; "
         f"{unknown} say *cause unknown*.",
         "",
-        pages_log.whole_run(runs.read_all(data_dir() / "results"), len(TARGETS)),
+        log.whole_run(runs.read_all(data_dir() / "results"), len(TARGETS)),
         "",
         "| the paper says (section 5.1, SummEval) | published numbers | ours, simulated |",
         "|:--|:--|:--|",
     ]
-    for row in claims().to_dict("records"):
+    for row in main_claims().to_dict("records"):
         cells = [
             f"{'holds' if row[f'{side} holds'] else 'does not hold'}: {row[side]}"
             for side in ("published", "ours")
@@ -66,7 +66,7 @@ def draw_picture() -> None:
     import matplotlib.pyplot as plt
 
     from poe import plots
-    from reproduction import pages, sweep
+    from reproduction import drawings, sweep
 
     plots.use_style()
     curve = sweep.efficiency(
@@ -76,7 +76,7 @@ def draw_picture() -> None:
         methods=("win-ratio", "avg-prob", "PoE-BT"),
     )
     fig, ax = plt.subplots(figsize=(5.8, 3.9))
-    pages.at_a_glance(ax, curve, all_calls=240)
+    drawings.at_a_glance(ax, curve, all_calls=240)
     fig.savefig(PICTURE, metadata={"Software": None})
 
 

@@ -40,12 +40,12 @@ def measured(target: Target, made: Made) -> str:
 
 def report(target: Target, table: pd.DataFrame) -> str:
     """The table as printed in the paper with ours in it, or the first rows of a figure."""
-    from reproduction import results
+    from reproduction import verdicts
 
     if target.table is None:
         head = table.drop(columns=["seed", "labels"], errors="ignore").head(12)
         return head.to_string(index=False) + f"\n... {len(table)} rows"
-    compared = results.compare(target.table, table, paper=target.paper)
+    compared = verdicts.compare(target.table, table, paper=target.paper)
     compared = compared[compared["verdict"] != "not attempted"]
     return _as_text(compared) + "\n" + _summary(compared)
 

@@ -28,43 +28,35 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def _scorecard(options: argparse.Namespace) -> int:
     need_a_clone("poe scorecard")
-    from reproduction.published import PAPERS
-    from reproduction.scorecard import baseline_path, errors, everything, totals
+    from reproduction import claims, verdicts
 
-    card = everything()
+    card = verdicts.scorecard()
     cells = _chosen(card, options.cells) if options.cells else None
-    for paper in PAPERS:
-        part = card[card["paper"] == paper]
-        print(f"\n{paper}\n{totals(part).to_string()}")
-        found = errors(part)
+    for paper, part in card.groupby("paper", sort=False):
+        print(f"\n{paper}\n{verdicts.totals(part).to_string()}")
+        found = verdicts.errors(part)
         if len(found):
             print("mean absolute difference of predictions, on real labels:")
             print(found.round(2).to_string(index=False))
     if cells is not None:
-        print(cells.round(2).fillna("").to_string(index=False))
+        print(cells.round(2).to_string(index=False, na_rep=""))
     if options.causes:
         _causes(card)
     if options.claims:
         _claims()
     if options.accept:
-        card[["id", "verdict"]].to_csv(baseline_path(), index=False, lineterminator="\n")
-        print(f"accepted; written to {baseline_path()}")
+        written = verdicts.accept(card), claims.accept(claims.evaluate())
+        print(f"accepted; written to {written[0]} and {written[1]}")
     return _check(card) if options.check else 0
 
 
 def _check(card: pd.DataFrame) -> int:
-    from reproduction.published import PAPERS, all_tables
-    from reproduction.scorecard import baseline_path, without_row, worsened
+    from reproduction.verdicts import worsened
 
-    worse = worsened(card, pd.read_csv(baseline_path()))
-    ids = pd.concat([all_tables(paper=paper)["id"] for paper in PAPERS])
-    missing = without_row(card, ids)
+    worse = worsened(card)
     if len(worse):
         print(f"poe: {len(worse)} verdicts got worse:", file=sys.stderr)
         print(worse.to_string(index=False), file=sys.stderr)
-    if missing:
-        print(f"poe: {len(missing)} ids have no row, such as {missing[0]}", file=sys.stderr)
-    if len(worse) or missing:
         return 1
     print("no verdict got worse, and every id has a row")
     return 0
@@ -80,15 +72,15 @@ def _chosen(card: pd.DataFrame, table: str) -> pd.DataFrame:
 
 
 def _causes(card: pd.DataFrame) -> None:
-    from reproduction import causes
+    from reproduction import verdicts
 
     print("\ncells of a cause, mean absolute difference, and what the cause leaves of it:")
-    for _, row in causes.effects(card).iterrows():
-        left = f"{row['after']:6.2f}" if pd.notna(row["after"]) else "      "
-        shown = row["target"] or "no diagnosis"
-        print(f"{row['cells']:4d} {row['before']:6.2f} {left}  {row['cause']} [{shown}]")
+    for row in verdicts.effects(card).itertuples():
+        left = f"{row.after:6.2f}" if pd.notna(row.after) else "      "
+        shown = row.target or "no diagnosis"
+        print(f"{row.cells:4d} {row.before:6.2f} {left}  {row.cause} [{shown}]")
     print("\ndeviations expected by chance, and observed:")
-    print(causes.chance(card, by="paper").round(1).to_string(index=False))
+    print(verdicts.chance(card, by="paper").round(1).to_string(index=False))
 
 
 def _claims() -> None:

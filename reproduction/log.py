@@ -1,0 +1,100 @@
+"""The reproduction log: every committed run, its date and cost, and whether it is up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from poe._paths import data_dir
+from reproduction import making, sources
+from reproduction.files import outdated
+from reproduction.pages import Cell, badge, table
+from reproduction.targets import TARGETS
+
+UP_TO_DATE = "up to date"
+HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds", "state", "code")
+
+
+def descriptions(folder: Path | None = None) -> dict[str, dict[str, Any]]:
+    """What lies beside each result, by its name."""
+    folder = data_dir() / "results" if folder is None else folder
+    found = sorted(folder.glob("*.json"))
+    return {
+        path.stem: json.loads(path.read_text())
+        for path in found
+        if path.with_suffix(".csv").exists()
+    }
+
+
+def state(name: str, about: Mapping[str, Any]) -> str:
+    """Whether a result is what its target would write today, or what has changed since."""
+    target = TARGETS.get(name)
+    if target is None:
+        return "made once; its code is in the history"
+    measured = "measured" in str(about["kind"])
+    now = making.made_from(target, str(about["labels"]))
+    if measured:  # the store need not be at hand
+        now["answers"] = about["inputs"].get("answers")
+    changed = outdated(about, sources.fingerprint(), now)
+    return f"changed since: {', '.join(changed)}" if changed else UP_TO_DATE
+
+
+def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """One row a result: name, command, what, kind, reads, draws, seed, state, code, and the run.
+
+    The run's date, seconds and cpu_seconds are missing where it was not recorded.
+    """
+    made = []
+    for name, about in found.items():
+        reads = [
+            f"{key} (stand-in)" if value == "stand-in" else key
+            for key, value in about["inputs"].items()
+            if "/" not in key and not key.endswith(".toml")
+        ]
+        row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
+        row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
+        row["code"] = about.get("code", {}).get("fingerprint", "")
+        run = about.get("run") or {}
+        made.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
+    return pd.DataFrame(made)
+
+
+def html(rows: pd.DataFrame) -> Markup:
+    """The log as a table that sorts by a click on a heading."""
+    return table(HEADS, map(_row, rows.to_dict("records")), name="comparison sortable cells")
+
+
+def _row(run: dict[str, Any]) -> list[object]:
+    date = seconds = Cell("not recorded", {"data-sort": ""})
+    if not pd.isna(run["date"]):
+        # Digits alone, because the table sorts what begins with a number by that number.
+        when = "".join(filter(str.isdigit, run["date"]))
+        date = Cell(run["date"][:10], {"class": "day", "data-sort": when, "title": run["date"]})
+        cost = {"title": f"{run['cpu_seconds']:.1f} s of processor time"}
+        seconds = Cell(f"{run['seconds']:.1f}", cost)
+    code = Markup("<code>{}</code>")
+    return [
+        Cell(code.format(run["command"]), {"scope": "row", "title": run["what"]}, "th"),
+        Markup(" ").join(map(badge, run["kind"].split("/"))),
+        *(run[key] for key in ("reads", "draws", "seed")),
+        *(date, seconds, run["state"], code.format(run["code"][:8])),
+    ]
+
+
+def whole_run(recorded: Mapping[str, Mapping[str, Any]], n_targets: int) -> str:
+    """In a sentence what one uninterrupted run of all targets took, if one is recorded."""
+    run = recorded.get("whole")
+    if run is None:
+        return "No uninterrupted run of all targets is recorded."
+    which = "All" if run["made"] == n_targets else "The then"
+    number = {1: "one", 2: "two", 4: "four", 8: "eight"}.get(run["cores"], run["cores"])
+    return (
+        f"{which} {run['made']} targets were made anew in one uninterrupted run of "
+        f"{run['seconds'] / 60.0:.1f} minutes on {number} core{'s' * (run['cores'] > 1)}, begun on "
+        f"{run['date'][:10]} ({run['cpu_seconds'] / 60.0:.1f} minutes of processor time)."
+    )

@@ -1,0 +1,219 @@
+"""The scorecard: a verdict for every printed cell, causes, and the pages made from them."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from poe._paths import data_dir
+from poe.cli import main
+from reproduction import claims, pages, published, verdicts
+
+ALL = {paper: sum(len(published.load(t, paper=paper)) for t in tables)
+       for paper, tables in published.PAPERS.items()}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def card():
+    return verdicts.scorecard()
+
+
+@pytest.fixture(scope="module")
+def v2(card):
+    return card[card["paper"] == "poe_v2"]
+
+
+def row(**changes):
+    plain = {
+        "published": "42.6", "number": 42.6, "decimals": 1, "sd_number": 0.4, "ours": 42.0,
+        "se": 0.1, "run_sd": 0.0, "tolerance": 0.3, "labels": "real",
+    }  # fmt: skip
+    cells = pd.DataFrame([{**plain, **changes}])
+    return cells.assign(difference=cells["ours"] - cells["number"])
+
+
+class TestVerdicts:
+    def test_by_hand(self):
+        expected = {
+            "same digits": {"ours": 42.6499},
+            "within noise": {"ours": 42.31},
+            "deviates": {"ours": 42.0},
+            "inputs differ": {"ours": 42.6, "labels": "stand-in"},
+            "not attempted": {"ours": np.nan},
+            "not readable": {"published": "", "number": np.nan},
+        }
+        found = {name: verdicts.verdict(row(**how)).item() for name, how in expected.items()}
+        assert found == {name: name for name in verdicts.VERDICTS}
+        assert verdicts.verdict(row(ours=42.66)).item() == "within noise"
+
+    def test_tolerance_by_hand(self):
+        """2 sqrt(0.3^2 + 0.4^2 + (0.4 / 10)^2 + (0.1 / sqrt 12)^2)."""
+        expected = 2 * np.sqrt(0.09 + 0.16 + 0.0016 + 0.01 / 12)
+        assert verdicts.tolerance(row(se=0.3, run_sd=0.4)).item() == pytest.approx(expected)
+        assert verdicts.tolerance(row(se=0.3, run_sd=0.4, sd_number=np.nan)).item() < expected
+
+    def test_nothing_of_ours(self):
+        compared = verdicts.compare("table7", pd.DataFrame())
+        assert compared["verdict"].tolist() == ["not attempted"] * 60
+
+
+class TestScorecard:
+    def test_every_published_cell_has_a_row(self, card):
+        ids = [published.all_tables(paper=paper)["id"] for paper in published.PAPERS]
+        assert card["id"].tolist() == pd.concat(ids).tolist()
+        assert card["id"].is_unique
+
+    def test_it_is_the_accepted_one(self, card):
+        """The golden gate: every verdict; `poe scorecard --accept` where a change is meant."""
+        accepted = verdicts.read("verdicts")
+        assert verdicts.worsened(card).empty
+        assert dict(zip(card["id"], card["verdict"], strict=True)) == dict(accepted.to_numpy())
+
+    def test_a_worse_verdict_or_a_missing_cell_is_caught(self, card):
+        worse = card[["id", "verdict"]].copy()
+        worse.loc[0, "verdict"] = "not attempted"
+        caught = verdicts.worsened(worse.drop(index=1), card[["id", "verdict"]])
+        assert caught["id"].tolist() == card["id"].tolist()[:2]
+        assert caught["now"].tolist() == ["not attempted", "missing"]
+
+    def test_totals(self, card):
+        for paper, rows in card.groupby("paper"):
+            totals = verdicts.totals(rows)
+            assert totals.loc["all", "cells"] == ALL[paper]
+            assert (totals.drop(columns="cells").sum(axis=1) == totals["cells"]).all()
+            found = verdicts.summary(rows)
+            assert found["predicted"] == verdicts.errors(rows)["cells"].sum()
+            lost = totals.loc["all", list(verdicts.UNCOMPARED)].sum()
+            assert found["attempted"] == ALL[paper] - lost
+
+    def test_a_printed_cell_without_a_number_is_no_comparison(self, card):
+        empty = card["number"].isna()
+        assert (card["ours"].notna() & empty).any()
+        assert set(card.loc[empty, "verdict"]) == {"not readable"}
+        assert "not readable" not in set(card.loc[~empty, "verdict"])
+
+    def test_errors_count_predictions_on_real_labels_alone(self, v2):
+        rows = v2[v2["role"].isin(["predicted", "held out"]) & (v2["labels"] == "real")]
+        found = verdicts.errors(v2).set_index("table")
+        assert found["cells"].sum() == len(rows)
+        by_hand = rows.loc[rows["table"] == "table5", "difference"].abs().mean()
+        assert found.loc["table5", "error"] == pytest.approx(by_hand)
+
+    def test_the_goal_of_the_twins(self, v2):
+        """Below a Spearman point for the rows of few calls, where they are predictions."""
+        few = v2["table"].isin(["table5", "table7"]) & v2["k"].isin(["48", "18"])
+        assert verdicts.summary(v2[few])["error"] < 1.0
+
+
+# Cells of each cause, by what shows it.
+CAUSES = {
+    "": [37],
+    "data/errata.toml": [8],
+    "diagnosis-calibration": [46],
+    "diagnosis-errors": [13, 7],
+    "diagnosis-prompts": [58],
+    "diagnosis-shape": [33, 12, 7],
+}
+
+
+class TestCauses:
+    def test_every_deviation_has_one_or_says_that_it_has_none(self, card):
+        for what, verdict in (("cause", "deviates"), ("reason", "not attempted")):
+            assert ((card[what] != "") == (card["verdict"] == verdict)).all()
+            texts = {entry["text"] for entry in verdicts.known(what)}
+            assert texts <= set(card[what]), "every entry is needed"
+
+    def test_each_explains_as_many_cells_as_before(self, card):
+        found = verdicts.effects(card)
+        assert found["cells"].sum() == (card["verdict"] == "deviates").sum()
+        counts = found.groupby("target")["cells"].apply(list).to_dict()
+        assert {name: counts[name] for name in CAUSES} == CAUSES
+
+    def test_every_difference_that_a_cause_explains_is_at_least_halved(self, card):
+        rows = card.dropna(subset="left")
+        assert len(rows)
+        assert (rows["left"].abs() <= 0.5 * rows["difference"].abs()).all()
+
+    def test_what_shows_it_is_stored(self):
+        for entry in verdicts.known("cause"):
+            assert ("diagnosis" in entry) != ("declared" in entry)
+            if "diagnosis" in entry:
+                found = verdicts.read(entry["diagnosis"])
+                assert entry.get("variant") in {None, *found.get("variant", ())}
+
+    def test_one_experiment_has_one_name_in_all_tables(self):
+        same = ["poe_v1/table1/J/K24/BT", "poe_v2/table1/J/K48/BT", "poe_v2/table2/J/K48/random/BT"]
+        assert {verdicts.experiment(cell) for cell in same} == {"poe_v2/table5/J/K48/BT"}
+        selected = "poe_v1/table2/J/K24/selected/BT"
+        assert verdicts.experiment(selected) == "poe_v2/table2/J/K48/selected/BT"
+        assert verdicts.experiment("poe_v2/table3/J/K5N/X/BT") == "poe_v2/table3/J/K5N/X/BT"
+
+    @pytest.mark.parametrize(
+        ("how", "columns", "expected"),
+        [
+            ({"variant": "v"}, {"change": [0.5, -0.9]}, ["t", ""]),  # half taken away, or less
+            ({"variant": "v"}, {"change": [1.6, -1.0]}, ["", "t"]),  # too much is no cause either
+            ({"error": True}, {"sd": [0.5, 0.5]}, ["t", ""]),  # hypot(0.5, 2 sd) is 1.1
+            ({"chance": True}, {}, ["", ""]),  # two of two
+        ],
+    )
+    def test_by_hand(self, monkeypatch, how, columns, expected):
+        ids = ["poe_v2/table5/FlanT5-3B/K48/BT", "poe_v2/table5/FlanT5-3B/K48/PoE-BT"]
+        cells = pd.DataFrame({"id": ids, "table": "table5", "difference": [-1.0, 2.0]})
+        cells = cells.assign(tolerance=0.5, labels="real", verdict="deviates")
+        entry = {"cells": "poe_v2", "text": "t", "diagnosis": "d", **how}
+        monkeypatch.setattr(verdicts, "known", lambda what: (entry,) if what == "cause" else ())
+        stored = pd.DataFrame({"id": ids, "variant": "v", **columns})
+        monkeypatch.setattr(verdicts, "read", lambda name: stored)
+        found = verdicts.explain(cells)["cause"].replace(verdicts.UNKNOWN, "")
+        assert found.tolist() == expected
+
+
+class TestPages:
+    def test_a_heat_map_has_every_cell_with_its_published_value(self, v2):
+        for table in ("table1", "table3", "table9"):
+            html, rows = pages.heat(v2, table), v2[v2["table"] == table]
+            assert html.count('<td class="cell') == len(rows)
+            assert all(value in html for value in rows["published"])
+            heads = re.findall(r'<th scope="col">(.*?)</th>', html)
+            assert all(head.startswith("<button") for head in heads)
+        assert "nothing but the cell itself is printed" in html, "it says why there is no result"
+
+    def test_a_cell_that_cannot_be_read_shows_ours_and_no_difference(self, card):
+        rows = card[(card["paper"] == "poe_v1") & (card["table"] == "table5")]
+        cells = [c for c in pages.heat(rows, "table5").split("<td") if "verdict-not-readable" in c]
+        assert len(cells) == (rows["verdict"] == "not readable").sum() > 0
+        assert all("missing from the text at hand" in c and ", print lost" in c for c in cells)
+
+    def test_colour_repeats_the_number(self, v2):
+        cell = v2.iloc[0].copy()
+        for difference, colour in ((9.0, "178,24,43,0.55"), (-5.0, "33,102,172,0.55")):
+            cell["difference"] = difference
+            assert f"rgba({colour})" in pages._heat(cell).attributes["style"]
+
+    def test_what_is_shown_is_escaped_and_loads_nothing(self, card, v2):
+        assert "a &lt; b" in pages.table(["x"], [["a < b"]])
+        html = pages.glance(v2) + pages.causes(card) + pages.reasons(card) + pages.legend()
+        assert "<b>468</b>printed cells" in html
+        assert "http" not in html + pages.heat(v2, "table1")
+
+    def test_claims(self):
+        overview = claims.overview("poe_v1")
+        assert pages.claims(overview).count("<tr>") == 1 + len(overview)
+        assert f"of {len(overview)} claims" in pages.outcome_counts(overview)
+
+
+def test_the_command(card, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(verdicts, "scorecard", lambda: card)
+    assert main(["scorecard", "--check", "--causes", "--cells", "table1"]) == 0
+    out = capsys.readouterr().out
+    assert "no verdict got worse" in out
+    assert "poe_v2/table1/FlanT5-3B/K48/PoE-BT" in out
+    assert f"{verdicts.UNKNOWN} [no diagnosis]" in out
+    accepted = verdicts.accept(card, tmp_path)
+    assert accepted.read_bytes() == (data_dir() / "results" / "verdicts.csv").read_bytes()
+    strict = pd.read_csv(accepted).assign(verdict="same digits")
+    monkeypatch.setattr(verdicts, "read", lambda name: strict)
+    assert main(["scorecard", "--check"]) == 1
+    assert "verdicts got worse" in capsys.readouterr().err
