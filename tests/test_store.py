@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,8 @@ from poe.errors import JudgeError
 from poe.judges.questions import Answer, Prompt, Question, Text
 from poe.judges.store import Store
 from tests.judging import PROMPT, HashJudge, expected, questions, texts
+
+HERE = Path(__file__).parent
 
 
 @pytest.fixture
@@ -167,7 +171,7 @@ def test_several_judges_where_they_are_meant(path):
         store.ask(second, asked)
         assert len(second.asked) == len(asked)
         assert [s["revision"] for s in store.specifications().values()] == ["1", "2"]
-        with pytest.raises(JudgeError, match="several judges"):
+        with pytest.raises(JudgeError, match="answers of 2 judges"):
             store.comparisons()
         (digest, _) = store.specifications()
         by_digest, by_judge = store.comparisons(judge=digest), store.comparisons(judge=HashJudge())
@@ -242,7 +246,7 @@ def test_comparisons_by_context(path):
     with Store(path) as store:
         store.ask(HashJudge(), asked)
         groups = store.by_context()
-        with pytest.raises(JudgeError, match=r"2 contexts \('context-0', 'context-1'\)"):
+        with pytest.raises(JudgeError, match=r"2 contexts here \('context-0', 'context-1'\)"):
             store.comparisons()
         one = store.comparisons(context="context-1", prompt="test/better")
     assert list(groups) == ["context-0", "context-1"]
@@ -279,7 +283,7 @@ def test_a_context_name_given_to_two_texts_must_be_settled(path):
     one, two = Text("article", "one"), Text("article", "two")
     with Store(path) as store:
         store.ask(HashJudge(), [Question(PROMPT, a, b, one), Question(PROMPT, a, b, two)])
-        with pytest.raises(JudgeError, match="different contexts under the same name, 'article'"):
+        with pytest.raises(JudgeError, match=r"different texts under the same name: 'article'.*context="):
             store.comparisons()
         kept = store.comparisons(context=two)
     assert kept.p.tolist() == [expected(Question(PROMPT, a, b, two)).p]
@@ -319,7 +323,7 @@ def test_prompts_of_one_name_need_their_digest(path):
         store.ask(
             HashJudge(), asked + [Question(other, q.first, q.second, q.context) for q in asked]
         )
-        with pytest.raises(JudgeError, match=r"several prompts.*prompt="):
+        with pytest.raises(JudgeError, match=r"2 prompts here.*prompt="):
             store.comparisons(prompt=PROMPT.name)
         assert len(store.comparisons(prompt=other.digest)) == len(asked)
 
@@ -384,6 +388,69 @@ def test_table_and_its_files(path, tmp_path):
         np.testing.assert_array_equal(
             again[numbers].to_numpy(float), table[numbers].to_numpy(float)
         )
+
+
+# Stores of the first edition ---------------------------------------------------------------
+
+
+@pytest.fixture
+def old(path):
+    """A store that the first edition of this package wrote, as it dumped it."""
+    with closing(sqlite3.connect(path)) as raw:
+        raw.executescript((HERE / "first_edition_store.sql").read_text(encoding="utf-8"))
+    return path
+
+
+class Old(HashJudge):
+    """The judge of that store."""
+
+    def __init__(self):
+        super().__init__()
+        self.specification = {"revision": "1", "model": "tiny-λ", "kind": "hash"}
+
+
+def old_questions():
+    alone = "A: {first}\nB: {second}\nWhich is clearer?"
+    clearer = Prompt("own/clearer", alone, prefix="Text", system="Be fair.")
+    score = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
+    items = [Text(f"text-{k}", f"the text number {k}") for k in range(3)]
+    contexts = [Text("ferry", "About a ferry."), Text("straße, 2", "About a street.")]
+    asked = [Question(PROMPT, a, b, c) for c in contexts for a in items for b in items if a is not b]
+    asked += [Question(clearer, items[0], items[1])]
+    asked += [Question(clearer, Text("renamed", items[1].text), items[0])]
+    return asked + [Question(score, item) for item in items]
+
+
+def test_a_store_of_the_first_edition_is_exported_to_the_same_table(old, tmp_path):
+    with Store(old) as store:
+        assert len(store) == 17
+        assert list(store.specifications().values()) == [Old().specification]
+        store.export(tmp_path / "now.csv")
+        assert store.comparisons(context="straße, 2").p[0] == 0.06506972312927246
+    then, now = (
+        pd.read_csv(file, float_precision="round_trip")
+        for file in (HERE / "first_edition_store.csv", tmp_path / "now.csv")
+    )
+    exact = [name for name in then if name not in ("p", "mass")]
+    pd.testing.assert_frame_equal(now[exact], then[exact], check_exact=True)
+    pd.testing.assert_frame_equal(now, then, rtol=1e-15)
+
+
+def test_a_store_of_the_first_edition_goes_on_where_it_was(old, tmp_path):
+    asked, judge = old_questions(), Old()
+    new = Question(asked[0].prompt, asked[0].first, Text("new", "a new text"), asked[0].context)
+    with Store(old) as store:
+        assert store.missing(judge, [*asked, new]) == [17]
+        answers = store.ask(judge, [*asked, new])
+        assert judge.asked == [new.key]
+        assert answers[2].log_p == (-math.inf, -math.inf)
+        assert answers[2].draws == 20
+        assert answers[-2].log_p == (math.log(0.5), math.log(0.25), -math.inf)
+        with pytest.raises(JudgeError, match="revision: 1 in the store, 2 now"):
+            store.ask(HashJudge(revision="2", model="tiny-λ"), asked)
+    with Store(tmp_path / "sum.sqlite") as store:
+        assert store.merge(old)[:2] == (18, 0)
+        pd.testing.assert_frame_equal(store.table(), Store(old).table())
 
 
 # Merging ---------------------------------------------------------------------------------

@@ -154,23 +154,14 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
     assert len(again.asked) == len(ASKED) - len(found)
 
 
-def test_sqlites_own_full_is_named(path, monkeypatch):
-    from poe.judges.store import writer
-
-    plain = writer.connect
-
-    def small(where):
-        connection = plain(where)
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages + 4}")
-        return connection
-
+def test_sqlites_own_full_is_named(path):
     with Store(path) as store:
         store.ask(HashJudge(), ASKED[:10])
-        monkeypatch.setattr(writer, "connect", small)
+        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 4}")
         with pytest.raises(JudgeError, match=r"judgements.sqlite: the disk is full; make room"):
             store.ask(HashJudge(delay=0.0005), ASKED)
-        monkeypatch.undo()
+        store._connection.execute("PRAGMA max_page_count = 1000000")
         kept = stored(path)
         assert 10 < len(kept) < len(ASKED)
         assert store.ask(HashJudge(), ASKED) == list(EXPECTED.values())
@@ -237,11 +228,9 @@ def test_ctrl_c_keeps_what_was_answered(path):
 
 
 def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
-    from poe.judges.store import schema
-
     with Store(path) as store:
         store.ask(HashJudge(), ASKED[:5])
-    monkeypatch.setattr(schema, "WAIT", 0.05)
+    monkeypatch.setattr("poe.judges.store.WAIT", 0.05)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(JudgeError, match="another process has kept the store locked"):

@@ -106,11 +106,21 @@ class Question:
                     f"the question has {'none' if needed else 'one'}"
                 )
 
+    def __str__(self) -> str:
+        """The names of its prompt and texts, never the texts themselves."""
+        shown = {"first": self.first, "second": self.second, "context": self.context}
+        named = (f"{place} {text.id!r}" for place, text in shown.items() if text is not None)
+        return f"prompt {self.prompt.name!r} with {', '.join(named)}"
+
+    @property
+    def texts(self) -> dict[str, Text | None]:
+        """Its texts by their place, in the order of `PLACES`."""
+        return {"context": self.context, "first": self.first, "second": self.second}
+
     @property
     def segments(self) -> tuple[str, ...]:
         """The user's turn in pieces; see `Prompt.segments`."""
-        given = {place: getattr(self, place) for place in PLACES}
-        return self.prompt.segments({k: v.text for k, v in given.items() if v is not None})
+        return self.prompt.segments({k: v.text for k, v in self.texts.items() if v is not None})
 
     @property
     def text(self) -> str:
@@ -120,7 +130,7 @@ class Question:
     @cached_property
     def key(self) -> str:
         """SHA-256 of the prompt and the texts in the order shown: the same key, the same answer."""
-        texts = [None if t is None else t.digest for t in (self.context, self.first, self.second)]
+        texts = [None if text is None else text.digest for text in self.texts.values()]
         return hashlib.sha256(json.dumps([self.prompt.digest, texts]).encode()).hexdigest()
 
 
