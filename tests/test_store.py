@@ -283,7 +283,9 @@ def test_a_context_name_given_to_two_texts_must_be_settled(path):
     one, two = Text("article", "one"), Text("article", "two")
     with Store(path) as store:
         store.ask(HashJudge(), [Question(PROMPT, a, b, one), Question(PROMPT, a, b, two)])
-        with pytest.raises(JudgeError, match=r"different texts under the same name: 'article'.*context="):
+        with pytest.raises(
+            JudgeError, match=r"different texts under the same name: 'article'.*context="
+        ):
             store.comparisons()
         kept = store.comparisons(context=two)
     assert kept.p.tolist() == [expected(Question(PROMPT, a, b, two)).p]
@@ -415,7 +417,9 @@ def old_questions():
     score = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
     items = [Text(f"text-{k}", f"the text number {k}") for k in range(3)]
     contexts = [Text("ferry", "About a ferry."), Text("straße, 2", "About a street.")]
-    asked = [Question(PROMPT, a, b, c) for c in contexts for a in items for b in items if a is not b]
+    asked = [
+        Question(PROMPT, a, b, c) for c in contexts for a in items for b in items if a is not b
+    ]
     asked += [Question(clearer, items[0], items[1])]
     asked += [Question(clearer, Text("renamed", items[1].text), items[0])]
     return asked + [Question(score, item) for item in items]

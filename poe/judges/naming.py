@@ -1,4 +1,4 @@
-"""Questions in words, for messages."""
+"""Questions in words: `str(question)`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,4 @@ from poe.judges.questions import Question
 
 def describe(question: Question) -> str:
     """A question by the names of its prompt and texts, never by the texts themselves."""
-    texts = (("first", question.first), ("second", question.second), ("context", question.context))
-    named = ", ".join(f"{place} {text.id!r}" for place, text in texts if text is not None)
-    return f"prompt {question.prompt.name!r} with {named}"
+    return str(question)
