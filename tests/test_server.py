@@ -1,46 +1,60 @@
-"""The server judge against a real server over a real, tiny model, well behaved and not."""
+"""The server judge against a real server on loopback, well behaved and not."""
 
 from __future__ import annotations
 
+import json
 import math
-import os
-import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from poe.errors import JudgeError
+from poe.judges.accounts import Spending
+from poe.judges.http import PassingError, check_url, find_key, retry_after, token_counts
 from poe.judges.questions import Prompt, Question, Text
 from poe.judges.server import (
     ModelChangedError,
     NoLabelError,
     ServerError,
     ServerJudge,
+    ServerOptions,
     SpendingLimitError,
+    counted,
+    label_of,
+    merged,
+    next_token,
 )
 from poe.judges.store import Store
 from tests.helpers import HEARS_CTRL_C
-from tests.judge_server import chat_text, log_probabilities, serving, share_of_first, tiny
+from tests.judge_server import VOCABULARY, chat_text, count_tokens, reply, serving, shares
 from tests.judging import questions
 
-ALL = 340  # as many as the tiny vocabulary has, so that no variant is out of sight
 PREFIXED = Prompt(
     "test/prefixed", "A: {first}\nB: {second}\nBetter?", prefix="Summary", system="Be fair."
 )
+KEY = "sk-verysecret0123456789"
 pytestmark = pytest.mark.filterwarnings("ignore:.*of the probability on average")
 
 
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
 def judged(served, asked, **options):
-    judge = ServerJudge("tiny", served.url, **{"top": ALL, "patience": 5.0, **options})
+    judge = ServerJudge("tiny", served.url, **{"patience": 5.0, **options})
     found = dict(judge.answer(asked))
     return judge, [found[k] for k in sorted(found)]
 
@@ -50,56 +64,41 @@ def first_is(name):
     return lambda k, body: name if k else None
 
 
-# What the model says ---------------------------------------------------------------------
+def asked_in_one_word(question, labels="A or B"):
+    turn = f"{question.text}\n\nAnswer with one word: {labels}."
+    return chat_text([{"role": "user", "content": turn}])
+
+
+# What the model says ---------------------------------------------------------------------------
 
 
 def test_p_and_mass_are_the_models_own():
     asked = questions(4, contexts=2)
     with serving() as served:
         _, answers = judged(served, asked)
-    _, tokenizer = tiny()
-    ps = set()
     for question, answer in zip(asked, answers, strict=True):
-        turn = f"{question.text}\n\nAnswer with one word: A or B."
-        whole = chat_text(tokenizer, [{"role": "user", "content": turn}])
-        p, labels = share_of_first(log_probabilities(whole))
-        assert answer.p == pytest.approx(p, abs=1e-6)
-        assert answer.mass == pytest.approx(sum(labels), abs=1e-6)
-        assert answer.tokens == len(tokenizer(whole, add_special_tokens=False).input_ids)
-        ps.add(round(p, 5))
-    assert len(ps) > len(asked) / 2  # control: questions mixed up would show
+        whole = asked_in_one_word(question)
+        a, b = shares(whole)
+        assert answer.p == pytest.approx(a / (a + b), abs=1e-12)
+        assert answer.mass == pytest.approx(a + b, abs=1e-12)
+        assert answer.tokens == answer.computed == count_tokens(whole)
+    assert len({round(answer.p, 5) for answer in answers}) > len(asked) / 2  # a mix-up would show
 
 
-def test_a_prefix_is_continued():
+def test_a_prefix_is_continued_and_a_server_that_does_not_is_noticed():
     asked = [Question(PREFIXED, q.first, q.second) for q in questions(3)]
-    with serving() as served:
+    with serving() as served, warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*seems to ignore")
         _, answers = judged(served, asked, prefix="continue")
-        assert [m["role"] for m in served.requests[-1]["messages"]] == [
-            "system",
-            "user",
-            "assistant",
-        ]
-    _, tokenizer = tiny()
     for question, answer in zip(asked, answers, strict=True):
-        turns = [
-            {"role": "system", "content": "Be fair."},
-            {"role": "user", "content": question.text},
-            {"role": "assistant", "content": "Summary"},
-        ]
-        whole = chat_text(tokenizer, turns, go_on=True)
-        assert whole.endswith("<assistant>Summary") or whole.endswith("Summary")
-        assert answer.p == pytest.approx(share_of_first(log_probabilities(whole))[0], abs=1e-6)
-
-
-def test_a_server_that_begins_a_new_answer_instead_is_noticed():
-    asked = [Question(PREFIXED, q.first, q.second) for q in questions(2)]
+        roles = {"system": "Be fair.", "user": question.text, "assistant": "Summary"}
+        turns = [{"role": role, "content": content} for role, content in roles.items()]
+        a, b = shares(chat_text(turns, go_on=True))
+        assert answer.p == pytest.approx(a / (a + b), abs=1e-12)
     with (
         serving(lambda k, body: "new-answer") as served,
         pytest.warns(UserWarning, match=r"seems to ignore continue_final_message .*cost 3 tokens"),
     ):
-        judged(served, asked, prefix="continue")
-    with serving() as served, warnings.catch_warnings():  # control: one that does as it is told
-        warnings.filterwarnings("error", message=".*seems to ignore")
         judged(served, asked, prefix="continue")
 
 
@@ -109,13 +108,11 @@ def test_completions_send_the_frame_filled_in():
     with serving() as served:
         _, plain = judged(served, asked, endpoint="completions")
         _, framed = judged(served, asked, endpoint="completions", frame=frame)
-    for question, a, b in zip(asked, plain, framed, strict=True):
-        first = f"<s>Be fair.\n\n{question.text}\nSummary"
-        second = f"<s><system>Be fair.\n\n<user>{question.text}<end><assistant>Summary"
-        # A completions reply is a dictionary by text: tokens that read the same collide there.
-        assert a.p == pytest.approx(share_of_first(log_probabilities(first))[0], abs=1e-6)
-        assert b.p == pytest.approx(share_of_first(log_probabilities(second))[0], abs=1e-6)
-        assert a.p != b.p
+    for question, first, second in zip(asked, plain, framed, strict=True):
+        a, b = shares(f"Be fair.\n\n{question.text}\nSummary")
+        assert first.p == pytest.approx(a / (a + b), abs=1e-12)
+        a, b = shares(f"<system>Be fair.\n\n<user>{question.text}<end><assistant>Summary")
+        assert second.p == pytest.approx(a / (a + b), abs=1e-12)
 
 
 def test_scoring_prompts_have_as_many_labels_as_they_like():
@@ -123,13 +120,8 @@ def test_scoring_prompts_have_as_many_labels_as_they_like():
     question = Question(prompt, Text("one", "the text number one"))
     with serving() as served:
         _, (answer,) = judged(served, [question])
-        assert "Answer with one word: 1, 2 or 3." in served.questions[0]["messages"][0]["content"]
-    _, tokenizer = tiny()
-    turn = f"{question.text}\n\nAnswer with one word: 1, 2 or 3."
-    log_p = log_probabilities(chat_text(tokenizer, [{"role": "user", "content": turn}]))
-    for k, label in enumerate(prompt.labels):
-        same = [t for t in range(len(log_p)) if tokenizer.decode([t]).strip() == label]
-        assert math.exp(answer.log_p[k]) == pytest.approx(float(log_p[same].exp().sum()), abs=1e-6)
+    expected = shares(asked_in_one_word(question, "1, 2 or 3"), prompt.labels)
+    assert [math.exp(value) for value in answer.log_p] == pytest.approx(expected, abs=1e-12)
 
 
 def test_draws_count_what_was_said():
@@ -140,16 +132,9 @@ def test_draws_count_what_was_said():
         assert judge.specification["answers"] == f"{n} draws"
         assert len(served.questions) == 1
     assert answer.draws == n
-    counts = [round(n * math.exp(value)) for value in answer.log_p]
-    for value, count in zip(answer.log_p, counts, strict=True):
-        assert value == pytest.approx(math.log(count / n), abs=1e-12)
-    _, tokenizer = tiny()
-    turn = f"{question.text}\n\nAnswer with one word: A or B."
-    _, labels = share_of_first(
-        log_probabilities(chat_text(tokenizer, [{"role": "user", "content": turn}]))
-    )
-    for count, label in zip(counts, labels, strict=True):
-        assert abs(count - n * label) < 4 * math.sqrt(n * label * (1 - label))
+    for value, share in zip(answer.log_p, shares(asked_in_one_word(question)), strict=True):
+        assert n * math.exp(value) == pytest.approx(round(n * math.exp(value)), abs=1e-9)
+        assert abs(math.exp(value) - share) < 4 * math.sqrt(share * (1 - share) / n)
 
 
 @pytest.mark.filterwarnings("ignore:.*held none of the labels")
@@ -158,66 +143,191 @@ def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     with serving(lambda k, body: "one-choice") as served:
         judge, (answer,) = judged(served, [question], draws=5)
         assert [body["n"] for body in served.questions] == [5, 4, 3, 2, 1]
-    assert answer.draws == 5
-    assert judge.spent.calls == 6
+    assert (answer.draws, judge.spent.calls) == (5, 6)
     assert answer.computed == 5 * answer.tokens
 
 
-@pytest.mark.filterwarnings("ignore:.*held none of the labels")
-def test_a_label_out_of_sight_is_warned_about():
-    with serving() as served:
-        with pytest.warns(UserWarning, match="was not among the 2 likeliest"):
-            _, answers = judged(served, questions(6), top=2, instruction="")
-        _, whole = judged(served, questions(6), instruction="")
-    assert any(-math.inf in answer.log_p for answer in answers)
-    assert not any(-math.inf in answer.log_p for answer in whole)
+def test_variants_of_a_label_are_added_up():
+    tokens = [" A", "A", "▁A", "ĠA", "\nA", "B", "a", "AB", "A.", "Sure"]
+    values = [0.1, 0.05, 0.02, 0.03, 0.01, 0.2, 0.3, 0.07, 0.08, 0.14]
+    likely = [(token, math.log(p)) for token, p in zip(tokens, values, strict=True)]
+    a, b = merged(likely, ("A", "B"), ignore_case=False)
+    assert math.exp(a) == pytest.approx(0.21, rel=1e-12)
+    assert b == math.log(0.2)  # to the last bit
+    assert math.exp(merged(likely, ("A", "B"), ignore_case=True)[0]) == pytest.approx(0.51)
+    assert merged([("C", -0.1)], ("A", "B"), ignore_case=False) == (-math.inf, -math.inf)
+    assert merged([("A", -math.inf), (" A", -9999.0)], ("A",), ignore_case=False) == (-9999.0,)
+    assert merged([("A", 1e-9), (" A", -30.0)], ("A",), ignore_case=False) == (0.0,)
 
 
-# Servers that misbehave ------------------------------------------------------------------
+def test_the_label_a_sampled_answer_starts_with():
+    prompt = Prompt("test", "{first} or {second}?", prefix="Summary")
+    for position, said in {
+        0: ("A", "A.", '"A" is better', "Summary A"),
+        1: (" B", "**B**", "Summary: B", "(B)"),
+        None: ("Apple", "a", "I think A", "", "Summary"),
+    }.items():
+        for text in said:
+            assert label_of(text, prompt, ignore_case=False) == position, text
+    assert label_of("summary b", prompt, ignore_case=True) == 1
+    log_p = counted(["A", " A", "B", "Sure, A"], prompt, ignore_case=False)
+    assert log_p == (math.log(0.5), math.log(0.25))
+    assert counted(["B"], prompt, ignore_case=False) == (-math.inf, 0.0)
 
 
-@pytest.mark.parametrize("fault", ["hang", "drip"])
-@pytest.mark.parametrize("first", [True, False])
-def test_a_server_that_hangs_is_an_error_in_bounded_time(fault, first):
-    begun = time.monotonic()
-    with (
-        serving(lambda k, body: fault if first or k else None) as served,
-        pytest.raises(ServerError, match=r"gave no whole answer in .* s; given up after \d+ tries"),
-    ):
-        judged(served, questions(3), timeout=0.3, patience=1.0)
-    assert time.monotonic() - begun < 8  # patience, and slack for a busy machine
+def test_both_shapes_of_log_probabilities_are_read_and_the_chosen_token_is_among_them():
+    first = {"token": "Z", "logprob": -3.0, "top_logprobs": [{"token": "A", "logprob": -0.5}]}
+    assert next_token({"logprobs": {"content": [first]}}) == [("A", -0.5), ("Z", -3.0)]
+    old = {"tokens": ["A"], "token_logprobs": [-0.5], "top_logprobs": [{"A": -0.5, "B": -1.0}]}
+    assert next_token({"logprobs": old}) == [("A", -0.5), ("B", -1.0)]
+    twice = [{"token": "A", "logprob": -0.5}, {"token": "A", "logprob": -0.5}]
+    first = {"token": "A", "logprob": -0.5, "top_logprobs": twice}
+    assert next_token({"logprobs": {"content": [first]}}) == [("A", -0.5)]  # one token, not two
+    for nothing in ({}, {"logprobs": None}, {"logprobs": {"content": []}}, {"logprobs": {}}):
+        assert next_token(nothing) is None
 
 
-def test_nobody_there_is_said_at_once():
+# Replies of any shape --------------------------------------------------------------------------
+
+
+def logprobs(given):
+    return reply(choices=[{"logprobs": given}])
+
+
+NOT_JSON = (b"", b'{"choices": [{"mess', b"\xff\xfe", b"[1]", b"[" * 100_000 + b"]" * 100_000)
+NO_CHOICES = (b'{"choices": []}', b'{"choices": [null]}', b'{"choices": 7}', b"{}")
+ERRORS = (b'{"error": {"message": "overloaded"}}', b'{"error": "overloaded"}')
+CERTAIN = [{"token": str(k), "logprob": -0.1} for k in range(3)]  # 90% each
+IMPOSSIBLE = (
+    *(reply(logprob=value) for value in (math.nan, math.inf, 3.0, 10**400, "much", [], True)),
+    *(reply(token=token) for token in (None, 7, ["A"], {})),
+    *(logprobs({"content": content}) for content in ({"a": 1}, [{"token": "A"}], [7])),
+    logprobs({"content": [{**CERTAIN[0], "top_logprobs": CERTAIN}]}),
+    logprobs({"tokens": 3, "token_logprobs": [0]}),
+)
+GARBLED = {
+    **dict.fromkeys(NOT_JSON, "something that is not JSON"),
+    **dict.fromkeys(NO_CHOICES, "answers without choices"),
+    **dict.fromkeys(ERRORS, "answers without choices: overloaded"),
+    **dict.fromkeys(IMPOSSIBLE, "gives what cannot be log-probabilities"),
+    b'{"choices": [{}]}': "gives no log-probabilities for tiny; .*draws=20",
+}
+
+
+def test_a_garbled_reply_is_asked_again_and_one_garbled_for_ever_is_a_sentence(monkeypatch):
+    """NaN, raw logits, error bodies with status 200, truncated JSON: none is ever an answer."""
+    monkeypatch.setattr("poe.judges.http.JITTER", lambda state: 0.001)
+    asked = questions(2)
+    bodies = iter(GARBLED)
+    with serving(lambda k, _: next(bodies, None) if k and k % 2 else None) as served:
+        judge, answers = judged(served, asked * len(GARBLED), concurrency=1)
+        assert judge.spent.calls == len(served.requests) == 1 + 3 * len(GARBLED)
+        assert all(0 < answer.mass <= 1 for answer in answers)
+    for message in dict.fromkeys(GARBLED.values()):
+        body = next(body for body in GARBLED if GARBLED[body] == message)
+        for first, tries in ((True, 1), (False, 3)):
+            with serving(lambda k, _, body=body, f=first: body if f or k else None) as served:
+                with pytest.raises(ServerError, match=message) as caught:
+                    judged(served, asked, concurrency=1)
+                assert len(served.requests) == tries + (not first)
+                assert first or "first 'text-0', second 'text-1'" in str(caught.value)
+
+
+KEYS = (
+    "choices logprobs content token logprob top_logprobs tokens token_logprobs message text usage"
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_shape_is_a_traceback(value):
+    """Whatever JSON a reply holds, reading it gives an answer or a PassingError."""
+    judge = ServerJudge("tiny", "http://localhost:1/v1")
+    drawing = ServerJudge("tiny", "http://localhost:1/v1", draws=3)
+    for whole in (value, {"choices": [value]}, {"choices": [{"logprobs": value}], "usage": value}):
+        for one in (judge, drawing):
+            with suppress(PassingError, ModelChangedError):
+                found, counts = one._caller._understood({}, whole, one._read)
+                assert found
+                assert all(isinstance(n, int) and n >= 0 for n in counts)
+        token_counts(whole)
+
+
+def test_odd_names_and_counts_are_taken_for_what_they_are():
+    usage = {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}
+    assert token_counts({"usage": {**usage, "completion_tokens": 2}}) == (9, 4, 2)
+    assert token_counts({"usage": {"prompt_tokens": 9, "prompt_tokens_details": []}}) == (9, 0, 0)
+    for odd in (10**30, -1, 1.5, "9", None, True, [9]):
+        assert token_counts({"usage": {"prompt_tokens": odd}}) is None
+    with serving(lambda k, body: reply(model="a\x1b[31m\ud800" + "x" * 999)) as served:
+        judge, answers = judged(served, questions(2))
+        assert judge.specification["served"].startswith("a [31m x")
+        assert len(judge.specification["served"]) == 300
+        assert [answer.tokens for answer in answers] == [9, 9]
+
+
+def test_a_body_without_end_is_cut_off():
+    with serving(first_is("endless")) as served:
+        with pytest.raises(ServerError, match="answers with more than 16 MB"):
+            judged(served, questions(2), concurrency=1)
+        assert len(served.questions) == 1
+
+
+# What goes wrong on the way --------------------------------------------------------------------
+
+
+def test_a_server_that_is_not_there_is_not_waited_for():
     begun = time.monotonic()
     judge = ServerJudge("tiny", "http://127.0.0.1:9/v1", patience=60)
-    with pytest.raises(ServerError, match=r"no connection to 127.0.0.1:9/v1 .*; is it up"):
+    with pytest.raises(ServerError, match=r"no connection to 127\.0\.0\.1:9/v1.*is it up"):
         list(judge.answer(questions(2)))
-    assert time.monotonic() - begun < 5
-    assert judge.spent.calls == 0
+    assert time.monotonic() - begun < 8
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ("html", r"answers with a web page \(text/html\).*check the URL"),
-        ("garbage", "something that is not JSON"),
-        ("404", "has no /chat/completions, or not this model .404.*end in /v1"),
-        ("400", r"refuses the request \(400\): you sent"),
-        ("302", "sends us elsewhere"),
-        ("401", r"does not accept the API key.*OPENAI_API_KEY"),
-        ("no-logprobs", "gives no log-probabilities for tiny; .*draws=20"),
-    ],
-)
-def test_useless_replies_are_named(fault, message, first):
-    with serving(lambda k, body: fault if first or k == 3 else None) as served:
-        judge = ServerJudge("tiny", served.url, top=ALL, concurrency=1)
-        answers = []
-        with pytest.raises(ServerError, match=message) as caught:
-            answers.extend(judge.answer(questions(3)))
-        assert len(served.requests) == (1 if first else 4)
-        assert first or "first 'text-1', second 'text-0'" in str(caught.value)
+def test_slow_servers_are_given_up_after_a_whole_call_s_time():
+    for fault in ("hang", "drip"):  # a byte now and then does not extend the time
+        with serving(first_is(fault)) as served:
+            begun = time.monotonic()
+            with pytest.raises(ServerError, match=r"gave no whole answer in .* s; given up after"):
+                judged(served, questions(2), concurrency=1, timeout=0.4, patience=2)
+            assert time.monotonic() - begun < 8
+            assert len(served.questions) >= 2
+
+
+def test_refusals_are_named():
+    for fault, message in {
+        "html": r"answers with a web page \(text/html\).*check the URL",
+        "404": "has no /chat/completions, or not this model .404.*end in /v1",
+        "400": r"refuses the request \(400\): you sent",
+        "302": "sends us elsewhere",
+        "401": r"does not accept the API key.*OPENAI_API_KEY",
+        "403": r"does not accept the API key",
+        "no-logprobs": "gives no log-probabilities for tiny; .*draws=20",
+    }.items():
+        with serving(lambda k, body, fault=fault: fault) as served:
+            with pytest.raises(ServerError, match=message) as caught:
+                judged(served, questions(3))
+            assert len(served.requests) == 1
+            assert "\x1b" not in str(caught.value)
+
+
+def test_passing_failures_pass_and_those_for_ever_end():
+    for fault in ("500", "503", "hangup"):
+        with serving(lambda k, body, fault=fault: fault if k in (1, 2) else None) as served:
+            _, answers = judged(served, questions(3), concurrency=2)
+        assert len(answers) == 6
+    with serving(first_is("500")) as served:
+        with pytest.raises(ServerError, match=r"failed \(500\).*given up after \d+ tries"):
+            judged(served, questions(3), patience=1.5)
+        assert len(served.questions) >= 2
 
 
 def test_too_many_requests_are_waited_for_as_asked():
@@ -230,139 +340,161 @@ def test_too_many_requests_are_waited_for_as_asked():
     assert judge.spent.calls == len(asked) + 1  # the first call; the one turned away is free
     with serving() as served:
         assert [a.log_p for a in judged(served, asked)[1]] == [a.log_p for a in answers]
-
-
-def test_a_wait_longer_than_the_patience_is_not_begun():
     begun = time.monotonic()
     with (
         serving(first_is("429:3600")) as served,
-        pytest.raises(ServerError, match=r"\(429\).*asks to wait 3600 s; given up after 1 tries"),
+        pytest.raises(ServerError, match=r"asks to wait 3.6e\+03 s.*given up after 1 tries"),
     ):
-        judged(served, questions(2))
+        judged(served, asked)
     assert time.monotonic() - begun < 4
 
 
-@pytest.mark.parametrize("fault", ["500", "503", "hangup"])
-def test_passing_failures_pass(fault):
-    with serving(lambda k, body: fault if k in (1, 2) else None) as served:
-        _, answers = judged(served, questions(3), concurrency=2)
-    assert len(answers) == 6
-
-
-def test_failing_for_ever_ends():
-    with serving(first_is("500")) as served:
-        with pytest.raises(ServerError, match=r"failed \(500\).*given up after \d+ tries"):
-            judged(served, questions(3), patience=1.5)
-        assert len(served.questions) >= 2
+def test_retry_after_is_seconds_or_a_date():
+    assert retry_after("7") == 7.0
+    assert [retry_after(odd) for odd in (None, "soon", "-3", "nan", "")] == [0.0] * 5
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    assert 90 < retry_after(soon) <= 100
 
 
 def test_a_model_that_changes_is_refused_and_the_first_ones_answers_kept(tmp_path):
     asked = questions(4)
     with serving(lambda k, body: "model:other" if k > 5 else None) as served:
-        judge = ServerJudge("tiny", served.url, top=ALL, concurrency=1)
+        judge = ServerJudge("tiny", served.url, concurrency=1)
         with Store(tmp_path / "a.sqlite") as store:
             with pytest.raises(ModelChangedError, match=r"'tiny-served' until now and .*'other'"):
                 store.ask(judge, asked)
             assert len(store) == 5
     with serving(lambda k, body: "model:other") as served, Store(tmp_path / "a.sqlite") as store:
-        again = ServerJudge("tiny", served.url, top=ALL)
+        again = ServerJudge("tiny", served.url)
         with pytest.raises(JudgeError, match="served: tiny-served in the store, other now"):
             store.ask(again, asked)
 
 
-def test_answers_with_neither_label_are_counted():
+# Answers without labels ------------------------------------------------------------------------
+
+
+def test_answers_with_neither_label_are_counted_or_an_error():
     asked = questions(4)
-    with (
-        serving(lambda k, body: "neither" if k in (2, 3) else None) as served,
-        pytest.warns(
-            UserWarning, match=r"2 of 12 answers of tiny to prompt .* held none of the labels"
-        ),
-    ):
-        _, answers = judged(served, asked, top=20, concurrency=1, instruction="")
+    counting = pytest.warns(UserWarning, match=r"2 of 12 answers of tiny to prompt .* held none")
+    with serving(lambda k, body: "neither" if k in (2, 3) else None) as served, counting:
+        _, answers = judged(served, asked, top=5, concurrency=1)
     assert [k for k, answer in enumerate(answers) if answer.mass == 0] == [1, 2]
     assert math.isnan(answers[1].p)
-
-
-def test_warnings_count_over_calls_and_are_given_once():
-    asked = questions(4)
-    with serving(first_is("neither")) as served:
-        judge = ServerJudge("tiny", served.url, top=20)
-        with pytest.warns(UserWarning, match=r"6 of 6 answers of tiny to prompt 'test/better'"):
-            list(judge.answer(asked[:6]))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(NoLabelError, match="none of the first 10"):
-                list(judge.answer(asked[6:]))
-
-
-def test_answers_with_neither_label_can_be_an_error():
     with (
         serving(first_is("neither")) as served,
         pytest.raises(NoLabelError, match=r"first 'text-0'.*none of the labels.*they begin \["),
     ):
-        judged(served, questions(3), top=20, neither="error", concurrency=1)
+        judged(served, asked, top=5, neither="error", concurrency=1)
 
 
 def test_a_model_that_never_says_a_label_is_stopped_early(tmp_path):
-    asked = questions(8)
     with serving(first_is("neither")) as served:
-        judge = ServerJudge("tiny", served.url, top=20, concurrency=2)
+        judge = ServerJudge("tiny", served.url, top=5, concurrency=2)
         with Store(tmp_path / "a.sqlite") as store:
-            with pytest.raises(NoLabelError, match="none of the first 10 answers of tiny"):
-                store.ask(judge, asked)
+            with pytest.warns(UserWarning, match="6 of 6 answers of tiny"):
+                store.ask(judge, questions(3))
+            with warnings.catch_warnings():  # what was said is not said again
+                warnings.simplefilter("error")
+                with pytest.raises(NoLabelError, match="none of the first 10 answers of tiny"):
+                    store.ask(judge, questions(8, word="other"))
             assert len(store) == 10
         assert len(served.questions) < 20
 
 
 def test_labels_that_only_differ_in_spaces_or_case_are_refused():
     twins = Prompt("test/twins", "{first} {second}?", labels=("a", "A"))
-    question = Question(twins, *(q for q in (Text("x", "x"), Text("y", "y"))))
     with serving() as served:
         with pytest.raises(ServerError, match="cannot be told apart once spaces and case"):
-            judged(served, [question], ignore_case=True)
+            judged(served, [Question(twins, Text("x", "x"), Text("y", "y"))], ignore_case=True)
         assert served.requests == []
 
 
-# Limits, keys, threads -------------------------------------------------------------------
+# Money -----------------------------------------------------------------------------------------
 
 
 def test_the_call_limit_is_never_exceeded_and_the_answers_are_kept(tmp_path):
     asked = questions(5)
-    with serving() as served, Store(tmp_path / "a.sqlite") as store:
-        judge = ServerJudge("tiny", served.url, top=ALL, call_limit=8)
-        with pytest.raises(SpendingLimitError, match=r"after 8 calls.*13 of 20 questions are left"):
+    fault = {2: "500"}.get
+    with serving(lambda k, _: fault(k)) as served, Store(tmp_path / "a.sqlite") as store:
+        judge = ServerJudge("tiny", served.url, call_limit=9)
+        with pytest.raises(SpendingLimitError, match=r"after 9 calls.*13 of 20 questions"):
             store.ask(judge, asked)
-        assert len(served.requests) == judge.spent.calls == 8
+        assert len(served.requests) == judge.spent.calls == 9  # with the one that failed
         assert len(store) == 7
         with pytest.raises(SpendingLimitError):  # the same judge has nothing left
             store.ask(judge, asked)
-        assert len(served.requests) == 8
-        more = ServerJudge("tiny", served.url, top=ALL)
+        assert len(served.requests) == 9
+        more = ServerJudge("tiny", served.url)
         store.ask(more, asked)
         assert more.spent.calls == 14
 
 
-@pytest.mark.parametrize("usage", ["", "no-usage"])
-def test_the_token_limit_is_never_exceeded(usage):
-    asked = questions(6)
-    limit = 1200
-    with serving(lambda k, body: usage) as served:
-        judge = ServerJudge("tiny", served.url, top=ALL, token_limit=limit)
-        answers = []
-        with pytest.raises(SpendingLimitError, match="token_limit is 1,200, and the next call may"):
-            answers.extend(judge.answer(asked))
-        assert len(answers) == len(served.questions) > 1
-        assert judge.spent.tokens <= limit
-        if not usage:  # what the model counted is what was accounted for
-            assert judge.spent.tokens == sum(a.tokens + 1 for _, a in answers) + first_calls_tokens(
-                served
-            )
+def test_the_token_limit_is_never_exceeded():
+    for usage in ("", "no-usage"):
+        with serving(lambda k, body, usage=usage: usage) as served:
+            judge = ServerJudge("tiny", served.url, token_limit=1500)
+            answers = []
+            message = "token_limit is 1,500, and the next call may need"
+            with pytest.raises(SpendingLimitError, match=message):
+                answers.extend(judge.answer(questions(8)))
+            assert len(answers) == len(served.questions) > 1
+            assert judge.spent.tokens <= 1500
+            first = count_tokens(chat_text(served.requests[0]["messages"])) + 1
+            counted = first + sum(answer.tokens + 1 for _, answer in answers)
+            assert usage or judge.spent.tokens == counted
 
 
-def first_calls_tokens(served):
-    _, tokenizer = tiny()
-    whole = chat_text(tokenizer, served.requests[0]["messages"])
-    return len(tokenizer(whole, add_special_tokens=False).input_ids) + 1
+def test_many_threads_never_exceed_a_limit():
+    spending = Spending(calls=50, tokens=1000)
+    lock, made, most = threading.Lock(), [], 0
+
+    def work():
+        nonlocal most
+        with suppress(SpendingLimitError):
+            while True:
+                if spending.reserve(30):
+                    with lock:
+                        made.append(1)
+                        most = max(most, spending.spent.tokens)
+                    spending.settle(30, 7)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == spending.spent.calls == 50
+    assert spending.spent.tokens == 350
+
+
+def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
+    spending = Spending(tokens=100)
+    assert spending.reserve(80)
+    assert not spending.reserve(80)
+    spending.settle(80, 20)  # it took less than its bound
+    assert spending.reserve(80)
+    spending.settle(80, None)  # not said: the bound counts
+    assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
+    with pytest.raises(SpendingLimitError, match="after 2 calls and 100 tokens; token_limit is"):
+        spending.reserve(1)
+    spending = Spending(calls=1)
+    for turned_away in (True, False):
+        assert spending.reserve(5)
+        spending.settle(5, 3, turned_away=turned_away)
+    assert (spending.spent.calls, spending.spent.tokens) == (1, 3)
+    with pytest.raises(SpendingLimitError, match="after 1 calls and 3 tokens; call_limit is 1"):
+        spending.reserve(5)
+    for wrong in (0, -1, 2.5, "5"):
+        with pytest.raises(JudgeError, match="call_limit is a whole number of at least 1"):
+            Spending(calls=wrong)
+
+
+def test_the_most_that_may_be_written_is_known():
+    longer = {"max_tokens": None, "max_completion_tokens": 100}
+    assert ServerOptions().written == 1
+    assert ServerOptions(draws=5).written == 5 * 8
+    assert ServerOptions(options=longer).written == 100
+    assert ServerOptions(options=longer, draws=5).written == 500
 
 
 def test_concurrency_is_bounded_and_used():
@@ -371,124 +503,199 @@ def test_concurrency_is_bounded_and_used():
         assert served.most_at_once == 3
 
 
-def test_the_key_goes_to_the_server_and_nowhere_else(tmp_path, monkeypatch, caplog):
-    key = "sk-verysecret0123456789"
-    monkeypatch.setenv("MY_KEY", key)
-    caplog.set_level("DEBUG")
-    seen = []
-    path = tmp_path / "a.sqlite"
-    faults = {2: "429:0.1", 3: "500", 4: "400"}
-    with serving(lambda k, body: faults.get(k)) as served:
-        judge = ServerJudge("tiny", served.url, top=ALL, key_env="MY_KEY", concurrency=1)
-        with Store(path) as store, pytest.raises(JudgeError) as caught:
-            store.ask(judge, questions(3), lambda **told: seen.append(repr(told)))
-        assert all(h["Authorization"] == f"Bearer {key}" for h in served.headers)
-        assert "you sent Bearer [key]" in str(caught.value)  # the server repeats what it got
-    seen += [repr(judge), str(vars(judge)), str(judge.specification), caplog.text]
-    error = caught.value
-    while error is not None:
-        seen += [str(error), repr(error), repr(error.args)]
-        error = error.__cause__ or error.__context__
-    assert key not in "".join(seen)
-    assert "trying again" in caplog.text  # control: the log was looked at
-    assert key.encode() not in path.read_bytes()
-    assert b"tiny-served" in path.read_bytes()  # control
-
-
-def test_no_key_is_sent_where_there_is_none(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with serving() as served:
-        judged(served, questions(2))
-        assert all("Authorization" not in headers for headers in served.headers)
-
-
-def test_the_usual_key_is_used_on_this_machine(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "local-key")
-    with serving() as served:
-        judged(served, questions(2))
-        assert served.headers[0]["Authorization"] == "Bearer local-key"
-
-
-def test_a_proxy_is_used_as_the_environment_says(monkeypatch):
-    with serving() as served:
-        monkeypatch.setenv("http_proxy", served.url.removesuffix("/v1").replace("//", "//u:p@"))
-        monkeypatch.delenv("no_proxy", raising=False)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        judge = ServerJudge("tiny", "http://model.invalid/v1", top=ALL)
-        assert len(list(judge.answer(questions(2)))) == 2
-        assert set(served.paths) == {"http://model.invalid/v1/chat/completions"}
-        assert served.headers[0]["Proxy-Authorization"] == "Basic dTpw"
-        assert served.headers[0]["Host"] == "model.invalid"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tls")
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl, which makes a certificate for the test, is not installed")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext"
-    files = ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
-    subprocess.run(
-        [*command.split(), "subjectAltName=DNS:localhost", *files], check=True, capture_output=True
-    )
-    return folder
-
-
-def test_encrypted_servers_are_checked_and_cut_off_like_others(certificate, monkeypatch):
-    with serving(lambda k, body: "hang" if k > 2 else None, certificate=certificate) as served:
-        assert served.url.startswith("https://localhost:")
-        with pytest.raises(ServerError, match=r"no connection to localhost.*certificate verify"):
-            judged(served, questions(2))
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "certificate.pem"))
-        judge = ServerJudge("tiny", served.url, top=ALL, timeout=0.5, patience=1.5)
-        answers = []
-        begun = time.monotonic()
-        with pytest.raises(ServerError, match="gave no whole answer"):
-            answers.extend(judge.answer(questions(3)))
-        assert time.monotonic() - begun < 8
-        assert len(answers) == 2
-
-
 def test_store_and_server_together_ask_once(tmp_path):
     asked = questions(4)
     with serving() as served, Store(tmp_path / "a.sqlite") as store:
-        answers = store.ask(ServerJudge("tiny", served.url, top=ALL), asked)
-        assert len(served.questions) == len(asked)
-        again = store.ask(ServerJudge("tiny", served.url, top=ALL), asked)
+        answers = store.ask(ServerJudge("tiny", served.url), asked)
+        again = store.ask(ServerJudge("tiny", served.url), asked)
         assert len(served.requests) == len(asked) + 2  # the first call of each, nothing else
         assert again == answers
 
 
-def test_a_server_that_moves_can_keep_its_name(tmp_path):
-    asked = questions(2)
-    for name, fails in ((None, True), ("cluster", False)):
-        path = tmp_path / f"{name}.sqlite"
-        with serving() as served, Store(path) as store:
-            store.ask(ServerJudge("tiny", served.url, server=name), asked)
-        with serving() as served, Store(path) as store:
-            moved = ServerJudge("tiny", served.url, server=name)
-            if fails:
-                with pytest.raises(JudgeError, match=r"server: 127\.0\.0\.1"):
-                    store.ask(moved, asked)
-            else:
-                store.ask(moved, asked)
+# Keys and addresses ----------------------------------------------------------------------------
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("MY_KEY", KEY)
+    caplog.set_level("DEBUG")
+    seen = []
+    path = tmp_path / "a.sqlite"
+    faults = {2: "429:0.1", 3: "500", 4: reply(model=f"tiny {KEY}"), 5: "400"}
+    faults[0] = faults[1] = reply(model=f"tiny {KEY}")
+    with serving(lambda k, body: faults.get(k)) as served:
+        judge = ServerJudge("tiny", served.url, key_env="MY_KEY", concurrency=1)
+        with Store(path) as store, pytest.raises(JudgeError) as caught:
+            store.ask(judge, questions(3), lambda **told: seen.append(repr(told)))
+        assert all(h["Authorization"] == f"Bearer {KEY}" for h in served.headers)
+    assert "you sent Bearer [key]" in str(caught.value)  # the server repeats what it got
+    seen += [repr(judge), str(vars(judge)), str(vars(judge._caller)), caplog.text]
+    seen.append(str(judge.specification))
+    error = caught.value
+    while error is not None:
+        seen += [str(error), repr(error), repr(error.args)]
+        error = error.__cause__ or error.__context__
+    assert KEY not in "".join(seen)
+    assert "trying again" in caplog.text  # control: the log was looked at
+    assert KEY.encode() not in path.read_bytes()
+    assert b"tiny [key]" in path.read_bytes()  # control
+
+
+def test_a_key_is_not_carried_to_where_a_server_sends_us(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving() as other, serving(lambda k, body: f"307:{other.url}/chat/completions") as served:
+        with pytest.raises(ServerError, match="sends us elsewhere"):
+            judged(served, questions(2))
+        assert served.headers[0]["Authorization"] == f"Bearer {KEY}"
+        assert other.requests == []
+
+
+def test_which_key_is_sent_where(monkeypatch):
+    far, near, safe = "http://node7:8000/v1", "http://localhost:8000/v1", "https://api.example.org"
+    assert [find_key(url, None) for url in (far, near, safe)] == [None] * 3
+    monkeypatch.setenv("OPENAI_API_KEY", "k1")
+    monkeypatch.setenv("VLLM_KEY", "k2")
+    assert [find_key(url, None) for url in (far, near, safe)] == [None, "k1", "k1"]
+    assert find_key(far, "VLLM_KEY") == "k2"
+    with pytest.raises(ServerError, match="key_env names is not set") as caught:
+        find_key(safe, KEY)  # the key in the place of its name
+    assert KEY not in str(caught.value)
+    monkeypatch.setenv("BAD_KEY", "secret\nsecret2")
+    with pytest.raises(ServerError, match="cannot be a key") as caught:
+        find_key(safe, "BAD_KEY")
+    assert "secret" not in str(caught.value)
+    monkeypatch.setenv("OPENAI_API_KEY", "1")  # a placeholder is no secret: nothing is blotted out
+    with (
+        serving(lambda k, body: "400") as served,
+        pytest.raises(ServerError, match=r"127\.0\.0\.1"),
+    ):
+        judged(served, questions(2))
+
+
+def test_addresses_and_secrets_in_them():
+    assert check_url("http://node7:8000/v1/") == "node7:8000/v1"
+    assert check_url("http://[::1]:8000/v1") == "[::1]:8000/v1"
+    assert check_url("https://API.example.org/v1") == "api.example.org/v1"
+    assert check_url("https://h/v1?api-version=2024-10-21") == "h/v1?api-version=2024-10-21"
+    with serving() as served:
+        ServerJudge("m", f"{served.url}?api-version=1").specification  # noqa: B018
+        assert served.paths == ["/v1/chat/completions?api-version=1"]
+    secret = ("http://me:hunter2@host/v1", "https://host/v1?key=hunter2", "https://host/v1#hunter2")
+    none = ("node7:8000/v1", "ftp://host/v1", "", "http://", "http://host:hunter2/v1", "http://[x")
+    for url in (*secret, *none):
+        with pytest.raises(ServerError, match="URL of a server") as caught:
+            ServerJudge("m", url)
+        assert "hunter2" not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+
+def test_a_proxy_is_used_as_the_environment_says_but_not_for_this_machine(monkeypatch):
+    for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with serving() as served:
+        monkeypatch.setenv("http_proxy", served.url.removesuffix("/v1").replace("//", "//u:p@"))
+        judge = ServerJudge("tiny", "http://model.invalid/v1")
+        assert len(list(judge.answer(questions(2)))) == 2
+        assert set(served.paths) == {"http://model.invalid/v1/chat/completions"}
+        assert served.headers[0]["Proxy-Authorization"] == "Basic dTpw"
+        assert served.headers[0]["Host"] == "model.invalid"
+        judged(served, questions(2))
+        assert served.paths[-1] == "/v1/chat/completions"
+
+
+def test_certificates_are_checked():
+    pool = ServerJudge("m", "https://api.example.org/v1")._caller.connect(1)._transport._pool
+    assert pool._ssl_context.verify_mode == ssl.CERT_REQUIRED
+    assert pool._ssl_context.check_hostname
+
+
+# Options ---------------------------------------------------------------------------------------
+
+
+def test_wrong_options_are_refused_by_name():
+    for wrong, message in (
+        ({"colour": "red"}, "no option 'colour'; it has endpoint, .*token_limit"),
+        ({"endpoint": "embeddings"}, "endpoint is 'chat' or 'completions', not 'embeddings'"),
+        ({"prefix": "maybe"}, "prefix is 'ask'"),
+        ({"draws": -1}, "draws is at least 0"),
+        ({"draws": 5, "temperature": 0}, "temperature is above 0"),
+        ({"top": 0}, "top is at least 1"),
+        ({"top": "many"}, "cannot take top='many'"),
+        ({"frame": "no place"}, "frame is text with {turn}"),
+        ({"frame": "{turn} {other}"}, "frame is text with {turn}"),
+        ({"neither": "ignore"}, "neither is 'count'"),
+        ({"concurrency": 0}, "concurrency is at least 1"),
+        ({"timeout": math.nan}, "timeout is a number of seconds"),
+        ({"patience": math.inf}, "patience is a number of seconds"),
+        ({"call_limit": 0}, "call_limit is a whole number"),
+        ({"options": "{"}, "options are fields of the request"),
+        ({"options": {"extra": {"api_key": "hunter2"}}}, "'api_key' is no place for a secret"),
+    ):
+        with pytest.raises(JudgeError, match=message) as caught:
+            ServerJudge("m", "http://localhost/v1", **wrong)
+        assert "hunter2" not in str(caught.value)
+
+
+def test_extra_options_replace_and_remove_fields_and_are_in_the_specification():
+    question = questions(2)[0]
+    extra = {"max_tokens": None, "max_completion_tokens": 1}
+    for given_as in (extra, json.dumps(extra)):
+        options = ServerOptions(options=given_as)
+        body = options.body(question, "m")
+        assert "max_tokens" not in body
+        assert body["max_completion_tokens"] == 1
+        assert options.specification()["option max_completion_tokens"] == "1"
+    braces = Question(PREFIXED, Text("a", "{turn} {labels}"), Text("b", "{"))
+    for endpoint in ("chat", "completions"):
+        assert "A: {turn} {labels}\\nB: {" in str(
+            ServerOptions(endpoint=endpoint).body(braces, "m")
+        )
+
+
+def test_specifications_are_those_of_the_stores_that_exist():
+    """A changed field would make every stored answer one of another judge."""
+    with serving() as served:
+        found = ServerJudge("tiny", served.url, server="cluster").specification
+        moved = ServerJudge("tiny", served.url).specification
+    assert moved == found | {"server": served.url.removeprefix("http://")}
+    assert found == {
+        "kind": "server",
+        "model": "tiny",
+        "served": "tiny-served",
+        "server": "cluster",
+        "ignore_case": "False",
+        "endpoint": "chat",
+        "answers": "log-probabilities",
+        "temperature": "0",
+        "top": "20",
+        "prefix": "ask",
+        "instruction": "Answer with one word: {labels}.",
+    }
+    for change in (
+        {"endpoint": "completions"},
+        {"endpoint": "completions", "frame": "{turn}"},
+        {"prefix": "continue"},
+        {"instruction": ""},
+        {"draws": 3},
+        {"top": 5},
+        {"temperature": 0.5},
+        {"ignore_case": True},
+        {"options": {"seed": 1}},
+    ):
+        assert ServerOptions(**change).specification() != ServerOptions().specification()
+
+
+# Endings ---------------------------------------------------------------------------------------
 
 
 def test_a_caller_that_stops_listening_ends_the_calls():
-    before = threading.active_count()
     with serving(lambda k, body: "hang" if k > 3 else None) as served:
-        judge = ServerJudge("tiny", served.url, top=ALL, concurrency=2, timeout=30)
+        judge = ServerJudge("tiny", served.url, concurrency=2, timeout=30)
         coming = judge.answer(questions(4))
         next(coming)
         begun = time.monotonic()
         coming.close()
-        for _ in range(100):
-            if not any(t.name == "poe-server-call" for t in threading.enumerate()):
-                break
-            time.sleep(0.05)
         assert time.monotonic() - begun < 5
-    assert not any(t.name == "poe-server-call" for t in threading.enumerate())
-    assert threading.active_count() <= before + 2
+    assert not any(t.name == "poe-server-calls" for t in threading.enumerate())
 
 
 CTRL_C = """
@@ -499,42 +706,48 @@ from poe.judges.store import Store
 from tests.judging import questions
 
 with Store({path!r}) as store:
-    judge = ServerJudge("tiny", {url!r}, top=340, concurrency=2, timeout=60)
-    store.ask(judge, questions(6), lambda **told: print(told["done"], flush=True))
+    judge = ServerJudge("tiny", {url!r}, concurrency=2, timeout=60)
+    store.ask(judge, questions(6))
 """
 
 
-def test_ctrl_c_stops_promptly_and_keeps_the_answers(tmp_path):
+@pytest.mark.parametrize("hangs", [True, False])
+def test_ctrl_c_waits_for_calls_under_way_and_a_second_one_cuts_them(tmp_path, hangs):
     root = str(Path(__file__).resolve().parents[1])
     path = tmp_path / "a.sqlite"
-    with serving(lambda k, body: "hang" if k > 4 else None) as served:
+    release = threading.Event()
+
+    def fault(k, body):
+        if k > 4:
+            release.wait(30)
+            return "hang" if hangs else None
+        return None
+
+    with serving(fault) as served:
         code = HEARS_CTRL_C + CTRL_C.format(root=root, path=str(path), url=served.url)
         running = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            [sys.executable, "-W", "ignore", "-c", code], stderr=subprocess.PIPE, text=True
         )
-        assert running.stdout.readline()
-        for _ in range(200):  # until two calls hang
-            if len(served.requests) == 7:
-                break
+        while len(served.requests) < 7 and running.poll() is None:  # until two are under way
             time.sleep(0.05)
-        begun = time.monotonic()
+        time.sleep(0.2)
         running.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        release.set()
+        begun = time.monotonic()
+        if hangs:
+            running.send_signal(signal.SIGINT)
         _, error = running.communicate(timeout=20)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 10
+        assert len(served.requests) == 7  # nothing was sent after the first
+    assert "waiting for the calls under way" in error
     assert "KeyboardInterrupt" in error
     with Store(path) as store:
-        assert len(store) == 4
+        assert len(store) == (4 if hangs else 6)
 
 
-def test_warnings_are_not_raised_for_a_sound_judge():
+def test_a_sound_judge_is_not_warned_about():
     """Control for the warnings above."""
-    prompt = Prompt("test/all", "{first} {second}", labels=("A", "B"))
-    with serving() as served, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        judged(served, [Question(prompt, Text("a", "one"), Text("b", "two"))])
-    assert not [w for w in caught if "none of the labels" in str(w.message)]
-    assert not [w for w in caught if "likeliest" in str(w.message)]
+    with serving() as served, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        judged(served, questions(3), top=len(VOCABULARY))

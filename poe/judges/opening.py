@@ -60,7 +60,7 @@ def _server(rest: str, options: dict[str, Any]) -> Reader:
             f"'openai:{rest}' does not say which model where; write openai:MODEL@URL, for example "
             "openai:my-model@http://localhost:8000/v1"
         )
-    return _made(ServerJudge, rest[:cut], rest[cut + 1 :], **options)
+    return ServerJudge(rest[:cut], rest[cut + 1 :], **options)  # it refuses options by name
 
 
 def _demo(rest: str, options: dict[str, Any]) -> Reader:

@@ -1,0 +1,138 @@
+"""What a judge keeps account of: what it spent, and how often it said none of the label words."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from poe.comparisons import Floats
+from poe.errors import JudgeError
+from poe.judges.questions import Answer, Prompt
+
+SILENT = 10  # answers without a label, from the start on, after which there is no point
+SMALL = 0.5  # mean label mass below which a model mostly means to say something else
+
+
+class SpendingLimitError(JudgeError):
+    """The next call could go over the limit in calls or tokens; what was answered is kept."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Calls made, and tokens read and written."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
+class Spending:
+    """What was spent and what may be; one judge's threads share it, and never exceed it.
+
+    Room for a call is reserved before it is made, for the most tokens that it may take, and
+    what it did take is noted afterwards. So up to one call's bound of the limit stays unused.
+    """
+
+    def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
+        for name, limit in (("call_limit", calls), ("token_limit", tokens)):
+            if limit is not None and (not isinstance(limit, int) or limit < 1):
+                raise JudgeError(
+                    f"{name} is a whole number of at least 1, not {limit!r}; leave it out for none"
+                )
+        self._call_limit, self._token_limit = calls, tokens
+        self._calls = self._tokens = self._reserved = 0
+        self._lock = threading.Lock()
+
+    @property
+    def spent(self) -> Spent:
+        """So far."""
+        with self._lock:
+            return Spent(self._calls, self._tokens)
+
+    def reserve(self, bound: int) -> bool:
+        """Room for one call of at most `bound` tokens; False if calls under way must end first.
+
+        Raises SpendingLimitError if there is none even then.
+        """
+        with self._lock:
+            room = math.inf if self._token_limit is None else self._token_limit - self._tokens
+            if self._calls == self._call_limit or bound > room:
+                raise SpendingLimitError(self._message(bound))
+            if self._reserved + bound > room:
+                return False
+            self._calls += 1
+            self._reserved += bound
+            return True
+
+    def settle(self, bound: int, tokens: int | None, *, turned_away: bool = False) -> None:
+        """Note what a reserved call took: `tokens`, all of its bound if None.
+
+        turned_away : nobody worked on it, so that it does not count at all.
+        """
+        with self._lock:
+            self._reserved -= bound
+            if turned_away:
+                self._calls -= 1
+            else:
+                self._tokens += bound if tokens is None else tokens
+
+    def _message(self, bound: int) -> str:
+        text = (
+            f"the spending limit is reached after {self._calls:,} calls and {self._tokens:,} tokens"
+        )
+        if self._call_limit is not None:
+            text += f"; call_limit is {self._call_limit:,}"
+        if self._token_limit is not None:
+            text += f"; token_limit is {self._token_limit:,}, and the next call may need {bound:,}"
+        return text
+
+
+class Tally:
+    """Counts a judge's answers prompt by prompt; every kind of warning is given once a prompt.
+
+    model : its name. top : how many of the likeliest tokens a server shows, None if all count.
+    """
+
+    def __init__(self, model: str, *, top: int | None = None) -> None:
+        self.model, self.top = model, top
+        # Answers, those without any label, those with one of two, probability of the labels.
+        self._counts: dict[Prompt, Floats] = defaultdict(lambda: np.zeros(4))
+        self._said: set[tuple[Prompt, str]] = set()
+
+    def add(self, prompt: Prompt, answer: Answer) -> None:
+        """Count one answer."""
+        unseen = sum(value == -math.inf for value in answer.log_p)
+        neither = unseen == len(answer.log_p)
+        one = unseen > 0 and not neither and not answer.draws
+        self._counts[prompt] += (1, neither, one, answer.mass)
+
+    def silent(self, prompt: Prompt) -> bool:
+        """Whether none of the first answers held a label, so that there is no point in more."""
+        answers, neither, _, _ = self._counts[prompt]
+        return bool(neither == answers == SILENT)
+
+    def warn(self) -> None:
+        """Say what was counted, if it matters and was not said before."""
+        for prompt, (answers, neither, one, mass) in self._counts.items():
+            of = f"of {answers:.0f} answers of {self.model} to prompt {prompt.name!r}"
+            if neither:
+                self._say(prompt, "neither", f"{neither:.0f} {of} held none of the labels")
+            if one and self.top is not None:
+                text = f"a label was not among the {self.top} likeliest tokens and counts as "
+                text += "impossible; raise top= if the server allows it"
+                self._say(prompt, "one", f"in {one:.0f} {of} {text}")
+            if mass < SMALL * answers:
+                text = f"({', '.join(map(repr, prompt.labels))} after {prompt.prefix!r} in prompt "
+                text += f"{prompt.name!r}): it would rather say something else; change the prompt "
+                text += "or its prefix"
+                share = f"only {mass / answers:.1%} of the probability on average"
+                self._say(prompt, "mass", f"{self.model} gives the label words {share} {text}")
+
+    def _say(self, prompt: Prompt, kind: str, text: str) -> None:
+        if (prompt, kind) not in self._said:
+            self._said.add((prompt, kind))
+            warnings.warn(text, stacklevel=4)

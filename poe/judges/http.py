@@ -1,0 +1,371 @@
+"""Calls to one OpenAI-compatible server: bounded in time, size and money, and tried again.
+
+The calls are asynchronous, because a limit on a whole call and a prompt end need calls that can be
+cancelled wherever they are; what blocking clients limit is the time between two bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import os
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
+from time import time
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import tenacity
+
+from poe.errors import JudgeError
+from poe.judges.accounts import Spending
+
+DEFAULT_KEY = "OPENAI_API_KEY"
+CONNECT = 10.0  # seconds in which a server takes a connection, if it is there
+LARGEST = 2**24  # bytes of a reply
+TRIES = 3  # of a call that is answered, and perhaps billed, with something unusable
+BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
+JITTER = tenacity.wait_exponential(multiplier=0.5, max=30.0) + tenacity.wait_random(0.0, 0.5)
+
+Read = TypeVar("Read")
+log = logging.getLogger(__name__)
+# Its debugging lines hold the headers of replies, in which some servers repeat the key.
+logging.getLogger("httpcore").setLevel(logging.INFO)
+
+
+class ServerError(JudgeError):
+    """The server cannot be used as it is asked to be; asking again would not help."""
+
+
+class ModelChangedError(ServerError):
+    """The server answers as another model than before."""
+
+
+@dataclass(eq=False)
+class PassingError(Exception):
+    """Try again: too many requests, a server that restarts, a lost connection, a garbled reply.
+
+    wait : seconds that the server asks for. tries : the most that make sense. turned_away : nobody
+    worked on the call, so that it does not count.
+    """
+
+    cause: str
+    wait: float = 0.0
+    tries: float = math.inf
+    turned_away: bool = False
+
+    def __str__(self) -> str:
+        return self.cause
+
+
+def check_url(url: str) -> str:
+    """The host, port and path of a URL such as http://node7:8000/v1, as they are stored and shown.
+
+    Raises ServerError if it is none or carries a secret, without repeating what may be one.
+    """
+    form = "that is not the URL of a server; write http://HOST:PORT/v1"
+    try:
+        parts = urlsplit(url)
+        httpx.URL(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ServerError(form)
+    except (ValueError, httpx.InvalidURL):
+        raise ServerError(form) from None
+    allowed = re.fullmatch(r"(api-version=[\w.-]+)?", parts.query)
+    if "@" in parts.netloc or parts.fragment or not allowed:
+        raise ServerError(
+            "the URL of a server carries no user, password or query (but ?api-version=...): URLs "
+            "are stored and shown; put the key in an environment variable and name it with key_env="
+        )
+    return parts.netloc.lower() + parts.path.rstrip("/") + (f"?{parts.query}" if allowed[0] else "")
+
+
+def find_key(url: str, key_env: str | None) -> str | None:
+    """The API key for a server, from the environment; None where there is none.
+
+    Without `key_env` it is OPENAI_API_KEY, which is not sent unencrypted to another machine.
+    Raises ServerError if the named variable is not set or cannot be a key; the message does not
+    repeat the name, which may be the key itself, given by mistake.
+    """
+    if key_env is None and not (url.startswith("https:") or is_here(url)):
+        return None
+    key = os.environ.get(key_env or DEFAULT_KEY, "").strip()
+    if key_env is not None and not key:
+        raise ServerError(
+            "the environment variable that key_env names is not set; put the key there (key_env "
+            "is the name of the variable, not the key)"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ServerError(f"what is in {DEFAULT_KEY}, or in key_env's variable, cannot be a key")
+    return key or None
+
+
+def is_here(url: str) -> bool:
+    """Whether a URL is of this machine."""
+    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+
+
+class Caller:
+    """Sends requests to one path of a server and reads the replies.
+
+    patience : seconds for one request with all its retries, timeout : for one try. written : most
+    tokens that the model may write in one call, for the spending limit. served : the name of the
+    model that answers, by the replies; None before the first call.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        path: str,
+        *,
+        key_env: str | None,
+        timeout: float,
+        patience: float,
+        written: int,
+        spending: Spending,
+    ) -> None:
+        self.name = check_url(url)
+        base, _, query = url.partition("?")
+        self._base, self._path = base.rstrip("/"), path
+        self._url = self._base + path + (f"?{query}" if query else "")
+        self._key_env, self._timeout, self._patience = key_env, timeout, patience
+        self._written, self._beside = written, 64 + written  # tokens; a chat template has some
+        self.spending = spending
+        self.served: str | None = None
+
+    def shown(self, text: object) -> str:
+        """What a server said, fit for a message: short, printable and without the key."""
+        key = find_key(self._base, self._key_env)
+        clean = str(text)
+        if key and len(key) >= 8:  # a shorter one is a placeholder, and part of other words
+            clean = clean.replace(key, "[key]")
+        return "".join(c if c.isprintable() else " " for c in clean[:300])
+
+    def connect(self, most: int) -> httpx.AsyncClient:
+        """A pool of `most` connections, which go through a proxy as the environment says."""
+        key = find_key(self._base, self._key_env)
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        try:
+            return httpx.AsyncClient(
+                headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
+                timeout=httpx.Timeout(None, connect=CONNECT),
+                limits=httpx.Limits(max_connections=most),
+                verify=_certificates(),
+                mounts={"http://": None, "https://": None} if is_here(self._base) else None,
+                follow_redirects=False,  # they would carry the key elsewhere
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise ServerError(f"the environment's proxy cannot be used: {error}") from None
+
+    async def call(
+        self,
+        client: httpx.AsyncClient,
+        body: Mapping[str, Any],
+        read: Callable[[dict[str, Any]], Read],
+        ending: asyncio.Event,
+    ) -> Read:
+        """Send a request until what comes back can be read.
+
+        read : takes what is needed out of the reply; raises ValueError if that is not in it.
+        ending : once it is set, nothing more is sent. The first call of all finds out which model
+        answers and what a call costs at least; a server that is not there, or is none, is not
+        waited for then. Raises ServerError, ModelChangedError or SpendingLimitError.
+        """
+
+        async def pause(seconds: float) -> None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ending.wait(), seconds)
+
+        sent = json.dumps(body, ensure_ascii=False).encode()
+        time_is_up = tenacity.stop_before_delay(self._patience)
+        deadline = asyncio.get_running_loop().time() + self._patience
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type(PassingError),
+            stop=lambda state: time_is_up(state) or state.attempt_number >= _error(state).tries,
+            wait=lambda state: max(JITTER(state), _error(state).wait),
+            sleep=pause,
+            before_sleep=lambda state: log.info(
+                "%s; trying again in %.1f s", _error(state), state.upcoming_sleep
+            ),
+            reraise=True,
+        )
+        try:
+            return await retrying(self._once, client, sent, read, deadline, ending)
+        except PassingError as error:
+            raise ServerError(
+                f"{error}; given up after {retrying.statistics['attempt_number']} tries "
+                f"(patience is {self._patience:g} s)"
+            ) from None
+
+    async def _once(
+        self,
+        client: httpx.AsyncClient,
+        sent: bytes,
+        read: Callable[[dict[str, Any]], Read],
+        deadline: float,
+        ending: asyncio.Event,
+    ) -> Read:
+        """One try, accounted for whatever becomes of it."""
+        bound = len(sent) + self._beside  # a token is at least a byte of the text
+        while ending.is_set() or not self.spending.reserve(bound):
+            if ending.is_set():
+                raise ServerError("not sent, because the run is ending")
+            await asyncio.sleep(0.02)
+        tokens, turned_away = None, False
+        try:
+            left = deadline - asyncio.get_running_loop().time()
+            status, headers, content = await self._post(client, sent, min(self._timeout, left))
+            try:
+                reply = json.loads(content)
+            except (ValueError, RecursionError):
+                reply = None
+            if status != 200:
+                tokens = 0
+                raise self._refusal(status, headers, reply)
+            counted = token_counts(reply)
+            tokens = counted and counted[0] + counted[2]
+            return self._understood(headers, reply, read)
+        except PassingError as error:
+            turned_away = error.turned_away
+            raise
+        finally:
+            self.spending.settle(bound, tokens, turned_away=turned_away)
+
+    async def _post(
+        self, client: httpx.AsyncClient, sent: bytes, timeout: float
+    ) -> tuple[int, httpx.Headers, bytes]:
+        """Status, headers and the whole reply within `timeout` seconds, or PassingError."""
+        content = bytearray()
+        try:
+            async with (
+                asyncio.timeout(max(0.01, timeout)),
+                client.stream("POST", self._url, content=sent) as response,
+            ):
+                async for piece in response.aiter_bytes():
+                    content += piece
+                    if len(content) > LARGEST:
+                        raise ServerError(
+                            f"{self.name} answers with more than {LARGEST >> 20} MB, which is no "
+                            "judgement; check the URL"
+                        )
+                return response.status_code, response.headers, bytes(content)
+        except TimeoutError:
+            raise PassingError(f"{self.name} gave no whole answer in {timeout:.3g} s") from None
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            cause = f"no connection to {self.name} ({self.shown(error) or 'it takes none'})"
+            if self.served is None:
+                cause += "; is it up, and is this its address?"
+            tries = 1 if self.served is None else math.inf
+            raise PassingError(cause, tries=tries, turned_away=True) from None
+        except httpx.RequestError as error:
+            why = self.shown(error) or type(error).__name__
+            raise PassingError(f"lost the connection to {self.name} ({why})") from None
+
+    def _refusal(self, status: int, headers: httpx.Headers, reply: Any) -> Exception:
+        """What a status other than 200 means."""
+        said = _complaint(reply)
+        if status in BUSY:
+            wait = retry_after(headers.get("Retry-After"))
+            cause = "has too many requests" if status == 429 else "failed"
+            asked = f", and asks to wait {wait:.3g} s" if wait else ""
+            cause = f"{self.name} {cause} ({status}{asked}){self.shown(said)}"
+            return PassingError(cause, wait=wait, turned_away=status == 429)
+        if status in (401, 403):
+            text = "does not accept the API key, or there is none"
+            said = f"; put it into {DEFAULT_KEY}, or name another variable with key_env="
+        elif 300 <= status < 400:
+            text, said = "sends us elsewhere", "; give the final URL"
+        elif status == 404:
+            text = f"has no {self._path}, or not this model"
+            said += "; most URLs end in /v1"
+        else:
+            text = "refuses the request"
+        return ServerError(f"{self.name} {text} ({status}){self.shown(said)}")
+
+    def _understood(
+        self, headers: httpx.Headers, reply: Any, read: Callable[[dict[str, Any]], Read]
+    ) -> Read:
+        """What `read` finds in a reply, which may hold anything; ModelChangedError if it must."""
+        try:
+            if not isinstance(reply, dict):
+                kind = headers.get("Content-Type", "of no kind")
+                what = "a web page" if "html" in kind else "something that is not JSON"
+                raise ValueError(
+                    f"answers with {what} ({kind}), not with a judgement; check the URL: most end "
+                    "in /v1, and a login page in between is no server"
+                )
+            choices = reply.get("choices")
+            if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+                raise ValueError(f"answers without choices{_complaint(reply)}; check the URL")
+            found = read(reply)
+        except ValueError as error:
+            tries = 1 if self.served is None else TRIES
+            raise PassingError(f"{self.name} {self.shown(error)}", tries=tries) from None
+        model = reply.get("model")
+        served = self.shown(model) if model and isinstance(model, str) else "not said"
+        if self.served is None:
+            counted = token_counts(reply)
+            self._beside = counted[0] + self._written if counted else self._beside
+            self.served = served
+        if served != self.served:
+            raise ModelChangedError(
+                f"{self.name} answered as {self.served!r} until now and answers as {served!r} this "
+                "time; answers of two models do not go into one ranking. Those of the first are "
+                "kept; name a dated version of the model, or use another store"
+            )
+        return found
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The machine's own, which may hold some that httpx does not bring along."""
+    return ssl.create_default_context()
+
+
+def _error(state: tenacity.RetryCallState) -> PassingError:
+    error = state.outcome and state.outcome.exception()
+    assert isinstance(error, PassingError)
+    return error
+
+
+def _complaint(reply: Any) -> str:
+    """What a server says is wrong; nothing where it sends a page."""
+    error = reply.get("error", reply) if isinstance(reply, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail")
+    return f": {error}" if error else ""
+
+
+def token_counts(reply: Any) -> tuple[int, int, int] | None:
+    """Tokens of the prompt, of it from the server's cache, and written; None if not said."""
+
+    def count(found: Any, name: str) -> int | None:
+        value = found.get(name) if isinstance(found, dict) else None
+        return value if type(value) is int and 0 <= value < 2**31 else None
+
+    usage = reply.get("usage") if isinstance(reply, dict) else None
+    prompt = count(usage, "prompt_tokens")
+    if usage is None or prompt is None:
+        return None
+    cached = count(usage.get("prompt_tokens_details"), "cached_tokens") or 0
+    return prompt, min(cached, prompt), count(usage, "completion_tokens") or 0
+
+
+def retry_after(value: str | None) -> float:
+    """Seconds that a Retry-After header asks for, as a number or a date; 0 if neither."""
+    try:
+        seconds = float(value or 0)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value or "").timestamp() - time()
+        except (TypeError, ValueError, OverflowError):
+            return 0.0
+    return seconds if seconds > 0 else 0.0

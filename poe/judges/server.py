@@ -1,0 +1,507 @@
+"""Judges behind an OpenAI-compatible server: hosted, or vLLM, SGLang or llama.cpp of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+import string
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, fields, replace
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from anyio.from_thread import start_blocking_portal
+
+from poe.errors import JudgeError
+from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Spent, Tally
+from poe.judges.http import Caller, ModelChangedError, ServerError, token_counts
+from poe.judges.naming import describe
+from poe.judges.questions import Answer, Prompt, Question, Text
+
+__all__ = [
+    "ModelChangedError",
+    "NoLabelError",
+    "ServerError",
+    "ServerJudge",
+    "ServerOptions",
+    "SpendingLimitError",
+]
+
+SPACES = " \t\r\n▁ĠĊ"  # as text, and as SentencePiece and byte-level vocabularies write them
+MARKS = SPACES + "*_`\"'([{#"  # may stand before a label in a sampled answer
+SAMPLED_TOKENS = 8  # enough for "Summary A", "**A**", "Answer: A"
+FIRST_CALL = Question(
+    Prompt("the first call", "{first}", labels=("A", "B"), prefix="Answer"),
+    Text("a test", "Say A."),
+)
+log = logging.getLogger(__name__)
+
+Likely = tuple[str, float]
+
+
+class NoLabelError(ServerError):
+    """The model answers with something other than the label words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """How a `ServerJudge` asks; those from `endpoint` to `ignore_case` are in its specification.
+
+    endpoint : "chat", or "completions" for base models: there the text sent is `frame` with
+        {system}, {turn} and {prefix} filled in, so a chat template written out there gives the
+        very tokens a local model would see.
+    prefix : how a prompt's answer prefix ("Summary") is passed to a chat model. "ask" works
+        everywhere: the prefix is left out, and `instruction` asks for one word; the
+        model is then asked something slightly different from the prompt. "continue" has
+        the model go on with an answer that begins so (continue_final_message, which vLLM, SGLang
+        and llama.cpp know). Hosted models mostly refuse it; a server that ignores it is warned
+        about if its token counts show it.
+    instruction : the sentence added by "ask"; {labels} becomes "A or B". "" adds none.
+    draws : 0 for log-probabilities; otherwise the number of sampled answers that are counted,
+        for servers without log-probabilities.
+    top : likeliest tokens asked for; 20 is the most that many servers give. A label that is not
+        among them counts as -inf, which a warning counts.
+    temperature : by default 0, or 1 with draws.
+    options : more fields for the request, as a dictionary or JSON; None (null) removes one
+        (`{"max_tokens": None, "max_completion_tokens": 1}`). A model that thinks before it answers
+        has no label among its first tokens: turn that off, for Qwen3 behind vLLM by
+        `{"chat_template_kwargs": {"enable_thinking": False}}`.
+    ignore_case : whether "a" is the label "A".
+    neither : an answer with none of the labels is stored and counted ("count"), or stops the run
+        ("error"). If the first ten are all like this the run stops in any case.
+    server : a name that stands for the address in the specification, so that a server which
+        moves (a cluster's node) stays the same judge.
+    key_env : name of the environment variable that holds the API key; it is read from nowhere
+        else, and neither stored nor shown. By default OPENAI_API_KEY where it is set, over
+        https or to this machine; over plain http to another machine only if named here.
+    concurrency : calls at a time. timeout : seconds a call. patience : seconds for a question with
+        all its retries (after 429, 5xx, timeouts, lost connections, garbled replies).
+    call_limit, token_limit : never exceeded, retries included; the run stops with
+        SpendingLimitError before it would be.
+    """
+
+    endpoint: str = "chat"
+    prefix: str = "ask"
+    instruction: str = "Answer with one word: {labels}."
+    frame: str = "{system}{turn}\n{prefix}"
+    draws: int = 0
+    top: int = 20
+    temperature: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    ignore_case: bool = False
+    neither: str = "count"
+    server: str | None = None
+    key_env: str | None = None
+    concurrency: int = 8
+    timeout: float = 60.0
+    patience: float = 300.0
+    call_limit: int | None = None
+    token_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", _request_fields(self.options))
+        if self.temperature is None:
+            object.__setattr__(self, "temperature", 1.0 if self.draws else 0.0)
+        places = {name for _, name, _, _ in string.Formatter().parse(self.frame) if name}
+        for name, fits, form in (
+            ("endpoint", self.endpoint in ("chat", "completions"), "'chat' or 'completions'"),
+            ("prefix", self.prefix in ("ask", "continue"), "'ask' or 'continue'"),
+            ("neither", self.neither in ("count", "error"), "'count' or 'error'"),
+            ("draws", self.draws >= 0, "at least 0"),
+            ("top", self.top >= 1, "at least 1"),
+            ("concurrency", self.concurrency >= 1, "at least 1"),
+            ("timeout", 0 < self.timeout < math.inf, "a number of seconds"),
+            ("patience", 0 < self.patience < math.inf, "a number of seconds"),
+            ("temperature", self.temperature != 0 or not self.draws, "above 0 for draws to differ"),
+            (
+                "frame",
+                "turn" in places <= {"turn", "system", "prefix"},
+                "text with {turn}, and perhaps {system} and {prefix}",
+            ),
+        ):
+            if not fits:
+                raise JudgeError(f"{name} is {form}, not {getattr(self, name)!r}")
+
+    @property
+    def written(self) -> int:
+        """Most tokens that the model may write in one call."""
+        given = [self.options.get(name) for name in ("max_completion_tokens", "max_tokens")]
+        most = max((int(n) for n in given if n), default=SAMPLED_TOKENS if self.draws else 1)
+        return most * max(self.draws, 1)
+
+    def body(self, question: Question, model: str, *, draws: int = 1) -> dict[str, Any]:
+        """The request for one question, `draws` sampled answers at once."""
+        prompt, turn = question.prompt, question.text
+        body: dict[str, Any] = {"model": model, "temperature": self.temperature}
+        if self.draws:
+            body |= {"n": draws, "max_tokens": SAMPLED_TOKENS}
+        elif self.endpoint == "chat":
+            body |= {"max_tokens": 1, "logprobs": True, "top_logprobs": self.top}
+        else:
+            body |= {"max_tokens": 1, "logprobs": self.top}
+        if self.endpoint == "completions":
+            system = f"{prompt.system}\n\n" if prompt.system else ""
+            body["prompt"] = self.frame.format(system=system, turn=turn, prefix=prompt.prefix)
+        else:
+            if self.prefix == "ask" and self.instruction:
+                labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
+                turn = f"{turn}\n\n{self.instruction.replace('{labels}', labels)}"
+            messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+            body["messages"] = [*messages, {"role": "user", "content": turn}]
+            if self.prefix == "continue" and prompt.prefix:
+                body["messages"].append({"role": "assistant", "content": prompt.prefix})
+                body |= {"continue_final_message": True, "add_generation_prompt": False}
+        body |= self.options
+        return {name: value for name, value in body.items() if value is not None}
+
+    def specification(self) -> dict[str, str]:
+        """What of it changes answers."""
+        found = {
+            "ignore_case": str(self.ignore_case),
+            "endpoint": self.endpoint,
+            "answers": f"{self.draws} draws" if self.draws else "log-probabilities",
+            "temperature": f"{self.temperature:g}",
+        }
+        if not self.draws:
+            found["top"] = str(self.top)
+        if self.endpoint == "completions":
+            found["frame"] = self.frame
+        else:
+            found["prefix"] = self.prefix
+            if self.prefix == "ask":
+                found["instruction"] = self.instruction
+        return found | {f"option {name}": repr(value) for name, value in self.options.items()}
+
+
+def _request_fields(options: object) -> dict[str, Any]:
+    """More fields of the request, from a dictionary or JSON; refused if they look secret."""
+    try:
+        found = json.loads(options) if isinstance(options, str) else options
+        text = json.dumps(found)
+    except (TypeError, ValueError):
+        found = text = None
+    if not isinstance(found, Mapping):
+        raise JudgeError(
+            f'options are fields of the request, such as {{"max_completion_tokens": 1}}, not '
+            f"{options!r}"
+        )
+    if secret := re.search(r'(?i)"([^"]*(?:key|secret|authoriz|password)[^"]*)":', str(text)):
+        raise JudgeError(
+            f"options are stored and shown, so {secret[1]!r} is no place for a secret; name an "
+            "environment variable with key_env="
+        )
+    return dict(found)
+
+
+class ServerJudge:
+    """A model behind an OpenAI-compatible server as a `Reader`.
+
+    The probability of each label word is read off the likeliest next tokens
+    (`top_logprobs`), its spellings " A", "A" and "▁A" added up (book chapter 2).
+
+    model : the name the server knows it by. url : up to and including /v1. options : the fields of
+    `ServerOptions`; JudgeError says which there are, or what one should be.
+
+    The first use makes one call of a few tokens (two with prefix="continue"): it finds out whether
+    the server gives log-probabilities, and which model answers, which is in the specification.
+    """
+
+    def __init__(self, model: str, url: str, **options: Any) -> None:
+        known = [one.name for one in fields(ServerOptions)]
+        if unknown := [name for name in options if name not in known]:
+            raise JudgeError(
+                f"ServerJudge has no option {', '.join(map(repr, unknown))}; it has "
+                f"{', '.join(known)}"
+            )
+        try:
+            self.options = asked = ServerOptions(**options)
+            self._caller = Caller(
+                url,
+                "/chat/completions" if asked.endpoint == "chat" else "/completions",
+                key_env=asked.key_env,
+                timeout=asked.timeout,
+                patience=asked.patience,
+                written=asked.written,
+                spending=Spending(calls=asked.call_limit, tokens=asked.token_limit),
+            )
+        except (AttributeError, TypeError, ValueError) as error:
+            given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+            raise JudgeError(f"ServerJudge cannot take {given}: {error}") from None
+        self.model = model
+        self._tally = Tally(model, top=asked.top)
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"ServerJudge({self.model!r}, {self._caller.name!r})"
+
+    @property
+    def spent(self) -> Spent:
+        """Calls and tokens so far."""
+        return self._caller.spending.spent
+
+    @property
+    def specification(self) -> dict[str, str]:
+        """What makes two server judges the same; makes the first call if there was none."""
+        self._introduce()
+        return {
+            "kind": "server",
+            "model": self.model,
+            "served": self._caller.served or "",
+            "server": self.options.server or self._caller.name,
+            **self.options.specification(),
+        }
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        """Answers as they come.
+
+        After a failure nothing more is sent, but calls under way are paid for: their answers are
+        waited for and given before ServerError, ModelChangedError, NoLabelError or
+        SpendingLimitError is raised. The same holds for a first Ctrl-C; a second one cuts them off.
+        """
+        for question in questions:
+            self._check_labels(question.prompt)
+        self._introduce()
+        left = len(questions)
+        try:
+            with closing(self._stream(questions)) as coming:
+                for position, answer in coming:
+                    left -= 1
+                    prompt = questions[position].prompt
+                    self._tally.add(prompt, answer)
+                    yield position, answer
+                    if self._tally.silent(prompt):
+                        raise NoLabelError(
+                            f"none of the first {SILENT} answers of {self.model} held a label of "
+                            f"{describe(questions[position])}; look at what it says "
+                            "(neither='error' shows it), and change the prompt, the instruction, "
+                            "prefix= or endpoint="
+                        )
+        except SpendingLimitError as error:
+            raise SpendingLimitError(
+                f"{error}; {left} of {len(questions)} questions are left, and what was answered "
+                "is kept"
+            ) from None
+        self._tally.warn()
+
+    def _stream(self, questions: Sequence[Question]) -> Generator[tuple[int, Answer]]:
+        """All answers from an event loop in a thread; it ends when nobody listens any more."""
+        answers: SimpleQueue[tuple[int, Answer] | None] = SimpleQueue()
+        interrupted = False
+        with start_blocking_portal(name="poe-server-calls") as portal:
+            ending = portal.call(_new_event)
+            running = portal.start_task_soon(self._ask_all, questions, answers.put, ending)
+            running.add_done_callback(lambda _: answers.put(None))
+            while True:
+                try:
+                    answer = answers.get()
+                except KeyboardInterrupt:
+                    if interrupted:
+                        raise
+                    interrupted = True
+                    portal.call(ending.set)
+                    log.warning("waiting for the calls under way; Ctrl-C again cuts them off")
+                    continue
+                if answer is None:
+                    break
+                yield answer
+            if interrupted:
+                raise KeyboardInterrupt
+            running.result()
+
+    async def _ask_all(
+        self,
+        questions: Sequence[Question],
+        put: Callable[[tuple[int, Answer]], None],
+        ending: asyncio.Event,
+    ) -> None:
+        positions = iter(range(len(questions)))
+        failures: list[Exception] = []
+
+        async def work() -> None:
+            for position in positions:  # shared by all workers
+                try:
+                    put((position, await self._ask(client, questions[position], ending)))
+                except Exception as error:
+                    failures.append(error)
+                    ending.set()
+                if ending.is_set():
+                    return
+
+        workers = min(self.options.concurrency, len(questions))
+        async with self._caller.connect(workers) as client, asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+        if failures:
+            raise failures[0]
+
+    async def _ask(self, client: Any, question: Question, ending: asyncio.Event) -> Answer:
+        begun = time.perf_counter()
+        prompt, draws, fold = question.prompt, self.options.draws, self.options.ignore_case
+        found: list[Any] = []
+        read = computed = 0
+        try:
+            while len(found) < max(draws, 1):  # some servers draw one answer whatever n says
+                body = self.options.body(question, self.model, draws=draws - len(found))
+                some, (tokens, cached, _) = await self._caller.call(
+                    client, body, self._read, ending
+                )
+                found += some
+                read, computed = max(read, tokens), computed + tokens - cached
+            if draws:
+                log_p = counted(found[:draws], prompt, ignore_case=fold)
+            else:
+                log_p = merged(found, prompt.labels, ignore_case=fold)
+            if self.options.neither == "error" and max(log_p) == -math.inf:
+                texts = [text if draws else text[0] for text in found]
+                raise NoLabelError(
+                    f"none of the labels {prompt.labels} is among {len(texts)} answers; they begin "
+                    f"{[self._caller.shown(text)[:20] for text in texts[:5]]}"
+                )
+        except ModelChangedError:
+            raise
+        except ServerError as error:
+            raise type(error)(f"{describe(question)}: {error}") from None
+        return Answer(log_p, read, float(computed), time.perf_counter() - begun, draws)
+
+    def _read(self, reply: dict[str, Any]) -> tuple[list[Any], tuple[int, int, int]]:
+        """Drawn answers, or the likeliest tokens with their log-probabilities; token counts."""
+        counts = token_counts(reply) or (0, 0, 0)
+        if self.options.draws:
+            return [said(choice) for choice in reply["choices"]], counts
+        likely = next_token(reply["choices"][0])
+        if likely is None:
+            raise ValueError(
+                f"gives no log-probabilities for {self.model}; sample answers instead with "
+                "draws=20 (20 short answers a question, or 20 calls where the server gives one at "
+                "a time)"
+            )
+        return likely, counts
+
+    def _introduce(self) -> None:
+        """Find out, once, which model answers and what the server can do."""
+        with self._lock:
+            if self._caller.served is None:
+                with start_blocking_portal(name="poe-server-calls") as portal:
+                    portal.call(self._first_call)
+
+    async def _first_call(self) -> None:
+        asked, questions = self.options, [FIRST_CALL]
+        if asked.endpoint == "chat" and asked.prefix == "continue":
+            questions.append(replace(FIRST_CALL, prompt=replace(FIRST_CALL.prompt, prefix="")))
+        tokens = []
+        async with self._caller.connect(1) as client:
+            for question in questions:
+                body = asked.body(question, self.model)
+                _, counts = await self._caller.call(client, body, self._read, asyncio.Event())
+                tokens.append(counts[0])
+        # A continued answer makes the prompt a word longer; one that is closed, with another begun
+        # after it, costs the marks in between as well.
+        if all(tokens) and tokens[0] - tokens[-1] > 2:
+            warnings.warn(
+                f"{self._caller.name} seems to ignore continue_final_message (the word "
+                f"{FIRST_CALL.prompt.prefix!r} cost {tokens[0] - tokens[-1]} tokens), so the model "
+                "would not go on from the answer prefix; use prefix='ask' or "
+                "endpoint='completions', unless you know that its template adds these tokens",
+                stacklevel=2,
+            )
+
+    def _check_labels(self, prompt: Prompt) -> None:
+        fold = self.options.ignore_case
+        labels = [_fold(label, fold) for label in prompt.labels]
+        if "" in labels or len(set(labels)) < len(labels):
+            raise ServerError(
+                f"prompt {prompt.name!r}: the labels {prompt.labels} cannot be told apart once "
+                f"spaces{' and case' if fold else ''} are put aside; choose others"
+            )
+
+
+async def _new_event() -> asyncio.Event:
+    return asyncio.Event()
+
+
+def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
+    """The likeliest next tokens with log-probabilities; None where the server gives none.
+
+    Chat servers give a list under `content`, the older completions a dictionary under
+    `top_logprobs`. The token that was chosen is added where the list lacks it. Raises ValueError
+    for what cannot be log-probabilities: not numbers, above 0, or of more than certainty.
+    """
+    given = choice.get("logprobs")
+    if not isinstance(given, dict):
+        return None
+    try:
+        if given.get("content"):
+            first = given["content"][0]
+            top = [(one["token"], one["logprob"]) for one in first.get("top_logprobs") or []]
+            chosen = (first["token"], first["logprob"])
+        elif given.get("tokens") and given.get("token_logprobs"):
+            top = list(((given.get("top_logprobs") or [{}])[0] or {}).items())
+            chosen = (given["tokens"][0], given["token_logprobs"][0])
+        else:
+            return None
+        if chosen[0] not in [token for token, _ in top]:
+            top.append(chosen)
+        pairs = dict.fromkeys((token, float(value)) for token, value in top if value is not None)
+        fits = all(isinstance(token, str) and value <= 1e-3 for token, value in pairs)
+        fits = fits and math.fsum(math.exp(value) for _, value in pairs) <= 1.01
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ValueError(
+            "gives what cannot be log-probabilities: each token needs a number of at most 0, and "
+            "all together at most 1 as probabilities"
+        )
+    return list(pairs) or None
+
+
+def merged(
+    likely: Iterable[Likely], labels: Sequence[str], *, ignore_case: bool
+) -> tuple[float, ...]:
+    """Log-probability of each label: its variants " A", "A", "▁A" together, -inf if not seen."""
+    variants: dict[str, list[float]] = {_fold(label, ignore_case): [] for label in labels}
+    for token, value in likely:
+        variants.get(_fold(token, ignore_case), []).append(value)
+    sums = [np.logaddexp.reduce(variants[_fold(label, ignore_case)]) for label in labels]
+    return tuple(min(0.0, float(one)) for one in sums)
+
+
+def said(choice: Any) -> str:
+    """The text of a choice."""
+    message = choice.get("message") if isinstance(choice, dict) else None
+    text = message.get("content") if isinstance(message, dict) else choice.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def label_of(text: str, prompt: Prompt, *, ignore_case: bool) -> int | None:
+    """Position of the label that a sampled answer starts with; None if it starts otherwise.
+
+    The answer prefix may come first ("Summary A"), and marks around a word do not count ("**A**").
+    """
+    flags = re.IGNORECASE if ignore_case else 0
+    marks = f"[{re.escape(MARKS)}]*"
+    if prompt.prefix:
+        marks += f"(?:{re.escape(prompt.prefix)}[{re.escape(MARKS)}:]*)?+"
+    for position, label in enumerate(prompt.labels):
+        if re.match(marks + re.escape(label.strip(SPACES)) + r"(?!\w)", text, flags):
+            return position
+    return None
+
+
+def counted(texts: Sequence[str], prompt: Prompt, *, ignore_case: bool) -> tuple[float, ...]:
+    """Log of the share of the sampled answers that are each label."""
+    hits = [label_of(text, prompt, ignore_case=ignore_case) for text in texts]
+    shares = [hits.count(k) / len(texts) for k in range(len(prompt.labels))]
+    return tuple(math.log(share) if share else -math.inf for share in shares)
+
+
+def _fold(token: str, ignore_case: bool) -> str:
+    bare = token.strip(SPACES)
+    return bare.casefold() if ignore_case else bare
