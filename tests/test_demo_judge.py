@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from poe import judges
 from poe.errors import JudgeError
-from poe.judges import opening, prompts
+from poe.judges import open as open_judge
+from poe.judges import prompts
 from poe.judges.demo import LABEL, DemoJudge, reading_ease, syllables
-from poe.judges.opening import open_judge
 from poe.judges.questions import Prompt, Question, Text
 
 EASY = Text("easy", "The cat sat. It was red.")
@@ -128,7 +129,7 @@ def test_model_names_may_hold_an_at_sign(monkeypatch):
 
 
 def test_what_is_not_installed_is_named_with_the_extra(monkeypatch):
-    monkeypatch.setattr(opening, "find_spec", lambda name: None if name == "torch" else object())
+    monkeypatch.setattr(judges, "find_spec", lambda name: None if name == "torch" else object())
     with pytest.raises(JudgeError, match=r"needs torch, which is not .*\[judge\]"):
         open_judge("hf:some/model")
 
@@ -140,7 +141,7 @@ def test_a_revision_follows_an_at_sign(monkeypatch):
         def __init__(self, model, *, revision=None):
             asked.update(model=model, revision=revision)
 
-    monkeypatch.setattr(opening, "find_spec", lambda name: object())
+    monkeypatch.setattr(judges, "find_spec", lambda name: object())
     monkeypatch.setattr("poe.judges.transformers.TransformersJudge", Model)
     open_judge("hf:org/model@abc")
     assert asked == {"model": "org/model", "revision": "abc"}

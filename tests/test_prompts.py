@@ -202,7 +202,7 @@ def test_a_prompt_makes_a_question():
         (("sumeval", "coherence"), "did you mean 'summeval'"),
         (("summeval", "coherent"), "did you mean 'coherence'.*'fluency'.*for_attribute"),
         (("summeval", "coherence", "poems"), "did you mean 'poe'"),
-        (("webnlg", "fluency"), "no template for webnlg/fluency 'poe'.*'comparative-1'"),
+        (("webnlg", "fluency", "poe"), "no template for webnlg/fluency 'poe'.*'comparative-1'"),
         (("webnlg", "semantics", "comparative-1"), "there are 'semantics-1'"),
     ],
 )

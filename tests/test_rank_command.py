@@ -423,7 +423,7 @@ def test_a_file_that_is_not_there(folder, capsys):
 
 
 def test_a_missing_extra_is_named(folder, monkeypatch, capsys):
-    monkeypatch.setattr("poe.judges.opening.find_spec", lambda name: None)
+    monkeypatch.setattr("poe.judges.find_spec", lambda name: None)
     assert rank(EXAMPLE, judge="hf:some/model") == 1
     assert "judging-by-comparison[judge]" in capsys.readouterr().err
 

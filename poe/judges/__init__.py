@@ -1,9 +1,26 @@
-"""Judges: whatever answers "which of these two is better?" with a probability."""
+"""Judges: whatever answers "which of these two is better?" with a probability.
 
+A *reader* is given questions about texts (`Reader`): a language model, a server, the demo. A
+judge of *positions* is a function of (K, 2) positions that gives K probabilities, which is what
+`poe.rank` asks: `SimulatedJudge(...).answer`, or `TextJudge(...).answer`, which puts texts to a
+reader and keeps its answers in a `Store`. `open` makes a reader from its name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from poe.errors import JudgeError
+from poe.judges import prompts
+from poe.judges.asking import TextJudge
 from poe.judges.questions import Answer, Prompt, Question, Reader, Text
-from poe.judges.server import ServerJudge
 from poe.judges.simulated import SimulatedJudge, simulated_answers
 from poe.judges.store import Store
+
+if TYPE_CHECKING:
+    from poe.judges.server import ServerJudge
 
 __all__ = [
     "Answer",
@@ -14,5 +31,94 @@ __all__ = [
     "SimulatedJudge",
     "Store",
     "Text",
+    "TextJudge",
+    "check_name",
+    "open",
+    "prompts",
     "simulated_answers",
 ]
+
+FORMS = "hf:MODEL[@REVISION], openai:MODEL@URL or demo"
+
+
+def open(name: str, **options: Any) -> Reader:
+    """The judge that a name stands for, as on the command line; the options go to its class.
+
+    "hf:MODEL" or "hf:MODEL@REVISION" : a transformers model, from the hub or a folder
+        (`poe.judges.transformers.TransformersJudge`).
+    "openai:MODEL@URL", or "http://..." with the option model : an OpenAI-compatible server
+        (`poe.judges.server.ServerJudge`).
+    "demo" : readability by a formula, not a language model (`poe.judges.demo.DemoJudge`).
+
+    Raises JudgeError if the name has none of these forms, an option does not exist, or what
+    the judge needs is not installed.
+    """
+    check_name(name)
+    kind, _, rest = name.strip().partition(":")
+    if kind == "demo":
+        from poe.judges.demo import DemoJudge
+
+        return _make(DemoJudge, **options)
+    if kind == "hf":
+        return _open_transformers(rest, options)
+    if kind != "openai":
+        rest = f"{options.pop('model', '')}@{name.strip()}"
+    # Model names hold slashes and may hold an @; an address starts with its scheme.
+    cut = max(rest.rfind("@http://"), rest.rfind("@https://"))
+    if cut < 1:
+        raise JudgeError(
+            f"{name!r} does not say which model where; write openai:MODEL@URL, for example "
+            "openai:my-model@http://localhost:8000/v1"
+        )
+    from poe.judges.server import ServerJudge
+
+    return ServerJudge(rest[:cut], rest[cut + 1 :], **options)  # it refuses options by name
+
+
+def check_name(name: str) -> None:
+    """Raise JudgeError unless a judge can have this name; nothing is loaded."""
+    kind, _, rest = name.strip().partition(":")
+    known = kind in ("hf", "openai", "demo", "http", "https")
+    if not known or (kind == "demo") != (rest == ""):
+        raise JudgeError(f"there is no judge {name!r}: a judge is named {FORMS}")
+
+
+def _open_transformers(rest: str, options: dict[str, Any]) -> Reader:
+    lacking = [module for module in ("torch", "transformers") if find_spec(module) is None]
+    if lacking:
+        raise JudgeError(
+            f"a transformers model needs {' and '.join(lacking)}, which "
+            f"{'is' if len(lacking) == 1 else 'are'} not installed; install them with "
+            "pip install 'judging-by-comparison[judge]', or use a server, openai:MODEL@URL"
+        )
+    from poe.judges.transformers import TransformersJudge
+
+    model, at, revision = rest.partition("@")
+    if not model or (at and not revision):
+        raise JudgeError(f"'hf:{rest}' names no model; write hf:MODEL or hf:MODEL@REVISION")
+    return _make(TransformersJudge, model, revision=revision or None, **options)
+
+
+def _make(kind: Any, *places: Any, **options: Any) -> Reader:
+    """The judge, with an option it does not have refused by name."""
+    known = inspect.signature(kind).parameters
+    extra = [option for option in options if option not in known]
+    if extra:
+        raise JudgeError(
+            f"{kind.__name__} has no option {', '.join(map(repr, extra))}; it has "
+            f"{', '.join(p for p in known if p not in ('model', 'url', 'revision'))}"
+        )
+    try:
+        judge: Reader = kind(*places, **options)
+    except TypeError as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        raise JudgeError(f"{kind.__name__} cannot take {given}: {error}") from error
+    return judge
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ServerJudge":  # its libraries take longer to import than all the rest
+        from poe.judges.server import ServerJudge
+
+        return ServerJudge
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

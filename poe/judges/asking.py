@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,21 +11,9 @@ from numpy.typing import ArrayLike
 from poe.comparisons import Floats, Indices
 from poe.errors import JudgeError, name_some
 from poe.judges.questions import Answer, Prompt, Question, Reader, Text
+from poe.judges.store import Store
 
-Progress = Callable[..., Any]
 Undecided = Literal["stop", "tie"]
-
-
-class Keeper(Protocol):
-    """What keeps answers: a `poe.judges.store.Store`."""
-
-    def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
-        """Positions of the questions not answered yet."""
-
-    def ask(
-        self, judge: Reader, questions: Sequence[Question], progress: Progress | None = None
-    ) -> list[Answer]:
-        """An answer to every question, old or new, in their order."""
 
 
 class TextJudge:
@@ -47,10 +35,10 @@ class TextJudge:
         prompt: Prompt,
         texts: Sequence[Text],
         *,
-        store: Keeper,
+        store: Store,
         context: Text | None = None,
         undecided: Undecided = "stop",
-        progress: Progress | None = None,
+        progress: Callable[..., object] | None = None,
     ) -> None:
         if not prompt.comparative:
             raise JudgeError(f"prompt {prompt.name!r} shows one text; a comparison shows two")

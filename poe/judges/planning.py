@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,10 @@ from poe.comparisons import Indices
 from poe.datasets.dataset import Dataset
 from poe.designs import regular
 from poe.errors import JudgeError
-from poe.judges.questions import Prompt, Question, Reader
+from poe.judges.questions import Prompt, Question, Reader, Text
 
 SAMPLE = 64  # questions whose tokens are counted
 PAUSE = 60.0  # seconds without an answer that end a run
-SLOW = 5.0  # seconds after which measuring stops
 
 
 def pairs_of(n_items: int, count: int | None, *, both_orders: bool, seed: Sequence[int]) -> Indices:
@@ -70,6 +69,28 @@ def questions_of(
         pairs = pairs_of(len(texts), calls, both_orders=both_orders, seed=(seed, c))
         made += [Question(prompt, texts[i], texts[j], context) for i, j in pairs.tolist()]
     return made
+
+
+def examples(dataset: Dataset, prompt: Prompt, *, cut: int = 0) -> Iterator[Question]:
+    """Questions to look at: the first pair of every context, other pairs where there is but one.
+
+    cut : characters shown of a text; 0 for all.
+    """
+
+    def shown(text: Text) -> Text:
+        rest = len(text.text) - cut
+        if cut < 1 or rest <= 0:
+            return text
+        return Text(text.id, f"{text.text[:cut]} [{rest:,} more characters]")
+
+    step = 2 if prompt.comparative else 1
+    last = dataset.n_candidates - step if dataset.n_contexts == 1 else 0
+    for c in range(dataset.n_contexts):
+        context = dataset.context(c) if "{context}" in prompt.template else None
+        texts = [shown(text) for text in dataset.candidates(c)]
+        for k in range(0, last + 1, step):
+            second = texts[k + 1] if prompt.comparative else None
+            yield Question(prompt, texts[k], second, context and shown(context))
 
 
 def contexts_of(dataset: Dataset, wanted: str | None) -> range:

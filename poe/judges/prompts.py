@@ -16,9 +16,11 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+
+import pandas as pd
 
 from poe._paths import data_dir
 from poe.errors import JudgeError
@@ -55,22 +57,22 @@ class Listing:
     @property
     def name(self) -> str:
         """Its name in messages and stores, "summeval/coherence" for the default template."""
-        tail = "" if self.template == DEFAULT else f"/{self.template}"
-        return f"{self.dataset}/{self.attribute}{tail}"
+        return self.prompt.name
 
 
 def load(
-    dataset: str, attribute: str, template: str = DEFAULT, *, decoder_only: bool = False
+    dataset: str, attribute: str, template: str | None = None, *, decoder_only: bool = False
 ) -> Prompt:
     """The prompt for an attribute of a dataset (poe_v2 Table 4; book chapter 2).
 
     Parameters
     ----------
     dataset, attribute : str
-        As in `poe.datasets`; `names()` lists them.
+        As in `poe.datasets`; `overview` lists them.
     template : str, optional
-        "poe" is poe_v2's comparison; "comparative-1", "comparative-2", "scoring-1" and
-        "scoring-2" are comparative_assessment's; "g-eval" scores from 1 to 5.
+        "poe" is poe_v2's comparison, the default where there is one; "comparative-1",
+        "comparative-2", "scoring-1" and "scoring-2" are comparative_assessment's; "g-eval"
+        scores from 1 to 5.
     decoder_only : bool, optional
         Append what comparative_assessment appends for Llama-2, "Answer:" or "Score:"; nothing
         happens to a template that has no such ending.
@@ -83,24 +85,30 @@ def load(
     found = listing(dataset, attribute, template)
     if not (decoder_only and found.decoder_only):
         return found.prompt
-    return Prompt(
-        name=f"{found.name} (decoder-only)",
-        template=found.prompt.template + found.decoder_only,
-        labels=found.prompt.labels,
-        prefix=found.prompt.prefix,
-    )
+    name, text = f"{found.prompt.name} (decoder-only)", found.prompt.template + found.decoder_only
+    return replace(found.prompt, name=name, template=text)
 
 
-def names(dataset: str | None = None) -> tuple[str, ...]:
-    """Names "dataset/attribute/template" of all prompts, or of one dataset's."""
-    chosen = (
-        datasets() if dataset is None else (_known("dataset with prompts", dataset, datasets()),)
-    )
-    return tuple(
-        f"{name}/{attribute}/{template}"
-        for name in chosen
-        for attribute in _file(name)["attributes"]
-        for template in templates(name, attribute)
+def listing(dataset: str, attribute: str, template: str | None = None) -> Listing:
+    """A prompt with its source and status; arguments and errors as for `load`."""
+    there = templates(dataset, attribute)
+    template = there[0] if template is None else template
+    _known(f"template for {dataset}/{attribute}", template, there)
+    row, words = _file(dataset)["templates"][template], _file(dataset)["attributes"][attribute]
+    name = f"{dataset}/{attribute}" + ("" if template == DEFAULT else f"/{template}")
+    lacking = set(re.findall(r"<(\w+)>", row["text"])) - set(words)
+    if lacking:
+        raise JudgeError(f"prompt {name}: the attribute has no words for <{lacking.pop()}>")
+    text = re.sub(r"<(\w+)>", lambda slot: words[slot[1]], row["text"])
+    return Listing(
+        dataset=dataset,
+        attribute=attribute,
+        template=template,
+        prompt=Prompt(name, text, labels=tuple(row["labels"]), prefix=row["prefix"]),
+        status=row.get("exceptions", {}).get(attribute, row["status"]),
+        source=row["source"],
+        note=row.get("note", ""),
+        decoder_only=row.get("decoder_only", ""),
     )
 
 
@@ -116,38 +124,56 @@ def attributes(dataset: str) -> tuple[str, ...]:
 
 
 def templates(dataset: str, attribute: str) -> tuple[str, ...]:
-    """Templates there are for an attribute, in the file's order."""
+    """Templates there are for an attribute, the one that `load` takes by itself first."""
     _known(f"attribute of {dataset}", attribute, attributes(dataset))
     rows = _file(dataset)["templates"]
-    return tuple(t for t, row in rows.items() if attribute in row.get("only", [attribute]))
+    there = (t for t, row in rows.items() if attribute in row.get("only", [attribute]))
+    return tuple(sorted(there, key=lambda t: t != DEFAULT))
 
 
 def usual_template(dataset: str, attribute: str) -> str:
     """The template taken where none is named: poe_v2's, or else the file's first."""
-    there = templates(dataset, attribute)
-    return DEFAULT if DEFAULT in there else there[0]
+    return templates(dataset, attribute)[0]
 
 
-def listing(dataset: str, attribute: str, template: str = DEFAULT) -> Listing:
-    """A prompt with its source and status; arguments and errors as for `load`."""
-    _known(f"template for {dataset}/{attribute}", template, templates(dataset, attribute))
-    row, words = _file(dataset)["templates"][template], _file(dataset)["attributes"][attribute]
-    tail = "" if template == DEFAULT else f"/{template}"
-    return Listing(
-        dataset=dataset,
-        attribute=attribute,
-        template=template,
-        prompt=Prompt(
-            name=f"{dataset}/{attribute}{tail}",
-            template=_fill(row["text"], words, where=f"{dataset}/{attribute}/{template}"),
-            labels=tuple(row["labels"]),
-            prefix=row["prefix"],
-        ),
-        status=row.get("exceptions", {}).get(attribute, row["status"]),
-        source=row["source"],
-        note=row.get("note", ""),
-        decoder_only=row.get("decoder_only", ""),
+def names(dataset: str | None = None) -> tuple[str, ...]:
+    """Names "dataset/attribute/template" of all prompts, or of one dataset's."""
+    return tuple(
+        f"{name}/{attribute}/{template}"
+        for name in (datasets() if dataset is None else [dataset])
+        for attribute in attributes(name)
+        for template in templates(name, attribute)
     )
+
+
+def overview(dataset: str | None = None) -> str:
+    """All prompts, or one dataset's, as text: a line each, and what the words for wording mean."""
+    rows = [listing(*name.split("/")) for name in names(dataset)]
+    columns = {
+        "dataset": [row.dataset for row in rows],
+        "attribute": [row.attribute for row in rows],
+        "template": [row.template for row in rows],
+        "wording": [row.status for row in rows],
+        "labels": [" ".join(row.prompt.labels) for row in rows],
+    }
+    meanings = (f"{status}: {meaning}" for status, meaning in STATUS.items())
+    return "\n".join([pd.DataFrame(columns).to_string(index=False), *meanings])
+
+
+def describe(dataset: str, attribute: str, template: str | None = None) -> str:
+    """A prompt's source, wording, labels and prefix as text."""
+    found = listing(dataset, attribute, template)
+    there = ", ".join(templates(dataset, attribute))
+    lines = {
+        "prompt": f"{found.prompt.name}, one of the templates {there}",
+        "source": found.source,
+        "wording": f"{found.status}: {STATUS[found.status]}",
+        "labels": ", ".join(found.prompt.labels),
+        "prefix": found.prompt.prefix or "none",
+        "ending": found.decoder_only and f"{found.decoder_only.strip()} (with --decoder-only)",
+        "note": found.note,
+    }
+    return "\n".join(f"{name:<10} {text}" for name, text in lines.items() if text)
 
 
 def for_attribute(attribute: str, *, thing: str = "text", context: str | None = None) -> Prompt:
@@ -186,10 +212,10 @@ def for_attribute(attribute: str, *, thing: str = "text", context: str | None = 
 def _predicate(attribute: str) -> str:
     """What follows the thing: "is more persuasive", "answers the question better"."""
     first = attribute.split()[0].lower()
-    if first == "is" or first in ("more", "less", "better", "worse") or first.endswith("er"):
-        return attribute if first == "is" else f"is {attribute}"
-    if first.endswith("s") and " " in attribute:  # a verb: answers, appears, has
-        return attribute
+    if first == "is" or (first.endswith("s") and first != "less" and " " in attribute):
+        return attribute  # a verb: answers, appears, has
+    if first in ("more", "less", "better", "worse") or first.endswith("er"):
+        return f"is {attribute}"
     raise JudgeError(
         f"attribute {attribute!r} does not compare; say which text is to win, for example "
         f"'more {attribute}', or with a verb, 'answers the question better'"
@@ -203,17 +229,6 @@ def _words(what: str, value: str) -> str:
     if "{" in value or "}" in value:
         raise JudgeError(f"the {what} {value!r} has braces, which mark the places of the texts")
     return value
-
-
-def _fill(text: str, words: dict[str, str], *, where: str) -> str:
-    """Put an attribute's words in place of <slot>."""
-
-    def word(match: re.Match[str]) -> str:
-        if match[1] not in words:
-            raise JudgeError(f"prompt {where}: the attribute has no words for <{match[1]}>")
-        return words[match[1]]
-
-    return re.sub(r"<(\w+)>", word, text)
 
 
 @cache

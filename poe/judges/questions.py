@@ -118,6 +118,11 @@ class Question:
         return {"context": self.context, "first": self.first, "second": self.second}
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the texts that it has, in the order of `PLACES`."""
+        return tuple(text.id for text in self.texts.values() if text is not None)
+
+    @property
     def segments(self) -> tuple[str, ...]:
         """The user's turn in pieces; see `Prompt.segments`."""
         return self.prompt.segments({k: v.text for k, v in self.texts.items() if v is not None})

@@ -23,7 +23,6 @@ from anyio.from_thread import start_blocking_portal
 from poe.errors import JudgeError
 from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Spent, Tally
 from poe.judges.http import Caller, ModelChangedError, ServerError, token_counts
-from poe.judges.naming import describe
 from poe.judges.questions import Answer, Prompt, Question, Text
 
 __all__ = [
@@ -280,7 +279,7 @@ class ServerJudge:
                     if self._tally.silent(prompt):
                         raise NoLabelError(
                             f"none of the first {SILENT} answers of {self.model} held a label of "
-                            f"{describe(questions[position])}; look at what it says "
+                            f"{questions[position]}; look at what it says "
                             "(neither='error' shows it), and change the prompt, the instruction, "
                             "prefix= or endpoint="
                         )
@@ -368,7 +367,7 @@ class ServerJudge:
         except ModelChangedError:
             raise
         except ServerError as error:
-            raise type(error)(f"{describe(question)}: {error}") from None
+            raise type(error)(f"{question}: {error}") from None
         return Answer(log_p, read, float(computed), time.perf_counter() - begun, draws)
 
     def _read(self, reply: dict[str, Any]) -> tuple[list[Any], tuple[int, int, int]]:
