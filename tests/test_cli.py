@@ -42,16 +42,6 @@ def test_progress_bar_goes_to_the_error_stream(tmp_path, capsys, monkeypatch):
     assert "40/40" not in streams.out
 
 
-def test_real_labels_that_are_not_there(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
-    assert main(["reproduce", "table1", "--labels", "real"]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("poe: ")
-    assert "POE_DATA_DIR" in error
-    assert "Traceback" not in error
-
-
 def test_mistakes_name_the_choices(capsys):
     for arguments, message in (
         (["reproduce", "tabel1"], "did you mean table1"),

@@ -4,6 +4,7 @@ The judge that fills the stores is a script that knows the invented human scores
 it is declared as such in the store, and nothing it says is evidence about language models.
 """
 
+import dataclasses
 import json
 
 import numpy as np
@@ -304,7 +305,8 @@ class TestRefusals:
         path, _ = dialogues
         data = poe.datasets.load("topicalchat", source="stand-in")
         texts = tuple(tuple(f"{text}!" for text in row) for row in data.texts)
-        other = poe.datasets.Dataset(**{**vars(data), "texts": texts})
+        content = dataclasses.replace(data.read(), texts=texts)
+        other = dataclasses.replace(data, read=lambda: content)
         monkeypatch.setattr("reproduction.measured.labels", lambda *_: other)
         with pytest.raises(JudgeError, match="about other texts than the stand-in ones"):
             stored(path, system="Mistral-7B", source="stand-in")

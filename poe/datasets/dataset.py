@@ -1,17 +1,31 @@
-"""One loaded dataset: contexts, candidate texts and what people thought of them."""
+"""Loading a dataset: people's scores from the package's own tables, texts when they are read."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from poe.datasets.errors import DataNotFoundError
-from poe.judges.questions import Text
+from poe._paths import data_dir
+from poe.datasets import files
+from poe.datasets.errors import DataNotFoundError, InvalidDataError
+from poe.datasets.originals import ALL, Content, parse
+from poe.datasets.registry import Entry, digest, info, recordings
+from poe.datasets.texts import Text
 
 Origin = Literal["real", "stand-in"]
+RATERS = 3  # the tables hold sums of so many scores
+DRAWN_SEED = 2401
+TOLERANCE = 1e-6  # between the scores of an original file and the labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,37 +36,33 @@ class Dataset:
     ----------
     name, title : str
         Name in the registry, and what it is in one line.
-    contexts : tuple of str, length C
-        What the candidates answer to: the article, or the dialogue so far. Where all texts
-        are compared with all (HANNA, CMCQRD) there is one context, and it is empty.
     context_ids : tuple of str, length C
-        Identifiers of the contexts in the source.
+        Identifiers of the contexts in the source. Where all texts are compared with all (HANNA,
+        CMCQRD) there is one context.
     candidate_ids : tuple of str, length N
         The systems that wrote the candidates, or the candidates' own names; the same, in the
         same order, in every context.
-    texts : tuple (length C) of tuples (length N) of str
-        `texts[c][n]` is what system n wrote for context c; empty where only the scores are on
-        this machine, which `has_texts` tells.
     scores : dict of str to array (C, N)
         For each attribute the mean human score, read-only, higher is better.
     source : "real" or "stand-in"
-        Whether texts and scores are the dataset's own or invented.
+        Whether people gave the scores, or they were drawn at random because the real ones are
+        not public (CMCQRD where you have no copy of your own).
     provenance : dict of str to str
-        Where the file was read from, its address, checksum, licence with its notice, and
-        how to cite it; for a stand-in, that it is one and how it was made.
+        Where scores and texts come from, the licence with its notice, and how to cite them.
     systems : tuple of str, length N
         Who wrote each candidate, where candidates are not systems themselves; else empty.
+    read : callable
+        Reads the original file, when texts are first asked for.
     """
 
     name: str
     title: str
-    contexts: tuple[str, ...]
     context_ids: tuple[str, ...]
     candidate_ids: tuple[str, ...]
-    texts: tuple[tuple[str, ...], ...]
     scores: dict[str, NDArray[np.float64]]
     source: Origin
     provenance: dict[str, str]
+    read: Callable[[], Content]
     systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -60,10 +70,36 @@ class Dataset:
         for values in self.scores.values():
             values.setflags(write=False)
 
+    @cached_property
+    def _content(self) -> Content:
+        return self.read()
+
+    @property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """`texts[c][n]` is what candidate n is in context c.
+
+        Raises DataNotFoundError where the texts are not on this machine, and says how to get
+        them.
+        """
+        return self._content.texts
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """What the candidates answer to: the article, or the dialogue so far; else empty."""
+        return tuple(self._content.contexts.values())
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the texts are on this machine, and not the scores alone."""
+        try:
+            return bool(self.texts)
+        except DataNotFoundError:
+            return False
+
     @property
     def n_contexts(self) -> int:
         """Number of contexts, C."""
-        return len(self.contexts)
+        return len(self.context_ids)
 
     @property
     def n_candidates(self) -> int:
@@ -75,29 +111,12 @@ class Dataset:
         """Names of the scored attributes, in the paper's order."""
         return tuple(self.scores)
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether the texts are here, and not the scores alone."""
-        return bool(self.texts)
-
     def candidates(self, context: int = 0) -> tuple[Text, ...]:
-        """The N texts of a context with their names, as judges take them.
-
-        Raises DataNotFoundError where only the scores are on this machine.
-        """
-        if not self.has_texts:
-            raise DataNotFoundError(
-                f"{self.name}: the scores are here, the texts are not "
-                f"({self.provenance.get('texts', 'no reason known')}); a judge that reads needs "
-                'them: add the file, or use source="stand-in" to try things out'
-            )
-        return tuple(
-            Text(name, text)
-            for name, text in zip(self.candidate_ids, self.texts[context], strict=True)
-        )
+        """The N texts of a context with their names, as judges take them; errors as `texts`."""
+        return tuple(map(Text, self.candidate_ids, self.texts[context]))
 
     def context(self, context: int = 0) -> Text | None:
-        """What the candidates answer to, or None where they share nothing."""
+        """What the candidates answer to, or None where they share nothing; errors as `texts`."""
         text = self.contexts[context]
         return Text(self.context_ids[context], text) if text else None
 
@@ -105,10 +124,8 @@ class Dataset:
         shape = f"{self.n_contexts} contexts x {self.n_candidates} candidates"
         if self.n_contexts == 1:
             shape = f"{self.n_candidates} candidates, all compared with all"
-        lines = [
-            f"<Dataset {self.name!r} ({self.source}): {self.title}",
-            f"  {shape}" + ("" if self.has_texts else "; scores only"),
-        ]
+        drawn = "" if self.source == "real" else "; the scores are drawn at random"
+        lines = [f"<Dataset {self.name!r}: {self.title}", f"  {shape}{drawn}"]
         for attribute, values in self.scores.items():
             tied = int((np.ptp(values, axis=1) == 0).sum())
             lines.append(
@@ -116,5 +133,160 @@ class Dataset:
                 f"range {values.min():g} to {values.max():g}, "
                 f"{tied} contexts with all scores equal"
             )
-        lines.append(f"  licence: {self.provenance.get('licence', 'unknown')}>")
+        lines.append(f"  licence: {self.provenance['licence']}>")
         return "\n".join(lines)
+
+
+def load(name: str, *, texts: bool = False, source: str | None = None) -> Dataset:
+    """Contexts, candidates and human scores of a dataset; its texts when they are asked for.
+
+    The scores of SummEval, TopicalChat and HANNA are part of the package. Texts are read from
+    the folder `POE_DATA_DIR` or from the cache, where `poe data fetch NAME` puts them.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`: "summeval" (100 contexts x 16 candidates), "topicalchat" (60 x 6),
+        "hanna" (1 x 1056), "cmcqrd" (1 x 658), "webnlg" (223 x 8), "podcast" (179 x 15).
+    texts : bool, optional
+        Read the texts at once, so that their absence is an error now and not later.
+    source : str, optional
+        "stand-in" for an invented dataset of the same shape; it goes away with its callers.
+
+    Raises
+    ------
+    UnknownDatasetError
+        If there is no dataset of that name.
+    DataNotFoundError
+        If texts, or scores that are not public, are not on this machine, or `POE_DATA_DIR` is
+        not a folder; the message says how to get them.
+    InvalidDataError
+        If a file is there but is not the pinned one, or not laid out as it should be.
+    """
+    entry = info(name)
+    if source not in (None, "real", "auto", "stand-in"):
+        raise ValueError(f"source must be one of 'real', 'auto', 'stand-in', not {source!r}")
+    absent = not entry.labels and files.find(entry.main) is None
+    if source == "stand-in" or (source == "auto" and absent and name != "cmcqrd"):
+        from poe.datasets import standin
+
+        return standin.make(entry)
+    if entry.labels:
+        made = _labelled(entry)
+    elif name == "cmcqrd" and absent:
+        made = _drawn(entry)
+    else:
+        made = _own(entry)
+    if texts:
+        _ = made.texts
+    return made
+
+
+def available(name: str) -> Path | None:
+    """Path of the scores, or None where they are not public and you have no copy."""
+    if name in recordings():
+        return data_dir() / "labels"
+    entry = info(name)
+    return data_dir() / "labels" / entry.labels if entry.labels else files.find(entry.main)
+
+
+@cache
+def table(name: str) -> pd.DataFrame:
+    """A table of data/labels as it is written there; data/labels/README.md explains it.
+
+    Raises InvalidDataError where the file was changed.
+    """
+    path = data_dir() / "labels" / name
+    data = path.read_bytes()
+    data = gzip.decompress(data) if path.suffix == ".gz" else data
+    if hashlib.sha256(data).hexdigest() != digest(name):
+        raise InvalidDataError(f"{path} is not the table that was published: restore it")
+    return pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+
+
+def _labelled(entry: Entry) -> Dataset:
+    rows = table(entry.labels)
+    contexts = tuple(rows["context"].unique()) if "context" in rows else (ALL,)
+    shape = (len(contexts), entry.candidates)
+    means = {
+        a.name: rows[a.name].astype(float).to_numpy().reshape(shape) / RATERS
+        for a in entry.attributes
+    }
+    if entry.decimals is not None:
+        means = {name: np.round(values, entry.decimals) for name, values in means.items()}
+    candidates = tuple(rows["candidate"][: entry.candidates])
+
+    def read() -> Content:
+        content = parse(entry, files.read(entry.main))
+        there = (tuple(content.contexts), content.candidates)
+        if there != (contexts, candidates) or not all(
+            np.allclose(content.scores[name], means[name], rtol=0, atol=TOLERANCE) for name in means
+        ):
+            raise InvalidDataError(
+                f"{entry.name}: the file of the texts is not of the version that the labels in "
+                "data/labels are of"
+            )
+        return content
+
+    systems = tuple(rows["system"]) if "system" in rows else ()
+    return _dataset(entry, contexts, candidates, means, read, systems=systems)
+
+
+def _own(entry: Entry) -> Dataset:
+    """A dataset whose scores and texts are in the user's own copy."""
+    content = parse(entry, files.read(entry.main))
+    made = _dataset(
+        entry, tuple(content.contexts), content.candidates, content.scores, lambda: content
+    )
+    there, papers = (made.n_contexts, made.n_candidates), (entry.contexts, entry.candidates)
+    if there != papers:
+        count = "{} x {}; the papers have {} x {}".format(*there, *papers)
+        made.provenance["count"] = count
+    return made
+
+
+def _drawn(entry: Entry) -> Dataset:
+    """CMCQRD without a copy: 658 difficulties drawn from a normal distribution.
+
+    Their real scale is not public, so this one has standard deviation 1, and as much again, a
+    hundredth, comes from the mean of three raters.
+    """
+    _, rng = np.random.default_rng(DRAWN_SEED).spawn(2)
+    shape = (entry.contexts, entry.candidates)
+    kind, _, own = (rng.standard_normal(size) for size in ((1, shape[1]), (shape[0], 1), shape))
+    quality = 0.7 * kind + 0.7 * own
+    ratings = quality + 0.1 * rng.standard_normal((RATERS, *shape))
+    ids = tuple(f"drawn-{n:04d}" for n in range(shape[1]))
+    made = _dataset(
+        entry,
+        (ALL,),
+        ids,
+        {entry.attributes[0].name: ratings.sum(axis=0) / RATERS},
+        lambda: parse(entry, files.read(entry.main)),
+        source="stand-in",
+    )
+    made.provenance["scores"] = "drawn at random: the real ones are not public"
+    return made
+
+
+def _dataset(
+    entry: Entry,
+    contexts: tuple[str, ...],
+    candidates: tuple[str, ...],
+    scores: dict[str, NDArray[np.float64]],
+    read: Callable[[], Content],
+    *,
+    systems: tuple[str, ...] = (),
+    source: Origin = "real",
+) -> Dataset:
+    provenance = {
+        "source": " ".join(file.url or file.obtain for file in entry.files),
+        "scores": entry.raters,
+        "licence": entry.licence,
+        "notice": entry.notice,
+        "citation": entry.citation,
+        "bibkey": entry.bibkey,
+    }
+    return Dataset(
+        entry.name, entry.title, contexts, candidates, scores, source, provenance, read, systems
+    )

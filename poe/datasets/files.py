@@ -1,20 +1,23 @@
-"""Where a file lies on this machine, and reading it with its checksum."""
+"""Where original files lie on this machine; reading them with their checksums; fetching them."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import logging
 import os
 import sys
 import zlib
 from pathlib import Path
 
-from poe.datasets.errors import DataNotFoundError, InvalidDataError
-from poe.datasets.registry import File
+from poe.datasets.errors import DataNotFoundError, DownloadError, InvalidDataError
+from poe.datasets.registry import File, Published, info, recording, recordings
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"
 MAX_BYTES = 512 * 2**20  # of a user's own copy, whose size nobody pinned
+TIMEOUT = 30.0  # seconds without a byte
+RETRIES = 3  # after the first attempt, a second apart, then two, then three
 
 
 def cache_dir() -> Path:
@@ -46,14 +49,14 @@ def data_folder() -> Path | None:
         what = "is not a folder" if folder.exists() else "does not exist"
         raise DataNotFoundError(
             f"{DATA_VARIABLE} is {chosen!r}, which {what} (seen from {Path.cwd()}); "
-            f"correct it, or unset {DATA_VARIABLE} to use the cache and the network"
+            f"correct it, or unset {DATA_VARIABLE} to use the cache"
         )
     return folder
 
 
 def cached_path(file: File) -> Path:
     """Where the cache keeps, or would keep, a file."""
-    return cache_dir() / file.name
+    return cache_dir() / file.names[0]
 
 
 def looked_for(file: File) -> list[Path]:
@@ -70,6 +73,29 @@ def find(file: File) -> Path | None:
     return next((path for path in looked_for(file) if path.is_file()), None)
 
 
+def read(file: File) -> bytes:
+    """The bytes of an original file, uncompressed, found right where a digest is pinned.
+
+    Raises
+    ------
+    DataNotFoundError
+        If it is in none of the places looked at; the message says how to get it.
+    InvalidDataError
+        If it cannot be read or is not the pinned one.
+    """
+    path = find(file)
+    if path is None:
+        places = "".join(f"\n  {place}" for place in looked_for(file))
+        way = f"get it: poe data fetch {file.dataset}"
+        if not file.url:
+            way = f"to get your own copy: {file.obtain}; put it at the first of these"
+        raise DataNotFoundError(
+            f"{file.dataset}: the file of its {file.role} is not on this machine; "
+            f"looked for{places}\n{way}"
+        )
+    return read_verified(file, path)
+
+
 def read_verified(file: File, path: Path) -> bytes:
     """Uncompressed bytes of a file, after its checksum was found right where one is pinned.
 
@@ -80,42 +106,103 @@ def read_verified(file: File, path: Path) -> bytes:
         expected, what is there, and how to get a good copy.
     """
     limit = file.size if file.sha256 else MAX_BYTES
+    replace = f"replace it with a good copy{f' of {file.url}' if file.url else f': {file.obtain}'}"
+    if file.url and path == cached_path(file):
+        replace = f"replace it: poe data fetch {file.dataset}"
     try:
-        if path.suffix == ".gz":
-            with gzip.open(path) as stream:
-                data = stream.read(limit + 1)  # one more than right: a bomb stops here
-        else:
-            with path.open("rb") as plain:
-                data = plain.read(limit + 1)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            data = stream.read(limit + 1)  # one more than right: a bomb stops here
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidDataError(
-            f"{file.dataset}: {path} cannot be read ({error}); {_way_out(file, path)}"
+            f"{file.dataset}: {path} cannot be read ({error}); {replace}"
         ) from error
     if not file.sha256 and len(data) > limit:
         raise InvalidDataError(f"{file.dataset}: {path} has more than {limit} bytes; not read")
-    fault = mismatch(file, data)
-    if fault:
-        raise InvalidDataError(f"{file.dataset}: {path} {fault}; {_way_out(file, path)}")
+    got = hashlib.sha256(data).hexdigest()
+    if file.sha256 and got != file.sha256:
+        size = f"more than {file.size}" if len(data) > file.size else f"{len(data)}"
+        raise InvalidDataError(
+            f"{file.dataset}: {path} is not the pinned file: expected sha256 {file.sha256} "
+            f"({file.size} bytes), got {got} ({size} bytes){_doubt(file)}; {replace}"
+        )
     return data
 
 
-def mismatch(file: File, data: bytes) -> str | None:
-    """What distinguishes `data` from the pinned file, or None if nothing does."""
-    got = hashlib.sha256(data).hexdigest()
-    if not file.sha256 or got == file.sha256:
-        return None
-    size = f"more than {file.size}" if len(data) > file.size else f"{len(data)}"
-    doubt = (
+def fetch(name: str) -> Path:
+    """Download the original files of a dataset or recording, unless good copies are there already.
+
+    Several processes may do so at once. The licence notice is put beside each file.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()` or `recordings()`.
+
+    Returns
+    -------
+    Path
+        The file with the texts, in the cache.
+
+    Raises
+    ------
+    UnknownDatasetError
+        If there is no dataset of that name.
+    DataNotFoundError
+        If it has no pinned address; the message says how to get your own copy.
+    DownloadError
+        If a file cannot be downloaded, verified or stored.
+    """
+    entry: Published = recording(name) if name in recordings() else info(name)
+    if not entry.main.url:
+        raise DataNotFoundError(
+            f"{name}: there is no pinned public address to fetch it from; to get your own copy: "
+            f"{entry.main.obtain}; it goes to {looked_for(entry.main)[0]}"
+        )
+    for file in entry.files:
+        download(entry, file)
+    return cached_path(entry.main)
+
+
+def download(entry: Published, file: File) -> Path:
+    """Fetch one file into the cache, as `fetch` does for all of them."""
+    import pooch
+    from requests import RequestException
+
+    path = cached_path(file)
+    pooch.get_logger().setLevel(logging.WARNING)
+    notice = f"source: {file.url}\n\nlicence: {entry.licence}\n\nnotice: {entry.notice}\n"
+    try:
+        pooch.create(
+            path=path.parent,
+            base_url="",
+            registry={path.name: f"sha256:{file.sha256}"},
+            urls={path.name: file.url},
+            retry_if_failed=RETRIES,
+        ).fetch(path.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
+        path.with_name(path.name + ".NOTICE.txt").write_text(notice, encoding="utf-8")
+    except ValueError as error:  # what came is not the pinned file
+        raise DownloadError(
+            f"{file.dataset}: {file.url}: {error}{_doubt(file)}. Something between here and the "
+            "server may change it, such as a log-in page; open the address in a browser to see"
+        ) from error
+    except RequestException as error:
+        raise DownloadError(
+            f"{file.dataset}: {file.url} could not be downloaded ({error}); without a network, "
+            f"put the file at {path}, or as {file.names[0]} into a folder {DATA_VARIABLE}"
+        ) from error
+    except OSError as error:
+        raise DownloadError(
+            f"{file.dataset}: cannot store the file at {path} ({error}); it needs "
+            f"{file.size / 1e6:.1f} MB. Make room there, or set {CACHE_VARIABLE} to a folder "
+            "that can be written to"
+        ) from error
+    return path
+
+
+def _doubt(file: File) -> str:
+    return (
         "; this digest was taken over from another project and never computed here, so it may be "
         "the digest that is wrong"
+        if file.secondhand
+        else ""
     )
-    return (
-        f"is not the pinned file: expected sha256 {file.sha256} ({file.size} bytes), "
-        f"got {got} ({size} bytes){doubt if file.secondhand else ''}"
-    )
-
-
-def _way_out(file: File, path: Path) -> str:
-    if file.url and path == cached_path(file):
-        return f"replace it with poe.datasets.fetch({file.dataset!r})"
-    return f"replace it with a good copy{f' of {file.url}' if file.url else f': {file.obtain}'}"

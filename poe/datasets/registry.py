@@ -6,7 +6,7 @@ import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from poe._paths import data_dir
 from poe.datasets.errors import UnknownDatasetError
@@ -26,7 +26,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class File:
-    """One file of a dataset or recording; data/datasets.toml explains the fields.
+    """One original file of a dataset or recording; data/datasets.toml explains the fields.
 
     A file without `url` is not downloaded: `obtain` says how a user gets their own copy. One
     without `sha256` cannot be compared with a pinned one, and is checked field by field. With
@@ -35,22 +35,12 @@ class File:
 
     dataset: str
     role: str
-    format: str
     names: tuple[str, ...]
     url: str = ""
     sha256: str = ""
     size: int = 0
-    repository: str = ""
-    commit: str = ""
-    path: str = ""
     obtain: str = ""
-    optional: bool = False
     secondhand: bool = False
-
-    @property
-    def name(self) -> str:
-        """Name of the file inside the cache, in a folder of the dataset's own."""
-        return self.names[0]
 
 
 @dataclass(frozen=True)
@@ -67,13 +57,8 @@ class Published:
 
     @property
     def main(self) -> File:
-        """The file without which there is nothing to load."""
+        """The file with the texts."""
         return self.files[0]
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the main file, empty where none is pinned."""
-        return self.main.sha256
 
     def file(self, role: str) -> File:
         """The file of that role."""
@@ -85,8 +70,9 @@ class Entry(Published):
     """A dataset with human scores.
 
     contexts, candidates : its shape as the papers give it; where people bring their own copy,
-        that copy decides. shared_context : whether the candidates of a context answer to a
-        text that the judge is shown.
+        that copy decides. shared_context : whether the candidates of a context answer to a text
+        that the judge is shown. labels : the table of scores in data/labels, "" where they are
+        not public. decimals : to how many its source rounds a mean of scores, where it does.
     """
 
     contexts: int
@@ -94,28 +80,33 @@ class Entry(Published):
     shared_context: bool
     raters: str
     attributes: tuple[Attribute, ...]
+    labels: str = ""
+    decimals: int | None = None
 
 
 @cache
-def _registry() -> tuple[dict[str, Entry], dict[str, Published]]:
+def _registry() -> tuple[dict[str, Entry], dict[str, Published], dict[str, str]]:
     with (data_dir() / "datasets.toml").open("rb") as stream:
         tables = tomllib.load(stream)
-    mit = tables.pop("notices")["mit"].strip()
+    mit, digests = tables.pop("notices")["mit"].strip(), tables.pop("labels")
     recorded = tables.pop("recorded")
     entries = {name: Entry(**_fields(name, table, mit)) for name, table in tables.items()}
-    return entries, {
-        name: Published(**_fields(name, table, mit)) for name, table in recorded.items()
-    }
+    return (
+        entries,
+        {name: Published(**_fields(name, table, mit)) for name, table in recorded.items()},
+        digests,
+    )
 
 
 def _fields(name: str, table: dict[str, Any], mit: str) -> dict[str, Any]:
+    files = (
+        File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
+    )
     fields = {
         **table,
         "name": name,
         "notice": table["notice"].strip().replace("{mit}", mit),
-        "files": tuple(
-            File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
-        ),
+        "files": tuple(files),
     }
     if "attributes" in table:
         fields["attributes"] = tuple(Attribute(**row) for row in table["attributes"])
@@ -148,7 +139,15 @@ def recording(name: str) -> Published:
     return _find(name, _registry()[1], "recording")
 
 
-def _find(name: str, entries: Any, what: str) -> Any:
+def digest(table: str) -> str:
+    """SHA-256 of a table in data/labels, uncompressed."""
+    return _registry()[2][table]
+
+
+Found = TypeVar("Found", bound=Published)
+
+
+def _find(name: str, entries: dict[str, Found], what: str) -> Found:
     if name in entries:
         return entries[name]
     near = difflib.get_close_matches(str(name).lower().replace("-", ""), entries, cutoff=0.5)

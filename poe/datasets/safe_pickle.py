@@ -16,40 +16,30 @@ MAX_BYTES = 64 * 2**20
 # (GLOBAL, STACK_GLOBAL, INST, OBJ, NEWOBJ, REDUCE, BUILD, EXT1..4, PERSID) are not here.
 # Checking the instructions before running any matters, because the unpickler serves
 # extension codes from a process-wide cache without asking find_class.
-_PLAIN_NAMES = """
+_NAMES = """
     PROTO FRAME STOP MARK POP POP_MARK DUP PUT BINPUT LONG_BINPUT GET BINGET LONG_BINGET MEMOIZE
     EMPTY_DICT DICT SETITEM SETITEMS EMPTY_LIST LIST APPEND APPENDS
     EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
     UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8
     FLOAT BINFLOAT INT BININT BININT1 BININT2 NONE NEWTRUE NEWFALSE
 """
-PLAIN = frozenset(_PLAIN_NAMES.split())
+PLAIN = frozenset(_NAMES.split())
 
 
-class _PlainUnpickler(pickle.Unpickler):
+class PlainUnpickler(pickle.Unpickler):
     """A second lock: even if an instruction slipped through, no class is ever found."""
 
     def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
+        """Refuse every class and function."""
         raise InvalidDataError(f"the pickle refers to {module_name}.{global_name}")
 
     def persistent_load(self, pid: Any) -> NoReturn:
+        """Refuse every outside object."""
         raise InvalidDataError(f"the pickle refers to the outside object {pid!r}")
 
 
 def load_plain(data: bytes, *, what: str = "the file") -> Any:
-    """Unpickle `data` if it is made of plain values only.
-
-    Parameters
-    ----------
-    data : bytes
-        A pickle of dict, list, tuple, str, float, int, bool and None.
-    what : str, optional
-        Name of the file in error messages.
-
-    Returns
-    -------
-    object
-        The value.
+    """Unpickle dict, list, tuple, str, float, int, bool and None; `what` is for error messages.
 
     Raises
     ------
@@ -62,24 +52,26 @@ def load_plain(data: bytes, *, what: str = "the file") -> Any:
     way_out = "it is not the dataset's own file; delete it and fetch the dataset again"
     try:
         _check(data)
-        return _PlainUnpickler(io.BytesIO(data)).load()
+        return PlainUnpickler(io.BytesIO(data)).load()
     except InvalidDataError as error:
         raise InvalidDataError(f"{what} was refused: {error}; {way_out}") from None
-    except (ValueError, pickle.UnpicklingError, EOFError, IndexError, KeyError) as error:
-        raise InvalidDataError(f"{what} is damaged ({error}); {way_out}") from error
-    except (TypeError, AttributeError, MemoryError, OverflowError, UnicodeError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+        pickle.UnpicklingError,
+    ) as error:
         raise InvalidDataError(f"{what} is damaged ({error}); {way_out}") from error
 
 
 def _check(data: bytes) -> None:
-    texts: list[str] = []
     for opcode, argument, position in pickletools.genops(data):
-        if isinstance(argument, str):
-            texts = [*texts[-1:], argument]
         if opcode.name not in PLAIN:
-            # From protocol 4 on the name stands in the two texts before the instruction.
-            named = ".".join(texts) if opcode.name == "STACK_GLOBAL" else argument
-            shown = f" {named!r}" if named is not None else ""
+            shown = f" {argument!r}" if argument is not None else ""
             raise InvalidDataError(
                 f"its instruction {opcode.name}{shown} at byte {position} would reach "
                 "outside plain data (dict, list, str, float)"

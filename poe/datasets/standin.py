@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poe.datasets.dataset import Dataset
+from poe.datasets.originals import Content
 from poe.datasets.registry import Attribute, Entry
 
 SEED = 2401
@@ -133,21 +134,24 @@ def make(entry: Entry, *, seed: int = SEED, reason: str = "asked for") -> Datase
         for attribute, stream in zip(entry.attributes, streams, strict=True)
     }
     context_range, candidate_range = range(entry.contexts), range(entry.candidates)
+    contexts = {
+        f"stand-in-context-{c:03d}": _context_text(entry, c) if entry.shared_context else ""
+        for c in context_range
+    }
+    candidates = tuple(
+        f"stand-in-system-{n:02d}" if entry.shared_context else f"stand-in-text-{n:04d}"
+        for n in candidate_range
+    )
+    texts = tuple(
+        tuple(_candidate_text(entry, c, n) for n in candidate_range) for c in context_range
+    )
     return Dataset(
         name=entry.name,
         title=f"stand-in of the shape of {entry.title}",
-        contexts=tuple(_context_text(entry, c) for c in context_range)
-        if entry.shared_context
-        else ("",),
-        context_ids=tuple(f"stand-in-context-{c:03d}" for c in context_range),
-        candidate_ids=tuple(
-            f"stand-in-system-{n:02d}" if entry.shared_context else f"stand-in-text-{n:04d}"
-            for n in candidate_range
-        ),
-        texts=tuple(
-            tuple(_candidate_text(entry, c, n) for n in candidate_range) for c in context_range
-        ),
+        context_ids=tuple(contexts),
+        candidate_ids=candidates,
         scores=scores,
+        read=lambda: Content(contexts, candidates, texts, {}),
         source="stand-in",
         provenance={
             "source": "stand-in: invented texts and scores, no real text and no real label",

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from poe.datasets.verdicts import LLMBAR, PANDALM
+from poe.datasets.verdicts import LLMBAR
+
+PANDALM = ("item", "judge", "first", "second", "p", "people")
 
 SEED = 2402
 SIZES = {

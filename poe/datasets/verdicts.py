@@ -1,140 +1,99 @@
-"""Recorded verdicts on pairs: LLMBar's and PandaLM's files as tidy tables.
+"""Recorded verdicts on pairs, and recorded scores: the tables of data/labels, made tidy.
 
 `poe.judges.recorded` is the way in; it says what the columns mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import json
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from poe.datasets import files
+from poe.datasets.dataset import RATERS, table
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
-from poe.datasets.reading import csv_in, expect, json_in, text_in
-from poe.datasets.registry import Published
+from poe.datasets.registry import recording
 
 LLMBAR = ("set", "item", "judge", "strategy", "first", "p", "label", "independent")
-PANDALM = ("item", "judge", "first", "second", "p", "people")
-WINNERS = {"1": 1, "2": 2, "": None, None: None, 1: 1, 2: 2}
-# What the two judges of PandaLM's files say, as P(first is better); None is no verdict.
-GPT = {"1": 1.0, "2": 0.0, "Tie": 0.5, "garbage": None}
-NUMBERS = {1: 1.0, 2: 0.0, 0: 0.5}
-
-Verdict = tuple[str, int, str, str, Any, Any, int]  # set, item, judge, strategy, winners, label
+# A verdict in a table, as P(the first is better): 1 the first, 2 the second, 0 a tie.
+CODES = {"1": 1.0, "2": 0.0, "0": 0.5, "": np.nan, "-": np.nan}
+HANNA_JUDGES = ("Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT")
+HANNA_PROMPTS = (1, 2, 3, 4)
 
 
-def llmbar_from_files(source: Published, data: Mapping[str, bytes]) -> pd.DataFrame:
-    """The verdicts of the derived CSV file, with the labels of the pairs' file."""
-    pairs = llmbar_pairs(source, data["pairs"])
-    labels = {
-        (name, item): label
-        for name, item, label in zip(pairs["set"], pairs["item"], pairs["label"], strict=True)
-    }
-    columns = ["set", "item", "judge", "prompt_strategy"]
-    winners = ["winner_given_order", "winner_swapped_order"]
-    rows: list[Verdict] = []
-    for number, row in enumerate(csv_in(source, data["verdicts"], columns + winners), start=1):
-        name, item, judge, strategy = (row[column] for column in columns)
-        key = (name, int(item))
-        if key not in labels:
-            raise InvalidDataError(f"{source.name}: row {number} is about an unknown pair {key}")
-        given, swapped = (_winner(source, row[column], f"row {number}") for column in winners)
-        rows.append((*key, judge, strategy, given, swapped, labels[key]))
-    return _tidy(rows)
+def hanna(judge: str, prompt: int, attribute: str) -> NDArray[np.float64]:
+    """The (1056,) scores of one judge, means of three generations; some lie below the scale."""
+    sums = table("hanna-judges.csv.gz")[f"{judge} {prompt} {attribute}"]
+    return sums.astype(float).to_numpy() / RATERS
 
 
-def llmbar_pairs(source: Published, data: bytes) -> pd.DataFrame:
-    """The pairs: set, item, input, output_1, output_2, label (which output is better)."""
-    lines = [line for line in data.decode("utf-8").split("\n") if line.strip()]
-    rows = [json_in(source, line.encode()) for line in lines]
-    columns = ["set", "item", "input", "output_1", "output_2", "label"]
-    return pd.DataFrame([{column: row[column] for column in columns} for row in rows])
-
-
-def llmbar_from_clone(source: Published, folder: Path) -> pd.DataFrame:
-    """The same table from the repository's own folders, Dataset/LLMBar and Dataset/Processed."""
-    rows: list[Verdict] = []
-    for name, place in _sets(folder / "Dataset"):
-        for path in sorted(place.glob("evaluators/*/*/result.json")):
-            judge, strategy = path.parts[-3], path.parts[-2]
-            for item, entry in enumerate(json_in(source, path.read_bytes())):
-                where = f"{path}, item {item}"
-                given, swapped = _both(source, entry, where)
-                rows.append((name, item, judge, strategy, given, swapped, int(entry["label"])))
-    if not rows:
-        raise DataNotFoundError(
-            f"{source.name}: {folder} has no Dataset/LLMBar/*/evaluators/*/*/result.json; give "
-            f"the folder of a clone: {source.main.obtain}"
-        )
-    return _tidy(sorted(rows, key=lambda row: (row[0], row[2], row[3], row[1])))
-
-
-def _sets(dataset: Path) -> Iterator[tuple[str, Path]]:
-    """Names of the sets, "Natural" or "Adversarial-Neighbor", and their folders."""
-    for group in ("LLMBar", "Processed"):
-        for place in sorted((dataset / group).glob("**/evaluators")):
-            yield "-".join(place.parent.relative_to(dataset / group).parts), place.parent
-
-
-def _both(source: Published, entry: Any, where: str) -> tuple[int | None, int | None]:
-    try:
-        results = entry["results"][0]
-        orders = [results[f"swap = {swap}"].get("winner") for swap in (False, True)]
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise InvalidDataError(
-            f"{source.name}: {where} is not laid out as expected ({type(error).__name__}: {error})"
-        ) from error
-    given, swapped = (_winner(source, value, where) for value in orders)
-    return given, swapped
-
-
-def _winner(source: Published, value: Any, where: str) -> int | None:
-    if value not in WINNERS:
-        raise InvalidDataError(f"{source.name}: {where} names {value!r} the winner, not 1 or 2")
-    return WINNERS[value]
-
-
-def _tidy(rows: list[Verdict]) -> pd.DataFrame:
-    """Two rows a verdict pair, one an order shown."""
-    found = []
-    for name, item, judge, strategy, given, swapped, label in rows:
+def llmbar() -> pd.DataFrame:
+    """Two rows a pair, judge and strategy, one an order shown."""
+    wide = table("llmbar.csv.gz").astype({"item": int, "label": int})
+    asked = wide.melt(["set", "item", "label"], var_name="column", value_name="winners")
+    asked = asked[asked["winners"] != ""]
+    sets = {name: k for k, name in enumerate(wide["set"].unique())}
+    asked = asked.sort_values("set", key=lambda names: names.map(sets), kind="stable")
+    rows = asked.loc[asked.index.repeat(2), ["set", "item", "label"]].reset_index(drop=True)
+    column = np.repeat(asked["column"].to_numpy(object), 2)
+    parts = {name: name.split("/") for name in wide.columns[3:]}
+    strategy = np.array([parts[name][1] for name in column], object)
+    # The winner is named by its place in the data; p is about the one shown first.
+    given, swapped = (asked["winners"].str[k].map(CODES) for k in (0, 1))
+    rows = rows.assign(
+        judge=[parts[name][0] for name in column],
+        strategy=strategy,
+        first=np.tile([1, 2], len(asked)),
+        p=np.column_stack([given, 1.0 - swapped]).ravel(),
         # Swap strategies show both orders in one conversation, and Rating strategies rate each
         # output alone: the two verdicts are one opinion, written twice.
-        independent = not strategy.startswith(("Swap", "Rating"))
-        for first, winner in ((1, given), (2, swapped)):
-            p = float("nan") if winner is None else float(winner == first)
-            found.append((name, item, judge, strategy, first, p, label, independent))
-    return pd.DataFrame(found, columns=list(LLMBAR))
+        independent=[not name.startswith(("Swap", "Rating")) for name in strategy],
+    )
+    return rows[list(LLMBAR)]
 
 
-def pandalm_from_files(source: Published, data: Mapping[str, bytes]) -> pd.DataFrame:
-    """PandaLM's pairs with two judges' verdicts and the majority of three people."""
-    pairs = {int(row["idx"]): row for row in json_in(source, data["pairs"])}
-    rows = []
-    for judge, field, meaning in (
-        ("gpt-3.5-turbo", "gpt_result", GPT),
-        ("pandalm-7b", "pandalm_result", NUMBERS),
-    ):
-        verdicts = {int(row["idx"]): row[field] for row in json_in(source, data[judge])}
-        expect(source, f"verdicts of {judge}", len(verdicts), len(pairs))
-        for item, pair in pairs.items():
-            first, second = text_in(source, pair["cmp_key"]).split("_")
-            if verdicts.get(item) not in meaning:
-                raise InvalidDataError(
-                    f"{source.name}: {judge} says {verdicts.get(item)!r} on pair {item}, which "
-                    f"is none of {', '.join(map(repr, meaning))}"
-                )
-            p = meaning[verdicts[item]]
-            rows.append((item, judge, first, second, p, _majority(source, item, pair)))
-    table = pd.DataFrame(rows, columns=list(PANDALM))
-    return table.assign(p=table["p"].astype(float))
+def llmbar_pairs() -> pd.DataFrame:
+    """The pairs: set, item, input, output_1, output_2, label (which output is better).
+
+    From a clone of the repository in POE_DATA_DIR/LLMBar, or a file made from one.
+    """
+    try:
+        rows = list(map(json.loads, files.read(recording("llmbar").main).decode().splitlines()))
+    except DataNotFoundError:
+        rows = list(_from_clone())
+        if not rows:
+            raise
+    columns = ["set", "item", "input", "output_1", "output_2", "label"]
+    pairs = pd.DataFrame([{column: row[column] for column in columns} for row in rows])
+    known = table("llmbar.csv.gz")[["set", "item", "label"]]
+    if not pairs[["set", "item", "label"]].astype(str).equals(known):
+        raise InvalidDataError("llmbar: the pairs are not those of the verdicts in data/labels")
+    return pairs
 
 
-def _majority(source: Published, item: int, pair: Mapping[str, Any]) -> float:
-    votes = [pair[f"annotator{k}"] for k in (1, 2, 3)]
-    most = max(votes, key=votes.count)
-    if votes.count(most) < 2 or most not in NUMBERS:
-        raise InvalidDataError(f"{source.name}: the votes on pair {item} are {votes}: no majority")
-    return NUMBERS[most]
+def _from_clone() -> Iterator[dict[str, Any]]:
+    for group in ("LLMBar", "Processed"):
+        top = (files.data_folder() or files.cache_dir()) / "LLMBar" / "Dataset" / group
+        for path in sorted(top.glob("**/dataset.json"), key=lambda path: path.as_posix()):
+            name = "-".join(path.parent.relative_to(top).parts)
+            for item, row in enumerate(json.loads(path.read_bytes())):
+                yield {**row, "set": name, "item": item}
+
+
+def pandalm() -> pd.DataFrame:
+    """A row a verdict of two judges, with the majority of three people."""
+    wide = table("pandalm.csv").astype({"item": int})
+    people = wide[["annotator1", "annotator2", "annotator3"]]
+    majority = people.mode(axis=1)[0].map(CODES)  # there always is one
+    parts = [
+        wide[["item", "first", "second"]].assign(
+            judge=judge, p=wide[judge].map(CODES), people=majority
+        )
+        for judge in ("gpt-3.5-turbo", "pandalm-7b")
+    ]
+    columns = ["item", "judge", "first", "second", "p", "people"]
+    return pd.concat(parts, ignore_index=True)[columns]

@@ -18,20 +18,9 @@ from typing import Protocol
 
 import numpy as np
 
+from poe.datasets.texts import Text
+
 PLACES = ("context", "first", "second")
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text and the name by which its owner knows it."""
-
-    id: str
-    text: str
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the text; the store keeps this and not the text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 """Recorded judges: what language models answered in others' published experiments.
 
 Nothing is asked here: the answers were recorded by the authors of HANNA, LLMBar and PandaLM,
-and their kind is *recorded*. With source="stand-in" (or "auto" where the files are absent)
-simulated judges of the same shape answer instead, and `kind` says "simulated".
+and their kind is *recorded*. They are part of the package (data/labels).
 
     >>> from poe.judges import recorded
-    >>> judge = recorded.hanna("ChatGPT", 1, "coherence", source="stand-in")
+    >>> judge = recorded.hanna("ChatGPT", 1, "coherence")
     >>> judge.answer([[0, 1], [1, 0]]).sum().round(12)
     np.float64(1.0)
 """
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -24,13 +22,11 @@ from scipy.special import expit
 
 from poe import datasets
 from poe.comparisons import Comparisons, Floats, Indices, Mask
-from poe.datasets import hanna as _hanna
 from poe.datasets import standin_verdicts, verdicts
-from poe.datasets.files import read_verified
 from poe.errors import JudgeError, name_some
 
-HANNA_JUDGES = _hanna.JUDGES
-HANNA_PROMPTS = _hanna.EVALUATION_PROMPTS
+HANNA_JUDGES = verdicts.HANNA_JUDGES
+HANNA_PROMPTS = verdicts.HANNA_PROMPTS
 LOWEST = 1.0  # HANNA's scale; what lies below it is a failed generation that entered a mean
 STAND_IN_SEED = 2403
 
@@ -121,34 +117,25 @@ def hanna(
     ------
     JudgeError
         If there is no such judge, prompt or attribute.
-    DatasetError
-        If the file is absent, cannot be fetched or is not the pinned one.
     """
-    entry = datasets.info("hanna")
-    codes = {a.name: a.source_name for a in entry.attributes}
     _among("judge", judge, HANNA_JUDGES)
     _among("prompt", prompt, HANNA_PROMPTS)
-    _among("attribute", attribute, tuple(codes))
+    people = datasets.load("hanna", source=source)
+    _among("attribute", attribute, people.attributes)
     if not scale > 0:
         raise JudgeError(f"scale is points a logit, so it must be positive, not {scale}")
-    names = _hanna.story_ids(entry.candidates)
-    if _stands_in("hanna", source):
+    if source == "stand-in":
         scores, kind = _invented_scores(judge, prompt, attribute), "simulated"
     else:
-        path = datasets.locate(entry)["scores"]
-        column = f"{judge} {codes[attribute]} {prompt}"
-        data = read_verified(entry.file("scores"), path)
-        recorded = _hanna.read_columns(entry, data, [column])[1][column]
+        recorded = verdicts.hanna(judge, prompt, attribute)
         scores, kind = np.where(recorded < LOWEST, np.nan, recorded), "recorded"
     scores.setflags(write=False)
+    names = people.candidate_ids
     return RecordedScores(judge, prompt, attribute, names, scores, scale, hard, kind)
 
 
 def llmbar(
-    sets: str | Sequence[str] | None = None,
-    *,
-    clone: str | Path | None = None,
-    source: datasets.Source = "real",
+    sets: str | Sequence[str] | None = None, *, source: datasets.Source = "real"
 ) -> pd.DataFrame:
     """Verdicts of six language models under up to 15 prompts on LLMBar's pairs, both orders.
 
@@ -156,10 +143,6 @@ def llmbar(
     ----------
     sets : str or sequence of str, optional
         "Natural", "Adversarial-Neighbor", ..., "MT-Bench"; all by default.
-    clone : path, optional
-        Folder of your clone of princeton-nlp/LLMBar, read instead of the derived files.
-    source : {"real", "auto", "stand-in"}, optional
-        As for `poe.datasets.load`. The derived files are looked for, never downloaded.
 
     Returns
     -------
@@ -171,30 +154,25 @@ def llmbar(
 
     Raises
     ------
-    DatasetError
-        If the files are absent or not the expected ones.
     JudgeError
         If a set is unknown.
     """
-    entry = datasets.recording("llmbar")
-    if clone is not None:
-        table, kind = verdicts.llmbar_from_clone(entry, Path(clone)), "recorded"
-    elif _stands_in("llmbar", source):
-        table, kind = standin_verdicts.llmbar(), "simulated"
-    else:
-        table, kind = verdicts.llmbar_from_files(entry, _read(entry)), "recorded"
+    stands_in = source == "stand-in"
+    table = standin_verdicts.llmbar() if stands_in else verdicts.llmbar()
     if sets is not None:
         wanted = (sets,) if isinstance(sets, str) else tuple(sets)
         for name in wanted:
             _among("set", name, tuple(table["set"].unique()))
         table = table[table["set"].isin(wanted)].reset_index(drop=True)
-    return _marked(table, entry, kind)
+    return _marked(table, datasets.recording("llmbar"), "simulated" if stands_in else "recorded")
 
 
 def llmbar_pairs() -> pd.DataFrame:
-    """LLMBar's pairs themselves: set, item, input, output_1, output_2, label."""
-    entry = datasets.recording("llmbar")
-    return _marked(verdicts.llmbar_pairs(entry, _read(entry)["pairs"]), entry, "recorded")
+    """LLMBar's pairs themselves: set, item, input, output_1, output_2, label.
+
+    Raises DataNotFoundError where they are not on this machine; the message says how to get them.
+    """
+    return _marked(verdicts.llmbar_pairs(), datasets.recording("llmbar"), "recorded")
 
 
 def pandalm(*, source: datasets.Source = "real") -> pd.DataFrame:
@@ -208,20 +186,9 @@ def pandalm(*, source: datasets.Source = "real") -> pd.DataFrame:
         annotators in the same coding. `attrs["kind"]` is "recorded". With one order only,
         nothing can be said about position bias.
     """
-    entry = datasets.recording("pandalm")
-    if _stands_in("pandalm", source):
-        return _marked(standin_verdicts.pandalm(), entry, "simulated")
-    return _marked(verdicts.pandalm_from_files(entry, _read(entry)), entry, "recorded")
-
-
-def _read(entry: datasets.Published) -> dict[str, bytes]:
-    return {
-        role: read_verified(entry.file(role), path) for role, path in datasets.locate(entry).items()
-    }
-
-
-def _stands_in(name: str, source: datasets.Source) -> bool:
-    return source == "stand-in" or (source == "auto" and datasets.available(name) is None)
+    stands_in = source == "stand-in"
+    table = standin_verdicts.pandalm() if stands_in else verdicts.pandalm()
+    return _marked(table, datasets.recording("pandalm"), "simulated" if stands_in else "recorded")
 
 
 def _marked(table: pd.DataFrame, entry: datasets.Published, kind: str) -> pd.DataFrame:

@@ -1,0 +1,194 @@
+"""Readers of original files: contexts, texts and scores of the datasets, and your own copies.
+
+Some datasets may not be downloaded from a pinned address. Lay your own copy out like this and put
+it into POE_DATA_DIR, under a name that `poe data list` shows. Other keys and columns are ignored.
+
+cmcqrd (given out under its own licence agreement), JSON, a list of passages:
+
+    [{"id": "passage-001", "context": "the passage", "questions": [
+        {"question": "the question", "options": ["first option", "second option"],
+         "question_difficulty": 61.5}]}]
+
+webnlg, CSV: mr (the triples "subject | relation | object", joined by <br>), text, team, fluency,
+grammar, semantics (means, 1 to 3). The references, team "webnlg", are left out.
+
+podcast, JSON, a list of summaries with the keys transcript, summary, episode_id, system_id and
+score: "B", "F", "G" or "E" (bad, fair, good, excellent), here 0, 1, 2, 3.
+
+The papers use 658 questions, 223 x 8 texts and 179 x 15 summaries; a copy of another size is
+read, and its provenance says so. A judge is shown a question with its passage and numbered
+options, a text's triples one a line under the sentence of the authors' code, and a story of HANNA
+with its prompt (poe_v2, authors' code; book chapter 2).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poe.datasets.errors import InvalidDataError
+from poe.datasets.registry import Attribute, Entry
+from poe.datasets.safe_pickle import load_plain
+from poe.errors import name_some
+
+ALL = "all"  # id of the one context where all candidates are compared with all
+GRADES = {"B": 0.0, "F": 1.0, "G": 2.0, "E": 3.0}
+TRIPLES = "The following are semantic triples of the form (subject|relation|object)"
+
+# Id and text of the context, id and text of the candidate, and its scores by field.
+Row = tuple[str, str, str, str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an original file holds, for C contexts with N candidates each.
+
+    contexts : id to text, empty where the candidates share nothing. candidates : (N,) ids.
+    texts : (C, N). scores : attribute to (C, N).
+    """
+
+    contexts: dict[str, str]
+    candidates: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
+    scores: dict[str, NDArray[np.float64]]
+
+
+def _summeval(data: bytes) -> Iterator[Row]:
+    for name, article in load_plain(data, what="the file of summeval").items():
+        for system, summary in article["sys_summs"].items():
+            yield name, article["src"], system, summary["sys_summ"], summary["scores"]
+
+
+def _topicalchat(data: bytes) -> Iterator[Row]:
+    for k, item in enumerate(json.loads(data)):  # six responses to one dialogue in succession
+        context = f"dialogue-{k // 6:02d}"
+        yield context, item["source"], item["system_id"], item["system_output"], item["scores"]
+
+
+def _hanna(data: bytes) -> Iterator[Row]:
+    stories: dict[int, list[dict[str, str]]] = {}
+    for rating in _csv(data):  # several a story
+        stories.setdefault(int(rating["Story ID"]), []).append(rating)
+    fields = ("Coherence", "Complexity", "Surprise", "Relevance", "Empathy", "Engagement")
+    for k, ratings in sorted(stories.items()):
+        if len({(rating["Prompt"], rating["Story"]) for rating in ratings}) > 1:
+            raise ValueError(f"the ratings of story {k} are about several texts")
+        text = f"Prompt: {ratings[0]['Prompt']}\n\nGenerated Story: {ratings[0]['Story']}"
+        means = {f: sum(float(rating[f]) for rating in ratings) / len(ratings) for f in fields}
+        yield ALL, "", f"story-{k:04d}", text, means
+
+
+def _cmcqrd(data: bytes) -> Iterator[Row]:
+    for p, passage in enumerate(json.loads(data), start=1):
+        for q, question in enumerate(passage["questions"], start=1):
+            options = [f"{n}) {option}" for n, option in enumerate(question["options"], start=1)]
+            if len(options) < 2:
+                raise ValueError(f"question {q} of passage {p} has not two options or more")
+            text = "\n".join([passage["context"], "", question["question"], *options])
+            yield ALL, "", f"{passage.get('id', f'passage-{p:03d}')}/{q}", text, question
+
+
+def _webnlg(data: bytes) -> Iterator[Row]:
+    rows = [row for row in _csv(data) if row["team"] != "webnlg"]
+    place = {triples: k for k, triples in enumerate(dict.fromkeys(row["mr"] for row in rows))}
+    for row in sorted(rows, key=lambda row: (place[row["mr"]], row["team"])):
+        triples = "\n".join(triple.strip() for triple in row["mr"].split("<br>"))
+        context = f"triples-{place[row['mr']]:03d}"
+        yield context, f"{TRIPLES}\n\n{triples}", row["team"], row["text"], row
+
+
+def _podcast(data: bytes) -> Iterator[Row]:
+    for item in json.loads(data):
+        score = {"score": GRADES.get(item["score"], item["score"])}
+        context, candidate = str(item["episode_id"]), str(item["system_id"])
+        yield context, item["transcript"], candidate, item["summary"], score
+
+
+READERS: dict[str, Callable[[bytes], Iterator[Row]]] = {
+    "summeval": _summeval,
+    "topicalchat": _topicalchat,
+    "hanna": _hanna,
+    "cmcqrd": _cmcqrd,
+    "webnlg": _webnlg,
+    "podcast": _podcast,
+}
+
+
+def _csv(data: bytes) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+    for number, row in enumerate(rows, start=1):
+        if None in row or None in row.values():
+            raise ValueError(f"row {number} has not as many cells as the header")
+    return rows
+
+
+def parse(entry: Entry, data: bytes) -> Content:
+    """Read an original file, checking every row.
+
+    Raises
+    ------
+    InvalidDataError
+        If the file is not laid out as expected, lacks a text or a score, has a candidate twice,
+        or has not the same candidates in every context; the message names the row.
+    """
+    contexts: dict[str, str] = {}
+    found: dict[str, dict[str, tuple[str, list[float]]]] = {}
+    number = 0
+    try:
+        for number, (context, shown, candidate, text, scores) in enumerate(
+            READERS[entry.name](data), start=1
+        ):
+            where = f"text {number}, {candidate!r} in context {context!r}"
+            if not (isinstance(shown, str) and isinstance(text, str) and text.strip()):
+                raise InvalidDataError(f"{entry.name}: {where}: a text is empty, or is no text")
+            if contexts.setdefault(context, shown) != shown:
+                raise InvalidDataError(
+                    f"{entry.name}: {where}: its context has another text before"
+                )
+            if candidate in found.setdefault(context, {}):
+                raise InvalidDataError(f"{entry.name}: {where} is there a second time")
+            values = [_score(entry, a, scores[a.field], where) for a in entry.attributes]
+            found[context][candidate] = text, values
+    except (KeyError, TypeError, AttributeError, ValueError, csv.Error) as error:
+        raise InvalidDataError(
+            f"{entry.name}: the file is not laid out as expected after text {number} "
+            f"({type(error).__name__}: {error}); poe/datasets/originals.py describes the layout"
+        ) from error
+    if not found:
+        raise InvalidDataError(f"{entry.name}: the file holds no texts")
+    candidates = tuple(next(iter(found.values())))
+    for context, texts in found.items():
+        if set(texts) != set(candidates):
+            raise InvalidDataError(
+                f"{entry.name}: context {context!r} has texts of {name_some(texts)}, not of "
+                f"{name_some(candidates)} as the first one"
+            )
+    table = np.array([[texts[name][1] for name in candidates] for texts in found.values()])
+    return Content(
+        contexts,
+        candidates,
+        tuple(tuple(texts[name][0] for name in candidates) for texts in found.values()),
+        {a.name: np.ascontiguousarray(table[..., k]) for k, a in enumerate(entry.attributes)},
+    )
+
+
+def _score(entry: Entry, attribute: Attribute, value: Any, where: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    # Written so that NaN and infinities fail as well.
+    if not (math.isfinite(number) and attribute.low <= number <= attribute.high):
+        raise InvalidDataError(
+            f"{entry.name}: {where}: {attribute.field} is {value!r}, not a number from "
+            f"{attribute.low:g} to {attribute.high:g}"
+        )
+    return number

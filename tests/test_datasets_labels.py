@@ -1,0 +1,261 @@
+"""The tables in data/labels: derived again to the last bit, and held against known counts."""
+
+import csv
+import gzip
+import hashlib
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from poe import datasets
+from poe.datasets import dataset, verdicts
+
+ROOT = Path(__file__).resolve().parents[1]
+LABELS = ROOT / "data" / "labels"
+# Original files, for those who have them.
+REAL = Path(os.environ.get("POE_DATA_DIR") or ROOT.parent / "shared" / "data")
+needs_originals = pytest.mark.skipif(
+    not (REAL / "summeval").is_dir(), reason=f"no original files: {REAL} lacks them"
+)
+
+# SHA-256 of the arrays that the first edition's loaders read from the original files (float64).
+ARRAYS = {
+    "summeval": {
+        "coherence": "bce1a82cf4110c4f",
+        "consistency": "8141daa17727d199",
+        "fluency": "8f19704a94f73b15",
+        "relevance": "240b1c66c2e24f64",
+    },
+    "topicalchat": {
+        "coherency": "7de548345f269c68",
+        "continuity": "578fd54b4b8e4bb0",
+        "engagingness": "774874ce1ddc37f7",
+        "naturalness": "a0264618240ecbeb",
+    },
+    "hanna": {
+        "coherence": "17bcb7423e533bb2",
+        "complexity": "689c1b387f0b451d",
+        "surprise": "20060c84f9a750fa",
+        "relevance": "fde8c51ff135e5b4",
+        "empathy": "05aa9765963b425b",
+        "engagement": "3855783c1f689804",
+    },
+}
+DRAWN = "0c97fb45db0a914c"
+HANNA_JUDGES = "456ed66eddc02550"
+TABLES = {"llmbar": "f31627e5327d0be8", "pandalm": "ddfb444b9040cfbf"}
+
+
+def digest(values):
+    data = values if isinstance(values, bytes) else np.ascontiguousarray(values, "<f8").tobytes()
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def test_scores_are_the_first_editions_to_the_last_bit():
+    for name, known in ARRAYS.items():
+        scores = datasets.load(name).scores
+        assert {a: digest(values) for a, values in scores.items()} == known
+    assert digest(datasets.load("cmcqrd").scores["difficulty"]) == DRAWN
+    judges = [
+        verdicts.hanna(judge, prompt, attribute)
+        for judge in verdicts.HANNA_JUDGES
+        for prompt in verdicts.HANNA_PROMPTS
+        for attribute in ARRAYS["hanna"]
+    ]
+    assert digest(np.array(judges)) == HANNA_JUDGES
+    for name, known in TABLES.items():
+        table = getattr(verdicts, name)()
+        assert digest(table.to_csv(index=False, lineterminator="\n").encode()) == known
+
+
+def test_ids_are_those_of_the_sources():
+    summeval, talk, hanna = (datasets.load(name) for name in ARRAYS)
+    order = "M11 M13 M1 M14 M15 M12 M5 M17 M20 M23 M2 M0 M22 M8 M10 M9"
+    assert summeval.candidate_ids == tuple(order.split())
+    assert summeval.context_ids[0] == "dm-test-8764fb95bfad8ee849274873a92fb8d6b400eee2"
+    assert len(set(summeval.context_ids)) == 100
+    assert talk.context_ids == tuple(f"dialogue-{k:02d}" for k in range(60))
+    assert (talk.candidate_ids[0], talk.candidate_ids[5]) == (
+        "Original Ground Truth",
+        "New Human Generated",
+    )
+    assert hanna.context_ids == ("all",)
+    assert hanna.candidate_ids == tuple(f"story-{k:04d}" for k in range(1056))
+    writers = "Human BertGeneration CTRL GPT GPT-2_(tag) GPT-2 RoBERTa XLNet Fusion HINT TD-VAE"
+    assert [w.replace(" ", "_") for w in hanna.systems[::96]] == writers.split()
+
+
+def test_scores_have_the_known_means_and_ties():
+    loaded = datasets.load("summeval").scores
+    means = {a: round(float(values.mean()), 3) for a, values in loaded.items()}
+    known = {"coherence": 3.413, "consistency": 4.660, "fluency": 4.673, "relevance": 3.777}
+    assert means == pytest.approx(known, abs=0.0011)  # 3.4125 rounds either way
+    assert [int((np.ptp(v, axis=1) == 0).sum()) for v in loaded.values()] == [0, 4, 2, 0]
+    talk = datasets.load("topicalchat").scores
+    assert {a: (v.min(), v.max()) for a, v in talk.items()} == {
+        "coherency": (0, 1),
+        "continuity": (1, 3),
+        "engagingness": (1, 3),
+        "naturalness": (1, 3),
+    }
+    writers = datasets.load("hanna").scores["coherence"].reshape(11, 96).mean(axis=1).round(2)
+    assert writers[0] == 4.43
+    assert (writers[1:].min(), writers[1:].max()) == (2.38, 3.31)
+
+
+def test_the_tables_are_small_and_hold_no_text():
+    paths = [*LABELS.glob("*.csv"), *LABELS.glob("*.gz")]
+    assert len(paths) == 6
+    assert sum(path.stat().st_size for path in paths) < 400_000
+    for path in paths:
+        rows = dataset.table(path.name)
+        assert not rows.isin([None]).any().any()
+        assert max(rows[column].str.len().max() for column in rows) < 60
+        assert not rows.map(lambda cell: len(cell.split()) > 6).any().any()
+
+
+def test_a_changed_table_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "labels").mkdir()
+    for path in LABELS.glob("*.csv"):
+        (tmp_path / "labels" / path.name).write_bytes(path.read_bytes().replace(b"11", b"12", 1))
+    monkeypatch.setattr(dataset, "data_dir", lambda: tmp_path)
+    with pytest.raises(datasets.InvalidDataError, match="is not the table that was published"):
+        dataset.table.__wrapped__("hanna.csv")
+
+
+# What the verdicts mean.
+
+
+def test_llmbars_p_is_for_the_output_shown_first():
+    """Winners name the original output; in the swapped order output 2 was shown first."""
+    wide = dataset.table("llmbar.csv.gz").set_index(["set", "item"])
+    table = verdicts.llmbar()
+    assert len(table) == 2 * 30963
+    assert table["p"].isna().sum() == 273
+    assert len(table[["judge", "strategy"]].drop_duplicates()) == 65
+    seen = set()
+    for row in table.sample(300, random_state=0).itertuples():
+        said = wide.loc[(row.set, str(row.item)), f"{row.judge}/{row.strategy}"]
+        winner = said[row.first - 1]
+        expected = {"-": "nan", str(row.first): "1.0"}.get(winner, "0.0")
+        assert str(row.p) == expected
+        assert row.label == int(wide.loc[(row.set, str(row.item)), "label"])
+        assert row.independent == (not row.strategy.startswith(("Swap", "Rating")))
+        seen.add(said)
+    assert seen >= {"11", "12", "21", "22"}
+    vanilla = table[(table["set"] == "Natural") & (table["strategy"] == "Vanilla")]
+    right = vanilla["p"].eq(1) == vanilla["first"].eq(vanilla["label"])
+    accuracy = right.groupby(vanilla["judge"]).mean().round(3)
+    assert (accuracy["GPT-4"], accuracy["Falcon"]) == (0.955, 0.740)
+    rate = vanilla.groupby("judge")["p"].mean().round(3)
+    assert (rate["GPT-4"], rate["Falcon"]) == (0.505, 0.740)
+
+
+def test_pandalms_codes():
+    table = verdicts.pandalm()
+    assert table.groupby("judge").size().to_dict() == {"gpt-3.5-turbo": 999, "pandalm-7b": 999}
+    gpt, panda = (table[table["judge"] == judge] for judge in ("gpt-3.5-turbo", "pandalm-7b"))
+    assert (gpt["p"].eq(0.5).sum(), gpt["p"].isna().sum()) == (38, 25)
+    assert round((panda["p"] == panda["people"]).mean(), 3) == 0.668
+    first = table.iloc[0]  # all three people prefer the second, gpt the first
+    assert (first["first"], first["second"], first["p"], first["people"]) == (
+        "bloom-7b",
+        "llama-7b",
+        1.0,
+        0.0,
+    )
+
+
+def test_hannas_judges_agree_with_people_as_their_authors_publish():
+    people = datasets.load("hanna").scores
+    order = ("relevance", "coherence", "empathy", "surprise", "engagement", "complexity")
+    for (judge, prompt), published in {
+        ("Beluga-13B", 2): (0.444, 0.488, 0.438, 0.332, 0.463, 0.521),
+        ("Mistral-7B", 1): (0.416, 0.429, 0.374, 0.269, 0.398, 0.424),
+        ("Llama-13B", 2): (0.301, 0.367, 0.222, 0.212, 0.260, 0.360),
+        ("ChatGPT", 1): (0.365, 0.447, 0.374, 0.236, 0.409, 0.465),
+    }.items():
+        for attribute, expected in zip(order, published, strict=True):
+            scores = verdicts.hanna(judge, prompt, attribute)
+            use = scores >= 1
+            assert round(spearmanr(scores[use], people[attribute][0, use])[0], 3) == expected
+
+
+# Against the original files.
+
+
+@pytest.fixture
+def derive(monkeypatch):
+    monkeypatch.setenv("POE_DATA_DIR", str(REAL))
+    spec = importlib.util.spec_from_file_location("derive", LABELS / "derive.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@needs_originals
+def test_the_tables_are_derived_again_byte_by_byte(derive):
+    for name in derive.TABLES:
+        stored = (LABELS / name).read_bytes()
+        assert derive.table(name) == (gzip.decompress(stored) if name.endswith("gz") else stored)
+        if name.endswith("gz"):
+            assert stored[4:8] == bytes(4), "no time stamp"
+
+
+def test_llmbar_is_derived_from_a_clone_too(derive, monkeypatch, tmp_path):
+    """The repository's own folders with the same verdicts give the same table."""
+    wide = dataset.table("llmbar.csv.gz")
+    wide = wide[wide["set"].isin(["Natural", "Adversarial-Manual", "MT-Bench"])]
+    for name, pairs in wide.groupby("set"):
+        group = "Processed" if name == "MT-Bench" else "LLMBar"
+        place = tmp_path / "LLMBar" / "Dataset" / group / name.replace("-M", "/M", name[0] == "A")
+        for column in wide.columns[3:]:
+            if not pairs[column].str.len().any():
+                continue
+            results = []
+            for label, (given, swapped) in zip(pairs["label"], pairs[column], strict=True):
+                said = {"swap = False": given, "swap = True": swapped}
+                answers = {swap: {"winner": w.strip("-") or None} for swap, w in said.items()}
+                results.append({"label": int(label), "results": [answers]})
+            path = place / "evaluators" / column / "result.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(results))
+    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
+    made = derive.llmbar().astype(str)
+    assert made["set"].unique().tolist() == ["Adversarial-Manual", "Natural", "MT-Bench"]
+    asked = [column for column in wide if wide[column].str.len().any()]
+    expected = wide[asked].reset_index(drop=True)
+    pd.testing.assert_frame_equal(made[asked].reset_index(drop=True), expected)
+
+
+@needs_originals
+@pytest.mark.parametrize("name", ["summeval", "topicalchat", "hanna"])
+def test_scores_against_a_table_that_others_converted(name):
+    with (REAL / name / "human_scores.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    for attribute in datasets.info(name).attributes:
+        column = f"mean_{attribute.source_name}" if name == "hanna" else attribute.field
+        flat = np.array([float(row[column]) for row in rows])
+        scores = datasets.load(name).scores[attribute.name]
+        np.testing.assert_allclose(scores.ravel(), flat, atol=1e-6)
+
+
+@needs_originals
+def test_texts_come_with_their_scores(monkeypatch):
+    monkeypatch.setenv("POE_DATA_DIR", str(REAL))
+    summeval = datasets.load("summeval", texts=True)
+    assert len(set(summeval.contexts)) == 100
+    groups = [sum(row.count(text) > 1 for text in set(row)) for row in summeval.texts]
+    assert (sum(map(bool, groups)), sum(groups)) == (38, 45), "articles with equal summaries"
+    talk = datasets.load("topicalchat")
+    assert talk.has_texts
+    assert talk.context(59).id == "dialogue-59"
+    pairs = verdicts.llmbar_pairs()
+    assert len(pairs) == 885
+    assert pairs["output_1"].str.len().min() > 0
