@@ -2,7 +2,6 @@
 
 from poe import baselines, datasets, debias, experts, judges, metrics, panel
 from poe.adaptive import Ranking, rank
-from poe.asking import next_comparisons
 from poe.comparisons import Comparisons
 from poe.errors import (
     ComparisonError,
@@ -28,7 +27,7 @@ from poe.planning import Plan, plan
 from poe.resistance import effective_resistance, log_det
 from poe.result import Fit
 from poe.scores import average_probability, bradley_terry, win_ratio
-from poe.selection import select
+from poe.selection import next_comparisons, select
 from poe.stack import Stack
 from poe.stopping import ranks_within, se_below, top_known
 

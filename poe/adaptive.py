@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from poe.asking import NextRule, next_comparisons
 from poe.comparisons import Comparisons, Indices
-from poe.designs import linked, regular
 from poe.errors import name_some
 from poe.experts import Expert
 from poe.fitting import fit
-from poe.greedy import in_orders_shown
 from poe.result import Fit
+from poe.selection import NextRule, in_orders_shown, linked, next_comparisons, regular
 from poe.stopping import StopRule, Until, as_rules
 
 Judge = Callable[[Indices], ArrayLike]
@@ -74,7 +72,7 @@ def rank(
     progress : called after every round with the `Ranking` so far.
 
     The first round links all items: every item in about four random pairs
-    (`poe.designs.regular`), or fewer links where there are earlier comparisons or the budget
+    (`poe.selection.regular`), or fewer links where there are earlier comparisons or the budget
     is small. If the judge or a fit fails, the exception carries the answers so far as its
     attribute `comparisons`, to go on from with `earlier`.
 

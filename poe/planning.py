@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from poe.asking import curvature_at
 from poe.comparisons import Floats, Indices
 from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
-from poe.selection import Rule, select
+from poe.selection import Rule, curvature_at, select
 
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
 _OTHERWISE = 500

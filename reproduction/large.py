@@ -18,11 +18,11 @@ from scipy.special import expit, logit
 
 from poe import datasets, sparse
 from poe.comparisons import Comparisons, Floats, Indices
-from poe.designs import scattered
 from poe.experts import BradleyTerry, Gaussian
 from poe.metrics import spearman
 from poe.resistance import component_of
 from poe.scores import add_prior
+from poe.selection import select
 from reproduction.settings import in_threads
 from reproduction.sweep import labels
 from reproduction.twins import Twin, perceived, stream
@@ -55,7 +55,8 @@ class Large:
 def pool(n: int, seed: int) -> Indices:
     """(100000, 2) different pairs, or all of them where there are fewer."""
     size = min(POOL // 2, n * (n - 1) // 2)
-    return scattered(n, size, ordered=False, connected=True, cover=True, seed=[n, seed])  # type: ignore[arg-type]
+    rng = np.random.default_rng([n, seed])
+    return select(n, 2 * size, rule="symmetric", seed=rng)[::2]
 
 
 def linked_pairs(

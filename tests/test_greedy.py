@@ -1,6 +1,5 @@
 """Greedy selection: updates against inverses, picks against the plain argmax and brute force."""
 
-import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -10,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import poe
-from poe import front
-from poe.designs import chain, linked
-from poe.greedy import choose, count_shown, extend
+from poe import greedy
+from poe.greedy import choose, count_shown
 from poe.resistance import add_comparison, effective_resistance, log_det
+from poe.selection import chain, linked
 
 
 def anchored(n, pairs, weight=None, anchor=0, precision=1.0):
@@ -203,11 +202,10 @@ def test_the_fast_way_is_the_plain_argmax(n, seed, weighted, both, curved, data)
     np.testing.assert_array_equal(made, expected)
 
 
-@pytest.mark.parametrize(("block", "held"), [(4_000_000, 128), (150, 128), (150, 3)])
-def test_the_same_picks_in_small_blocks_and_with_few_updates_held(block, held, monkeypatch):
+@pytest.mark.parametrize("held", [128, 3])
+def test_the_same_picks_however_many_updates_are_held(held, monkeypatch):
     """Against the textbook update applied at every step, far beyond one look at the matrix."""
-    monkeypatch.setattr(front, "_BLOCK", block)
-    monkeypatch.setattr(front, "_HELD", held)
+    monkeypatch.setattr(greedy, "_HELD", held)
     n, rng = 45, np.random.default_rng(4)
     r = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
     fast, shown = r.copy(), count_shown(n, chain(n))
@@ -223,18 +221,6 @@ def test_the_same_picks_in_small_blocks_and_with_few_updates_held(block, held, m
     made = choose(fast, shown, 700, rng=np.random.default_rng(4))
     np.testing.assert_array_equal(np.sort(made, axis=1), expected)
     np.testing.assert_allclose(fast, r, atol=1e-11)
-
-
-def test_renaming_the_items_renames_the_picks():
-    """Weights without ties, so that nothing is left to chance but the order shown."""
-    rng = np.random.default_rng(5)
-    pairs, weight = random_graph(rng, 12, 8)
-    name = rng.permutation(12)
-
-    def picks(pairs):
-        return np.sort(extend(12, pairs, 30, weight=weight), axis=1)
-
-    np.testing.assert_array_equal(np.sort(name[picks(pairs)], axis=1), picks(name[pairs]))
 
 
 # How good greedy is ----------------------------------------------------------------------
@@ -287,34 +273,7 @@ def test_greedy_beats_regular_beats_random():
     assert greedy - max(random) > 0.05 * k * a_pair
 
 
-# Promises of the front door --------------------------------------------------------------
-
-
-@given(
-    n=st.integers(2, 12),
-    both=st.booleans(),
-    start=st.sampled_from(["chain", "nothing"]),
-    rule=st.sampled_from(["greedy", "regular"]),
-    seed=st.integers(0, 99),
-    data=st.data(),
-)
-@settings(max_examples=150, deadline=None)
-def test_every_selection_keeps_its_promises(n, both, start, rule, seed, data):
-    calls = 2 if both else 1
-    repeats = 2 if rule == "greedy" and not both else 1
-    count = calls * data.draw(st.integers(n - 1, repeats * n * (n - 1) // 2))
-    options = {"start": start} if rule == "greedy" else {}
-    pairs = poe.select(n, count, rule=rule, seed=seed, both_orders=both, **options)
-    ordered = {tuple(pair) for pair in pairs.tolist()}
-    unordered = {tuple(sorted(pair)) for pair in ordered}
-    assert pairs.shape == (count, 2)
-    assert len(ordered) == count, "no comparison twice"
-    assert all(i != j and 0 <= i < n and 0 <= j < n for i, j in ordered)
-    c = poe.Comparisons.from_pairs(pairs, [0.5] * count, items=n)
-    assert len(c.components()) == 1
-    assert len(unordered) == min(count // calls, n * (n - 1) // 2), "new pairs first"
-    if both:
-        assert all((j, i) in ordered for i, j in ordered)
+# Promises of the front door; more in test_selection.py -----------------------------------
 
 
 @pytest.mark.parametrize("both", [False, True])
@@ -338,63 +297,3 @@ def test_both_orders_choose_the_same_pairs():
     once = poe.select(15, 60, rule="greedy")
     twice = poe.select(15, 120, rule="greedy", both_orders=True)
     assert log_det(15, twice) == pytest.approx(log_det(15, once) + 14 * np.log(2))
-    for rule in ("random", "no-repeat"):
-        pairs = poe.select(15, 60, rule=rule, both_orders=True)
-        np.testing.assert_array_equal(pairs, poe.select(15, 60, rule="symmetric"))
-
-
-def test_comparisons_already_made_are_neither_repeated_nor_ignored():
-    made = np.array([[0, 1], [1, 2], [2, 0], [4, 5]])
-    more = poe.select(7, 17 + 21, rule="greedy", start=made)
-    done = {tuple(pair) for pair in made.tolist()}
-    new = [tuple(pair) for pair in more.tolist()]
-    first = poe.Comparisons.from_pairs(np.vstack([made, more[:3]]), [0.5] * 7, items=7)
-    assert len(first.components()) == 1
-    unordered = {tuple(sorted(pair)) for pair in done} | {tuple(sorted(p)) for p in new[:17]}
-    assert len(unordered) == 21, "every pair once before any twice"
-    assert len(done | set(new)) == 4 + 38, "and then the other order"
-
-
-def test_select_stack_draws_several():
-    from poe.selection import select_stack
-
-    draws = select_stack(3, 8, 12, rule="greedy", seed=1)
-    assert draws.shape == (3, 12, 2)
-    assert not np.array_equal(draws[0], draws[1])
-    np.testing.assert_array_equal(draws, select_stack(3, 8, 12, rule="greedy", seed=1))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"count": 4}, "allow 5 .the fewest that link them all. to 30"),
-        ({"count": 31}, "to 30 comparisons"),
-        ({"count": 11, "both_orders": True}, "count must be even"),
-        ({"count": 8, "both_orders": True}, "allow 10"),
-        ({"count": 16, "rule": "regular"}, "to 15 comparisons"),
-        ({"count": 9, "start": "ring"}, "start must be 'chain', 'nothing' or"),
-        ({"count": 9, "rule": "random", "start": "nothing"}, "start is for rule 'greedy'"),
-        ({"count": 30, "start": [[0, 1]]}, "to 29 comparisons"),
-        ({"count": 30, "start": [[0, 1], [1, 0]], "both_orders": True}, "to 28 comparisons"),
-        ({"count": 3, "start": [[0, 1]]}, "allow 4"),
-        ({"count": 9, "start": [[0, 7]]}, r"positions in 0..5"),
-        ({"count": 60_000, "n_items": 20_000}, "would take 4.8 GB.*rule='regular'"),
-        ({"count": 9_000, "n_items": 8_000, "start": [[0, 1]]}, "would take 3.1 GB.*already"),
-        ({"count": 1, "n_items": 1}, "at least two items"),
-    ],
-)
-def test_what_cannot_be_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        poe.select(**{"n_items": 6, "rule": "greedy"} | options)
-
-
-def test_memory_is_twelve_bytes_a_pair_of_items(monkeypatch):
-    monkeypatch.setattr(front, "_BLOCK", 30_000)
-    monkeypatch.setattr(front, "_HELD", 16)
-    n = 1000
-    poe.select(50, 60, rule="greedy")  # imports and caches
-    tracemalloc.start()
-    poe.select(n, n + 60, rule="greedy")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 12 * n**2 + 8e6  # the rest: blocks and the front, which grow more slowly

@@ -7,7 +7,6 @@ from scipy.stats import norm
 
 import poe
 from poe import planning
-from poe.designs import uniform_tree
 from poe.experts import Gaussian
 from poe.planning import plan
 from poe.resistance import effective_resistance
@@ -141,89 +140,6 @@ def test_out_of_reach_says_what_is_in_reach():
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         plan(**{"n_items": 10} | options)
-
-
-def one_by_one(n, size, rule, rng, redraws=200):
-    """A set of pairs that links everything, each draw looked at before the next is made.
-
-    What `poe.select` is said to do, written from its docstring without its shortcuts.
-    """
-    ordered = rule == "random"
-    pool = [(i, j) for i in range(n) for j in range(n) if (i != j if ordered else i < j)]
-    chosen = [pool[k] for k in rng.permutation(len(pool))[:size]]
-    for _ in range(redraws):
-        if linked(n, chosen):
-            break
-        chosen = [pool[k] for k in rng.permutation(len(pool))[:size]]
-    else:
-        tree = [
-            (i, j) if rng.random() < 0.5 or not ordered else (j, i) for i, j in uniform_tree(rng, n)
-        ]
-        start = [pool.index(pair) for pair in tree]
-        rest = [k for k in range(len(pool)) if k not in start]
-        start += rng.permutation(rest)[: size - len(start)].tolist()
-        chosen = [pool[k] for k in rng.permutation(start)]
-    if rule == "no-repeat":
-        flip = rng.random((1, size))[0] < 0.5
-        return np.array([pair[::-1] if f else pair for pair, f in zip(chosen, flip, strict=True)])
-    if rule == "symmetric":
-        return np.array([pair for i, j in chosen for pair in ((i, j), (j, i))])
-    return np.array(chosen)
-
-
-def linked(n, pairs):
-    """Whether a walk from the first item reaches every other."""
-    reached, waiting = {0}, [0]
-    while waiting:
-        here = waiting.pop()
-        for pair in pairs:
-            there = pair[1 - pair.index(here)] if here in pair else here
-            if there not in reached:
-                reached.add(there)
-                waiting.append(there)
-    return len(reached) == n
-
-
-@pytest.mark.parametrize("rule", ["random", "no-repeat", "symmetric"])
-@pytest.mark.parametrize("n", [4, 9, 12])
-def test_sets_looked_at_together_are_those_looked_at_one_by_one(rule, n):
-    """Bit for bit, and the generator is left where it was: near N pairs, and far from it."""
-    fell_back = 0
-    for extra in (0, 1, 3, n):
-        for seed in range(4):
-            ours, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
-            size = min(n - 1 + extra, n * (n - 1) // 2)
-            calls = 2 if rule == "symmetric" else 1
-            found = poe.select(n, calls * size, rule=rule, seed=ours)
-            expected = one_by_one(n, size, rule, theirs)
-            np.testing.assert_array_equal(found, expected)
-            assert ours.bit_generator.state == theirs.bit_generator.state
-            first = one_by_one(n, size, rule, np.random.default_rng(seed), redraws=0)
-            fell_back += not np.array_equal(first, expected)
-    assert fell_back, "redrawing was never needed, so nothing was tested"
-
-
-@pytest.mark.parametrize("rule", ["random", "no-repeat", "symmetric"])
-def test_a_plan_is_that_of_the_slow_way(rule, monkeypatch):
-    """Same seeds, same numbers: sets drawn one by one, each resistance found by itself."""
-    monkeypatch.setattr(planning, "_DRAWN", 60)
-    wanted = {"standard_error": 1.4, "sigma": 1.0, "rule": rule, "seed": 3}
-    fast = plan(10, **wanted)
-
-    def select(n, size, *, rule, both_orders, seed):
-        if rule == "regular":  # the error that can be reached at most
-            return poe.select(n, size, rule=rule, both_orders=both_orders, seed=seed)
-        return one_by_one(n, size // (2 if rule == "symmetric" else 1), rule, seed)
-
-    def all_resistances(n, pairs, weight):
-        return effective_resistance(n, pairs, weight=weight).sum()
-
-    monkeypatch.setattr(planning, "select", select)
-    monkeypatch.setattr(planning, "_all_resistances", all_resistances)
-    slow = plan(10, **wanted)
-    assert (fast.comparisons, fast.first_guess) == (slow.comparisons, slow.first_guess)
-    assert fast.standard_error == pytest.approx(slow.standard_error, rel=1e-10)
-    assert plan(10, **{**wanted, "seed": 4}).standard_error != fast.standard_error
 
 
 def test_the_sum_of_resistances_by_hand():

@@ -13,7 +13,6 @@ from contextlib import closing
 from poe import datasets
 from poe.commands import common, rank_options, rank_output
 from poe.commands.progress import Progress
-from poe.designs import regular
 from poe.errors import JudgeError
 from poe.judges import prompts
 from poe.judges.asking import TextJudge
@@ -22,6 +21,7 @@ from poe.judges.preparing import distinct, number_of_calls
 from poe.judges.questions import Prompt, Question, Reader, Text
 from poe.judges.ranking import TextRanking, rank_texts
 from poe.judges.store import Store
+from poe.selection import regular
 from poe.stopping import StopRule, ranks_within, se_below, top_known
 
 

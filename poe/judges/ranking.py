@@ -12,12 +12,12 @@ import pandas as pd
 
 from poe import debias, metrics
 from poe.adaptive import Ranking, rank
-from poe.asking import NextRule
 from poe.comparisons import Floats
 from poe.errors import SeparableError, UnidentifiedBiasError
 from poe.judges.asking import TextJudge
 from poe.judges.intervals import Intervals, by_scatter, rule_by_scatter
 from poe.result import Fit
+from poe.selection import NextRule
 from poe.stopping import StopRule
 
 RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}

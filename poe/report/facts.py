@@ -9,12 +9,12 @@ import pandas as pd
 from scipy.stats import norm
 
 from poe import debias, result
-from poe.asking import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats
 from poe.debias import Rate
 from poe.judges.ranking import RULES, TextRanking, typical_error
 from poe.resistance import effective_resistance
 from poe.result import Fit
+from poe.selection import curvature_at, next_comparisons, resistances
 
 _DRAWS = 2000  # as the methods of a fit draw
 LARGEST = 600  # texts up to which what to ask next is worked out
@@ -101,7 +101,7 @@ def prospects(found: TextRanking) -> list[Prospect]:
     """The typical standard error now, and after one, two, five more rounds of N calls.
 
     Predicted from the curvature that each further comparison would add at the present scores
-    (`poe.asking.curvature_at`), bias and scatter held fixed; only where some are left.
+    (`poe.selection.curvature_at`), bias and scatter held fixed; only where some are left.
     """
     fit, n = found.ranking.fit, len(found.fit.items)
     now = Prospect(0, typical_error(found.fit))

@@ -10,8 +10,8 @@ from scipy.special import expit
 from scipy.stats import chisquare
 
 import poe
-from poe.asking import curvature_at, expected_curvatures, next_comparisons, resistances
 from poe.experts import Huber, Laplacian, Thurstone
+from poe.selection import curvature_at, expected_curvatures, next_comparisons, resistances
 from tests.helpers import random_comparisons
 
 RULES = ["laplace", "determinant", "random"]
@@ -202,39 +202,32 @@ def test_random_is_uniform_among_the_new():
     assert chisquare([counts[pair] for pair in new]).pvalue > 1e-3
 
 
-def test_random_needs_no_matrix():
-    n = 8000
-    c = poe.Comparisons.from_pairs(
-        poe.select(n, 3 * n, rule="regular"), np.full(3 * n, 0.6), items=n
+def test_renaming_the_items_renames_the_picks():
+    """Weights without ties, so that nothing is left to chance but the order shown."""
+    c, name = weighted(11, n=12, count=20), np.random.default_rng(5).permutation(12)
+    renamed = poe.Comparisons.from_pairs(name[c.pairs], c.p, items=12, weight=c.weight)
+    one, other = (
+        np.sort(next_comparisons(poe.fit(each), 30, rule="determinant"), axis=1)
+        for each in (c, renamed)
     )
-    found = next_comparisons(poe.fit(c, "gaussian"), 3000, rule="random", both_orders=True)
-    new = {tuple(sorted(pair)) for pair in found.tolist()}
-    assert len(new) == 1500
-    assert not new & asked(c)
+    np.testing.assert_array_equal(np.sort(name[one], axis=1), other)
 
 
-def test_the_first_of_a_random_draw_is_not_special(monkeypatch):
-    """Beyond 3000 items pairs are drawn until enough are new: the same law."""
-    monkeypatch.setattr("poe.asking._LISTED", 1)
-    c = random_comparisons(9, n=6, count=5)
-    fit, counts = poe.fit(c), {}
-    for seed in range(2000):
-        (pair,) = next_comparisons(fit, 1, rule="random", seed=seed).tolist()
-        counts[tuple(sorted(pair))] = counts.get(tuple(sorted(pair)), 0) + 1
-    assert len(counts) == 15 - len(asked(c))
-    assert chisquare(list(counts.values())).pvalue > 1e-3
-    with pytest.raises(ValueError, match="over half of all pairs"):
-        next_comparisons(fit, 9, rule="random")
+def test_what_cannot_be_is_refused():
+    fit = poe.fit(random_comparisons(10))
+    for message, options in {
+        "at least 1, not 0": {"count": 0},
+        "with both orders, even, not 3": {"count": 3, "both_orders": True},
+        "rule must be 'laplace'": {"count": 3, "rule": "swiss"},
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            next_comparisons(fit, **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"count": 0}, "at least 1, not 0"),
-        ({"count": 3, "both_orders": True}, "with both orders, even, not 3"),
-        ({"count": 3, "rule": "swiss"}, "rule must be 'laplace'"),
-    ],
-)
-def test_what_cannot_be_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        next_comparisons(poe.fit(random_comparisons(10)), **options)
+def test_too_many_items_are_refused_by_every_rule():
+    n = 6001
+    pairs = poe.select(n, 2 * n, rule="regular")
+    fit = poe.fit(poe.Comparisons.from_pairs(pairs, np.full(2 * n, 0.6), items=n), "gaussian")
+    for rule in RULES:
+        with pytest.raises(ValueError, match=r"6001 items would take 1\.7 GB"):
+            next_comparisons(fit, 1, rule=rule)
