@@ -56,24 +56,23 @@ def test_questions_that_are_the_same_are_asked_once(path):
     assert answers[:6] == answers[6:]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"template": PROMPT.template + " "},
-        {"labels": ("B", "A")},
-        {"prefix": "Summary"},
-        {"system": "Be fair."},
-    ],
-)
-def test_a_prompt_that_differs_in_anything_is_another_question(path, change):
-    parts = {"template": PROMPT.template, **change}
-    (one, *_), other = questions(2), Prompt(PROMPT.name, **parts)
-    judge = HashJudge()
+def test_a_prompt_that_differs_in_anything_is_another_question(path):
+    (one, *_), judge = questions(2), HashJudge()
+
+    def missing(name, **change):
+        prompt = Prompt(name, **{"template": PROMPT.template, **change})
+        return store.missing(judge, [Question(prompt, one.first, one.second, one.context)])
+
     with Store(path) as store:
         store.ask(judge, [one])
-        assert store.missing(judge, [Question(other, one.first, one.second, one.context)]) == [0]
-        renamed = Prompt("another name", PROMPT.template)
-        assert store.missing(judge, [Question(renamed, one.first, one.second, one.context)]) == []
+        for change in (
+            {"template": PROMPT.template + " "},
+            {"labels": ("B", "A")},
+            {"prefix": "Summary"},
+            {"system": "Be fair."},
+        ):
+            assert missing(PROMPT.name, **change) == [0], change
+        assert missing("another name") == []
 
 
 def test_order_context_and_texts_make_another_question(path):
@@ -131,16 +130,32 @@ def test_a_judge_that_leaves_questions_out_is_named(path):
         assert len(store) == 2
 
 
-@pytest.mark.parametrize("log_p", [(-1.0,), (-1.0, math.nan), (-1.0, 2.0)])
-def test_an_answer_that_does_not_fit_the_labels_is_refused(path, log_p):
+def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
     class Wrong(HashJudge):
         def answer(self, questions):
-            yield 0, Answer(log_p)
+            said = list(super().answer(questions))
+            yield from said[:3]
+            yield 3, wrong
 
-    with Store(path) as store:
-        with pytest.raises(JudgeError, match="log-probabilities"):
-            store.ask(Wrong(), questions(2)[:1])
-        assert len(store) == 0
+    nan, few = math.nan, {"computed": math.nan}
+    impossible = [
+        Answer(p) for p in ((-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0))
+    ]
+    impossible += [Answer((-1.0, -1.0), tokens=10**30), Answer((-1.0, -1.0), **few)]
+    for k, wrong in enumerate(impossible):
+        with Store(path.with_name(f"{k}.sqlite")) as store:
+            with pytest.raises(JudgeError, match=r"log-probabilities|took"):
+                store.ask(Wrong(), questions(4))
+            assert len(store) == 3, wrong
+
+
+def test_a_store_in_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judge = HashJudge()
+    with Store(":memory:") as store:
+        assert store.ask(judge, questions(3)) == store.ask(judge, questions(3))
+        assert len(store.comparisons()) == len(judge.asked) == 6
+    assert list(tmp_path.iterdir()) == []
 
 
 # Other judges ----------------------------------------------------------------------------
@@ -213,6 +228,26 @@ def test_a_missing_folder_and_a_folder_in_place_of_a_file(tmp_path):
         Store(tmp_path / "nowhere" / "a.sqlite")
     with pytest.raises(JudgeError, match="is a folder"):
         Store(tmp_path)
+
+
+def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
+    for name, change in enumerate(
+        (
+            "CREATE TRIGGER t AFTER INSERT ON answers BEGIN UPDATE answers SET log_p = '[0]'; END",
+            "CREATE VIEW v AS SELECT * FROM answers",
+            "CREATE TABLE more (x)",
+            "DROP TABLE answers",
+            "DROP TABLE answers; CREATE VIEW answers AS SELECT 1 AS judge",
+        )
+    ):
+        altered = path.with_name(f"{name}.sqlite")
+        Store(altered).close()
+        with closing(sqlite3.connect(altered)) as raw:
+            raw.executescript(change)
+        with pytest.raises(JudgeError, match="store whose tables were altered"):
+            Store(altered)
+        with Store(path) as store, pytest.raises(JudgeError, match="altered"):
+            store.merge(altered)
 
 
 def test_a_damaged_store_is_named(path):
@@ -432,8 +467,7 @@ def test_a_store_of_the_first_edition_is_exported_to_the_same_table(old, tmp_pat
         store.export(tmp_path / "now.csv")
         assert store.comparisons(context="straße, 2").p[0] == 0.06506972312927246
     then, now = (
-        pd.read_csv(file, float_precision="round_trip")
-        for file in (HERE / "first_edition_store.csv", tmp_path / "now.csv")
+        pd.read_csv(file) for file in (HERE / "first_edition_store.csv", tmp_path / "now.csv")
     )
     exact = [name for name in then if name not in ("p", "mass")]
     pd.testing.assert_frame_equal(now[exact], then[exact], check_exact=True)
@@ -523,6 +557,25 @@ def test_merging_another_judge_is_refused_and_changes_nothing(path, tmp_path):
     with Store(path, several=True) as store:
         assert store.merge(tmp_path / "other.sqlite").added == 6
         assert len(store.specifications()) == 2
+
+
+def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
+    asked, shard = questions(3), tmp_path / "shard.sqlite"
+    with Store(shard) as store:
+        store.ask(HashJudge(), asked)
+    wrong = ["oops", "[-1.0]", "[NaN, -1.0]", "[3.0, 2.0]", '["a", "b"]']
+    with closing(sqlite3.connect(shard)) as raw, raw:
+        keys = raw.execute("SELECT question FROM answers").fetchall()
+        for log_p, (key,) in zip(wrong, keys, strict=False):
+            raw.execute("UPDATE answers SET log_p = ? WHERE question = ?", (log_p, key))
+    with Store(path) as store:
+        with pytest.warns(UserWarning, match="5 rows of .*shard.sqlite are damaged"):
+            found = store.merge(shard)
+        assert (found.added, found.same, len(found.refused)) == (1, 0, 5)
+        assert all("test/better" in text and "'text-" in text for text in found.refused)
+        assert len(store.table()) == 1
+    with Store(shard) as store, pytest.raises(JudgeError, match=r"'test/better' on .* damaged"):
+        store.table()
 
 
 def test_merging_what_is_not_there_or_not_a_store(path, tmp_path):

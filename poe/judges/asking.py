@@ -13,15 +13,14 @@ from poe.errors import JudgeError, name_some
 from poe.judges.questions import Answer, Prompt, Question, Reader, Text
 from poe.judges.store import Store
 
-Undecided = Literal["stop", "tie"]
-
 
 class TextJudge:
     """Puts comparisons of texts to a judge through a store, and keeps what was said.
 
     texts : what positions stand for. context : what they answer to, where the prompt shows it.
-    undecided : what to do with an answer that gives neither label a probability: "stop"
-        with a JudgeError that names the texts, or count it as a "tie".
+    store : what keeps the answers; `Store(":memory:")` for this run alone.
+    undecided : an answer that gives neither label a probability raises a JudgeError that
+        names the texts ("stop"), or counts as a "tie".
     progress : handed to the store, called as answers come.
 
     `answer` is the callable that `poe.rank` takes. What was asked is in `pairs`, (K, 2), what was
@@ -37,7 +36,7 @@ class TextJudge:
         *,
         store: Store,
         context: Text | None = None,
-        undecided: Undecided = "stop",
+        undecided: Literal["stop", "tie"] = "stop",
         progress: Callable[..., object] | None = None,
     ) -> None:
         if not prompt.comparative:
@@ -45,18 +44,14 @@ class TextJudge:
         self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
         self.store, self.context, self.progress = store, context, progress
         self.undecided = undecided
-        self.answers: list[Answer] = []
-        self.new = self.ties = 0
-        self._asked: list[Indices] = []
-
-    @property
-    def pairs(self) -> Indices:
-        """(K, 2) positions of the first and the second text of every comparison so far."""
-        return np.vstack([np.empty((0, 2), dtype=np.intp), *self._asked])
+        self.new = 0
+        self.forget()
 
     def forget(self) -> None:
         """Begin again with no comparisons; the store still has the answers."""
-        self.answers, self._asked, self.ties = [], [], 0
+        self.pairs: Indices = np.empty((0, 2), dtype=np.intp)
+        self.answers: list[Answer] = []
+        self.ties = 0
 
     def questions(self, pairs: ArrayLike) -> list[Question]:
         """The questions that (K, 2) positions stand for."""
@@ -70,15 +65,12 @@ class TextJudge:
         questions = self.questions(pairs)
         self.new += len(self.store.missing(self.judge, questions))
         said = self.store.ask(self.judge, questions, progress=self.progress)
+        self.pairs = np.vstack([self.pairs, np.asarray(pairs, dtype=np.intp).reshape(-1, 2)])
+        self.answers += said
         p = np.array([answer.p for answer in said], dtype=float)
-        self._asked.append(np.asarray(pairs, dtype=np.intp))
-        self.answers.extend(said)
-        return self._decided(p, pairs)
-
-    def _decided(self, p: Floats, pairs: Indices) -> Floats:
         silent = np.flatnonzero(np.isnan(p))
         if silent.size and self.undecided == "stop":
-            named = [f"{self.texts[i].id} before {self.texts[j].id}" for i, j in pairs[silent]]
+            named = [f"{questions[k].first.id} before {questions[k].ids[-1]}" for k in silent]
             raise JudgeError(
                 f"to {len(silent)} of {len(p)} comparisons the judge said neither "
                 f"{' nor '.join(map(repr, self.prompt.labels))}: {name_some(named, 3)}; the "

@@ -28,7 +28,7 @@ class DemoJudge:
     scale : points of reading ease that make a difference of one logit.
     lean : logits added for the text shown first, invented so that a demonstration has a
         position bias to find.
-    noise : half-width of a made-up disturbance in logits, a fixed function of the question,
+    noise : half-width of an invented disturbance in logits, a fixed function of the question,
         so that the same question always has the same answer.
     """
 
@@ -43,13 +43,8 @@ class DemoJudge:
     @property
     def specification(self) -> Mapping[str, str]:
         """What changes its answers; `kind` says what it is."""
-        return {
-            "kind": "demo",
-            "model": LABEL,
-            "scale": f"{self.scale:g}",
-            "lean": f"{self.lean:g}",
-            "noise": f"{self.noise:g}",
-        }
+        settings = {"scale": self.scale, "lean": self.lean, "noise": self.noise}
+        return {"kind": "demo", "model": LABEL} | {k: f"{v:g}" for k, v in settings.items()}
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """One answer a question, in order. `tokens` counts words: there is no tokenizer."""
@@ -61,7 +56,8 @@ class DemoJudge:
                 )
             started = time.perf_counter()
             ease = reading_ease(question.first.text) - reading_ease(question.second.text)
-            logit = ease / self.scale + self.lean + self.noise * _disturbance(question.key)
+            disturbance = int(question.key[:13], 16) / 2.0**51 - 1.0  # looks random, in [-1, 1)
+            logit = ease / self.scale + self.lean + self.noise * disturbance
             log_p = (float(log_expit(logit)), float(log_expit(-logit)))
             tokens = len(question.text.split())
             seconds = time.perf_counter() - started
@@ -89,8 +85,3 @@ def syllables(word: str) -> int:
     count = len(_VOWELS.findall(lower))
     silent = lower.endswith("e") and not lower.endswith(("le", "ee", "ie", "ye", "oe"))
     return max(count - silent, 1)
-
-
-def _disturbance(key: str) -> float:
-    """A number in [-1, 1) that looks random and depends on the question alone."""
-    return int(key[:13], 16) / 2.0**51 - 1.0
