@@ -149,6 +149,15 @@ def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
             assert len(store) == 3, wrong
 
 
+def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_asked(path):
+    context, a, *_ = texts(2, "c")
+    for bad in (Text("half \ud800", "whole"), Text("whole", "half \ud800")):
+        judge = HashJudge()
+        with Store(path) as store, pytest.raises(JudgeError, match="half of a character"):
+            store.ask(judge, [*questions(2), Question(PROMPT, a, bad, context)])
+        assert judge.asked == []
+
+
 def test_a_store_in_memory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     judge = HashJudge()

@@ -18,12 +18,12 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from poe import datasets
 from poe.comparisons import Comparisons, Floats, Indices, Mask
 from poe.datasets import standin_verdicts, verdicts
 from poe.errors import JudgeError, name_some
+from poe.judges.simulated import simulated_answers
 
 HANNA_JUDGES = verdicts.HANNA_JUDGES
 HANNA_PROMPTS = verdicts.HANNA_PROMPTS
@@ -84,7 +84,7 @@ class RecordedScores:
         difference = self.scores[chosen[..., 0]] - self.scores[chosen[..., 1]]
         if self.hard:
             return cast(Floats, 0.5 + 0.5 * np.sign(difference))
-        return cast(Floats, expit(difference / self.scale))
+        return simulated_answers(difference, sharpness=1.0 / self.scale)
 
     def compare(self, pairs: ArrayLike) -> Comparisons:
         """The answers as `Comparisons` among all N texts."""

@@ -550,6 +550,11 @@ def _named_failures(path: Path) -> Iterator[None]:
         said = [text for start, text in FAILURES.items() if code.startswith(start)]
         text = said[0].format(kept=KEPT, wait=WAIT) if said else f"SQLite says: {error}"
         raise JudgeError(f"{path}: {text}") from error
+    except UnicodeEncodeError as error:
+        raise JudgeError(
+            f"{path}: {error.object[:40]!r} holds half of a character (a lone surrogate), which "
+            "cannot be kept; read the texts again in their encoding"
+        ) from error
 
 
 # Its rows --------------------------------------------------------------------------------
