@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from poe import datasets
-from poe.cli import main
 from poe.datasets import dataset
 
 LABELLED = ("summeval", "topicalchat", "hanna")
@@ -145,14 +144,21 @@ def test_a_changed_file_is_refused_with_both_checksums(place):
         loaded.candidates()
 
 
-def test_a_digest_at_second_hand_is_called_one(place, capsys):
+def test_a_digest_at_second_hand_is_called_one(place):
     """HANNA's stories: nobody here has had the file, so a difference may be the digest's fault."""
     place("hanna_stories_annotations.csv", b"another file")
     with pytest.raises(datasets.InvalidDataError, match="it may be the digest that is wrong"):
         datasets.load("hanna", texts=True)
-    assert main(["data", "list"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if "never computed" in line]
-    assert [line.split(":")[0].strip() for line in lines] == ["stories"]
+    assert datasets.overview().count("never computed here") == 1
+
+
+def test_the_overview_says_what_is_here_and_how_to_get_the_rest(place, tmp_path):
+    path = place("podcast/dataset.json", [])
+    told = datasets.overview()
+    assert told.count("scores: part of the package") == 5
+    assert f"texts: {path}\n" in told
+    assert "texts: not on this machine; get them with: poe data fetch hanna" in told
+    assert f"it goes to {tmp_path / 'data' / 'cmcqrd' / 'cmcqrd.json'}\n" in told
 
 
 def test_hannas_stories_come_with_their_prompts_and_match_the_labels(place, monkeypatch):
@@ -332,14 +338,12 @@ def test_a_wrong_copy_is_refused_by_name_and_place(place):
             datasets.load("cmcqrd")
 
 
-def test_without_a_copy_one_learns_how_to_get_it(tmp_path, capsys):
+def test_without_a_copy_one_learns_how_to_get_it(tmp_path):
     for name in ("webnlg", "podcast"):
         with pytest.raises(datasets.DataNotFoundError) as caught:
             datasets.load(name)
         entry = datasets.info(name).main
         assert str(tmp_path / "data" / entry.names[0]) in str(caught.value)
         assert entry.obtain in str(caught.value)
-    assert main(["data", "fetch", "podcast"]) == 1
-    error = capsys.readouterr().err
-    assert "no pinned public address" in error
-    assert "Traceback" not in error
+        with pytest.raises(datasets.DataNotFoundError, match="no pinned public address"):
+            datasets.fetch(name)

@@ -18,7 +18,7 @@ from poe.datasets.errors import (
     InvalidDataError,
     UnknownDatasetError,
 )
-from poe.datasets.files import cache_dir, fetch, looked_for
+from poe.datasets.files import cache_dir, fetch, looked_for, overview
 from poe.datasets.files import find as place
 from poe.datasets.registry import (
     Attribute,
@@ -56,6 +56,7 @@ __all__ = [
     "load",
     "looked_for",
     "names",
+    "overview",
     "place",
     "read_texts",
     "recording",

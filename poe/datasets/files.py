@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 from poe.datasets.errors import DataNotFoundError, DownloadError, InvalidDataError
-from poe.datasets.registry import File, Published, info, recording, recordings
+from poe.datasets.registry import File, Published, info, names, recording, recordings
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"
@@ -126,6 +126,27 @@ def read_verified(file: File, path: Path) -> bytes:
             f"({file.size} bytes), got {got} ({size} bytes){_doubt(file)}; {replace}"
         )
     return data
+
+
+def overview() -> str:
+    """What `poe data list` prints: what there is, under which licence, and where texts are."""
+    lines = []
+    for entry in (*map(info, names()), *map(recording, recordings())):
+        lines.append(f"{entry.name}: {entry.title}; licence: {entry.licence}")
+        file = entry.main
+        if entry.labels:
+            lines.append("    scores: part of the package")
+        said: object = find(file)
+        if said is None and file.url:
+            said = f"not on this machine; get them with: poe data fetch {entry.name}"
+        elif said is None:
+            said = (
+                f"not on this machine; your own copy: {file.obtain}; it goes to "
+                f"{looked_for(file)[0]}"
+            )
+        doubt = " (digest from another project, never computed here)" if file.secondhand else ""
+        lines.append(f"    texts: {said}{doubt}")
+    return "\n".join(lines)
 
 
 def fetch(name: str) -> Path:

@@ -43,9 +43,12 @@ class File:
     secondhand: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
-    """What the registry knows about published data: files, licence, citation."""
+    """What the registry knows about published data: files, licence, citation.
+
+    labels : the table in data/labels with its scores or verdicts, "" where they are not public.
+    """
 
     name: str
     title: str
@@ -54,6 +57,7 @@ class Published:
     bibkey: str
     citation: str
     files: tuple[File, ...]
+    labels: str = ""
 
     @property
     def main(self) -> File:
@@ -65,14 +69,13 @@ class Published:
         return next(file for file in self.files if file.role == role)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry(Published):
     """A dataset with human scores.
 
     contexts, candidates : its shape as the papers give it; where people bring their own copy,
         that copy decides. shared_context : whether the candidates of a context answer to a text
-        that the judge is shown. labels : the table of scores in data/labels, "" where they are
-        not public. decimals : to how many its source rounds a mean of scores, where it does.
+        that the judge is shown. decimals : to how many its source rounds a mean of scores.
     """
 
     contexts: int
@@ -80,7 +83,6 @@ class Entry(Published):
     shared_context: bool
     raters: str
     attributes: tuple[Attribute, ...]
-    labels: str = ""
     decimals: int | None = None
 
 
