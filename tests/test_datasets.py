@@ -5,7 +5,6 @@ import dataclasses
 import gzip
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,21 +201,6 @@ def test_a_data_folder_that_is_none(monkeypatch, tmp_path):
             datasets.DataNotFoundError, match=rf"{name}', which {kind}.*unset POE_DATA_DIR"
         ):
             datasets.load("summeval", texts=True)
-
-
-def test_the_cache_folder_of_the_platform(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.platform", "linux")
-    assert datasets.cache_dir() == tmp_path / "cache"
-    monkeypatch.delenv("POE_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert datasets.cache_dir() == tmp_path / "xdg" / "poe"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert datasets.cache_dir() == Path.home() / ".cache" / "poe"
-    monkeypatch.setattr("sys.platform", "darwin")
-    assert datasets.cache_dir() == Path.home() / "Library" / "Caches" / "poe"
-    monkeypatch.setattr("sys.platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert datasets.cache_dir() == tmp_path / "local" / "poe" / "Cache"
 
 
 # CMCQRD without a copy: drawn.

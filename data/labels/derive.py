@@ -23,7 +23,7 @@ from pathlib import Path
 import pandas as pd
 
 from poe import datasets
-from poe.datasets.files import data_folder, download, find, read, read_verified
+from poe.datasets.files import data_folder, download, read
 from poe.datasets.safe_pickle import load_plain
 
 HERE = Path(__file__).parent
@@ -32,10 +32,15 @@ GPT = {"1": "1", "2": "2", "Tie": "0", "garbage": ""}  # as annotators write it;
 
 
 def original(entry: datasets.Published, role: str) -> bytes:
-    """The bytes of an original file, found right."""
+    """The bytes of an original file, found right, downloaded where it is absent."""
     file = entry.file(role)
-    path = find(file) or (download(entry, file) if file.url else None)
-    return read_verified(file, path) if path else read(file)  # which says how to get it
+    try:
+        return read(file)
+    except datasets.DataNotFoundError:
+        if not file.url:
+            raise
+        download(entry, file)
+        return read(file)
 
 
 def total(mean: float) -> str:

@@ -6,9 +6,10 @@ import gzip
 import hashlib
 import logging
 import os
-import sys
 import zlib
 from pathlib import Path
+
+import platformdirs
 
 from poe.datasets.errors import DataNotFoundError, DownloadError, InvalidDataError
 from poe.datasets.registry import File, Published, info, names, recording, recordings
@@ -23,14 +24,7 @@ RETRIES = 3  # after the first attempt, a second apart, then two, then three
 def cache_dir() -> Path:
     """Folder for downloads: `POE_CACHE_DIR`, else the platform's cache folder for `poe`."""
     chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "poe" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "poe"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "poe"
+    return Path(chosen or platformdirs.user_cache_dir("poe", appauthor=False)).expanduser()
 
 
 def data_folder() -> Path | None:
@@ -81,7 +75,8 @@ def read(file: File) -> bytes:
     DataNotFoundError
         If it is in none of the places looked at; the message says how to get it.
     InvalidDataError
-        If it cannot be read or is not the pinned one.
+        If it cannot be read or is not the pinned one; the message says what was expected, what
+        is there, and how to get a good copy.
     """
     path = find(file)
     if path is None:
@@ -93,18 +88,6 @@ def read(file: File) -> bytes:
             f"{file.dataset}: the file of its {file.role} is not on this machine; "
             f"looked for{places}\n{way}"
         )
-    return read_verified(file, path)
-
-
-def read_verified(file: File, path: Path) -> bytes:
-    """Uncompressed bytes of a file, after its checksum was found right where one is pinned.
-
-    Raises
-    ------
-    InvalidDataError
-        If the file cannot be read or is not the pinned one; the message says what was
-        expected, what is there, and how to get a good copy.
-    """
     limit = file.size if file.sha256 else MAX_BYTES
     replace = f"replace it with a good copy{f' of {file.url}' if file.url else f': {file.obtain}'}"
     if file.url and path == cached_path(file):
@@ -186,7 +169,7 @@ def fetch(name: str) -> Path:
 
 def download(entry: Published, file: File) -> Path:
     """Fetch one file into the cache, as `fetch` does for all of them."""
-    import pooch
+    import pooch  # takes a while to import, and few ever download
     from requests import RequestException
 
     path = cached_path(file)
