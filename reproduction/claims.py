@@ -186,7 +186,7 @@ def _once(recipe: str, cells: pd.DataFrame) -> float:
     def by(*columns: str) -> pd.DataFrame:
         index = ["table", "system", "dataset", "attribute"]
         keys = [*[name for name in index if name not in columns], *columns]
-        return cells.set_index(keys)["number"].unstack(list(columns))
+        return cells[[*keys, "number"]].set_index(keys)["number"].unstack(list(columns))
 
     return run(recipe, cells=cells, by=by)
 

@@ -12,18 +12,22 @@ import pytest
 from poe.cli import _parser as parser
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def page(name: str) -> str:
-    """Text of a page of book/ or notebooks/."""
-    for folder in ("book", "notebooks"):
-        if (path := ROOT / folder / name).exists():
-            return path.read_text(encoding="utf-8")
-    raise FileNotFoundError(name)
-
-
-def section(text: str, title: str) -> str:
-    return text[text.index(f"## {title}\n") :].split("\n## ", 1)[0]
+TEXTS = {p.name: p.read_text(encoding="utf-8") for d in ("book", "notebooks")
+         for p in (ROOT / d).glob("*.md")}  # fmt: skip
+# Labels of numbered equations and the pages they are on.
+LABELS = {
+    label: name
+    for name, text in TEXTS.items()
+    for label in re.findall(r"^\$\$ \((eq-[\w-]+)\)$", text, re.M)
+}
+# The numbered equations of the papers. Of version 2 they are those of the sheet that the book was
+# written from: what is missing are lines of arrays. Version 1's 18 is such a line.
+NUMBERED = {
+    "Second version": {*range(1, 17), 25, *range(30, 33), *range(37, 56), *range(60, 76)},
+    "First version": set(range(1, 40)) - {18},
+    "Comparative assessment": set(range(1, 11)),
+    "Several judges": set(range(1, 9)),
+}
 
 
 def rows(text: str) -> list[list[str]]:
@@ -33,23 +37,14 @@ def rows(text: str) -> list[list[str]]:
     return [row for row in cells if not row[0].startswith(":-") and row[0] != "paper"]
 
 
-def numbers(row: list[str]) -> set[int]:
-    """The equations of a row's first cell: "7", "9, 10", "37 to 39"; none for "§ 3.5"."""
-    if row[0].startswith("§"):
-        return set()
-    if " to " in row[0]:
-        low, high = map(int, row[0].split(" to "))
-        return set(range(low, high + 1))
-    return {int(number) for number in row[0].split(",")}
-
-
-def labels() -> dict[str, str]:
-    """Labels of numbered equations and the pages they are on."""
-    return {
-        label: path.name
-        for path in (ROOT / "notebooks").glob("*.md")
-        for label in re.findall(r"^\$\$ \((eq-[\w-]+)\)$", path.read_text(encoding="utf-8"), re.M)
-    }
+def numbers(text: str) -> list[int]:
+    """The equations in the first cells: "7", "9, 10", "37 to 39"; none for "§ 3.5"."""
+    found: list[int] = []
+    for first, *_ in rows(text):
+        if not first.startswith("§"):
+            ends = list(map(int, re.split(", | to ", first)))
+            found += range(ends[0], ends[1] + 1) if " to " in first else ends
+    return found
 
 
 def resolve(name: str) -> object:
@@ -63,122 +58,65 @@ def resolve(name: str) -> object:
     return found
 
 
-def named(row: list[str]) -> tuple[str, str]:
-    """The function and the test of a row."""
-    function, test = re.fullmatch(r"`([\w.]+)`<br>`([\w.:]+)`", row[-1]).groups()
-    return function, test
-
-
-EQUATIONS = page("equations.md")
-ALL = rows(EQUATIONS)
-# The numbered equations of both versions. The second's are those of the sheet the book was written
-# from: what is missing are lines of arrays. The first's 18 is such a line.
-SECOND = {*range(1, 17), 25, *range(30, 33), *range(37, 56), *range(60, 76)}
-FIRST = set(range(1, 40)) - {18}
-
-
 class TestEquations:
-    @pytest.mark.parametrize(
-        ("title", "wanted"),
-        [
-            ("Second version", SECOND),
-            ("First version", FIRST),
-            ("Comparative assessment", set(range(1, 11))),
-            ("Several judges", set(range(1, 9))),
-        ],
-    )
-    def test_every_number_has_a_row(self, title, wanted):
-        found = [number for row in rows(section(EQUATIONS, title)) for number in numbers(row)]
-        assert len(found) == len(set(found)), "an equation has two rows"
-        assert set(found) == wanted
+    TEXT = TEXTS["equations.md"]
 
-    def test_a_missing_row_would_be_noticed(self):
-        part = section(EQUATIONS, "Second version")
-        without = re.sub(r"^\| 12 \|.*\n", "", part, flags=re.M)
-        found = {number for row in rows(without) for number in numbers(row)}
-        assert SECOND - found == {12}
+    def test_every_number_has_one_row(self):
+        for title, wanted in NUMBERED.items():
+            part = self.TEXT[self.TEXT.index(f"## {title}\n") :].split("\n## ", 1)[0]
+            assert sorted(numbers(part)) == sorted(wanted), title
 
-    @pytest.mark.parametrize("row", ALL, ids=lambda row: row[0])
-    def test_every_place_exists(self, row):
-        known = labels()
-        chapter = re.search(r"\[(\d+)\]\(((\d\d)-[\w-]+\.md)\)", row[-2])
-        assert chapter
-        assert int(chapter[1]) == int(chapter[3])
-        assert (ROOT / "notebooks" / chapter[2]).exists()
-        cited = re.findall(r"\{eq\}`([\w-]+)`", row[-3])
-        assert cited or row[-3] == "in the text"
-        if cited:
-            assert known[cited[0]] == chapter[2]
-            assert set(cited) <= set(known)
-
-    @pytest.mark.parametrize("name", sorted({named(row)[0] for row in ALL}))
-    def test_every_function_exists(self, name):
-        assert name.startswith("poe.")
-        assert callable(resolve(name))
-
-    @pytest.mark.parametrize("name", sorted({named(row)[1] for row in ALL}))
-    def test_every_test_exists(self, name):
-        file, _, test = name.partition("::")
-        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
-        assert re.search(rf"^ *def {test}\(", text, re.M)
+    def test_every_place_function_and_test_exists(self):
+        for row in rows(self.TEXT):
+            chapter = re.search(r"\[(\d+)\]\((0?\1-[\w-]+\.md)\)", row[-2])
+            assert chapter, row
+            assert chapter[2] in TEXTS
+            cited = re.findall(r"\{eq\}`([\w-]+)`", row[-3])
+            assert cited or row[-3] == "in the text", row
+            assert set(cited) <= set(LABELS), row
+            assert not cited or LABELS[cited[0]] == chapter[2], row
+            function, file, test = re.fullmatch(
+                r"`(poe\.[\w.]+)`<br>`(.+)::(\w+)`", row[-1]
+            ).groups()
+            assert callable(resolve(function)), function
+            source = (ROOT / "tests" / file).read_text(encoding="utf-8")
+            assert re.search(rf"^ *def {test}\(", source, re.M), f"{file}::{test}"
 
     def test_a_wrong_name_would_be_noticed(self):
         with pytest.raises((ImportError, AttributeError)):
             resolve("poe.debias.median_bias")
 
 
-class TestNotation:
-    NAMES = sorted(set(re.findall(r"`(poe\.[a-z][\w.]*[A-Za-z])\b", page("notation.md"))))
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_every_name_exists(self, name):
+def test_notation_names_what_exists_and_each_symbol_once():
+    text = TEXTS["notation.md"]
+    names = set(re.findall(r"`(poe\.[a-z][\w.]*[A-Za-z])\b", text))
+    assert {"poe.fit", "poe.win_ratio", "poe.effective_resistance"} <= names
+    for name in names:
         resolve(name)
-
-    def test_names_were_found(self):
-        assert {"poe.fit", "poe.win_ratio", "poe.effective_resistance"} <= set(self.NAMES)
-
-    def test_every_symbol_has_one_row_in_its_section(self):
-        for part in page("notation.md").split("\n## ")[1:]:
-            symbols = [
-                row[0] for row in rows(part) if row[0] not in ("symbol", "in the paper's tables")
-            ]
-            assert len(symbols) == len(set(symbols)), part.splitlines()[0]
+    for part in text.split("\n## ")[1:]:
+        heads = ("symbol", "in the paper's tables")
+        symbols = [row[0] for row in rows(part) if row[0] not in heads]
+        assert len(symbols) == len(set(symbols)), part.splitlines()[0]
 
 
-class TestGlossary:
-    TERMS = re.findall(r"^(\S.*)\n  \S", page("glossary.md"), re.M)
-
-    def test_it_is_in_alphabetical_order(self):
-        letters = [re.sub(r"[^a-z ]", "", term.lower()) for term in self.TERMS]
-        assert letters == sorted(letters)
-
-    def test_it_is_neither_short_nor_repetitive(self):
-        assert len(self.TERMS) >= 60
-        assert len(set(self.TERMS)) == len(self.TERMS)
-
-    def test_every_equation_it_leads_to_exists(self):
-        cited = set(re.findall(r"\{eq\}`([\w-]+)`", page("glossary.md") + page("notation.md")))
-        assert cited
-        assert cited <= set(labels())
+def test_glossary_is_in_order_and_leads_to_what_exists():
+    terms = re.findall(r"^(\S.*)\n  \S", TEXTS["glossary.md"], re.M)
+    letters = [re.sub(r"[^a-z ]", "", term.lower()) for term in terms]
+    assert letters == sorted(letters)
+    assert len(set(terms)) == len(terms) >= 60
+    cited = set(re.findall(r"\{eq\}`([\w-]+)`", TEXTS["glossary.md"] + TEXTS["notation.md"]))
+    assert cited
+    assert cited <= set(LABELS)
 
 
-class TestCommands:
-    """Options and subcommands that the pages name are those of the command line."""
-
-    PAGES = ("bring-your-own.md", "scorecard.md", "claims.md", "reproduction.md", "timings.md")
-
-    @staticmethod
-    def commands() -> list[list[str]]:
-        text = "\n".join(page(name) for name in TestCommands.PAGES).replace("\\\n", " ")
-        lines = re.findall(r"^poe .*|(?<=`)poe [^`\n]+(?=`)", text, re.M)
-        return [shlex.split(line, comments=True)[1:] for line in lines]
-
-    def test_every_command_is_understood(self, capsys):
-        found = self.commands()
-        assert len(found) > 15
-        for words in found:
-            try:
-                parser().parse_args(words)
-            except SystemExit:
-                short = capsys.readouterr().err
-                assert "the following arguments are required" in short, f"{words}: {short}"
+def test_every_command_that_a_page_names_is_understood(capsys):
+    pages = ("bring-your-own", "scorecard", "claims", "reproduction", "timings")
+    text = "\n".join(TEXTS[f"{name}.md"] for name in pages).replace("\\\n", " ")
+    found = re.findall(r"^poe .*|(?<=`)poe [^`\n]+(?=`)", text, re.M)
+    assert len(found) > 15
+    for line in found:
+        try:
+            parser().parse_args(shlex.split(line, comments=True)[1:])
+        except SystemExit:
+            short = capsys.readouterr().err
+            assert "the following arguments are required" in short, f"{line}: {short}"

@@ -195,22 +195,6 @@ SELECTED = joined(
     (("greedy", "none"), {32: 42, 48: 44, 64: 46, 180: 48.1, 240: 49}),
     (("laplace", "none"), {32: 43.0, 48: 44.5, 64: 46.0}),
 )
-ATTRIBUTES = pd.DataFrame(
-    [
-        ("a", 48, "win-ratio", 30.0), ("a", 48, "PoE-BT", 33.0),
-        ("b", 48, "win-ratio", 30.0), ("b", 48, "PoE-BT", 29.5),
-        ("a", 240, "win-ratio", 50.0), ("a", 240, "PoE-BT", 10.0),
-    ],
-    columns=["attribute", "k", "method", "value"],
-).assign(system="j")  # fmt: skip
-SLOPES = pd.DataFrame(
-    [("A", "SkillAggregation", 90.0), ("B", "SkillAggregation", 40.0), ("B", "DawidSkene", 5.0)],
-    columns=["dataset", "method", "correlation"],
-)
-SUBSETS = pd.DataFrame(
-    [("a", 3.0, 2.0), ("b", 1.0, 2.0), ("c", 2.0, 2.0), ("d", 9.0, 2.0)],
-    columns=["system", "SkillAggregation", "DawidSkene"],
-).melt("system", var_name="method")
 SIZES = pd.DataFrame(
     [
         (task, k, method, gain, 3.0 if k == 1000 else 1.5)
@@ -229,16 +213,12 @@ CURVES = [
     ("v2-selection-early", SELECTED, 1.0),
     ("v2-selection-fades", SELECTED, 0.1),
     ("v2-laplace-selection-early", SELECTED, 0.5),
-    ("v2-every-attribute", ATTRIBUTES, -0.5),
     ("v2-linear-mean", STRAIGHT, 1.0),
     ("v2-linear-mean", STRAIGHT.assign(value=(P - 0.5) ** 2), 0.0),
     ("v2-constant-variance", STRAIGHT, 1.0),
     ("v2-constant-variance", STRAIGHT.assign(variance=np.where(P < 0.5, 1.0, 2.0)), 2.0),
-    ("sa-slopes-follow-accuracy", SLOPES, 40.0),
-    ("sa-subsets-over-dawid-skene", SUBSETS, 0.5),
     ("sa-few-samples-noisier", SIZES, 2.0),
     ("sa-over-crowdlayer-at-every-size", SIZES, 0.5),
-    ("sa-halueval-gains-from-1000", SIZES, 1.0),
 ]
 
 
