@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from poe.baselines.likelihood import likelihood_ranking
+from poe.baselines import likelihood_ranking
 from poe.comparisons import Comparisons, Floats
 from reproduction import sweep
 from reproduction.comparative import decided, judge_of, matrices
@@ -106,7 +106,7 @@ def _likeliest(judge: Twin, settings: Settings, name: str) -> Floats:
         ranks = []
         for context in p:
             c = Comparisons.from_pairs(pairs, context[pairs[:, 0], pairs[:, 1]], items=n)
-            best = likelihood_ranking(c, floor=1e-9, exact_up_to=1, restarts=1)
+            best = likelihood_ranking(c, floor=1e-9, restarts=1)
             ranks.append(best.scores)
         found.append(per_context(np.stack(ranks), gold, "spearman"))
     return np.stack(found)

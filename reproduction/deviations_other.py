@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from poe.baselines.pairs import pairs_ranking
+from poe.baselines import pairs_ranking
 from poe.comparisons import Floats
 from poe.metrics import spearman
 from reproduction import comparative, facts, large

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from poe.baselines.pairs import pairs_ranking
+from poe.baselines import pairs_ranking
 from poe.comparisons import Floats
 from poe.metrics import spearman
 from reproduction import facts, large, sweep, table3

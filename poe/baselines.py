@@ -1,0 +1,441 @@
+"""Baselines of the papers: other ways from a language model to scores or to an order.
+
+`expected_score` scores each text alone, `likelihood_ranking` finds the most likely order of
+comparisons that were made, `pairs_ranking` sorts and asks as it goes. `poe.win_ratio` and
+`poe.average_probability`, the simplest of all, are in `poe.scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import log, log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from poe.comparisons import Comparisons, Floats, Indices, refuse_rows, require_unique
+from poe.errors import ComparisonError, name_some
+
+__all__ = [
+    "ExpectedScores",
+    "LikelihoodRanking",
+    "OrderOfItems",
+    "PairsRanking",
+    "expected_score",
+    "likelihood_ranking",
+    "pairs_ranking",
+]
+
+LONGEST_BLOCK = 8  # items that the local search moves together
+
+
+@dataclass(frozen=True, eq=False)
+class OrderOfItems:
+    """An order of N items, found by a method that has no scores of its own.
+
+    items : the N names, in the order given. positions : (N,) positions in `items`, best first.
+    To correlate with human scores use `scores` or `ranks`, which are in the order of `items`;
+    `positions` is the inverse permutation of the ranks, and correlates with nothing.
+    """
+
+    items: tuple[Hashable, ...]
+    positions: Indices
+
+    @property
+    def order(self) -> list[Hashable]:
+        """Item names, best first."""
+        return [self.items[i] for i in self.positions]
+
+    @property
+    def ranks(self) -> Indices:
+        """(N,) rank of each item, 1 is best."""
+        return np.argsort(self.positions) + 1
+
+    @property
+    def scores(self) -> Floats:
+        """(N,) scores in units of one rank, larger is better, mean zero."""
+        return (len(self.positions) + 1) / 2.0 - self.ranks
+
+
+# Each text alone ---------------------------------------------------------------------------------
+
+
+class ExpectedScores(NamedTuple):
+    """Mean of the scores under the model's probabilities.
+
+    scores : (...) expectations, in the units of the scores. mass : (...) probability of all
+        score tokens together before they were scaled to one.
+    """
+
+    scores: Floats
+    mass: Floats
+
+
+def expected_score(
+    probabilities: ArrayLike,
+    scores: ArrayLike,
+    *,
+    log: bool = False,
+    min_mass: float = 0.01,
+    items: Sequence[Hashable] | None = None,
+) -> ExpectedScores:
+    """G-Eval's score: sum of score times probability, over the sum of the probabilities.
+
+    (Liu et al. 2023; comparative_assessment 4.3.2; poe_v2 C.8.)
+
+    probabilities : (..., M) that the next token is each of the M score tokens, or their
+        logarithms with log=True. They need not add up to one; what is missing went to
+        other tokens, and is reported as one minus `mass`. scores : (M,) the number each
+        token stands for.
+    min_mass : where the score tokens together have less, the expectation would rest on the
+        model's noise, and ComparisonError names the `items` (or positions); 0 accepts all.
+
+    A model without tokens' probabilities can be sampled: give the shares of its replies.
+    """
+    values, given = np.asarray(scores, dtype=float), np.asarray(probabilities, dtype=float)
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+        raise ValueError("scores must be a list of finite numbers, one a token")
+    if given.ndim < 1 or given.shape[-1] != len(values):
+        raise ValueError(
+            f"the last axis must hold one entry for each of the {len(values)} scores; the "
+            f"shape is {given.shape}"
+        )
+
+    def refuse(wrong: ArrayLike, why: str) -> None:
+        if not np.any(wrong):
+            return
+        names: list[Any] = [
+            tuple(p) if len(p) > 1 else p[0] for p in np.argwhere(wrong).tolist() if p
+        ]
+        if items is not None and len(items) == np.size(wrong):
+            names = [items[int(k)] for k in np.flatnonzero(wrong)]
+        raise ComparisonError(f"items {name_some(names)}: {why}" if names else why)
+
+    if log:
+        refuse(np.isnan(given).any(-1), "log-probability is NaN")
+        logs = given
+    else:
+        wrong = ~((given >= 0.0) & (given <= 1.0)).all(-1)
+        refuse(wrong, "probability outside [0, 1] (for logarithms give log=True)")
+        with np.errstate(divide="ignore"):
+            logs = np.log(given)
+    total = logsumexp(logs, axis=-1)
+    mass = np.exp(total)
+    refuse(mass > 1.0 + 1e-4, "probabilities of the score tokens add up to more than 1")
+    refuse(
+        (mass < min_mass) | np.isneginf(total),
+        f"score tokens have a probability of less than {min_mass:g} together, so the model is "
+        "not answering with a score; check the prompt and the token ids (a leading space makes "
+        "another token), or lower min_mass",
+    )
+    return ExpectedScores(np.exp(logs - total[..., None]) @ values, np.minimum(mass, 1.0))
+
+
+# The most likely order ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodRanking(OrderOfItems):
+    """The most likely order found.
+
+    log_likelihood : of the comparisons under this order. optimal : whether it is proven that
+        none is more likely, as no comparisons contradict each other; otherwise it is the best
+        that a local search found.
+    """
+
+    log_likelihood: float
+    optimal: bool
+
+
+def likelihood_ranking(
+    comparisons: Comparisons, *, floor: float = 0.0, restarts: int = 20, seed: int = 0
+) -> LikelihoodRanking:
+    """Order that maximises the likelihood of the probabilities.
+
+    (comparative_assessment appendix B, eqs. 11 and 12.) With z = 1 if the order places the
+    first item above the second and 0 otherwise, the probability of a comparison that the judge
+    calls p is p if z = 1 and 1 - p if z = 0. So
+
+        P(C | order) = product over comparisons of p^z (1 - p)^(1 - z).
+
+    The paper prints p^z + (1 - p)^(1 - z), which is p + 1 or 1 + (1 - p): at least one, and
+    not the probability of anything. Its maximum can be another order.
+
+    Up to a constant the log-likelihood is the sum of logit(p) over the comparisons with z = 1,
+    so this is a linear ordering problem: NP-hard in general. Items that contradict each other
+    in circles are ordered by local search (single items, then blocks of up to eight, from the
+    order of their sums and from `restarts` random orders drawn with `seed`); such groups of
+    items among each other need no search. Among equally good orders the one nearer to the
+    sums of logits is preferred.
+
+    floor : probabilities are moved into [floor, 1 - floor] before taking logarithms. Without
+        it a p of exactly 0 or 1 is refused: it would forbid orders for certain.
+
+    Raises ComparisonError, DisconnectedError with the items' names.
+    """
+    comparisons.require_connected()
+    if not 0.0 <= floor < 0.5:
+        raise ValueError(f"floor must lie in [0, 0.5), not {floor}")
+    first, second = comparisons.first, comparisons.second
+    p = np.clip(comparisons.p, floor, 1.0 - floor)
+    refuse_rows(
+        (p == 0.0) | (p == 1.0),
+        first,
+        second,
+        comparisons.items,
+        lambda k: (
+            f"p is {p[k]:g}, so an order against it would be impossible; give floor=1e-6, say"
+        ),
+    )
+    gain = np.zeros((comparisons.n_items,) * 2)  # what is earned if i is placed above j
+    np.add.at(gain, (first, second), comparisons.weight * np.log(p))
+    np.add.at(gain, (second, first), comparisons.weight * np.log1p(-p))
+    margin = gain - gain.T
+    tol = 1e-12 * len(gain) * max(np.abs(gain).max(), np.finfo(float).tiny)
+    by_sum = np.argsort(-margin.sum(axis=1), kind="stable")
+    margin = margin[np.ix_(by_sum, by_sum)]
+    groups = _circles(margin > tol)
+    rng = np.random.default_rng(seed)
+    found = [
+        group[_search(margin[np.ix_(group, group)], tol, restarts, rng)]
+        if len(group) > 1
+        else group
+        for group in groups
+    ]
+    positions = by_sum[np.concatenate(found)]
+    return LikelihoodRanking(
+        items=comparisons.items,
+        positions=positions,
+        log_likelihood=float(np.triu(gain[np.ix_(positions, positions)]).sum()),
+        optimal=len(groups) == len(gain),
+    )
+
+
+def _circles(above: Floats) -> list[Indices]:
+    """Groups of items that are above each other by way of others; the groups top first."""
+    reach = above | np.eye(len(above), dtype=bool)
+    for _ in range(len(above).bit_length()):
+        reach = (reach.astype(float) @ reach) > 0.0
+    left, groups = np.ones(len(above), dtype=bool), []
+    while left.any():
+        beaten = (reach & ~reach.T)[left].any(axis=0)
+        top = np.flatnonzero(left & ~beaten)[0]  # the earliest that no other group has to precede
+        groups.append(np.flatnonzero(reach[top] & reach[:, top]))
+        left[groups[-1]] = False
+    return groups
+
+
+def _search(margin: Floats, tol: float, restarts: int, rng: np.random.Generator) -> Indices:
+    """Best local optimum from the order given and from random ones."""
+    n = len(margin)
+    starts = [np.arange(n), *(rng.permutation(n) for _ in range(restarts))]
+    found = [_improved(start, margin, tol) for start in starts]
+    return found[int(np.argmax([np.triu(margin[np.ix_(o, o)], 1).sum() for o in found]))]
+
+
+def _improved(order: Indices, margin: Floats, tol: float) -> Indices:
+    """Move single items until none helps, then a block, until neither does."""
+    while True:
+        moved = True
+        while moved:
+            moved = False
+            for item in order.copy():
+                place = int(np.flatnonzero(order == item)[0])
+                others = np.delete(order, place)
+                value = np.concatenate([[0.0], np.cumsum(margin[others, item])])
+                target = int(np.argmax(value))
+                if value[target] > value[place] + tol:
+                    order, moved = np.insert(others, target, item), True
+        exchanged = _exchanged(order, margin, tol)
+        if exchanged is None:
+            return order
+        order = exchanged
+
+
+def _exchanged(order: Indices, margin: Floats, tol: float) -> Indices | None:
+    """The best exchange of two neighbouring blocks, one of at most 8 items, if it helps."""
+    n = len(order)
+    total = np.zeros((n + 1, n + 1))  # total[a, c]: sum of margin over rows < a, columns < c
+    total[1:, 1:] = margin[np.ix_(order, order)].cumsum(axis=0).cumsum(axis=1)
+
+    def loss(a: Any, b: Any, c: Any) -> Floats:
+        """Sum of the margin of items a to b over items b to c, lost if they change places."""
+        return np.asarray(total[b, c] - total[a, c] - (total[b, b] - total[a, b]))
+
+    best, where = tol, None
+    for length in range(2, min(LONGEST_BLOCK, n - 1) + 1):
+        block, far = np.ogrid[: n - length + 1, : n + 1]
+        end = block + length
+        down = np.where(far > end, -loss(block, end, far), -np.inf)
+        up = np.where(far < block, -loss(far, block, end), -np.inf)
+        for gain, is_down in ((down, True), (up, False)):
+            a, other = (int(k) for k in np.unravel_index(np.argmax(gain), gain.shape))
+            if gain[a, other] > best:
+                best = gain[a, other]
+                where = (a, a + length, other) if is_down else (other, a, a + length)
+    if where is None:
+        return None
+    a, b, c = where
+    # Summed once more without the cumulative sums: rounding must not keep the search alive.
+    if -margin[np.ix_(order[a:b], order[b:c])].sum() <= tol:
+        return None
+    return np.concatenate([order[:a], order[b:c], order[a:b], order[c:]])
+
+
+# Sorting with a judge ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PairsRanking(OrderOfItems):
+    """The order PairS found, and what it asked for it.
+
+    log_probability : sum over the merges of the log-probability of the path taken, given the
+        two lists that were merged. pairs : (K, 2) positions (first, second) in the order
+        asked, each once. p : (K,) the answers.
+    """
+
+    log_probability: float
+    pairs: Indices
+    p: Floats
+
+    @property
+    def calls(self) -> int:
+        """Number K of questions put to the judge."""
+        return len(self.p)
+
+    def comparisons(self) -> Comparisons:
+        """The questions and answers as `Comparisons`, to be scored by any other method."""
+        return Comparisons.from_pairs(self.pairs, self.p, items=self.items)
+
+
+def pairs_ranking(
+    judge: Callable[[Any, Any], float],
+    items: Iterable[Hashable],
+    *,
+    beam: int = 1,
+    window: float = 0.1,
+    both_orders: bool = False,
+    seed: int | None = 0,
+) -> PairsRanking:
+    """PairS: rank items by a merge sort that asks `judge` (Liu et al. 2024; poe_v2 C.8).
+
+    A merge of two sorted lists is a path of decisions "the better of the two heads goes next",
+    each with a probability, so a merge has a probability, and a beam of several partial
+    merges can take back a decision that was nearly a toss-up.
+
+    judge : judge(first, second) -> p, the probability that `first` is the better, called
+        with two of `items`. items : N different names.
+    beam : 1 is the greedy variant: the more probable item goes next. A beam of B keeps the
+        B most probable partial merges of each length. Of two that have placed the same
+        items only the more probable is kept, since nothing later can tell them apart.
+    window : both continuations are followed if p lies within `window` of 1/2, otherwise
+        only the more probable one. Without effect on beam=1; 0.5 follows all.
+    both_orders : ask in both orders and use (p_ij + 1 - p_ji) / 2, for twice the calls.
+    seed : of the shuffle before the sort; None keeps the order given. A judge that prefers
+        one position, or answers 1/2, favours the items that come first, so an order that
+        knows the answer would leak into the result.
+
+    No ordered pair is asked twice. The greedy variant asks at most N log2(N) questions, any
+    beam at most N (N - 1) / 2, both orders twice that. Only the best merge of two lists is
+    handed up to the next level. Raises ComparisonError naming the items if the judge gives
+    anything but a probability.
+    """
+    names = tuple(items)
+    if not names:
+        raise ComparisonError("there are no items to rank: at least one is needed")
+    require_unique(names)
+    if beam < 1:
+        raise ValueError(f"beam is a number of partial merges, one or more, not {beam}")
+    if not 0.0 <= window <= 0.5:
+        raise ValueError(f"window is a distance from 1/2 and lies in [0, 0.5], not {window}")
+    asked: dict[tuple[int, int], float] = {}
+
+    def once(i: int, j: int) -> float:
+        if (i, j) not in asked:
+            asked[i, j] = _probability(judge(names[i], names[j]), names[i], names[j])
+        return asked[i, j]
+
+    def better(i: int, j: int) -> float:
+        return (once(i, j) + 1.0 - once(j, i)) / 2.0 if both_orders else once(i, j)
+
+    def sort(some: list[int]) -> tuple[list[int], float]:
+        if len(some) == 1:
+            return some, 0.0
+        half = len(some) // 2
+        left, log_left = sort(some[:half])
+        right, log_right = sort(some[half:])
+        merged, log_merge = _merge(left, right, better, beam, window)
+        return merged, log_left + log_right + log_merge
+
+    start = np.arange(len(names))
+    if seed is not None:
+        start = np.random.default_rng(seed).permutation(start)
+    order, log_p = sort(start.tolist())
+    return PairsRanking(
+        items=names,
+        positions=np.array(order, dtype=np.intp),
+        log_probability=log_p,
+        pairs=np.array(list(asked), dtype=np.intp).reshape(-1, 2),
+        p=np.array(list(asked.values()), dtype=float),
+    )
+
+
+def _merge(
+    left: Sequence[int],
+    right: Sequence[int],
+    better: Callable[[int, int], float],
+    beam: int,
+    window: float,
+) -> tuple[list[int], float]:
+    """The most probable merge the beam finds, and the log-probability of its path.
+
+    After `done` items a partial merge is known by how many of them came from `left`: the
+    state of a shortest-path search, whose steps are "from left" (1) or "from right" (0).
+    """
+
+    def continued(taken: int, other: int) -> list[tuple[int, float]]:
+        """Ways to go on from what is left of the two lists: (from left?, log p)."""
+        if taken == len(left) or other == len(right):
+            return [(1 if taken < len(left) else 0, 0.0)]
+        p = better(left[taken], right[other])
+        likely = (1, log(p)) if p >= 0.5 else (0, log1p(-p))
+        if abs(p - 0.5) > window or p in (0.0, 1.0):
+            return [likely]
+        return [likely, (0, log1p(-p)) if p >= 0.5 else (1, log(p))]
+
+    log_p = {0: 0.0}
+    steps: list[dict[int, int]] = []
+    for done in range(len(left) + len(right)):
+        grown: dict[int, float] = {}
+        step: dict[int, int] = {}
+        for taken, so_far in log_p.items():
+            for from_left, gain in continued(taken, done - taken):
+                state, value = taken + from_left, so_far + gain
+                if state not in grown or value > grown[state]:
+                    grown[state], step[state] = value, from_left
+        # Equal probabilities: the left list first, so that the sort is stable.
+        kept = sorted(grown, key=lambda state: (-grown[state], -state))[:beam]
+        log_p = {state: grown[state] for state in kept}
+        steps.append(step)
+    taken, merged = len(left), []
+    for done in range(len(steps), 0, -1):
+        from_left = steps[done - 1][taken]
+        taken -= from_left
+        merged.append(left[taken] if from_left else right[done - 1 - taken])
+    return merged[::-1], log_p[len(left)]
+
+
+def _probability(answer: Any, first: Hashable, second: Hashable) -> float:
+    try:
+        p = float(answer)
+    except (TypeError, ValueError):
+        p = float("nan")
+    if not 0.0 <= p <= 1.0:
+        raise ComparisonError(
+            f"asked for {first!r} (first) against {second!r} (second) the judge answered "
+            f"{answer!r}; a probability in [0, 1] is needed, 1/2 where it cannot tell"
+        )
+    return p

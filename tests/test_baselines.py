@@ -1,0 +1,318 @@
+"""Baselines: PairS against brute force, likelihood against all orders, expectations by hand."""
+
+from itertools import combinations, permutations
+from math import ceil, log, log2
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import spearmanr
+
+import poe
+import poe.baselines as pb
+from poe.errors import ComparisonError, DisconnectedError
+from tests.helpers import random_comparisons
+
+
+class Recorder:
+    """A judge that knows the answers and remembers the questions."""
+
+    def __init__(self, p):
+        self.p, self.asked = p, []
+
+    def __call__(self, first, second):
+        self.asked.append((first, second))
+        return self.p[first, second]
+
+
+def random_judge(n, seed, spread=1.0):
+    rng = np.random.default_rng(seed)
+    return Recorder(expit(spread * rng.standard_normal((n, n))))
+
+
+def sure_judge(quality, **options):
+    return Recorder(poe.judges.SimulatedJudge(quality, **options).matrix())
+
+
+# PairS -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_without_noise_the_order_is_exactly_right(beam):
+    """The reference code compares indices of sublists and returns the inverse permutation."""
+    for n in range(1, 65):
+        quality = np.random.default_rng(n).permutation(n).astype(float)
+        found = pb.pairs_ranking(sure_judge(quality, sharpness=8.0), range(n), beam=beam, seed=n)
+        assert found.order == np.argsort(-quality).tolist()
+        assert found.ranks.tolist() == (n - quality).astype(int).tolist()
+        # Merge sort's own bound, and the rounder one the docstring states.
+        assert found.calls <= n * ceil(log2(n)) - 2 ** ceil(log2(n)) + 1 <= n * log2(n)
+    assert spearmanr(found.scores, quality).statistic == pytest.approx(1.0)
+    inverse = pb.OrderOfItems(found.items, found.ranks - 1)  # the fault would be seen
+    assert abs(spearmanr(inverse.scores, quality).statistic) < 0.4
+
+
+def test_hand_computed():
+    """Merge (Ada, Ben) with (Cleo, Dan), each list sorted first."""
+    p = {("Ada", "Ben"): 0.9, ("Cleo", "Dan"): 0.2, ("Ada", "Dan"): 0.7, ("Ben", "Dan"): 0.4}
+    p |= {("Ben", "Cleo"): 0.6}
+    judge = Recorder(p)
+    found = pb.pairs_ranking(judge, ["Ada", "Ben", "Cleo", "Dan"], seed=None)
+    assert found.order == ["Ada", "Dan", "Ben", "Cleo"]
+    assert found.ranks.tolist() == [1, 3, 4, 2]
+    assert found.scores.tolist() == [1.5, -0.5, -1.5, 0.5]
+    assert found.log_probability == pytest.approx(log(0.9 * 0.8 * 0.7 * 0.6 * 0.6))
+    assert found.calls == 5 == len(judge.asked)
+    assert found.comparisons().to_table()[["first", "second"]].to_numpy().tolist() == [
+        list(pair) for pair in judge.asked
+    ]
+    np.testing.assert_array_equal(found.p, [0.9, 0.2, 0.7, 0.4, 0.6])
+
+
+def test_a_beam_takes_back_a_decision_that_was_nearly_a_toss_up():
+    """Merging (0, 1) with (2, 3): 2 goes before 0 by a hair, but after 0 all is clearer."""
+    p = {(0, 1): 0.95, (2, 3): 0.95, (0, 2): 0.48, (0, 3): 0.6, (1, 2): 0.01, (1, 3): 0.2}
+
+    def rank(**options):
+        return pb.pairs_ranking(lambda i, j: p[i, j], range(4), seed=None, **options)
+
+    greedy, wide = rank(), rank(beam=2, window=0.1)
+    assert greedy.order == [2, 0, 3, 1]
+    assert greedy.log_probability == pytest.approx(log(0.95**2 * 0.52 * 0.6 * 0.8))
+    assert wide.order == [0, 2, 3, 1]
+    assert wide.log_probability == pytest.approx(log(0.95**2 * 0.48 * 0.99 * 0.8))
+    assert wide.calls > greedy.calls
+    assert rank(beam=2, window=0.01).order == greedy.order  # 0.48 lies outside
+
+
+def merges(a, b, p):
+    """Every merge of two lists with the probability of its path."""
+    for chosen in combinations(range(len(a) + len(b)), len(a)):
+        i, probability, merged = 0, 1.0, []
+        for done in range(len(a) + len(b)):
+            j, step = done - i, done in chosen
+            if i < len(a) and j < len(b):
+                probability *= p[a[i], b[j]] if step else 1 - p[a[i], b[j]]
+            merged.append(a[i] if step else b[j])
+            i += step
+        yield probability, merged
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 3), (4, 4), (5, 2)])
+def test_a_wide_beam_finds_the_most_probable_merge(sizes):
+    for seed in range(5):
+        judge = random_judge(sum(sizes), seed, spread=2.0)
+        left, right = list(range(sizes[0])), list(range(sizes[0], sum(sizes)))
+        best, order = max(merges(left, right, judge.p))
+        merged, log_p = pb._merge(left, right, judge, 100, 0.5)
+        assert merged == order
+        assert log_p == pytest.approx(log(best))
+        narrow = pb._merge(left, right, judge, 1, 0.5)[1]
+        assert narrow <= log_p + 1e-12
+
+
+def test_no_question_is_asked_twice_and_calls_are_bounded():
+    for n, beam, both in [(16, 1, False), (16, 5, False), (9, 50, True), (16, 1, True)]:
+        judge = random_judge(n, n + beam)
+        found = pb.pairs_ranking(judge, range(n), beam=beam, window=0.5, both_orders=both)
+        assert len(set(judge.asked)) == len(judge.asked) == found.calls
+        assert found.pairs.tolist() == [list(pair) for pair in judge.asked]
+        most = n * log2(n) if beam == 1 else n * (n - 1) / 2
+        assert found.calls <= most * (1 + both)
+
+
+def test_both_orders_cancel_a_position_bias():
+    quality = np.random.default_rng(1).permutation(32).astype(float)
+    biased = sure_judge(quality, bias=3.0)
+    truth = np.argsort(-quality).tolist()
+    assert pb.pairs_ranking(biased, range(32)).order != truth
+    assert pb.pairs_ranking(biased, range(32), both_orders=True).order == truth
+
+
+def test_the_order_given_does_not_leak():
+    undecided = pb.pairs_ranking(lambda a, b: 0.5, range(40), seed=3)
+    assert abs(spearmanr(undecided.scores, np.arange(40)).statistic) < 0.5
+    assert pb.pairs_ranking(lambda a, b: 0.5, range(40), seed=None).order == list(range(40))
+
+
+def test_names_and_sharpness_do_not_matter():
+    judge = random_judge(12, 4)
+    names = [f"text-{i}" for i in range(12)]
+    by_name = pb.pairs_ranking(lambda a, b: judge.p[names.index(a), names.index(b)], names, beam=3)
+    by_position = pb.pairs_ranking(judge, range(12), beam=3)
+    assert by_name.order == [names[i] for i in by_position.order]
+    # The greedy order needs decisions only.
+    sharper = Recorder(expit(3 * np.log(judge.p / (1 - judge.p))))
+    decided = Recorder((judge.p > 0.5).astype(float))
+    orders = {tuple(pb.pairs_ranking(j, range(12)).order) for j in (judge, sharper, decided)}
+    assert len(orders) == 1
+    certain = pb.pairs_ranking(lambda a, b: float(a < b), range(20), beam=5, window=0.5)
+    assert (certain.order, certain.log_probability) == (list(range(20)), 0.0)
+
+
+def test_the_answers_can_be_scored_by_another_method():
+    quality = np.random.default_rng(8).standard_normal(16)
+    found = pb.pairs_ranking(sure_judge(quality), range(16))
+    fit = poe.fit(found.comparisons(), expert="bradley-terry")
+    # Probabilities without noise hold the differences exactly.
+    np.testing.assert_allclose(fit.scores, quality - quality.mean(), atol=1e-6)
+    alone = pb.pairs_ranking(lambda a, b: 0.5, ["only"])
+    assert (alone.order, alone.calls, alone.log_probability) == (["only"], 0, 0.0)
+
+
+def test_bad_questions_and_answers_are_named():
+    for answer in (1.2, -0.1, float("nan"), None, "A"):
+        with pytest.raises(ComparisonError, match=r"'b' \(first\).*'a' \(second\).*\[0, 1\]"):
+            pb.pairs_ranking(lambda a, b: answer, ["b", "a"], seed=None)  # noqa: B023
+    for error, message, items, options in [
+        (ComparisonError, "no items to rank", [], {}),
+        (ComparisonError, "more than once in items: 'a'", ["a", "b", "a"], {}),
+        (ValueError, "beam is a number", [1, 2], {"beam": 0}),
+        (ValueError, "window is a distance", [1, 2], {"window": 0.7}),
+    ]:
+        with pytest.raises(error, match=message):
+            pb.pairs_ranking(lambda a, b: 0.5, items, **options)
+
+
+# The most likely order ---------------------------------------------------------------------------
+
+
+def log_likelihood(c, order):
+    """Appendix B, one comparison at a time: eq. 12 as derived."""
+    place = {item: k for k, item in enumerate(order)}
+    total = 0.0
+    for i, j, p, w in zip(c.first, c.second, c.p, c.weight, strict=True):
+        total += w * np.log(p if place[i] < place[j] else 1 - p)
+    return total
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 7])
+def test_likelihood_against_every_permutation(n):
+    proven = 0
+    for seed in range(4):
+        c = random_comparisons(seed, n=n, count=min(2 * n, n * (n - 1)), spread=0.3)
+        value = {order: log_likelihood(c, order) for order in permutations(range(n))}
+        found = pb.likelihood_ranking(c)
+        assert found.log_likelihood == pytest.approx(max(value.values()))
+        assert value[tuple(found.positions)] == pytest.approx(max(value.values()))
+        proven += found.optimal
+    assert proven == 4 if n == 2 else proven < 4, "circles leave something to search"
+
+
+def test_likelihood_by_hand():
+    """A circle A > B > C > A: the weakest of the three opinions gives way."""
+    c = poe.Comparisons(first=["A", "B", "C"], second=["B", "C", "A"], p=[0.9, 0.8, 0.6])
+    found = pb.likelihood_ranking(c)
+    assert found.order == ["A", "B", "C"]
+    assert found.log_likelihood == pytest.approx(np.log(0.9 * 0.8 * 0.4))
+    assert not found.optimal
+    chain = pb.likelihood_ranking(
+        poe.Comparisons(first=["A", "C"], second=["B", "B"], p=[0.9, 0.2])
+    )
+    assert (chain.order, chain.optimal) == (["A", "B", "C"], True)
+
+
+def test_the_papers_equation_12_as_printed_chooses_another_order():
+    """With a sum, each factor is 1 + p or 2 - p: not a probability, and another maximum."""
+    circle = {"first": ["A", "B", "C"], "second": ["B", "C", "A"]}
+    c = poe.Comparisons(**circle, p=[0.999, 0.9, 0.9], weight=[1, 1.9, 1.9])
+
+    def printed(order):
+        place = {item: k for k, item in enumerate(order)}
+        z = np.array([place[i] < place[j] for i, j in c.pairs.tolist()])
+        return (c.weight * np.log(np.where(z, c.p + 1.0, 1.0 + (1.0 - c.p)))).sum()
+
+    right = pb.likelihood_ranking(c)
+    as_printed = max(permutations(range(3)), key=printed)
+    assert printed(as_printed) > 0  # the logarithm of a "probability"
+    assert tuple(right.positions) != as_printed
+    assert log_likelihood(c, right.positions) > log_likelihood(c, as_printed)
+
+
+def test_a_hidden_order_of_many_items_is_found():
+    """40 items in circles of neighbours: groups are solved apart, and the search is as good."""
+    rng = np.random.default_rng(2)
+    pairs = np.array(list(combinations(range(40), 2)))
+    d = 0.1 * (pairs[:, 1] - pairs[:, 0]) + 0.15 * rng.standard_normal(len(pairs))
+    turn = rng.permutation(40)
+    c = poe.Comparisons.from_pairs(turn[pairs], expit(d), items=40)
+    found = pb.likelihood_ranking(c, restarts=3)
+    assert found.log_likelihood >= log_likelihood(c, turn) - 1e-9
+    assert spearmanr(found.ranks[turn], np.arange(40)).statistic > 0.99
+    sharper = poe.Comparisons.from_pairs(turn[pairs], expit(3 * d), items=40)
+    assert pb.likelihood_ranking(sharper, restarts=3).order == found.order
+
+
+def test_likelihood_refuses_with_names():
+    c = poe.Comparisons(first=["A", "B"], second=["B", "C"], p=[1.0, 0.3])
+    with pytest.raises(ComparisonError, match=r"row 0 \('A' against 'B'\).*floor=1e-6"):
+        pb.likelihood_ranking(c)
+    found = pb.likelihood_ranking(c, floor=0.01)
+    assert found.log_likelihood == pytest.approx(np.log(0.99 * 0.7))
+    with pytest.raises(ValueError, match="floor must lie"):
+        pb.likelihood_ranking(c, floor=0.5)
+    apart = poe.Comparisons(first=["A", "C"], second=["B", "D"], p=[0.8, 0.7])
+    with pytest.raises(DisconnectedError, match="'C', 'D'"):
+        pb.likelihood_ranking(apart)
+
+
+# Expected scores ---------------------------------------------------------------------------------
+
+SCALE = [1, 2, 3, 4, 5]
+
+
+def test_expectation_by_hand():
+    """(1 * 0.1 + 4 * 0.3 + 5 * 0.4) / 0.8, and a fifth of the mass elsewhere."""
+    found = pb.expected_score([0.1, 0.0, 0.0, 0.3, 0.4], SCALE)
+    assert found.scores == pytest.approx(3.3 / 0.8)
+    assert found.mass == pytest.approx(0.8)
+    # Why G-Eval is used: both texts get a 4, yet one is closer to a 5.
+    p = np.array([[0.0, 0.0, 0.3, 0.6, 0.1], [0.0, 0.0, 0.1, 0.6, 0.3]])
+    np.testing.assert_allclose(pb.expected_score(p, SCALE).scores, [3.8, 4.2])
+
+
+def test_expectation_of_a_stack_and_of_logarithms():
+    p = np.random.default_rng(0).dirichlet(np.ones(6), size=(3, 4))[..., :5]
+    found = pb.expected_score(p, SCALE, min_mass=0)
+    for i in np.ndindex(3, 4):
+        assert found.scores[i] == pytest.approx(np.average(SCALE, weights=p[i]))
+        assert found.mass[i] == pytest.approx(p[i].sum())
+    logs = pb.expected_score(np.log(p), SCALE, log=True, min_mass=0)
+    np.testing.assert_allclose(logs, found)
+    tiny = pb.expected_score([-900.0, -900.0], [1, 5], log=True, min_mass=0)
+    assert (float(tiny.scores), float(tiny.mass)) == (pytest.approx(3.0), 0.0)
+
+
+@given(st.lists(st.floats(0.001, 0.2), min_size=5, max_size=5), st.floats(0.05, 1.0))
+def test_only_the_ratios_of_probabilities_matter(p, factor):
+    whole = pb.expected_score(p, SCALE, min_mass=0)
+    part = pb.expected_score(factor * np.array(p), SCALE, min_mass=0)
+    assert part.scores == pytest.approx(whole.scores)
+    assert part.mass == pytest.approx(factor * whole.mass)
+    moved = pb.expected_score(p, np.array(SCALE) * 10.0 - 7, min_mass=0)
+    assert moved.scores == pytest.approx(10 * whole.scores - 7)
+
+
+def test_what_is_no_distribution_is_refused_with_names():
+    low = [[0.5, 0.5], [1e-4, 1e-4], [0.2, 0.1]]
+    for p, message, options in [
+        (low, r"'b'.*less than 0.01.*token ids", {"items": ["a", "b", "c"]}),
+        (low, "items 1:", {}),
+        ([0.0, 0.0], "not answering with a score", {"min_mass": 0}),
+        ([[0.5, 0.2], [-0.1, 0.3]], "items 1: probability outside", {}),
+        ([[0.5, np.nan]], "items 0: probability outside", {}),
+        ([[0.9, 0.9]], "add up to more than 1", {}),
+        ([[[0.5, 0.5]], [[0.9, 0.9]]], r"items \(1, 0\): ", {}),
+        ([-1.0, -2.0], "for logarithms give log=True", {}),
+        ([np.nan, -2.0], "NaN", {"log": True}),
+        ([1.0, 2.0], "more than 1", {"log": True}),
+    ]:
+        with pytest.raises(ComparisonError, match=message):
+            pb.expected_score(p, [1, 2], **options)
+    assert pb.expected_score(low, [1, 2], min_mass=0).scores[1] == pytest.approx(1.5)
+    with pytest.raises(ValueError, match="one entry for each of the 3 scores"):
+        pb.expected_score([0.5, 0.5], [1, 2, 3])
+    with pytest.raises(ValueError, match="list of finite numbers"):
+        pb.expected_score([0.5, 0.5], [1, np.nan])
