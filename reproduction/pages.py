@@ -49,20 +49,22 @@ def table(
     name: str = "comparison",
     caption: object = "",
 ) -> Markup:
-    """A table of cells or plain values, the first of a row being its heading.
+    """A table of cells or plain values; numbers have two decimals, missing ones are left out.
 
-    name : CSS classes; "sortable" among them makes it sort.
+    The first cell of a row is its heading. name : CSS classes; "sortable" makes the table sort,
+    "claims" is for rows that begin with a sentence.
     """
-    made = [[_cell(value, place) for place, value in enumerate(row)] for row in rows]
+    first = Cell("", {"class": "claim"}) if "claims" in name else Cell("", {"scope": "row"}, "th")
+    made = [[_cell(x, Cell("", {}) if at else first) for at, x in enumerate(row)] for row in rows]
     return Markup(TABLE.render(heads=list(heads), rows=made, name=name, caption=caption))
 
 
-def _cell(value: object, place: int) -> Cell:
+def _cell(value: object, like: Cell) -> Cell:
     if isinstance(value, Cell):
         return value
     if isinstance(value, float):
         value = f"{value:.2f}" if np.isfinite(value) else ""
-    return Cell(value, {}) if place else Cell(value, {"scope": "row"}, "th")
+    return like._replace(content=value)
 
 
 def frame(rows: pd.DataFrame, *, name: str = "comparison") -> Markup:
@@ -216,23 +218,17 @@ def _beside(row: pd.Series) -> Cell:
 
 def causes(card: pd.DataFrame) -> Markup:
     """Every cause of deviations with what shows it, its cells, and what it leaves of them."""
-    rows = [
-        [
-            Cell(cause, {"class": "claim"}),
-            Cell(Markup("<code>{}</code>").format(by) if by else "", {}),
-            *rest,
-        ]
-        for cause, by, *rest in effects(card).itertuples(index=False)
-    ]
-    heads = ("cause", "shown by", "cells", "mean difference", "left of it")
-    return table(heads, rows, name="comparison claims")
+    rows = effects(card)
+    code = [Markup("<code>{}</code>").format(name) if name else "" for name in rows["target"]]
+    rows["target"] = pd.Series(code, dtype=object)
+    names = {"target": "shown by", "before": "mean difference", "after": "left of it"}
+    return frame(rows.rename(columns=names), name="comparison claims")
 
 
 def reasons(card: pd.DataFrame) -> Markup:
     """How many cells were not attempted for the same reason, most first."""
     counts = card.loc[card["reason"] != "", "reason"].value_counts()
-    rows = [[Cell(reason, {"class": "claim"}), count] for reason, count in counts.items()]
-    return table(("reason", "cells"), rows, name="comparison claims")
+    return frame(counts.rename("cells").reset_index(), name="comparison claims")
 
 
 def outcome_counts(overview: pd.DataFrame) -> Markup:
