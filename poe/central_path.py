@@ -12,6 +12,9 @@ follows it in a dozen or two steps, each a weighted least-squares problem (a pri
 interior-point method). Among all optima it ends at the one with the least sum of squares,
 that of `poe.lp`: a quadratic term that is small enough chooses between optima
 without moving away from them (Mangasarian and Meyer 1979).
+
+`poe.fit` solves one linear program after another with cvxpy, which takes milliseconds each;
+the sweeps of the reproduction hold millions of small problems, and here one takes microseconds.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ import numpy as np
 
 from poe.comparisons import Floats, Indices, Mask
 from poe.experts import Laplacian
-from poe.newton import Solution, as_stack
-from poe.stack import Problem, Stack, by_item, differences, laplacian
+from poe.newton import Solution, in_blocks
+from poe.stack import Graph, Problem, Stack, eliminate
+
+__all__ = ["solve"]
 
 LEAST = 1e-6  # the quadratic term, relative to the absolute one at a typical residual
 TOLERANCE = 1e-14  # t at the end of the path, relative to a typical residual
-CACHED = 60_000  # comparisons worked on at a time; more do not fit the processor's cache
+FEW_GOING = 0.7  # the share of problems still on their way below which the others are left
 
 
 def solve(
@@ -45,140 +50,112 @@ def solve(
     least sum of weight (r / b)^2. `gradient` is t at the end, relative to the mean residual of
     the least-squares scores, where the path starts.
     """
-    stack = as_stack(problem)
-    gamma, target, cost, square = terms(stack, expert, bias, tilt)
-    size = max(1, CACHED // stack.p.shape[1])
-    found = []
-    for start in range(0, len(target), size):
-        rows = np.arange(start, min(start + size, len(target)))
-        part = stack.take(rows), target[rows], cost[rows], square[rows]
-        found.append(_solve(*part, tol, max_steps))
-    scores, reached, steps = (np.concatenate(column) for column in zip(*found, strict=True))
-    energy = (cost * np.abs(differences(stack, scores) - target)).sum(axis=1)
-    return Solution(scores, gamma, energy, reached, steps, reached <= tol)
 
+    def one_block(stack: Stack, gamma: Floats, tilts: Floats) -> Solution:
+        return _solve(stack, expert, gamma, tilts, tol, max_steps)
 
-def terms(
-    stack: Stack, expert: Laplacian, bias: Floats | float, tilt: Floats | float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """The bias of each problem; target, cost of a unit's residual and of its square, (B, K)."""
-    gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), (len(stack.p),)))
-    b = expert.b(stack.p)
-    cost = stack.weight / b
-    square = LEAST * cost * (b.min(axis=1, keepdims=True) / b)
-    return gamma, expert.f_mu(stack.p) + np.asarray(tilt) * gamma[:, None], cost, square
+    return in_blocks(one_block, problem, bias, tilt)
 
 
 def _solve(
-    stack: Stack, target: Floats, cost: Floats, square: Floats, tol: float, max_steps: int
-) -> tuple[Floats, Floats, Indices]:
-    pull = cost * target
-    scores = eliminate(-laplacian(stack, cost), by_item(stack, pull, -pull))
-    rest = np.abs(differences(stack, scores) - target)
-    scale = (cost * rest).sum(axis=1) / cost.sum(axis=1)
-    reached, steps = np.zeros(len(scores)), np.zeros(len(scores), dtype=np.intp)
+    stack: Stack, expert: Laplacian, gamma: Floats, tilt: Floats, tol: float, max_steps: int
+) -> Solution:
+    """One block of problems, which lie along the last axis here, as in `poe.stack.Graph`."""
+    graph, p = Graph.of(stack), np.ascontiguousarray(stack.p.T)
+    b = expert.b(p)
+    cost = np.ascontiguousarray(stack.weight.T) / b  # of a unit of residual
+    target = expert.f_mu(p) + tilt.T * gamma
+    scores = eliminate(graph.links(cost), graph.transposed(cost * target))
+    rest = np.abs(graph.differences(scores) - target)
+    scale = (cost * rest).sum(axis=0) / cost.sum(axis=0)
+    reached, steps = np.zeros(len(scale)), np.zeros(len(scale), dtype=np.intp)
     # Where least squares leaves nothing there is nothing to improve, nor a scale.
-    active = np.flatnonzero(scale > 1e-14 * (1.0 + np.abs(target).max(axis=1)))
-    path = _Path(
-        *(stack.take(active), target[active], cost[active], square[active]),
-        *(scores[active], scale[active, None]),
-    )
-    for step in range(max_steps + 1):
-        scores[active], steps[active], reached[active] = path.scores, step, path.mean
-        going = path.mean > tol
-        if step == max_steps or not going.any():
-            break
-        if not going.all():
-            active = active[going]
-            path.keep(going)
-        path.advance()
-    return scores - scores.mean(axis=1, keepdims=True), reached, steps
+    active = np.flatnonzero(scale > 1e-14 * (1.0 + np.abs(target).max(axis=0)))
+    if active.size:
+        square = LEAST * cost * (b.min(axis=0) / b)
+        unit = np.where(scale > 0.0, scale, 1.0)
+        path = _Path(graph, scores, unit, target, cost, square).take(active)
+        for step in range(max_steps + 1):
+            scores[:, path.rows], reached[path.rows] = path.scale * path.scores, path.mean
+            going = path.mean > tol
+            if step == max_steps or not going.any():
+                break
+            if going.mean() < FEW_GOING:
+                path = path.take(np.flatnonzero(going))
+                going = going[going]
+            path.advance(going)
+            steps[path.rows] += going
+    energy = (cost * np.abs(graph.differences(scores) - target)).sum(axis=0)
+    scores -= scores.mean(axis=0)
+    return Solution(scores.T.copy(), gamma, energy, reached, steps, reached <= tol)
 
 
 class _Path:
-    """Where each problem of a stack stands on its way.
+    """Where each of B problems stands on its way.
 
-    Residuals are in units of `scale`. `over` and `under` are their two parts, `above` = cost - z
-    and `below` = cost + z what the pull leaves unused; all four, (B, K), stay positive.
+    Lengths are in units of `scale`. `over` and `under` are the two parts of each residual,
+    `above` = cost - z and `below` = cost + z what the pull leaves unused; all four, (K, B), stay
+    positive. `mean` is t in the mean of the comparisons, and `length` that of the last step.
     """
 
     def __init__(
         self,
-        stack: Stack,
+        graph: Graph,
+        scores: Floats,
+        scale: Floats,
         target: Floats,
         cost: Floats,
         square: Floats,
-        scores: Floats,
-        scale: Floats,
     ) -> None:
-        self.stack, self.target, self.cost, self.square = stack, target, cost, square
-        self.scores, self.scale = scores, scale
-        rest = self._rest()
+        self.scores, self.target = scores / scale, target / scale
+        self.graph, self.scale, self.cost, self.square = graph, scale, cost, square
+        rest = graph.differences(self.scores) - self.target
         self.over, self.under = np.maximum(rest, 0.0) + 0.5, np.maximum(-rest, 0.0) + 0.5
         self.above, self.below = cost.copy(), cost.copy()
-        self.length = np.zeros(len(scale))  # of the last step
+        self.length, self.rows = np.zeros(len(scale)), np.arange(len(scale))
+        self.mean = self._mean()
 
-    def keep(self, going: Mask) -> None:
-        """Leave the problems that have arrived."""
-        for name, value in vars(self).items():
-            setattr(self, name, value.take(going) if name == "stack" else value[going])
-
-    @property
-    def mean(self) -> Floats:
-        """(B,) t of the comparisons, in the mean."""
+    def _mean(self) -> Floats:
         products = self.over * self.above + self.under * self.below
-        return np.asarray(products.sum(axis=1) / (2.0 * self.cost.sum(axis=1)))
+        return np.asarray(products.sum(axis=0) / (2.0 * self.cost.sum(axis=0)))
 
-    def _rest(self) -> Floats:
-        return (differences(self.stack, self.scores) - self.target) / self.scale
+    def take(self, problems: Indices) -> _Path:
+        """Some of the problems; `rows` says which they were at first."""
+        made = object.__new__(_Path)
+        for name, value in vars(self).items():
+            setattr(
+                made,
+                name,
+                value.take(problems, axis=-1) if name != "graph" else value.take(problems),
+            )
+        return made
 
-    def advance(self) -> None:
+    def advance(self, going: Mask) -> None:
         """One Newton step towards a smaller t, as far as everything stays positive."""
         # The better the last step went, the more is asked of this one.
         less = np.where(self.length > 0.9, 0.01, np.where(self.length < 0.5, 0.5, 0.1))
-        t = (less * self.mean)[:, None] * self.cost
+        graph, t = self.graph, less * self.mean * self.cost
         over, under, above, below = self.over, self.under, self.above, self.below
-        rest = self._rest()
-        firmness = 1.0 / (over / above + under / below)
-        gap = t / above - t / below - rest
+        up, down = 1.0 / above, 1.0 / below
+        firmness = 1.0 / (over * up + under * down)
+        rest = graph.differences(self.scores) - self.target
+        gap = t * (up - down) - rest
         push = gap * firmness - 0.5 * (below - above) - self.square * rest
-        links = -laplacian(self.stack, self.square + firmness)
-        change = eliminate(links, by_item(self.stack, push, -push))
-        turn = (differences(self.stack, change) - gap) * firmness
-        moves = (
-            (over, (t + over * turn) / above - over),
-            (under, (t - under * turn) / below - under),
-            (above, -turn),
-            (below, turn),
+        change = eliminate(graph.links(self.square + firmness), graph.transposed(push))
+        turn = (graph.differences(change) - gap) * firmness
+        # By what each of the four would change at a full step, relative to itself.
+        rise = (t / over + turn) * up - 1.0
+        fall = (t / under - turn) * down - 1.0
+        up *= turn
+        down *= turn
+        least = np.min(
+            [rise.min(axis=0), fall.min(axis=0), -up.max(axis=0), down.min(axis=0)], axis=0
         )
-        fall = np.max([(-move / value).max(axis=1) for value, move in moves], axis=0)
-        self.length = 1.0 / np.maximum(1.0, fall / 0.99)
-        for value, move in moves:
-            value += self.length[:, None] * move
-        self.scores += self.length[:, None] * self.scale * change
-
-
-def eliminate(links: Floats, right: Floats) -> Floats:
-    """Solve L x = right for stacks of Laplacians, with x_0 = 0.
-
-    links : (B, N, N) weights of the links between items, read below the diagonal only.
-    right : (B, N), each summing to zero.
-
-    An item that is removed joins its neighbours: a and b get a new link of
-    links_ia links_ib / sum_j links_ij (the star-mesh transformation of electrical networks). That
-    is Gaussian elimination without a subtraction, so small links next to huge ones keep all
-    their digits, as they must where weights differ by a factor of 1e18.
-    """
-    # Problems last, so that NumPy's inner loops run over all of them.
-    links, x = np.moveaxis(links, 0, -1).copy(), right.T.copy()
-    n = len(x)
-    for i in range(n - 1, 0, -1):
-        links[i, i] = links[i, :i].sum(axis=0)
-        share = links[i, :i] / links[i, i]
-        x[:i] += share * x[i]
-        for j in range(i):
-            links[j, :j] += share[j] * links[i, :j]
-    x[0] = 0.0
-    for i in range(1, n):
-        x[i] = (x[i] + (links[i, :i] * x[:i]).sum(axis=0)) / links[i, i]
-    return x.T.copy()
+        self.length = going / np.maximum(1.0, -least / 0.99)
+        over *= 1.0 + self.length * rise
+        under *= 1.0 + self.length * fall
+        turn *= self.length
+        above -= turn
+        below += turn
+        self.scores += self.length * change
+        self.mean = self._mean()

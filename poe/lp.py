@@ -117,7 +117,7 @@ def solve_l1(
     scores, dual = length * scores, force * dual
     graph = sparse.Graph(comparisons)
     energy = float(bound @ np.abs(graph.differences(scores) - target))
-    balance = float(np.abs(graph.transposed(dual)).max() / graph.links(bound)[1].max())
+    balance = float(np.abs(graph.transposed(dual)).max() / graph.degrees(bound).max())
     # An energy of zero has no relative gap; then it is relative to all scores being zero.
     size = max(energy, 1e-6 * float(bound @ np.abs(target))) or 1.0
     gap = abs(energy + float(target @ dual)) / size

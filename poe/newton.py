@@ -8,14 +8,20 @@ is one more unknown, a constant offset of all differences, and costs next to not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poe.comparisons import Floats
-from poe.experts import Expert
-from poe.stack import Problem, Stack, by_item, differences, laplacian
+from poe.comparisons import Comparisons, Floats, Mask
+from poe.experts import Expert, Gaussian, is_convex
+from poe.stack import Graph, Problem, as_stack
+
+__all__ = ["Solution", "in_blocks", "minimise", "pseudo_inverse", "solve"]
+
+CACHED = 30_000  # comparisons worked on at a time; more do not fit the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +29,9 @@ class Solution:
     """Where the solver stopped, for each of B problems.
 
     scores : (B, N), mean zero. bias : (B,). energy : (B,). gradient : (B,) largest gradient
-    entry, divided by the largest weight of comparisons on one item. steps : (B,) Newton
-    steps. converged : (B,) whether the gradient met the tolerance.
+    entry, divided by the largest weight of comparisons on one item, or by less where weights
+    are uneven. steps : (B,) Newton steps. converged : (B,) whether the gradient met the
+    tolerance.
     """
 
     scores: Floats
@@ -32,7 +39,20 @@ class Solution:
     energy: Floats
     gradient: Floats
     steps: NDArray[np.intp]
-    converged: NDArray[np.bool_]
+    converged: Mask
+
+
+class Links(Protocol):
+    """What Newton's method asks of a comparison graph: `poe.stack.Graph`, `poe.sparse.Graph`."""
+
+    n: int
+
+    def differences(self, x: Floats) -> Floats: ...
+    def transposed(self, y: Floats) -> Floats: ...
+    def degrees(self, weight: Floats) -> Floats: ...
+    def direction(
+        self, stiffness: Floats, right: Floats, lean: Any, *, lever: Floats | None, enough: Floats
+    ) -> tuple[Floats, Any]: ...
 
 
 def solve(
@@ -52,110 +72,164 @@ def solve(
     connected and the minimum finite; `poe.fit` checks both. `bias` is one number or one a
     problem: held there, or with `fit_bias` the start of its own search. `tilt` is 1 where the
     order shown matters and 0 where it does not, as for the ties of a prior. `start` is where
-    the scores begin, which matters for energies that are not convex. Work and memory grow
-    as N^2 a problem, so cut very large stacks into parts.
+    the scores begin, which matters for energies that are not convex.
     """
+
+    def one(part: Problem, bias: Any, tilt: Any, start: Any) -> Solution:
+        return minimise(
+            Graph.of(part),
+            part,
+            expert,
+            bias=bias,
+            fit_bias=fit_bias,
+            tilt=tilt,
+            start=start,
+            tol=tol,
+            max_steps=max_steps,
+        )
+
+    if isinstance(problem, Comparisons):
+        return one(problem, bias, tilt, start)
+    starts = np.broadcast_to(np.asarray(start, dtype=float), (len(problem.p), problem.n_items))
+    return in_blocks(one, problem, bias, tilt, starts)
+
+
+def in_blocks(
+    one: Callable[..., Solution],
+    problem: Problem,
+    bias: Floats | float,
+    tilt: Floats | float,
+    *others: Floats,
+) -> Solution:
+    """Solve a stack in parts that fit the processor's cache, each by one(part, bias, tilt, ...)."""
     stack = as_stack(problem)
-    n_problems = len(stack.p)
-    scores = np.array(np.broadcast_to(start, (n_problems, stack.n_items)), dtype=float)
-    gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), (n_problems,)))
-    degree = by_item(stack, stack.weight, stack.weight).max(axis=1)
-    tilts = np.broadcast_to(np.asarray(tilt, dtype=float), stack.p.shape)
-    energy = _total(stack, expert, differences(stack, scores) - tilts * gamma[:, None])
-    floor = 1e-12 * float(expert.curvature(0.0 * stack.p, stack.p).max())
-    gradient = np.full(n_problems, np.inf)
-    steps = np.zeros(n_problems, dtype=np.intp)
-    active = np.arange(n_problems)
+    b, k = stack.p.shape
+    gamma = np.broadcast_to(np.asarray(bias, dtype=float), (b,))
+    columns = (gamma, np.broadcast_to(np.asarray(tilt, dtype=float), (b, k)), *others)
+    size = max(1, CACHED // k)
+    parts = []
+    for low in range(0, b, size):
+        rows = slice(low, low + size)
+        parts.append(one(stack.take(rows), *(column[rows] for column in columns)))
+    joined = zip(*(vars(part).values() for part in parts), strict=True)
+    return Solution(*(np.concatenate(column) for column in joined))
+
+
+def minimise(
+    graph: Links,
+    problem: Problem,
+    expert: Expert,
+    *,
+    bias: Any,
+    fit_bias: bool,
+    tilt: Any,
+    start: Any,
+    tol: float,
+    max_steps: int,
+) -> Solution:
+    """`solve` on a graph that was laid out: the one Newton loop of the package.
+
+    Arrays have comparisons or items along the first axis and, for a stack, problems along the
+    second.
+    """
+    p, weight = np.ascontiguousarray(problem.p.T), np.ascontiguousarray(problem.weight.T)
+    batch, convex, quadratic = p.shape[1:], is_convex(expert), isinstance(expert, Gaussian)
+    lever = np.broadcast_to(np.asarray(tilt, dtype=float).T, p.shape)
+    scores = np.array(np.broadcast_to(np.asarray(start, dtype=float).T, (graph.n, *batch)))
+    gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), batch))
+    degree = graph.degrees(weight)
+    most, total = degree.max(axis=0), weight.sum(axis=0)
+    # Weights may differ by many powers of ten. Then an item of little weight, or a group that
+    # little weight ties to the rest, is to be as exact as any other, as far as rounding allows.
+    scale = np.minimum(np.minimum(most, 16.0 * degree), 1000.0 * weight.min(axis=0))
+    scale = np.maximum(scale, 1e-4 * degree)
+    # Far from its opinion a bounded expert's curvature can underflow; a little stiffness keeps
+    # the matrix invertible, and the line search shortens the step.
+    floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
+    d = graph.differences(scores) - lever * gamma
+    pull = weight * expert.slope(d, p)
+    lean, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
     for step in range(max_steps + 1):
-        part, lever = stack.take(active), tilts[active]
-        d = differences(part, scores[active]) - lever * gamma[active, None]
-        pull = part.weight * expert.slope(d, part.p)
-        slope = by_item(part, pull, -pull)
-        lean = -(lever * pull).sum(axis=1) if fit_bias else np.zeros(len(active))
-        gradient[active] = np.maximum(np.abs(slope).max(axis=1), np.abs(lean)) / degree[active]
-        steps[active] = step
-        going = gradient[active] > tol
+        slope = graph.transposed(pull)
+        gradient = (np.abs(slope) / scale).max(axis=0)
+        if fit_bias:
+            lean = (lever * pull).sum(axis=0)
+            gradient = np.maximum(gradient, np.abs(lean) / most)
+        going = gradient > tol
         if step == max_steps or not going.any():
             break
-        active, part, d = active[going], part.take(going), d[going]
-        slope, lean, lever = slope[going], lean[going], lever[going]
-        # Far from its opinion a bounded expert's curvature can underflow; a whisper of
-        # stiffness keeps the matrix invertible, and the line search shortens the step.
-        stiffness = part.weight * np.maximum(expert.curvature(d, part.p), floor)
-        rise, shift = _newton_direction(part, stiffness, slope, lean, lever if fit_bias else None)
-        along = differences(part, rise) - lever * shift[:, None]
-        promised = (slope * rise).sum(axis=-1) + lean * shift
-        length, energy[active] = _line_search(part, expert, d, along, promised, energy[active])
-        scores[active] += length[:, None] * rise
-        gamma[active] += length * shift
-    return Solution(scores, gamma, energy, gradient, steps, gradient <= tol)
+        stiffness = weight * np.maximum(expert.curvature(d, p), floor)
+        # Early steps need no exact direction; near the mode each doubles the digits. A
+        # quadratic energy is solved in one step, which must then be exact.
+        rest = 0.0 if quadratic else min(1e-2, largest := float(gradient.max())) * largest
+        rise, shift = graph.direction(
+            stiffness,
+            -slope,
+            lean,
+            lever=lever if fit_bias else None,
+            enough=max(0.1 * tol, rest) * scale,
+        )
+        along = graph.differences(rise) - lever * shift
+        promised = (slope * rise).sum(axis=0) - lean * shift
+        moved = d + along
+        ahead = weight * expert.slope(moved, p)
+        # Where a convex energy does not rise at the end of a step, it fell all the way.
+        rising = (ahead * along).sum(axis=0) > -1e-6 * promised
+        doubtful = going & (promised < -1e-12 * total) & (rising | (not convex))
+        length = np.asarray(going, dtype=float)
+        if doubtful.any():
+            length = _shortened(expert, p, weight, d, along, promised, doubtful, length)
+        if (length < 1.0).any():
+            moved = d + length * along
+            ahead = weight * expert.slope(moved, p)
+        scores += length * rise
+        gamma += length * shift
+        steps += going
+        d, pull = moved, ahead
+    energy = (weight * expert.energy(d, p)).sum(axis=0)
+    scores -= scores.mean(axis=0)
+    numbers = (np.atleast_1d(x) for x in (gamma, energy, gradient, steps, gradient <= tol))
+    return Solution(np.atleast_2d(scores.T), *numbers)
 
 
-def as_stack(problem: Problem) -> Stack:
-    """The problem itself, or a stack of one."""
-    if isinstance(problem, Stack):
-        return problem
-    return Stack(
-        problem.n_items,
-        problem.first[None],
-        problem.second[None],
-        problem.p[None],
-        problem.weight[None],
-    )
+def _shortened(
+    expert: Expert,
+    p: Floats,
+    weight: Floats,
+    d: Floats,
+    along: Floats,
+    promised: Floats,
+    doubtful: Mask,
+    length: Floats,
+) -> Floats:
+    """The step lengths, those that are doubtful halved until the energy falls."""
+    rows = np.flatnonzero(doubtful)
+    p, weight, d, along = (x.reshape(len(p), -1)[:, rows] for x in (p, weight, d, along))
 
+    def energy(step: Floats | float, rows: Any = slice(None)) -> Floats:
+        there = d[:, rows] + step * along[:, rows]
+        return np.asarray((weight[:, rows] * expert.energy(there, p[:, rows])).sum(axis=0))
 
-def _newton_direction(
-    stack: Stack, stiffness: Floats, slope: Floats, lean: Floats, lever: Floats | None
-) -> tuple[Floats, Floats]:
-    """Minus the inverse Hessian times the gradient, in the scores and in the bias."""
-    matrix = grounded(laplacian(stack, stiffness))
-    if lever is None:
-        return np.linalg.solve(matrix, -slope[..., None])[..., 0], np.zeros(len(slope))
-    n = stack.n_items
-    bordered = np.empty((len(slope), n + 1, n + 1))
-    bordered[:, :n, :n] = matrix
-    tilted = lever * stiffness
-    bordered[:, :n, n] = bordered[:, n, :n] = -by_item(stack, tilted, -tilted)
-    bordered[:, n, n] = (lever * tilted).sum(axis=1)
-    right = -np.concatenate([slope, lean[:, None]], axis=1)
-    step = np.linalg.solve(bordered, right[..., None])[..., 0]
-    return step[:, :n], step[:, n]
+    here, reached = energy(0.0), energy(1.0)
+    promised, tried = promised.reshape(-1)[rows], np.ones(len(rows))
+    slack = 1e-12 * np.maximum(1.0, np.abs(here))  # rounding, not ascent
+    for _ in range(40):
+        high = np.flatnonzero(~(reached <= here + 1e-4 * tried * promised + slack))
+        if not high.size:
+            break
+        tried[high] /= 2.0
+        reached[high] = energy(tried[high], high)
+    found = length.copy()
+    found.reshape(-1)[rows] = tried
+    return found
 
 
 def pseudo_inverse(matrix: Floats) -> Floats:
-    """Pseudo-inverse of connected Laplacians (..., N, N): the mean-zero covariance."""
-    n = matrix.shape[-1]
-    level = np.trace(matrix, axis1=-2, axis2=-1) / n
-    return np.asarray(np.linalg.inv(grounded(matrix)) - (1.0 / (n * level))[..., None, None])
+    """Pseudo-inverse of connected Laplacians (..., N, N): the mean-zero covariance.
 
-
-def grounded(matrix: Floats) -> Floats:
-    """The Laplacians with an average eigenvalue in the direction of a common shift.
-
-    A Laplacian is blind to a shift of all scores. This makes it invertible without touching
-    mean-zero vectors.
+    A Laplacian is blind to a shift of all scores. An average eigenvalue in that direction makes
+    it invertible without touching mean-zero vectors, and is taken away afterwards.
     """
     n = matrix.shape[-1]
-    level = np.trace(matrix, axis1=-2, axis2=-1) / n
-    return np.asarray(matrix + (level / n)[..., None, None])
-
-
-def _total(stack: Stack, expert: Expert, d: Floats) -> Floats:
-    return (stack.weight * expert.energy(d, stack.p)).sum(axis=-1)
-
-
-def _line_search(
-    stack: Stack, expert: Expert, d: Floats, along: Floats, promised: Floats, energy: Floats
-) -> tuple[Floats, Floats]:
-    """Step lengths, halved where the energy would not fall, and the energies reached."""
-    slack = 1e-12 * np.maximum(1.0, np.abs(energy))  # rounding, not ascent
-    length = np.ones(len(d))
-    reached = _total(stack, expert, d + along)
-    for _ in range(40):
-        high = np.flatnonzero(~(reached <= energy + 1e-4 * length * promised + slack))
-        if not high.size:
-            break
-        length[high] /= 2.0
-        shorter = d[high] + length[high, None] * along[high]
-        reached[high] = _total(stack.take(high), expert, shorter)
-    return length, reached
+    level = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / n
+    return np.asarray(np.linalg.inv(matrix + level / n) - 1.0 / (n * level))

@@ -15,7 +15,7 @@ from poe.comparisons import Comparisons, Floats
 from poe.errors import NotConvergedError
 from poe.existence import require_beaten
 from poe.experts import BradleyTerry
-from poe.stack import Problem, Stack, by_item
+from poe.stack import Problem, Stack, as_stack, by_item
 
 PriorOn = Literal["all", "compared"]
 
@@ -150,7 +150,7 @@ def _with_prior_everywhere(stack: Stack, wins: float) -> Stack:
 
 def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool]:
     """Strength_i <- wins_i / sum of 1 / (strength_i + strength_j) over its games (book eq. 4.5)."""
-    stack = newton.as_stack(problem)
+    stack = as_stack(problem)
     wins = by_item(stack, stack.weight * stack.p, stack.weight * (1.0 - stack.p))
     played = by_item(stack, stack.weight, stack.weight)
     strength = np.ones_like(wins)

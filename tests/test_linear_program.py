@@ -323,7 +323,7 @@ class TestStack:
     def test_parts_that_fit_the_cache_do_not_show(self, monkeypatch):
         many = stacked([problem(seed, n=7, count=20) for seed in range(9)])
         whole = central_path.solve(many, Laplacian())
-        monkeypatch.setattr("poe.central_path.CACHED", 45)
+        monkeypatch.setattr("poe.newton.CACHED", 45)
         again = central_path.solve(many, Laplacian())
         np.testing.assert_allclose(again.scores, whole.scores, atol=1e-12)
 

@@ -44,6 +44,29 @@ def test_weights_repeats_and_priors():
         np.testing.assert_allclose(sparse.scores, dense.scores, atol=1e-8)
 
 
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize("heavy", [1.0, 1e3, 1e5, 1e7])
+def test_little_weight_next_to_much_is_as_exact(solver, heavy):
+    """An item that hangs on one light comparison, of a hub or of one of two heavy groups."""
+    leaf, n = 200, 201
+    hub = [(0, i) for i in range(1, leaf)]
+    groups = [
+        (low + i, low + (i + s) % 100) for s in (1, 2, 7) for low in (0, 100) for i in range(100)
+    ]
+    for pairs, light, size in ((hub, (5, leaf), n), (groups, (0, 100), leaf)):
+        p, weight = np.full(len(pairs) + 1, 0.5), np.full(len(pairs) + 1, heavy)
+        p[-1], weight[-1] = 0.95, 1.0
+        c = poe.Comparisons.from_pairs([*pairs, light], p, items=size, weight=weight)
+        scores = poe.fit(c, solver=solver).scores
+        assert scores[light[0]] - scores[light[1]] == pytest.approx(np.log(19.0), abs=1e-4)
+
+
+def test_two_comparisons_with_a_bias():
+    c = poe.Comparisons(first=["a", "b"], second=["b", "a"], p=[0.7, 0.4])
+    found = [poe.fit(c, bias="fit", solver=solver) for solver in ("dense", "sparse")]
+    np.testing.assert_allclose(found[0].scores, found[1].scores, atol=1e-7)
+
+
 def test_least_squares_at_size():
     c, _ = large(3000, 20_000)
     fit = poe.fit(c, "gaussian", tol=1e-11)
