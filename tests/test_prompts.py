@@ -5,9 +5,8 @@ import re
 import pytest
 
 from poe import datasets
-from poe.cli import main
 from poe.errors import JudgeError
-from poe.judges import Question, Text, prompts
+from poe.judges import Question, Text, planning, prompts
 
 # poe_v2, Table 4, as the paper prints it: dataset, attribute, prompt.
 TABLE_4 = [
@@ -68,15 +67,12 @@ def everything():
     return [prompts.listing(*name.split("/")) for name in prompts.names()]
 
 
-@pytest.mark.parametrize(("dataset", "attribute", "printed"), TABLE_4)
-def test_printed_prompts_are_word_for_word(dataset, attribute, printed):
-    found = prompts.listing(dataset, attribute)
-    assert found.status == "printed"
-    assert found.prompt.template == as_template(printed)
-    assert found.prompt.labels == ("A", "B")
-
-
-def test_nothing_else_is_called_printed():
+def test_printed_prompts_are_word_for_word_and_nothing_else_is_called_printed():
+    for dataset, attribute, text in TABLE_4:
+        found = prompts.listing(dataset, attribute)
+        assert found.status == "printed"
+        assert found.prompt.template == as_template(text)
+        assert found.prompt.labels == ("A", "B")
     printed = {(p.dataset, p.attribute, p.template) for p in everything() if p.status == "printed"}
     assert printed == {(dataset, attribute, "poe") for dataset, attribute, _ in TABLE_4}
 
@@ -162,15 +158,13 @@ def test_both_comparisons_of_the_other_paper():
     assert "passage" not in response.lower()
 
 
-@pytest.mark.parametrize(
-    ("template", "ending"), [("comparative-1", "\n\nAnswer:"), ("scoring-2", "\n\nScore:")]
-)
-def test_the_ending_for_decoder_only_models(template, ending):
-    plain = prompts.load("summeval", "fluency", template)
-    ended = prompts.load("summeval", "fluency", template, decoder_only=True)
-    assert ended.template == plain.template + ending
-    assert ended.labels == plain.labels
-    assert ended.digest != plain.digest
+def test_the_ending_for_decoder_only_models():
+    for template, ending in (("comparative-1", "\n\nAnswer:"), ("scoring-2", "\n\nScore:")):
+        plain = prompts.load("summeval", "fluency", template)
+        ended = prompts.load("summeval", "fluency", template, decoder_only=True)
+        assert ended.template == plain.template + ending
+        assert ended.labels == plain.labels
+        assert ended.digest != plain.digest
     # Table 4's template has no such ending.
     assert prompts.load("summeval", "fluency", decoder_only=True) == prompts.load(
         "summeval", "fluency"
@@ -196,21 +190,19 @@ def test_a_prompt_makes_a_question():
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_a_prompt_that_is_not_there():
+    for arguments, message in (
         (("sumeval", "coherence"), "did you mean 'summeval'"),
         (("summeval", "coherent"), "did you mean 'coherence'.*'fluency'.*for_attribute"),
         (("summeval", "coherence", "poems"), "did you mean 'poe'"),
         (("webnlg", "fluency", "poe"), "no template for webnlg/fluency 'poe'.*'comparative-1'"),
         (("webnlg", "semantics", "comparative-1"), "there are 'semantics-1'"),
-    ],
-)
-def test_a_prompt_that_is_not_there(arguments, message):
-    with pytest.raises(JudgeError, match=message):
-        prompts.load(*arguments)
+    ):
+        with pytest.raises(JudgeError, match=message):
+            prompts.load(*arguments)
     with pytest.raises(JudgeError, match="no dataset with prompts 'x'"):
         prompts.names("x")
+    assert prompts.load("webnlg", "fluency").name == "webnlg/fluency/comparative-1"
 
 
 # A user's own attribute.
@@ -239,23 +231,19 @@ def test_an_attribute_of_ones_own_without_a_context():
     assert made.name == "own/more persuasive"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("clearer", "Which text is clearer,"),
-        ("better argued", "Which text is better argued,"),
-        ("less  formal", "Which text is less formal,"),
-        ("is kinder", "Which text is kinder,"),
-        ("has more facts", "Which text has more facts,"),
-    ],
-)
-def test_how_the_question_reads(words, said):
-    assert said in prompts.for_attribute(words).template
+def test_how_the_question_reads():
+    for words, said in {
+        "clearer": "Which text is clearer,",
+        "better argued": "Which text is better argued,",
+        "less  formal": "Which text is less formal,",
+        "is kinder": "Which text is kinder,",
+        "has more facts": "Which text has more facts,",
+    }.items():
+        assert said in prompts.for_attribute(words).template
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_an_attribute_that_cannot_be_asked_for():
+    for options, message in (
         ({"attribute": "persuasive"}, "does not compare.*'more persuasive'"),
         ({"attribute": "  "}, "attribute of a prompt is empty"),
         ({"attribute": "?"}, "is empty"),
@@ -263,72 +251,39 @@ def test_how_the_question_reads(words, said):
         ({"attribute": "clearer", "thing": ""}, "thing of a prompt is empty"),
         ({"attribute": "clearer", "thing": "a}b"}, "has braces"),
         ({"attribute": "clearer", "context": " "}, "context of a prompt is empty"),
-    ],
-)
-def test_an_attribute_that_cannot_be_asked_for(options, message):
-    with pytest.raises(JudgeError, match=message):
-        prompts.for_attribute(**options)
+    ):
+        with pytest.raises(JudgeError, match=message):
+            prompts.for_attribute(**options)
 
 
-# The preview.
+# What the command line prints.
 
 
-@pytest.fixture
-def nothing_at_hand(monkeypatch, tmp_path):
-    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("POE_DATA_DIR", raising=False)
-
-
-def shown(capsys, *arguments):
-    assert main(["prompts", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def test_the_list_names_every_prompt(capsys):
-    out = shown(capsys)
+def test_the_overview_names_every_prompt():
+    everything_said = prompts.overview()
     for name in prompts.names():
-        for part in name.split("/"):
-            assert part in out
-    only = shown(capsys, "hanna")
+        assert all(part in everything_said for part in name.split("/"))
+    only = prompts.overview("hanna")
     assert "surprise" in only
     assert "summeval" not in only
+    said = prompts.describe("topicalchat", "naturalness", "g-eval")
+    assert "1, 2, 3, 4, 5" in said
+    assert "written for this project" in said
+    assert "printed in the paper" in prompts.describe("summeval", "coherence")
+    assert "comparative-1" in prompts.describe("webnlg", "fluency")
 
 
-def test_the_preview_says_that_the_texts_are_stand_ins(nothing_at_hand, capsys):
-    out = shown(capsys, "summeval", "coherence", "--show", "3")
-    assert out.count("Which Summary is more coherent, Summary A or Summary B?") == 3
-    assert "stand-in" in out
-    assert "printed in the paper" in out
-    assert "context 0 of summeval" in out
-    assert "context 2 of summeval" in out
-    assert "context 3 of summeval" not in out
-
-
-def test_the_preview_of_a_dataset_without_contexts(nothing_at_hand, capsys):
-    out = shown(capsys, "hanna", "surprise", "--show", "2")
-    assert out.count("Which story is more surprising") == 2
-    assert "candidate 0 " in out
-    assert "candidate 3 " in out
-
-
-def test_the_preview_of_a_scoring_prompt(nothing_at_hand, capsys):
-    out = shown(capsys, "topicalchat", "naturalness", "--template", "g-eval", "--show", "1")
-    assert "1, 2, 3, 4, 5" in out
-    assert "written for this project" in out
-
-
-def test_long_texts_are_cut_unless_asked_for(nothing_at_hand, capsys):
-    short = shown(capsys, "summeval", "coherence", "--show", "1", "--cut", "20")
-    assert "more characters]" in short
-    whole = shown(capsys, "summeval", "coherence", "--show", "1", "--cut", "0")
-    assert "more characters]" not in whole
-    assert len(whole) > len(short)
-
-
-def test_mistakes_at_the_command_line(nothing_at_hand, capsys):
-    assert main(["prompts", "sumeval"]) == 1
-    assert "did you mean 'summeval'" in capsys.readouterr().err
-    assert main(["prompts", "webnlg", "fluency"]) == 0
-    assert "comparative-1" in capsys.readouterr().out
-    assert main(["prompts", "summeval", "coherence", "--template", "x"]) == 1
-    assert "poe: no template" in capsys.readouterr().err
+def test_example_questions_are_filled_and_cut():
+    summeval, hanna = (datasets.load(name, source="stand-in") for name in ("summeval", "hanna"))
+    coherent = prompts.load("summeval", "coherence")
+    first, second, *rest = planning.examples(summeval, coherent, cut=20)
+    assert len(rest) == summeval.n_contexts - 2
+    assert "more characters]" in first.text
+    assert (first.context.id, second.context.id) == summeval.context_ids[:2]
+    (whole, *_) = planning.examples(summeval, coherent)
+    assert "more characters]" not in whole.text
+    assert len(whole.text) > len(first.text)
+    pairs = list(planning.examples(hanna, prompts.load("hanna", "surprise")))
+    assert len({id for question in pairs[:2] for id in question.ids}) == 4
+    alone = next(planning.examples(hanna, prompts.load("hanna", "surprise", "g-eval")))
+    assert alone.second is None
