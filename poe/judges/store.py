@@ -271,7 +271,7 @@ class Store:
         """
         there, renamed = self._look_up(judge, questions)
         if renamed:
-            self._enter([_row(judge.specification, question) for question in renamed])
+            self._enter([_row(_judge(judge.specification), question) for question in renamed])
         wanted = _unanswered(questions, there)
         if wanted:
             self._ask(judge, questions, wanted, progress or (lambda **_: None))
@@ -304,11 +304,12 @@ class Store:
         given: deque[tuple[list[Question], Answer]] = deque()
         stored: list[Answer] = []
         commits: deque[Future[None]] = deque()
+        known = _judge(judge.specification)
         reported = 0
 
         def commit() -> None:
             entries = [given.popleft() for _ in range(len(given))]
-            self._enter([_row(judge.specification, q, a) for qs, a in entries for q in qs])
+            self._enter([_row(known, q, a) for qs, a in entries for q in qs])
             stored.extend(answer for _, answer in entries)
 
         def report() -> None:
@@ -327,7 +328,9 @@ class Store:
                     question = asked[position]
                     _check(answer, question.prompt.labels, str(question))
                     given.append((same[question.key], answer))
-                    commits.append(writer.submit(commit))
+                    # A commit that has not begun will take this answer along.
+                    if not commits or commits[-1].running() or commits[-1].done():
+                        commits.append(writer.submit(commit))
                     while commits and commits[0].done():
                         commits.popleft().result()  # raises what the commit raised
                     report()
@@ -344,8 +347,9 @@ class Store:
         renamed = []
         with self._transaction("DEFERRED") as connection:
             self._require_judge(connection, judge.specification)
+            known = _judge(judge.specification)
             for question in questions:
-                row = _row(judge.specification, question)
+                row = _row(known, question)
                 said = connection.execute(LOOK_UP, row).fetchone()
                 if said is not None:
                     log_p, *rest, named = said
@@ -355,11 +359,14 @@ class Store:
 
     def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Enter judges, names and answers; of two answers to a question the first one stays."""
+        statements = ENTER.split(";")
+        if not rows:
+            return
         with self._transaction() as connection:
             for specification in {row["specification"] for row in rows}:
                 self._require_judge(connection, json.loads(specification))
             for row in rows:
-                for statement in ENTER.split(";"):
+                for statement in statements:
                     connection.execute(statement, row)
 
     def specifications(self) -> dict[str, dict[str, str]]:
@@ -483,13 +490,13 @@ class Store:
         with self._transaction("DEFERRED") as connection:
             found = _rows(connection, **wanted)
         said = []
-        for row in found.to_dict("records"):
+        for k, text in enumerate(found["log_p"]):
             try:
-                said.append(dict(enumerate(_log_p(row["log_p"]))))
+                said.append(dict(enumerate(_log_p(text))))
             except (TypeError, ValueError):
                 raise JudgeError(
-                    f"{self.path}: the answer to {_named(row)} is damaged, {row['log_p']!r}; merge "
-                    "the store into a new one, which leaves such answers out"
+                    f"{self.path}: the answer to {_named(found.iloc[k])} is damaged, {text!r}; "
+                    "merge the store into a new one, which leaves such answers out"
                 ) from None
         log_p = pd.DataFrame(said, dtype=float)
         log_p = log_p.reindex(columns=range(max(2, log_p.shape[1])))
@@ -575,14 +582,19 @@ def _rows(
     return pd.DataFrame(rows.fetchall(), columns=[column[0] for column in rows.description])
 
 
+def _judge(specification: Mapping[str, str]) -> dict[str, str]:
+    """What is entered about a judge."""
+    digest, text = specification_digest(specification), _json(dict(specification))
+    return {"judge_digest": digest, "specification": text}
+
+
 def _row(
-    specification: Mapping[str, str], question: Question, answer: Answer | None = None
+    judge: Mapping[str, str], question: Question, answer: Answer | None = None
 ) -> dict[str, Any]:
-    """What is entered about a question, with the names of ROWS."""
+    """What is entered about a question and its judge, with the names of ROWS."""
     prompt = question.prompt
     row = {
-        "judge_digest": specification_digest(specification),
-        "specification": _json(dict(specification)),
+        **judge,
         "prompt_digest": prompt.digest,
         "prompt": prompt.name,
         "labels": _json(prompt.labels),
@@ -602,7 +614,7 @@ def _log_p(text: str) -> tuple[float, ...]:
     return tuple(-math.inf if value is None else float(value) for value in json.loads(text))
 
 
-def _named(row: Mapping[str, Any]) -> str:
+def _named(row: Any) -> str:
     """A row of ROWS by its names, for messages."""
     texts = (repr(row[place]) for place in PLACES if row[place] is not None)
     return f"prompt {row['prompt']!r} on {', '.join(texts)}"
@@ -622,7 +634,11 @@ def _check(answer: Answer, labels: Sequence[str], question: str) -> None:
     """Raise JudgeError unless these can be probabilities of the labels, and what they took."""
     log_p, counts = answer.log_p, [getattr(answer, name) for name in COUNTS]
     # Half precision rounds up to about a hundredth above 1.
-    if len(log_p) != len(labels) or not all(x <= 1e-3 for x in log_p) or answer.mass > 1.01:
+    if (
+        len(log_p) != len(labels)
+        or not all(x <= 1e-3 for x in log_p)
+        or sum(map(math.exp, log_p)) > 1.01
+    ):
         raise JudgeError(
             f"the judge gave log-probabilities {log_p} for the labels {tuple(labels)} of "
             f"{question}; one number of at most 0 is needed for each, together no likelier than 1"
@@ -639,11 +655,10 @@ def _judges(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:
 
 def specification_digest(specification: Mapping[str, str]) -> str:
     """SHA-256 of a specification; the order of its fields does not count."""
-    return hashlib.sha256(_json(specification).encode()).hexdigest()
+    return hashlib.sha256(_json(dict(specification)).encode()).hexdigest()
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 
 def _unanswered(questions: Sequence[Question], there: Mapping[str, Answer]) -> list[int]:
