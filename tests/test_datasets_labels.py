@@ -253,6 +253,10 @@ def test_texts_come_with_their_scores(monkeypatch):
     assert len(set(summeval.contexts)) == 100
     groups = [sum(row.count(text) > 1 for text in set(row)) for row in summeval.texts]
     assert (sum(map(bool, groups)), sum(groups)) == (38, 45), "articles with equal summaries"
+    rows = datasets.table("summeval.csv")
+    texts = {(r.context, r.candidate): r.same_as for r in rows.itertuples()}
+    assert sum(key[1] != first for key, first in texts.items()) == 54
+    assert rows["words"].tolist() == [str(len(t.split())) for row in summeval.texts for t in row]
     talk = datasets.load("topicalchat")
     assert talk.has_texts
     assert talk.context(59).id == "dialogue-59"

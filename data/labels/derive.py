@@ -55,15 +55,18 @@ def total(mean: float) -> str:
 
 
 def summeval() -> pd.DataFrame:
-    """1600 summaries: sums of three experts' scores."""
+    """1600 summaries: sums of three experts' scores, lengths in words, and which are equal."""
     entry = datasets.info("summeval")
-    articles = load_plain(original(entry, "all"))
-    return pd.DataFrame(
-        {"context": article, "candidate": system}
-        | {a.name: total(summary["scores"][a.field]) for a in entry.attributes}
-        for article, content in articles.items()
-        for system, summary in content["sys_summs"].items()
-    )
+    rows = []
+    for article, content in load_plain(original(entry, "all")).items():
+        summaries = content["sys_summs"]
+        texts = [summary["sys_summ"].strip() for summary in summaries.values()]
+        for system, summary, text in zip(summaries, summaries.values(), texts, strict=True):
+            scores = {a.name: total(summary["scores"][a.field]) for a in entry.attributes}
+            words = {"words": len(text.split()), "article_words": len(content["src"].split())}
+            same = {"same_as": list(summaries)[texts.index(text)]}
+            rows.append({"context": article, "candidate": system} | scores | words | same)
+    return pd.DataFrame(rows)
 
 
 def topicalchat() -> pd.DataFrame:

@@ -10,7 +10,7 @@ the folder `POE_DATA_DIR` may hold them too. Texts of your own, in a CSV or JSON
 `read_texts`.
 """
 
-from poe.datasets.dataset import Dataset, available, load
+from poe.datasets.dataset import Dataset, available, load, table
 from poe.datasets.errors import (
     DataNotFoundError,
     DatasetError,
@@ -61,4 +61,5 @@ __all__ = [
     "read_texts",
     "recording",
     "recordings",
+    "table",
 ]
