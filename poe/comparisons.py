@@ -10,15 +10,19 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Comparisons", "Floats", "Indices", "Mask"]
 
 Array = NDArray[Any]
 Columns = tuple[Array, Array, Array]  # (K, 2) pairs, (K,) p, (K,) weight
@@ -132,6 +136,8 @@ class Comparisons:
     @classmethod
     def from_csv(cls, path: str | Path, **columns: Any) -> Comparisons:
         """Read a CSV file; item names are kept as text, so `007` stays `007`."""
+        import pandas as pd
+
         names = {columns.get("first", "first"): str, columns.get("second", "second"): str}
         try:
             table = pd.read_csv(path, dtype=names)
@@ -142,10 +148,14 @@ class Comparisons:
     @classmethod
     def from_parquet(cls, path: str | Path, **columns: Any) -> Comparisons:
         """Read a Parquet file (needs pyarrow: `pip install 'judging-by-comparison[parquet]'`)."""
+        import pandas as pd
+
         return cls.from_table(pd.read_parquet(path), **columns)
 
     def to_table(self) -> pd.DataFrame:
         """One row a comparison: first, second, p, weight."""
+        import pandas as pd
+
         names = pd.Series(self.items, dtype=object)
         return pd.DataFrame(
             {

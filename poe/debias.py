@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.special import expit, logit, ndtri
 
 from poe.comparisons import Comparisons
 from poe.experts import Expert, get_expert
@@ -97,7 +96,7 @@ def first_position_rate(comparisons: Comparisons, *, level: float = 0.95) -> Rat
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     n = float(comparisons.weight.sum())
     rate = float(comparisons.weight @ comparisons.hard().p) / n
-    z = float(norm.ppf(0.5 + level / 2.0))
+    z = float(ndtri(0.5 + level / 2.0))
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
     return Rate(rate, float(max(centre - half, 0.0)), float(min(centre + half, 1.0)))

@@ -28,6 +28,10 @@ class JudgeError(RuntimeError):
     """A judge, its prompt or its store cannot go on; the message says what to change."""
 
 
+class DatasetError(RuntimeError):
+    """A dataset that is unknown, not at hand, or not what it should be; see `poe.datasets`."""
+
+
 def name_some(names: Iterable[Any], limit: int = 5) -> str:
     """Quote the first few names of a sequence: `'a', 'b', 'c' and 12 more`."""
     names = list(names)

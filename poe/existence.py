@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
@@ -71,6 +70,8 @@ def strong_components(n_items: int, edges: Indices) -> Indices:
 
 def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> None:
     """With a free bias there is one more direction to run away in; a linear program finds it."""
+    from scipy.optimize import linprog
+
     k, n = len(comparisons), comparisons.n_items
     # Rows of (W, -1) times the direction (v, g) must not go where an expert pulls back.
     w = incidence(comparisons.first, comparisons.second, n)

@@ -20,7 +20,7 @@ from poe.experts import (
     get_expert,
     is_convex,
 )
-from poe.result import Fit
+from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
 DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
@@ -35,6 +35,7 @@ def fit(
     solver: Literal["auto", "dense", "sparse"] = "auto",
     tol: float | None = None,
     max_steps: int = 100,
+    covariance: Covariance = "curvature",
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
@@ -50,6 +51,8 @@ def fit(
     prior : wins added in both directions to every pair of items, see `bradley_terry`.
     solver : "dense" factorises (small N), "sparse" uses conjugate gradients (any N).
     tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8).
+    covariance : behind every error and interval, "curvature" (the paper's) or "scatter", see
+        `Fit.with_covariance`.
 
     Returns a `Fit`, scores mean-zero. Raises DisconnectedError, SeparableError,
     UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
@@ -71,7 +74,7 @@ def fit(
                 "a fitted bias is not available for Laplacian experts; give the bias as a number "
                 "or as 'mean', or use bias='fit' with another expert first"
             )
-        return _fit_l1(problem, chosen, gamma, tilt)
+        return _fit_l1(problem, chosen, gamma, tilt).with_covariance(covariance)
     if solver == "auto":
         solver = "dense" if problem.n_items <= DENSE_ITEMS else "sparse"
     if solver not in ("dense", "sparse"):
@@ -115,7 +118,7 @@ def fit(
     if fit_bias and solver == "sparse":
         # Conjugate gradients do not mind an undetermined bias, so it is looked for afterwards.
         refuse_bias_without(result.bias_information / float(result.stiffness.sum()), problem)
-    return result
+    return result.with_covariance(covariance)
 
 
 def _fit_l1(problem: Comparisons, expert: Laplacian, gamma: float, tilt: Floats | float) -> Fit:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from poe.comparisons import Floats, Indices
 from poe.experts import Expert, Gaussian, get_expert
@@ -98,7 +98,7 @@ def plan(
         comparisons=calls * pairs,
         per_item=2 * calls * pairs / n_items,
         standard_error=reached,
-        prob_right=None if separate is None else float(norm.cdf(separate[0] / reached)),
+        prob_right=None if separate is None else float(ndtr(separate[0] / reached)),
         first_guess=int(np.ceil(guess)),
     )
 
@@ -113,7 +113,7 @@ def _wanted(standard_error: float | None, separate: tuple[float, float] | None) 
                 "separate needs a positive difference and a probability between 1/2 and 1, "
                 f"not {separate}"
             )
-        return float(difference / norm.ppf(probability))
+        return float(difference / ndtri(probability))
     assert standard_error is not None
     if not standard_error > 0:
         raise ValueError(f"standard_error must be positive, not {standard_error}")
@@ -216,7 +216,7 @@ def _out_of_reach(
     if separate is not None:
         message += (
             f", which puts items {separate[0]:g} apart in the right order with probability "
-            f"{norm.cdf(separate[0] / best):.3g}, and items "
-            f"{best * norm.ppf(separate[1]):.3g} apart with probability {separate[1]:g}"
+            f"{ndtr(separate[0] / best):.3g}, and items "
+            f"{best * ndtri(separate[1]):.3g} apart with probability {separate[1]:g}"
         )
     return message + "; aim lower, or take several answers to each comparison"

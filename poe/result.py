@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import expit, ndtr, ndtri
 
 from poe import newton, sparse
-from poe.comparisons import Comparisons, Floats, Indices
-from poe.experts import Expert, Gaussian
+from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.stack import by_item, differences, laplacian
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Fit", "Scatter"]
+
+Covariance = Literal["curvature", "scatter"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
+FEWEST = 3  # residual degrees of freedom from which a scatter is taken
+LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """How answers p scatter around fitted probabilities q: variance size^2 (q (1 - q))^power.
+
+    power 1 : like decisions, of which size 1 is one and size 1/sqrt(n) the mean of n.
+    power 2 : like noise in the logit of p, with standard deviation `size`.
+    """
+
+    power: int
+    size: float
+
+    @property
+    def in_words(self) -> str:
+        """For a report."""
+        if self.power == 1:
+            return f"{self.size:.2g} times as far as single decisions would"
+        return f"by {self.size:.2g} logits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +53,7 @@ class Fit:
     expert : what was fitted. bias : the paper's gamma, in units of a difference, and bias_se
     its standard error where it was fitted (else None). energy : the objective reached.
     steps, gradient, converged, message : how the solver stopped.
+    covariance_choice : where every error and interval comes from, see `with_covariance`.
     """
 
     items: tuple[Hashable, ...]
@@ -39,16 +68,33 @@ class Fit:
     comparisons: Comparisons = field(repr=False)
     bias_fitted: bool = False
     tilt: Floats | float = field(default=1.0, repr=False)
+    covariance_choice: Covariance = "curvature"
 
     # Uncertainty -----------------------------------------------------------------------
+
+    def with_covariance(self, choice: Covariance) -> Fit:
+        """The same scores with another covariance behind every error, interval and probability.
+
+        "curvature" : the paper's. Bradley-Terry experts then give every answer the information of
+            one decision. A judge that gives a probability says more than that.
+        "scatter" : from how far the answers lie from the fitted probabilities, as quasi-likelihood
+            does for over- and underdispersed counts (McCullagh and Nelder, Generalized Linear
+            Models, chapters 9 and 10; book eqs. 14.7 and 14.8); see `scatter`. Where that cannot
+            be told (`scatter` is None) it is the curvature's; Gaussian experts without a sigma
+            take theirs from the residuals either way.
+        """
+        if choice not in ("curvature", "scatter"):
+            raise ValueError(f"covariance must be 'curvature' or 'scatter', not {choice!r}")
+        return self if choice == self.covariance_choice else replace(self, covariance_choice=choice)
 
     def covariance(self) -> Floats:
         """(N, N) covariance of the scores under the mean-zero convention.
 
-        The pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and 41;
-        book eq. 6.5), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
-        fitted bias adds its share. Differences C_ii + C_jj - 2 C_ij are those of any other
-        convention, the paper's anchor included.
+        By curvature the pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and
+        41; book eq. 6.5), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
+        fitted bias adds its share. By scatter H^-1 M H^-1 (book eq. 14.7), H the curvature along
+        scores and bias, M the covariance of its slope. Differences C_ii + C_jj - 2 C_ij are those
+        of any other convention, the paper's anchor included.
         """
         return self._scale * self._unscaled
 
@@ -57,6 +103,8 @@ class Fit:
         """Standard error of a fitted bias, from the joint curvature of scores and bias."""
         if not self.bias_fitted:
             return None
+        if self._by_scatter:
+            return float(np.sqrt(self._joint[-1, -1]))
         return float(np.sqrt(self._scale / self.bias_information))
 
     def difference_se(self, one: Hashable, other: Hashable) -> float:
@@ -76,19 +124,23 @@ class Fit:
         """(N,) standard deviation of each score about the mean of all."""
         variance = np.diag(self.covariance())
         if (variance < 0).any():
-            raise ValueError("the energy is not convex at these scores, so they have no spread")
+            raise ValueError(
+                "the energy is not convex at these scores, so they have no standard errors"
+            )
         return np.sqrt(variance)
 
     def interval(self, level: float = 0.95) -> Floats:
         """(N, 2) central interval of each score."""
-        half = norm.ppf(0.5 + _level(level) / 2.0) * self.standard_errors()
+        half = ndtri(0.5 + _level(level) / 2.0) * self.standard_errors()
         return np.column_stack([self.scores - half, self.scores + half])
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
         """Probability that `one` scores above `other`, under the Gaussian (book eq. 7.6)."""
         i, j = self._position(one), self._position(other)
-        gap = self.scores[i] - self.scores[j]
-        return 0.5 if i == j else float(norm.cdf(gap / self.difference_se(one, other)))
+        gap, error = self.scores[i] - self.scores[j], self.difference_se(one, other)
+        if not error:  # the same item, or answers that agree to the last digit
+            return 0.5 + 0.5 * float(np.sign(gap))
+        return float(ndtr(gap / error))
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
         """(draws, N) draws of all scores from the Gaussian around the mode."""
@@ -113,7 +165,105 @@ class Fit:
         drawn = self.sample(draws, seed=seed)
         return prob_top_set(drawn, self.scores, self._count(k))
 
+    # To look at ------------------------------------------------------------------------
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """One row an item, best first: rank, item, score, low, high, rank_low, rank_high.
+
+        low and high bound the central interval of the score, rank_low and rank_high that of the
+        rank, both of this level.
+        """
+        import pandas as pd
+
+        interval, places = self.interval(level), self.rank_interval(level)
+        order = np.argsort(-self.scores, kind="stable")
+        columns: dict[str, Any] = {
+            "rank": np.arange(1, len(order) + 1),
+            "item": pd.Series(self.items, dtype=object)[order].to_numpy(),
+            "score": self.scores[order],
+            "low": interval[order, 0],
+            "high": interval[order, 1],
+            "rank_low": places[order, 0],
+            "rank_high": places[order, 1],
+        }
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the ranking with its intervals, best on top; returns Matplotlib's axes."""
+        import matplotlib.pyplot as plt
+
+        from poe.plots import METHODS
+
+        table = self.to_frame(level)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.0, 1.0 + 0.22 * len(table)), layout="constrained")
+        y, colour = np.arange(len(table)), METHODS["PoE-BT"].colour
+        ax.hlines(y, table["low"], table["high"], color=colour, alpha=0.45, linewidth=3)
+        ax.plot(table["score"], y, "o", color=colour)
+        ax.set_yticks(y, [str(name) for name in table["item"]])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"score, a difference of {type(self.expert).__name__} experts ({level:.0%})")
+        return ax
+
+    def __repr__(self) -> str:
+        best = ", ".join(
+            f"{name} {self.scores[self._position(name)]:+.2f}" for name in self.ranking()[:3]
+        )
+        return (
+            f"Fit({len(self.items)} items, {type(self.expert).__name__}: {best}"
+            f"{', ...' if len(self.items) > 3 else ''}; {self.message})"
+        )
+
     # Parts -----------------------------------------------------------------------------
+
+    @cached_property
+    def scatter(self) -> Scatter | None:
+        """How the answers of a Bradley-Terry fit scatter, in the power that describes them better.
+
+        size^2 = sum (p - q)^2 / (q (1 - q))^power / (F - 2) over the answers (book eq. 14.8 for
+        power 2), with F = K - N + 1 (one less with a fitted bias) residual degrees of freedom;
+        F - 2 rather than F because the size is itself estimated (the variance of Student's t). The
+        power with the higher extended quasi-likelihood is taken. Answers that came from a prior do
+        not count. None for other experts, where F < 3, and where all answers are decisions, which
+        scatter as decisions do.
+        """
+        real = self._real
+        freedom = int(real.sum()) - len(self.items) + 1 - self.bias_fitted
+        if not isinstance(self.expert, BradleyTerry) or freedom < FEWEST:
+            return None
+        q, p = expit(self._differences)[real], self.comparisons.p[real]
+        if np.isin(p, (0.0, 0.5, 1.0)).all():
+            return None
+        squared, binomial = (p - q) ** 2, np.maximum(q * (1.0 - q), 1e-12)
+        made = []
+        # An answer of exactly 0 or 1 is a decision, or a count of some, and has no logit.
+        for power in (1,) if ((p == 0.0) | (p == 1.0)).any() else (1, 2):
+            size = max(float((squared / binomial**power).sum() / (freedom - 2)), LEAST**2)
+            surprise = len(q) * np.log(size) + power * np.log(binomial).sum()
+            made.append((float(surprise), Scatter(power, float(np.sqrt(size)))))
+        return min(made, key=lambda pair: pair[0])[1]
+
+    @property
+    def _by_scatter(self) -> bool:
+        wanted = self.covariance_choice == "scatter" and not self._is_large
+        return wanted and self.scatter is not None
+
+    @cached_property
+    def _joint(self) -> Floats:
+        """(N + 1, N + 1) covariance of scores and bias from the scatter (book eq. 14.7)."""
+        c, found = self.comparisons, self.scatter
+        assert found is not None
+        tilt, q = self._lever * self.bias_fitted, expit(self._differences)
+        binomial = q * (1.0 - q)
+        inverse = _inverted(_crossed(c, c.weight * binomial, tilt))
+        slope = c.weight**2 * found.size**2 * binomial**found.power * self._real
+        joint = inverse @ _crossed(c, slope, tilt) @ inverse
+        return np.asarray(0.5 * (joint + joint.T))
+
+    @property
+    def _real(self) -> Mask:
+        """(K,) whether an answer is the judge's and not a prior's."""
+        return np.asarray(self._lever != 0)
 
     @property
     def _is_large(self) -> bool:
@@ -144,6 +294,8 @@ class Fit:
     @cached_property
     def _unscaled(self) -> Floats:
         """The covariance before the variance of the residuals."""
+        if self._by_scatter:
+            return self._joint[:-1, :-1]
         if self._is_large:
             raise ValueError(
                 f"the covariance of {len(self.items)} items would take "
@@ -190,6 +342,30 @@ class Fit:
         if not 1 <= k <= len(self.items):
             raise ValueError(f"k must lie in 1..{len(self.items)}, not {k}")
         return k
+
+
+def _crossed(c: Comparisons, weight: Floats, tilt: Floats) -> Floats:
+    """(N + 1, N + 1) sum of weight x x', x = (+1 at first, -1 at second, -tilt at the bias)."""
+    n = c.n_items
+    made = np.zeros((n + 1, n + 1))
+    made[:n, :n] = laplacian(c, weight)
+    made[n, :n] = made[:n, n] = by_item(c, -weight * tilt, weight * tilt)
+    made[n, n] = float((weight * tilt**2).sum())
+    return made
+
+
+def _inverted(matrix: Floats) -> Floats:
+    """Inverse on mean-zero scores; zeros for a bias that has no curvature because it is fixed."""
+    n = len(matrix) - 1
+    level = float(np.trace(matrix)) / n
+    whole = matrix.copy()
+    whole[:n, :n] += level / n  # the curvature is blind to a shift of all scores
+    whole[n, n] += level * (matrix[n, n] == 0.0)
+    made = np.linalg.inv(whole)
+    made[:n, :n] -= 1.0 / (n * level)
+    if matrix[n, n] == 0.0:
+        made[n] = made[:, n] = 0.0
+    return np.asarray(made)
 
 
 def _level(level: float) -> float:

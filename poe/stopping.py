@@ -1,7 +1,7 @@
 """When to stop asking: small rules about a fit, for `poe.rank(..., until=...)`.
 
 A rule is any function of a `Fit` that says whether to stop. Those made here also say what
-they measure, so that a table of rounds can show how far it is from its limit.
+they measure, so that the history of a ranking shows how far it is from its limit.
 
 Every rule looks at the fit's own uncertainty. Where that is right (the expert describes the
 judge), a rule that is asked after every round still stops too early now and then: the rounds at
@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from poe.result import Fit
+
+__all__ = ["StopRule", "Until", "as_rules", "ranks_within", "se_below", "top_known"]
 
 Until = Callable[[Fit], bool]
 
@@ -88,9 +90,7 @@ def se_below(limit: float) -> StopRule:
 
 def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
     """One rule, several (the first that is met stops) or none, all as `StopRule`."""
-    if until is None:
-        return []
-    given = [until] if callable(until) else list(until)
+    given = [] if until is None else [until] if callable(until) else list(until)
     for rule in given:
         if not callable(rule):
             raise TypeError(

@@ -8,61 +8,50 @@ import pytest
 
 import poe
 from poe.cli import main
+from reproduction import verdicts
 
 
 def test_no_command_shows_help(capsys):
     assert main([]) == 2
-    assert "reproduce" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    for command in ("rank", "judge", "store", "prompts", "data", "reproduce", "scorecard"):
+        assert command in shown.out + shown.err
 
 
 def test_version(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["--version"])
-    assert stopped.value.code == 0
+    assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"poe {poe.__version__}\n"
 
 
-def test_reproduce_on_the_stand_in(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("reproduction.sweep.BLOCK", 2)
-    arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2", "--quiet"]
-    assert main([*arguments, "--out", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    assert "twins of the judges on stand-in labels" in out
-    assert "inputs differ 50" in out
-    assert "Mean absolute difference" not in out, "means nothing on invented labels"
-    assert len(pd.read_csv(tmp_path / "stand-in" / "table1.csv")) == 50
-
-
-def test_progress_bar_goes_to_the_error_stream(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("reproduction.sweep.BLOCK", 2)
-    arguments = ["reproduce", "table1", "--labels", "stand-in", "--draws", "2"]
-    assert main([*arguments, "--out", str(tmp_path)]) == 0
-    streams = capsys.readouterr()
-    assert "40/40" in streams.err
-    assert "40/40" not in streams.out
+def test_every_command_has_help_in_plain_words(capsys):
+    for words in (["rank"], ["judge"], ["store", "merge"], ["data", "fetch"], ["prompts"]):
+        assert main([*words, "--help"]) == 0
+        assert "Usage: poe" in capsys.readouterr().out
 
 
 def test_mistakes_name_the_choices(capsys):
-    for arguments, message in (
-        (["reproduce", "tabel1"], "did you mean table1"),
-        (["reproduce", "comparative-table4"], "comparative-table"),
-        (["reproduce", "everything"], "there are all, table1 and more"),
-        (["reproduce", "table1", "--draws", "0"], "at least 1"),
-        (["data", "fetch", "sumeval"], "summeval"),
+    for arguments, status, message in (
+        (["reproduce", "tabel1"], 2, "table1"),
+        (["reproduce", "everything"], 2, "there is no"),
+        (["reproduce", "table1", "--draws", "0"], 2, "0"),
+        (["data", "fetch", "sumeval"], 1, "summeval"),
+        (["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "-1"], 2, "-1"),
+        (["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "x"], 2, "x"),
+        (["rank", "t.csv", "--judge", "demo"], 2, "--attribute"),
     ):
-        with pytest.raises(SystemExit) as stopped:
-            main(arguments)
-        assert stopped.value.code == 2
-        assert message in capsys.readouterr().err
+        assert main(arguments) == status, arguments
+        error = capsys.readouterr().err
+        assert message in error, arguments
+        assert "Traceback" not in error
 
 
-def test_interruption_is_quiet(monkeypatch, capsys):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("reproduction.sweep.run_blocks", interrupted)
-    assert main(["reproduce", "table1"]) == 130
-    assert "stopped" in capsys.readouterr().err
+def test_without_a_clone_the_papers_numbers_are_missed_in_one_line(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "reproduction", None)
+    for command in ("reproduce", "scorecard"):
+        assert main([command, "table1"]) == 1
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert "clone the repository" in error
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
@@ -77,13 +66,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     assert running.wait() == 141
 
 
-@pytest.mark.parametrize("number", ["-1", "x", "1.5"])
-def test_a_seed_is_a_whole_number(capsys, number):
-    with pytest.raises(SystemExit):
-        main(["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", number])
-    shown = capsys.readouterr().err.splitlines()
-    assert len(shown) == 2, "the usage in one line, then the mistake"
-    assert f"--seed: a whole number of at least 0, not '{number}'" in shown[1]
+def test_interruption_is_quiet(monkeypatch, capsys):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("poe.datasets.overview", interrupted)
+    assert main(["data", "list"]) == 130
+    assert capsys.readouterr().err == "poe: stopped; nothing was written\n"
 
 
 def test_cells_of_a_table_that_is_not_there(capsys):
@@ -93,8 +82,29 @@ def test_cells_of_a_table_that_is_not_there(capsys):
     assert "no table 'table99'; there are table1, table2" in shown.err
 
 
-def test_data_list_says_where_to_get_them(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
+def test_the_scorecard_is_held_against_its_baseline(capsys, tmp_path, monkeypatch):
+    assert main(["scorecard", "--check"]) == 0
+    assert "no verdict got worse" in capsys.readouterr().out
+    strict = pd.read_csv(verdicts.baseline_path()).assign(verdict="same digits")
+    strict.to_csv(tmp_path / "verdicts.csv", index=False)
+    monkeypatch.setattr(verdicts, "baseline_path", lambda: tmp_path / "verdicts.csv")
+    assert main(["scorecard", "--check"]) == 1
+    assert "verdicts got worse" in capsys.readouterr().err
+    assert main(["scorecard", "--accept", "--check"]) == 0
+    assert len(pd.read_csv(tmp_path / "verdicts.csv")) > 1000
+
+
+def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, capsys):
+    monkeypatch.setenv("POE_DATA_DIR", str(folder))
+    monkeypatch.setenv("POE_CACHE_DIR", str(folder / "cache"))
     assert main(["data", "list"]) == 0
     assert "poe data fetch summeval" in capsys.readouterr().out
+    assert main(["judge", "summeval", "coherence", "--judge", "demo"]) == 1
+    assert "poe data fetch summeval" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("limit", "asked"), [("12", 12), ("100", 100)])
+def test_a_limit_of_calls_is_kept(folder, placeholder_texts, capsys, limit, asked):
+    command = ["judge", "topicalchat", "coherency", "--judge", "demo", "--quiet"]
+    assert main([*command, "--limit-calls", limit]) == 0
+    assert f"{asked} asked, {1800 - asked:,} left by --limit-calls" in capsys.readouterr().out

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
-class DatasetError(RuntimeError):
-    """A dataset could not be had or used; the message says which, why, and the way out."""
+from poe.errors import DatasetError
 
 
 class UnknownDatasetError(DatasetError, ValueError):

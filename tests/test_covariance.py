@@ -9,7 +9,6 @@ import pytest
 from scipy.special import expit, logit
 
 import poe
-from poe.judges.intervals import ScatteredFit, by_scatter, rule_by_scatter, scatter
 
 N = 14
 QUALITY = np.random.default_rng(3).normal(size=N) * 1.4
@@ -27,7 +26,7 @@ def fitted(noise, *, count=90, seed=0, bias="fit", decide=False, prior=0.0):
 
 @pytest.mark.parametrize("noise", [0.2, 0.6])
 def test_noise_in_the_logit_is_recognised_and_measured(noise):
-    found = scatter(fitted(noise, count=182)[0])
+    found = fitted(noise, count=182)[0].scatter
     assert found.power == 2
     assert found.size == pytest.approx(noise, rel=0.15)
 
@@ -36,7 +35,7 @@ def test_means_of_decisions_are_recognised_and_measured():
     rng = np.random.default_rng(1)
     p = expit(QUALITY[EVERY[:, 0]] - QUALITY[EVERY[:, 1]])
     votes = np.clip(rng.binomial(25, p) / 25, 0.02, 0.98)
-    found = scatter(poe.fit(poe.Comparisons.from_pairs(EVERY, votes, items=N)))
+    found = poe.fit(poe.Comparisons.from_pairs(EVERY, votes, items=N)).scatter
     assert found.power == 1
     assert found.size == pytest.approx(1 / 5, rel=0.15)
 
@@ -47,7 +46,7 @@ def test_power_one_scales_the_curvature():
     p = expit(QUALITY[EVERY[:, 0]] - QUALITY[EVERY[:, 1]])
     votes = rng.binomial(5, p) / 5  # some of them 0 or 1
     fit = poe.fit(poe.Comparisons.from_pairs(EVERY, votes, items=N), bias="fit")
-    found, scaled = scatter(fit), by_scatter(fit)
+    found, scaled = fit.scatter, fit.with_covariance("scatter")
     assert found.power == 1
     np.testing.assert_allclose(
         scaled.covariance(), found.size**2 * fit.covariance(), rtol=1e-8, atol=1e-12
@@ -57,8 +56,7 @@ def test_power_one_scales_the_curvature():
 
 def test_power_two_against_a_direct_computation():
     fit, _ = fitted(0.5)
-    found, scaled = scatter(fit), by_scatter(fit)
-    assert isinstance(scaled, ScatteredFit)
+    found, scaled = fit.scatter, fit.with_covariance("scatter")
     assert found.power == 2
     c = fit.comparisons
     x = np.hstack([c.matrix(), -np.ones((len(c), 1))])
@@ -82,26 +80,27 @@ def test_power_two_against_a_direct_computation():
 
 def test_a_fixed_bias_adds_nothing():
     fit, _ = fitted(0.5, bias=None)
-    scaled = by_scatter(fit)
+    scaled = fit.with_covariance("scatter")
     assert scaled.bias_se is None
-    assert (scaled.joint[-1] == 0).all()
-    assert scatter(fit).size > scatter(fitted(0.5)[0]).size, "an unmodelled bias is scatter"
+    assert (scaled._joint[-1] == 0).all()
+    assert fit.scatter.size > fitted(0.5)[0].scatter.size, "an unmodelled bias is scatter"
 
 
-def test_what_has_no_scatter_comes_back_as_it_is():
+def test_what_has_no_scatter_keeps_the_curvature():
     decisions, _ = fitted(0.0, count=180, decide=True, prior=0.05)
     few, _ = fitted(0.3, count=N + 1)
     other = poe.fit(fitted(0.3)[0].comparisons, "gaussian")
     for fit in (decisions, few, other):
-        assert scatter(fit) is None
-        assert by_scatter(fit) is fit
+        scaled = fit.with_covariance("scatter")
+        assert scaled.scatter is None
+        np.testing.assert_array_equal(scaled.covariance(), fit.covariance())
 
 
 def test_a_prior_is_no_answer():
     """Its ties would otherwise count as answers that scatter little."""
     with_prior, _ = fitted(0.5, prior=1e-6)
     without, _ = fitted(0.5)
-    assert scatter(with_prior).size == pytest.approx(scatter(without).size, rel=1e-3)
+    assert with_prior.scatter.size == pytest.approx(without.scatter.size, rel=1e-3)
 
 
 @pytest.mark.parametrize("noise", [0.3, 0.9])
@@ -110,7 +109,7 @@ def test_intervals_hold_the_scores_of_all_comparisons(noise):
     for seed in range(40):
         fit, judge = fitted(noise, count=60, seed=seed)
         whole = poe.fit(judge.compare(EVERY), bias="fit").scores
-        scaled = by_scatter(fit)
+        scaled = fit.with_covariance("scatter")
         low, high = scaled.interval(0.9).T
         inside.append((low <= whole) & (whole <= high))
         low, high = fit.interval(0.9).T
@@ -129,16 +128,25 @@ def test_saturated_answers_do_not_make_ranks_unknown():
     pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
     fit = poe.fit(judge.compare(pairs), bias="fit")
     assert fit.rank_interval()[-1].tolist() != [6, 6]
-    assert by_scatter(fit).rank_interval()[-1].tolist() == [6, 6]
+    assert fit.with_covariance("scatter").rank_interval()[-1].tolist() == [6, 6]
 
 
-def test_rules_look_at_the_scatter():
+def test_one_choice_serves_every_question():
     fit, _ = fitted(0.3)
-    rule = poe.se_below(0.2)
-    scaled = rule_by_scatter(rule)
-    assert scaled.measure(fit) == pytest.approx(by_scatter(fit).standard_errors().max())
-    assert scaled.measure(fit) < rule.measure(fit)
-    assert (scaled.name, scaled.limit, scaled.at_least) == (rule.name, rule.limit, rule.at_least)
+    scaled = poe.fit(fit.comparisons, bias="fit", covariance="scatter")
+    assert scaled.covariance_choice == "scatter"
+    np.testing.assert_allclose(
+        scaled.covariance(), fit.with_covariance("scatter").covariance(), atol=1e-12
+    )
+    assert scaled.with_covariance("scatter") is scaled
+    assert poe.se_below(0.2).measure(scaled) == scaled.standard_errors().max()
+    assert poe.se_below(0.2).measure(scaled) < poe.se_below(0.2).measure(fit)
+    table = scaled.to_frame(0.9)
+    assert table["item"].tolist() == scaled.ranking()
+    order = np.argsort(-scaled.scores)
+    np.testing.assert_array_equal(table[["low", "high"]], scaled.interval(0.9)[order])
+    with pytest.raises(ValueError, match="'curvature' or 'scatter', not 'paired'"):
+        fit.with_covariance("paired")
 
 
 def test_two_items_by_hand():
@@ -150,4 +158,4 @@ def test_two_items_by_hand():
     assert fit.scores[0] - fit.scores[1] == pytest.approx(logit(q))
     spread = np.where(pairs[:, 0] == 0, p - q, 1 - p - q) / (q * (1 - q))
     variance = (spread**2).sum() / 3 / 6  # F - 2 = 6 - 2 + 1 - 2
-    assert by_scatter(fit).difference_se(0, 1) == pytest.approx(np.sqrt(variance))
+    assert fit.with_covariance("scatter").difference_se(0, 1) == pytest.approx(np.sqrt(variance))

@@ -1,0 +1,509 @@
+"""Ranking with a judge in the loop: ask, fit, ask again, until enough is known.
+
+`rank` is what `poe.rank` and the command `poe rank` run, with the same defaults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poe import metrics
+from poe.comparisons import Comparisons, Floats, Indices
+from poe.debias import first_position_rate
+from poe.errors import JudgeError, SeparableError, UnidentifiedBiasError, name_some
+from poe.experts import Expert, Laplacian
+from poe.fitting import fit
+from poe.result import COVARIANCE_ITEMS, Fit
+from poe.selection import NextRule, in_orders_shown, linked, next_comparisons, regular
+from poe.stopping import StopRule, Until, as_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from poe.judges import Reader, Store, Text, TextJudge
+
+__all__ = ["Ranking", "rank"]
+
+Judge = Callable[[Indices], ArrayLike]
+# What a rule is called where nobody knows its formula.
+RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
+FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
+
+
+# The result -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What `poe.rank` found, with all that was asked and said.
+
+    fit : the last fit. history : one row a round: `asked` (comparisons answered so far), `moved`
+        (largest change of a score since the round before), `bias`, `rate` (first-position rate),
+        `error` (root mean square standard error of a score), `agreement` (Spearman's correlation
+        with the final scores), and a column for what each stopping rule measures.
+    stopped_because : the rule that was met, with its value, or the budget.
+    level : of all intervals. top : whose probability of being among the best is reported.
+    judged : the judge of texts with its answers, None for a plain function. copies : for each text
+        that is word for word another, the id of the one ranked in its place. gold : scores by
+        people, by id. notes : what a reader should know, in words. name : of the context.
+    """
+
+    fit: Fit
+    history: pd.DataFrame = field(repr=False)
+    stopped_because: str
+    level: float = 0.95
+    top: int = 3
+    rule: str = "adaptive"
+    both_orders: bool = False
+    seed: int | np.random.Generator = 0
+    judged: TextJudge | None = field(default=None, repr=False)
+    copies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    gold: Mapping[str, float] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+    name: str = ""
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """What was asked and answered, without a prior's ties."""
+        c = self.fit.comparisons
+        real = np.broadcast_to(self.fit.tilt, c.p.shape) != 0
+        return c if real.all() else c.take(real)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row an item, best first; word-for-word copies share a row's numbers.
+
+        Columns rank, id, score, score_low, score_high (central interval of `level`), rank_low,
+        rank_high, p_top, comparisons, same_text_as, and gold where people gave scores.
+        """
+        return self._frame.copy()
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
+        import pandas as pd
+
+        fit, level = self.fit, self.level
+        interval, places = fit.interval(level), fit.rank_interval(level)
+        order = np.argsort(-fit.scores, kind="stable")
+        table = pd.DataFrame(
+            {
+                "rank": np.argsort(order) + 1,
+                "id": pd.Series(fit.items, dtype=object),
+                "score": fit.scores,
+                "score_low": interval[:, 0],
+                "score_high": interval[:, 1],
+                "rank_low": places[:, 0],
+                "rank_high": places[:, 1],
+                "p_top": fit.prob_top(self.top),
+                "comparisons": np.bincount(
+                    self.comparisons.pairs.ravel(), minlength=len(fit.items)
+                ),
+                "same_text_as": "",
+            }
+        )
+        copies = [
+            table[table["id"] == original].assign(id=copy, same_text_as=original)
+            for copy, original in self.copies.items()
+        ]
+        table = pd.concat([table, *copies]).sort_values(["rank", "same_text_as"], kind="stable")
+        if self.gold:
+            table["gold"] = table["id"].map(self.gold)
+        return table.reset_index(drop=True)
+
+    def answers(self) -> pd.DataFrame:
+        """One row a comparison in the order asked: first, second, p; for texts also what it took.
+
+        Columns mass (probability on the label words), tokens and seconds where a judge read texts.
+        """
+        table = self.comparisons.to_table()[["first", "second", "p"]]
+        if self.judged is None:
+            return table
+        said = self.judged.answers
+        return table.assign(
+            mass=[answer.mass for answer in said],
+            tokens=[answer.tokens for answer in said],
+            seconds=[answer.seconds for answer in said],
+        )
+
+    def agreement(self) -> tuple[float, float, int] | None:
+        """Spearman's and Pearson's correlation with the people's scores, and how many there are."""
+        given = self._frame[self._frame["gold"].notna()] if self.gold else self._frame[:0]
+        if len(given) < 3:
+            return None
+        ours, theirs = given["score"].to_numpy(), given["gold"].to_numpy(dtype=float)
+        return (
+            float(metrics.spearman(ours, theirs)),
+            float(metrics.pearson(ours, theirs)),
+            len(ours),
+        )
+
+
+# Asking ---------------------------------------------------------------------------------------
+
+
+def rank(
+    items: Any,
+    judge: Judge | Reader | TextJudge | str,
+    *,
+    attribute: str | None = None,
+    budget: int | str = "10x",
+    rule: str = "adaptive",
+    both_orders: bool = False,
+    until: Until | Iterable[Until] | None = None,
+    batch: int | None = None,
+    expert: str | Expert = "bradley-terry",
+    bias: float | Literal["mean", "fit"] | None = "fit",
+    prior: float = 0.0,
+    covariance: Literal["scatter", "curvature"] = "scatter",
+    level: float = 0.95,
+    top: int = 3,
+    earlier: Comparisons | None = None,
+    repeats: bool = False,
+    store: Store | None = None,
+    seed: int | np.random.Generator = 0,
+    progress: Callable[[Ranking], Any] | None = None,
+    **known: Any,
+) -> Ranking:
+    """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
+
+    items, judge : texts (a sequence of strings or of `Text`, or a mapping from id to text) and a
+        judge that reads them, by its name ("demo", "hf:MODEL", "openai:MODEL@URL") or as an
+        object; or N names, or the number N, and a function that is given (K, 2) positions (first
+        shown, second shown) and returns K probabilities that the first is better, such as
+        `SimulatedJudge(...).answer`.
+    attribute : what wins, "more persuasive"; needed for texts. store : where a judge's answers are
+        kept, a `poe.judges.Store`; in memory only by default.
+    budget : the most calls: a number, "10x" (ten an item) or "all". batch : calls a round (N).
+    rule : which comparisons come next: "adaptive", those that tell most given the answers;
+        "greedy", whatever the answers; "random"; see `poe.next_comparisons`.
+    until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
+        function of a fit); the first that is met stops.
+    expert, bias, prior, covariance : of the fits, see `poe.fit`. The bias is fitted with the scores
+        (Laplacian experts take it from the mean probability, and too few comparisons to tell it
+        from the scores leave it at zero, with a note). Decisions (p of 0 and 1) need a prior.
+    level : of all intervals. top : whose probability of being among the best is reported.
+    earlier : comparisons of an earlier run among the same items, which are built upon.
+    repeats : whether a comparison may be asked twice, for judges that do not always say the same.
+    progress : called after every round with the `Ranking` so far.
+    known : further fields of the `Ranking` (copies, gold, name, notes).
+
+    The first round links all items: every item in about four random pairs, or fewer links where
+    there are earlier comparisons or the budget is small. If the judge or a fit fails, the
+    exception carries the answers so far as its attribute `comparisons`, to go on from with
+    `earlier`.
+
+    Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
+    rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
+    """
+    names, ask, judged, known = _question(items, judge, attribute, store, known)
+    n, notes = len(names), list(known.pop("notes", ()))
+    if n < 2:
+        raise ValueError(f"a ranking needs at least two items, not {n}")
+    if rule not in RULES and rule not in RULES.values():
+        raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
+    calls, note = (
+        (budget, "")
+        if isinstance(budget, int)
+        else number_of_calls(budget, n, both_orders=both_orders)
+    )
+    notes += [note] if note else []
+    # Where two or three texts are asked about completely, one order alone hides the bias.
+    both_orders = both_orders or (judged is not None and n <= 3 and calls == n * (n - 1))
+    each = 2 if both_orders else 1
+    batch = each * -(-n // each) if batch is None else batch
+    _check(names, calls, batch, each, earlier, repeats)
+    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
+        bias = "mean"
+    settings: dict[str, Any] = {
+        "level": level,
+        "top": max(min(top, n - 1), 1),
+        "rule": rule,
+        "both_orders": both_orders,
+        "seed": seed,
+        "judged": judged,
+        **known,
+    }
+    rng, rules = np.random.default_rng(seed), as_rules(until)
+    pairs = _first(n, calls, both_orders, earlier, rng)
+    spent, history = 0, _History(rules)
+    with _Answers(names, earlier) as answers:
+        while True:
+            answers.ask(ask, pairs)
+            spent += len(pairs)
+            found = _fit(answers.so_far, expert, bias, prior, covariance, notes)
+            history.add(found, answers.so_far)
+            reason = history.reason() or (
+                f"the budget of {calls} comparisons is spent" if spent >= calls else ""
+            )
+            now = Ranking(found, history.table(), reason, notes=tuple(notes), **settings)
+            if progress is not None:
+                progress(now)
+            if reason:
+                return now
+            pairs = next_comparisons(
+                found,
+                min(batch, calls - spent),
+                rule=RULES.get(rule, rule),  # type: ignore[arg-type]
+                both_orders=both_orders,
+                seed=rng,
+            )
+
+
+def number_of_calls(budget: str, n_items: int, *, both_orders: bool = False) -> tuple[int, str]:
+    """Calls that "10x" (ten an item) or "500" stand for, at most all there are, and a note.
+
+    Raises JudgeError if the budget is not of this form, or too small to link all items.
+    """
+    most, calls = n_items * (n_items - 1), 2 if both_orders else 1
+    least = calls * (n_items - 1)
+    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)|all", budget.strip().lower())
+    if not form:
+        raise JudgeError(
+            f"a budget is a number of calls (500), of calls a text (10x) or all, not {budget!r}"
+        )
+    if budget.strip().lower() == "all":
+        return most, ""
+    number = float(form[1]) * (n_items if form[2] else 1)
+    if not form[2] and not number.is_integer():
+        raise JudgeError(f"a budget is a whole number of calls, not {budget!r}; 2.5x is allowed")
+    count = int(np.ceil(number / calls - 1e-9)) * calls
+    if count < least:
+        raise JudgeError(
+            f"a budget of {count} calls cannot link {n_items} texts: the fewest that do are {least}"
+            f"{' (each pair in both orders)' if both_orders else ''}; 10x is a good start"
+        )
+    if count > most:
+        return most, (
+            f"the budget allows {count} calls, but {n_items} texts have only {most} comparisons, "
+            "both orders counted: all of them were asked"
+        )
+    return count, ""
+
+
+def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:
+    """The texts without word-for-word copies, and whose copy each of the others is.
+
+    Raises JudgeError for an empty text, an id that occurs twice, or fewer than two texts.
+    """
+    ids = [text.id for text in texts]
+    twice = [i for i in dict.fromkeys(ids) if ids.count(i) > 1] if len(set(ids)) < len(ids) else []
+    if twice:
+        raise JudgeError(f"more than one text is called {name_some(twice)}; ids must be distinct")
+    empty = [text.id for text in texts if not text.text.strip()]
+    if empty:
+        raise JudgeError(f"there is nothing to judge in {name_some(empty)}: the text is empty")
+    first: dict[str, Text] = {}
+    copies = {}
+    for text in texts:
+        original = first.setdefault(text.digest, text)
+        if original is not text:
+            copies[text.id] = original.id
+    kept = list(first.values())
+    if len(kept) > COVARIANCE_ITEMS:
+        raise JudgeError(
+            f"intervals of {len(kept)} texts do not fit into memory, {COVARIANCE_ITEMS} are the "
+            "most; rank parts of them, or take the scores alone from poe.fit"
+        )
+    if len(kept) < 2:
+        raise JudgeError(
+            f"a ranking needs at least two different texts; {len(texts)} "
+            f"{'was' if len(texts) == 1 else 'were'} given, {len(kept)} different"
+        )
+    return kept, copies
+
+
+def _question(
+    items: Any,
+    judge: Any,
+    attribute: str | None,
+    store: Store | None,
+    known: dict[str, Any],
+) -> tuple[tuple[Hashable, ...], Judge, TextJudge | None, dict[str, Any]]:
+    """The names that are ranked, the function that is asked, and the judge of texts behind it."""
+    if callable(judge):
+        names = tuple(range(items)) if isinstance(items, (int, np.integer)) else tuple(items)
+        return names, judge, None, known
+    from poe import judges
+
+    if isinstance(judge, judges.TextJudge):
+        return tuple(text.id for text in judge.texts), judge.answer, judge, known
+    if attribute is None:
+        raise TypeError(
+            "rank(texts, judge) needs to know what wins: attribute='more persuasive'; a judge that "
+            "takes positions must be a function, such as SimulatedJudge(...).answer"
+        )
+    reader = judges.open(judge) if isinstance(judge, str) else judge
+    pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
+    texts = [t if isinstance(t, judges.Text) else judges.Text(str(name), t) for name, t in pairs]
+    kept, copies = distinct(texts)
+    judged = judges.TextJudge(
+        reader,
+        judges.prompts.for_attribute(attribute),
+        kept,
+        store=judges.Store(":memory:") if store is None else store,
+    )
+    return tuple(text.id for text in kept), judged.answer, judged, {"copies": copies, **known}
+
+
+def _first(
+    n_items: int,
+    budget: int,
+    both_orders: bool,
+    earlier: Comparisons | None,
+    rng: np.random.Generator,
+) -> Indices:
+    """A connected first round, or what earlier comparisons lack to be connected."""
+    calls = 2 if both_orders else 1
+    if earlier is None:
+        size = min(2 * n_items, n_items * (n_items - 1) // 2, budget // calls)
+        links = regular(n_items, size, seed=rng)
+    else:
+        links = linked(n_items, earlier.pairs, seed=rng)
+    if len(links) * calls > budget or (earlier is None and len(links) < n_items - 1):
+        least = calls * (n_items - 1 if earlier is None else len(links))
+        raise ValueError(
+            f"a budget of {budget} cannot link {n_items} items: the fewest comparisons that do "
+            f"are {least}"
+        )
+    return in_orders_shown(links, both_orders=both_orders, rng=rng)
+
+
+def _check(
+    names: tuple[Hashable, ...],
+    budget: int,
+    batch: int,
+    calls: int,
+    earlier: Comparisons | None,
+    repeats: bool,
+) -> None:
+    n = len(names)
+    if batch < 1 or budget < 1 or budget % calls or batch % calls:
+        even = " and, with both orders, even" if calls == 2 else ""
+        raise ValueError(f"budget and batch must be positive{even}, not {budget} and {batch}")
+    if earlier is not None and earlier.items != names:
+        raise ValueError(
+            f"the earlier comparisons are of {name_some(earlier.items)}, not of "
+            f"{name_some(names)}; items must be the same, in the same order"
+        )
+    asked = [] if earlier is None else earlier.pairs.tolist()
+    taken = {(i, j) if calls == 1 or i < j else (j, i) for i, j in asked}
+    left = n * (n - 1) - calls * len(taken)
+    if budget > left and not repeats:
+        done = f", of which {calls * len(taken)} were asked earlier" if taken else ""
+        raise ValueError(
+            f"the budget is {budget} comparisons, but {n} items have only {n * (n - 1)} in both "
+            f"orders{done}; give at most {left}, or repeats=True to ask the same ones again"
+        )
+
+
+def _fit(
+    answers: Comparisons,
+    expert: str | Expert,
+    bias: Any,
+    prior: float,
+    covariance: Any,
+    notes: list[str],
+) -> Fit:
+    """The fit of a round; a bias that cannot be told from the scores is left out, with a note."""
+    try:
+        return fit(answers, expert, bias=bias, prior=prior, covariance=covariance)
+    except UnidentifiedBiasError:
+        note = "too few comparisons to tell a position bias from the scores: none was assumed"
+        if note not in notes:
+            notes.append(note)
+        return fit(answers, expert, bias=None, prior=prior, covariance=covariance)
+    except SeparableError as error:
+        raise SeparableError(
+            f"{error}; for example --prior 0.1 on the command line (nothing is asked again), "
+            "prior=0.1 in Python"
+        ) from None
+
+
+class _Answers:
+    """The comparisons answered so far, which an exception takes along so that none is lost."""
+
+    def __init__(self, names: tuple[Hashable, ...], earlier: Comparisons | None) -> None:
+        self.names, self.made = names, earlier
+
+    @property
+    def so_far(self) -> Comparisons:
+        assert self.made is not None  # the first round asks, unless there are earlier ones
+        return self.made
+
+    def ask(self, judge: Judge, pairs: Indices) -> None:
+        """Put the pairs to the judge and keep the answers, if they are probabilities."""
+        if not len(pairs):
+            return
+        p = np.asarray(judge(pairs), dtype=float)
+        if p.shape != (len(pairs),):
+            raise ValueError(
+                f"the judge was asked {len(pairs)} comparisons and answered with shape "
+                f"{p.shape}; one probability each is needed, shape ({len(pairs)},)"
+            )
+        weight = np.ones(len(p))
+        if self.made is not None:
+            pairs = np.vstack([self.made.pairs, pairs])
+            p, weight = np.append(self.made.p, p), np.append(self.made.weight, weight)
+        self.made = Comparisons.from_pairs(pairs, p, items=self.names, weight=weight)
+
+    def __enter__(self) -> _Answers:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or self.made is None:
+            return
+        error.comparisons = self.made  # type: ignore[attr-defined]
+        error.add_note(
+            f"{len(self.made)} comparisons were answered before this; they are the attribute "
+            "`comparisons` of this exception, and poe.rank(..., earlier=...) goes on from them"
+        )
+
+
+class _History:
+    """Notes after every round how the ranking was doing."""
+
+    def __init__(self, rules: Sequence[StopRule]) -> None:
+        self.rules, self.rows, self.scores = rules, list[dict[str, float]](), list[Floats]()
+
+    def add(self, found: Fit, answers: Comparisons) -> None:
+        small = len(found.items) <= FOLLOWED
+        self.rows.append(
+            {
+                "asked": len(answers),
+                "moved": float(np.abs(found.scores - self.scores[-1]).max())
+                if self.scores
+                else np.nan,
+                "bias": found.bias,
+                "rate": first_position_rate(answers).rate,
+                "error": typical_error(found) if small else np.nan,
+                **{rule.name: rule.measure(found) for rule in self.rules},
+            }
+        )
+        self.scores.append(found.scores)
+
+    def reason(self) -> str:
+        """The rule that is met now, in words, or nothing."""
+        now = self.rows[-1]
+        return next((r.reason(now[r.name]) for r in self.rules if r.met(now[r.name])), "")
+
+    def table(self) -> pd.DataFrame:
+        import pandas as pd
+
+        table = pd.DataFrame(self.rows, index=pd.RangeIndex(1, len(self.rows) + 1, name="round"))
+        last = self.scores[-1]
+        table["agreement"] = [float(metrics.spearman(s, last)) for s in self.scores]
+        return table
+
+
+def typical_error(found: Fit) -> float:
+    """Root mean square standard error of a score, in units of a difference."""
+    try:
+        return float(np.sqrt((found.standard_errors() ** 2).mean()))
+    except ValueError:  # no residuals yet to take a variance from
+        return float("nan")

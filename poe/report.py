@@ -1,0 +1,511 @@
+"""One self-contained HTML page on a ranking: no network, no scripts, nothing to install.
+
+This module works out what the page says; `report.html`, a Jinja2 template, says and draws it.
+Jinja2 escapes everything that a user wrote. Pictures are SVG with widths in per cent and type in
+pixels, so that one fills a telephone and a wide screen alike while its letters keep their size;
+colours are names of classes, for light, dark and paper.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from poe.comparisons import Floats, Indices
+from poe.debias import Rate, first_position_rate
+from poe.errors import name_some
+from poe.ranking import RULES, Ranking, typical_error
+from poe.resistance import effective_resistance
+from poe.result import Fit
+from poe.selection import curvature_at, next_comparisons, resistances
+
+__all__ = ["in_text", "report"]
+
+EXCERPT = 600  # characters of a text that the report shows
+SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
+NAMED = 60  # texts up to which every interval has its name beside it
+MATRIX = 40  # texts up to which every single comparison is drawn
+LARGEST = 600  # texts up to which what to ask next is worked out
+CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
+LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
+DEMO = (
+    "The judge of this report is a readability formula with an invented position bias and an "
+    "invented disturbance. It does not read the question. It shows what a report looks like and is "
+    "no evidence about language models."
+)
+
+
+def report(
+    found: Sequence[Ranking], *, attribute: str, command: str, made: str, thing: str = "text"
+) -> str:
+    """The page for one ranking, or for several contexts ranked apart.
+
+    attribute : what was asked, "more persuasive". command : what repeats it. made : the date.
+    Needs rankings of texts (`Ranking.judged`).
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from poe import __version__
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, rate=rate_in_words)
+    return environment.get_template("report.html").render(
+        title=f"{_number_of_texts(found)} {_plural(thing)} ranked: {attribute}",
+        attribute=attribute,
+        things=_plural(thing),
+        command=command.replace(" --", " \\\n  --"),
+        made=made,
+        kind=kind(found[0]),
+        judge=judge_name(found[0]),
+        facts=_facts(found),
+        notes=_notes(found),
+        rankings=[_page(one, several=len(found) > 1) for one in found],
+        settings=_settings(found[0]),
+        specification=_judged(found[0]).judge.specification,
+        prompt=_judged(found[0]).prompt,
+        expert=_expert(found[0]),
+        version=__version__,
+        calls=f"{sum(len(_judged(one).pairs) for one in found):,}",
+        excerpt=EXCERPT,
+        named=NAMED,
+        low_mass=LOW_MASS,
+        close=CLOSE,
+        unit=Scale(0.0, 1.0),
+        around=around,
+        median=np.median,
+        known=lambda values: bool(np.isfinite(values).all()),
+        texts=lambda marks: [f"{value:g}" for value in marks],
+    )
+
+
+# In words -------------------------------------------------------------------------------------
+
+
+def percent(share: float) -> str:
+    """A probability as a percentage that never claims certainty."""
+    if share >= 0.995:
+        return "over 99%"
+    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+
+
+def rate_in_words(rate: Rate) -> str:
+    """A share with its interval: "58% (52% to 64%)"."""
+    return f"{rate.rate:.0%} ({rate.low:.0%} to {rate.high:.0%})"
+
+
+def places(low: int, high: int) -> str:
+    """An interval of ranks or counts."""
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def kind(found: Ranking) -> str:
+    """Which of the four kinds of number this is."""
+    demo = _judged(found).judge.specification.get("kind") == "demo"
+    return "simulated: no language model was asked" if demo else "measured"
+
+
+def judge_name(found: Ranking) -> str:
+    """The judge in a few words."""
+    given = _judged(found).judge.specification
+    return str(given.get("model") or given.get("kind") or "a judge")
+
+
+def _judged(found: Ranking) -> Any:
+    if found.judged is None:
+        raise ValueError("a report is about texts that a judge read; this ranking has none")
+    return found.judged
+
+
+def _expert(found: Ranking) -> str:
+    return type(found.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
+
+
+def _plural(thing: str) -> str:
+    if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
+        return thing[:-1] + "ies"
+    return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def _number_of_texts(found: Sequence[Ranking]) -> int:
+    return sum(len(one.fit.items) + len(one.copies) for one in found)
+
+
+def _versions() -> str:
+    named = [("NumPy", "numpy"), ("SciPy", "scipy"), ("pandas", "pandas")]
+    from poe import __version__
+
+    rest = ", ".join(f"{name} {version(package)}" for name, package in named)
+    return f"poe {__version__}, Python {platform.python_version()}, {rest}"
+
+
+def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
+    """The boxes on top: name, value, remark."""
+    one, judged = found[0], [_judged(each) for each in found]
+    calls, new = sum(len(j.pairs) for j in judged), sum(j.new for j in judged)
+    said = [answer for j in judged for answer in j.answers]
+    tokens, computed = sum(a.tokens for a in said), sum(a.computed for a in said)
+    unit = "words" if kind(one).startswith("simulated") else "tokens"
+    if computed < 0.99 * tokens:
+        unit += f", {computed:,.0f} of them computed, the rest shared"
+    boxes = [
+        ("Texts", f"{_number_of_texts(found)}", ""),
+        ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
+        ("Read by the judge", f"{tokens:,}", unit),
+    ]
+    if len(found) == 1:
+        best = one.fit.ranking()[0]
+        sure = percent(float(one.fit.prob_top(1)[one.fit.items.index(best)]))
+        boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
+        if agreement := one.agreement():
+            rho, r, n = agreement
+            remark = f"Spearman; Pearson {r:.2f}; {n} texts"
+            boxes.append(("Agreement with people", f"{rho:.2f}", remark))
+    return boxes
+
+
+def _notes(found: Sequence[Ranking]) -> list[str]:
+    notes = [DEMO] if kind(found[0]).startswith("simulated") else []
+    notes += dict.fromkeys(note for one in found for note in one.notes)
+    if copies := [copy for one in found for copy in one.copies]:
+        notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
+    if ties := sum(_judged(one).ties for one in found):
+        notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
+    return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
+
+
+def _settings(one: Ranking) -> dict[str, object]:
+    prompt = _judged(one).prompt
+    return {
+        "expert": _expert(one),
+        "selection": f"{one.rule}, {'both orders' if one.both_orders else 'one order'}",
+        "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
+        "seed": one.seed,
+        "label words": ", ".join(prompt.labels),
+        "answer prefix": prompt.prefix or "none",
+        "system message": prompt.system or "none",
+        "prompt": f"{prompt.name}, {prompt.digest[:12]}",
+        "versions": _versions(),
+    }
+
+
+# In a terminal --------------------------------------------------------------------------------
+
+
+def in_text(found: Sequence[Ranking]) -> str:
+    """The rankings for a terminal: tables, the judge, what to know."""
+    parts = []
+    for one in found:
+        parts += [f"\nContext {one.name}"] if len(found) > 1 else []
+        parts += [_table(one), _diagnosis(one)]
+    judged = [_judged(one) for one in found]
+    calls, new = sum(len(j.pairs) for j in judged), sum(j.new for j in judged)
+    tokens = sum(answer.tokens for j in judged for answer in j.answers)
+    unit = "words" if kind(found[0]).startswith("simulated") else "tokens"
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    return "\n".join(
+        [
+            *parts,
+            f"Judge: {judge_name(found[0])}. {calls:,} comparisons, {tokens:,} {unit}; {new:,} "
+            f"asked now, {max(calls - new, 0):,} from the store.",
+            *(f"Note: {note}." for note in notes),
+            "Intervals take the judge's answers as given: not how well it agrees with people, and "
+            "not mistakes it makes every time.",
+        ]
+    )
+
+
+def _table(one: Ranking) -> str:
+    """The ranking, cut in the middle if it is long; columns two spaces apart."""
+    from rich.cells import cell_len
+
+    lines = [["rank", "id", "score", f"ranks ({100 * one.level:g}%)", f"P(top {one.top})"]]
+    for row in one.to_frame().itertuples(index=False):
+        ranks = places(row.rank_low, row.rank_high)
+        lines.append(
+            [str(row.rank), _short(row.id), f"{row.score:+.2f}", ranks, percent(row.p_top)]
+        )
+    if len(lines) > SHOWN + 6:
+        lines = [*lines[: SHOWN - 4], ["…"] * 5, *lines[-5:]]
+    wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+
+    def cell(k: int, text: str) -> str:
+        space = " " * (wide[k] - cell_len(text))
+        return text + space if k == 1 else space + text
+
+    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
+
+
+def _short(name: Any) -> str:
+    """An id that fits, without what a terminal would take for a command."""
+    text = "".join(c if c.isprintable() else "�" for c in " ".join(str(name).split()))
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _diagnosis(one: Ranking) -> str:
+    at, mass = position(one), [answer.mass for answer in _judged(one).answers]
+    between = f"; between equal texts {rate_in_words(at.equal)}, corrected for" if at.equal else ""
+    lines = [
+        f"Stopped: {one.stopped_because}.",
+        f"First position preferred: {rate_in_words(at.counted)}{between}.",
+        f"Label words: median mass {np.median(mass):.2g}, lowest {np.min(mass):.2g}.",
+    ]
+    if agreement := one.agreement():
+        rho, r, n = agreement
+        lines.append(
+            f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
+        )
+    return "\n".join(lines)
+
+
+# One ranking ----------------------------------------------------------------------------------
+
+
+def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
+    """Everything that the template says of one ranking."""
+    rows, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
+    shown = rows[rows["same_text_as"] == ""]
+    mass = np.array([answer.mass for answer in judged.answers])
+    times = np.bincount(judged.pairs.ravel(), minlength=n)
+    context = "" if judged.context is None else " ".join(judged.context.text.split())
+    texts = {text.id: text.text.strip() for text in judged.texts}
+    later, agreement = prospects(one) if n <= LARGEST else [], one.history["agreement"]
+    return {
+        "found": one,
+        "level": f"{100 * one.level:g}%",
+        "name": one.name if several else "",
+        "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
+        "agreement": one.agreement(),
+        "rows": rows.assign(ranks=_places(rows["rank_low"], rows["rank_high"])).to_dict("records"),
+        "shown": shown.to_dict("records"),
+        "scale": around([*shown["score_low"], *shown["score_high"]]),
+        "bradley_terry": _expert(one) == "Bradley-Terry",
+        "neighbours": neighbours(one.fit, one.level),
+        "top_sets": top_sets(one.fit),
+        "basis": _basis(one),
+        "pairs": len(judged.pairs),
+        "possible": n * (n - 1),
+        "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
+        "times": places(int(times.min()), int(times.max())),
+        "times_bars": _bars(times, _whole_bins(times)),
+        "times_ends": (f"{times.min()}", f"{times.max()} comparisons"),
+        "matrix": _matrix(one) if n <= MATRIX else [],
+        "position": position(one),
+        "mass": mass,
+        "mass_bars": _bars(np.clip(mass, 0.0, 1.0), np.linspace(0.0, 1.0, 11)),
+        "sampled": any(answer.draws for answer in judged.answers),
+        "rounds": one.history.to_dict("records"),
+        "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
+        "prospects": later,
+        "next": next_pairs(one, 10) if len(later) > 1 else [],
+        "texts": [(name, texts[str(name)]) for name in one.fit.ranking()],
+    }
+
+
+def _places(low: Iterable[int], high: Iterable[int]) -> list[str]:
+    return [places(a, b) for a, b in zip(low, high, strict=True)]
+
+
+def neighbours(fit: Fit, level: float) -> list[dict[str, Any]]:
+    """Each item and the one ranked next: upper, lower, p (that the upper is better), verdict."""
+    order = np.argsort(-fit.scores, kind="stable")
+    above, below = order[:-1], order[1:]
+    c = fit.covariance()
+    variance = c[above, above] + c[below, below] - 2.0 * c[above, below]
+    gap = fit.scores[above] - fit.scores[below]
+    p = ndtr(gap / np.sqrt(np.maximum(variance, 1e-300)))
+    return [
+        {
+            "upper": fit.items[i],
+            "lower": fit.items[j],
+            "p": share,
+            "verdict": "settled" if share >= level else "likely" if share >= 0.75 else "open",
+        }
+        for i, j, share in zip(above, below, p.tolist(), strict=True)
+    ]
+
+
+def top_sets(fit: Fit, most: int = 10) -> list[tuple[int, float]]:
+    """For k = 1, 2, ... the probability that the k best are exactly the present ones."""
+    return [(k, fit.prob_top_set(k)) for k in range(1, min(most, len(fit.items) - 1) + 1)]
+
+
+def _basis(one: Ranking) -> str:
+    """Where the width of the intervals comes from."""
+    if _expert(one) != "Bradley-Terry":
+        return "Their width comes from the expert named above."
+    scatter = one.fit.scatter
+    if one.fit.covariance_choice == "curvature" or scatter is None:
+        decisions = np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all()
+        if one.fit.covariance_choice == "curvature" or decisions:
+            return "Their width counts every answer as one decision."
+        return (
+            "There are too few answers to tell how they scatter, so each counts as one decision, "
+            "which makes wide intervals."
+        )
+    return (
+        f"Their width comes from how far the answers scatter around the scores: {scatter.in_words}."
+    )
+
+
+class Position(NamedTuple):
+    """Position bias: the rate as counted, and P(first) between equal texts as estimated."""
+
+    counted: Rate
+    equal: Rate | None
+
+
+def position(found: Ranking) -> Position:
+    """How much the judge preferred what it saw first.
+
+    `equal` is None where no bias was fitted: too few comparisons, or Laplacian experts.
+    """
+    counted = first_position_rate(found.comparisons, level=found.level)
+    fit = found.fit
+    if fit.bias_se is None:
+        return Position(counted, None)
+    half = float(ndtri(0.5 + found.level / 2.0)) * fit.bias_se
+    at = [_between_equals(fit, fit.bias + move) for move in (0.0, half, -half)]
+    return Position(counted, Rate(*at))
+
+
+def _between_equals(fit: Fit, bias: float) -> float:
+    """P(first is better) that a bias means for two items of equal score."""
+    p = np.linspace(0.0005, 0.9995, 1999)
+    opinion = getattr(fit.expert, "opinion", None)
+    at: Floats = np.log(p / (1.0 - p)) if opinion is None else opinion(p)
+    return float(np.interp(-bias, at, p))
+
+
+def _matrix(one: Ranking) -> list[dict[str, Any]]:
+    """Who was compared with whom: row shown first, column second, both from best to worst."""
+    seen = one.comparisons.merged()
+    place = np.argsort(np.argsort(-one.fit.scores, kind="stable"))
+    return [
+        {
+            "x": int(place[j]),
+            "y": int(place[i]),
+            "side": "first" if p >= 0.5 else "second",
+            "opacity": f"{0.15 + 1.7 * abs(p - 0.5):.2f}",
+            "title": f"{seen.items[i]} before {seen.items[j]}: P(first is better) = {p:.2f}",
+        }
+        for (i, j), p in zip(seen.pairs.tolist(), seen.p.tolist(), strict=True)
+    ]
+
+
+# What to ask next -----------------------------------------------------------------------------
+
+
+class Prospect(NamedTuple):
+    """What so many more calls would do to the typical standard error of a score."""
+
+    calls: int
+    error: float
+
+
+def prospects(found: Ranking) -> list[Prospect]:
+    """The typical standard error now, and after one, two, five more rounds of N calls.
+
+    Predicted from the curvature that each further comparison would add at the present scores
+    (`poe.selection.curvature_at`), bias and scatter held fixed; only where some are left.
+    """
+    fit = found.fit.with_covariance("curvature")
+    n, now = len(fit.items), Prospect(0, typical_error(found.fit))
+    left = n * (n - 1) - len(_judged(found).pairs)
+    counts = sorted({min(m * n, left) // 2 * 2 for m in (1, 2, 5)} - {0})
+    if not counts:
+        return [now]
+    more = _upcoming(found, counts[-1])
+    gain = curvature_at(fit.expert, fit.scores[more[:, 0]] - fit.scores[more[:, 1]] - fit.bias)
+    before = resistances(fit).sum()
+    later = []
+    for m in counts:
+        pairs = np.vstack([fit.comparisons.pairs, more[:m]])
+        weight = np.maximum(np.append(fit.stiffness, gain[:m]), 1e-12)
+        share = effective_resistance(n, pairs, weight=weight).sum() / before
+        later.append(Prospect(m, now.error * float(np.sqrt(share))))
+    return [now, *later]
+
+
+def next_pairs(found: Ranking, count: int) -> list[tuple[Any, Any, float]]:
+    """The comparisons to ask for next: first, second, P(first is better) as far as known."""
+    fit, names = found.fit, found.fit.items
+    return [
+        (names[i], names[j], fit.prob_better(names[i], names[j]))
+        for i, j in _upcoming(found, count)[:count].tolist()
+    ]
+
+
+def _upcoming(found: Ranking, count: int) -> Indices:
+    n = len(found.fit.items)
+    left = n * (n - 1) - len(_judged(found).pairs)
+    count = min(count + count % 2, left // 2 * 2)
+    if count < 1:
+        return np.empty((0, 2), dtype=np.intp)
+    rule: Any = RULES.get(found.rule, found.rule)
+    return next_comparisons(
+        found.fit, count, rule=rule, both_orders=found.both_orders, seed=found.seed
+    )
+
+
+# Places in a picture --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values to per cent of the width (or to pixels of a height)."""
+
+    low: float
+    high: float
+
+    def x(self, value: float) -> str:
+        """Place along the width, 2 % left free on both sides; values outside stand at the edge."""
+        return f"{2.0 + 96.0 * self._share(value):.2f}%"
+
+    def y(self, value: float, height: float) -> str:
+        """Place along a height in pixels, large values on top."""
+        return f"{6.0 + (height - 12.0) * (1.0 - self._share(value)):.1f}"
+
+    def ticks(self, count: int = 6) -> list[float]:
+        """Round numbers in the scale: steps of 1, 2 or 5 times a power of ten."""
+        rough = (self.high - self.low) / count
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * 0.999)
+        first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
+        return [float(k * step) + 0.0 for k in np.arange(first, last + 1)]
+
+    def _share(self, value: float) -> float:
+        return float(np.clip((value - self.low) / (self.high - self.low), 0.0, 1.0))
+
+
+def around(values: Iterable[float], include: Sequence[float] = ()) -> Scale:
+    """A scale that holds all values (and some more that it should show)."""
+    finite = [float(v) for v in (*values, *include) if np.isfinite(v)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    return Scale(low, high) if high - low >= 1e-9 else Scale(low - 0.5, high + 0.5)
+
+
+def _bars(values: NDArray[Any], edges: Floats) -> list[tuple[int, float, float]]:
+    """Count, lower and upper edge of every bin."""
+    counts, _ = np.histogram(values, bins=edges)
+    return list(zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def _whole_bins(times: Indices) -> Floats:
+    """Bins of whole numbers, twelve at most."""
+    low, high = int(times.min()), int(times.max())
+    step = -(-(high - low + 1) // 12)
+    return np.arange(low, high + step + 1, step) - 0.5
