@@ -142,29 +142,32 @@ def _timed(
 
 def needed(counted: Any, reader: Any, asked: Sequence[Any]) -> float:
     """Floating-point operations that the questions need, in the way the judge asks them."""
-    from poe.judges.transformers import preparing, tree
+    from poe.judges.transformers import prefix
 
-    ready = preparing.prepare(
-        asked, range(len(asked)), reader.writer, longest=reader.longest, cut=False
-    )
+    ready = reader.prepare(asked)
     starts = sum(len(one.target.start) for one in ready)
     sequences = [one.ids for one in ready]
     if reader.engine.sharing is not None:
-        forest = tree.build(sequences)
-        tokens, pairs = tree.size(forest), tree.pairs(forest)
+        forest = prefix.build(sequences)
+        tokens, looks = prefix.size(forest), pairs(forest)
     else:
         tokens = sum(map(len, sequences))
         each = (lambda n: n * n) if reader.loaded.encoder_decoder else (lambda n: n * (n + 1) // 2)
-        pairs = sum(each(len(ids)) for ids in sequences)
-    return counted.flops(tokens=tokens, pairs=pairs, starts=starts, answers=len(asked))
+        looks = sum(each(len(ids)) for ids in sequences)
+    return counted.flops(tokens=tokens, pairs=looks, starts=starts, answers=len(asked))
+
+
+def pairs(forest: Sequence[Any]) -> int:
+    """How many times a token looks at one before it or at itself, without a window."""
+    return sum(sum(range(node.start + 1, node.stop + 1)) + pairs(node.children) for node in forest)
 
 
 def arithmetic() -> list[dict[str, Any]]:
     """What all of SummEval takes by counting, for the real shapes; nothing is run."""
-    from poe.judges.transformers import tree
+    from poe.judges.transformers import prefix
 
     sequences = Lengths().ids()
-    forest = tree.build(sequences)
+    forest = prefix.build(sequences)
     separate = sum(map(len, sequences))
     rows = []
     for name in REAL:
@@ -178,8 +181,8 @@ def arithmetic() -> list[dict[str, Any]]:
             answers=len(sequences),
         )
         shared = counted.flops(
-            tokens=tree.size(forest),
-            pairs=tree.pairs(forest),
+            tokens=prefix.size(forest),
+            pairs=pairs(forest),
             starts=0,
             answers=len(sequences),
         )
@@ -187,7 +190,7 @@ def arithmetic() -> list[dict[str, Any]]:
             {
                 "shape": name,
                 "tokens": 100 * separate,
-                "tokens_shared": 100 * tree.size(forest) if decoder else None,
+                "tokens_shared": 100 * prefix.size(forest) if decoder else None,
                 "pflop": 100 * alone / 1e15,
                 "pflop_shared": 100 * shared / 1e15 if decoder else None,
             }

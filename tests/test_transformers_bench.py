@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 from benchmarks import judge, judge_report
 from benchmarks.judge_prompts import Lengths, questions, tokenizer
 from benchmarks.judge_shapes import SHAPES, Work, build, work
-from poe.judges.transformers import tree
+from poe.judges.transformers import prefix as tree
 
 pytestmark = pytest.mark.xdist_group("transformers")
 
@@ -52,7 +52,7 @@ def test_the_real_shapes_have_the_sizes_of_the_real_models():
 )
 def test_pairs_are_those_of_every_beginning(sequences):
     beginnings = {tuple(s[: k + 1]) for s in sequences for k in range(len(s))}
-    assert tree.pairs(tree.build(sequences)) == sum(map(len, beginnings))
+    assert judge.pairs(tree.build(sequences)) == sum(map(len, beginnings))
 
 
 def test_operations_are_two_a_multiplication():
@@ -75,7 +75,7 @@ def test_prompts_have_the_lengths_they_should():
 
 
 def judge_of(words):
-    from poe.judges.transformers.chat import ChatWriter
+    from poe.judges.transformers.model import ChatWriter
 
     return ChatWriter(words)
 

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -11,47 +13,14 @@ import torch
 
 from poe.errors import JudgeError
 from poe.judges import Prompt, Question, Text, prompts
-from poe.judges.transformers import Loaded, TransformersJudge, prefix, tree
+from poe.judges.transformers import prefix
 from tests import tiny_models as tiny
+from tests.tiny_models import answers, judge, questions
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*gives the label words only"),
     pytest.mark.xdist_group("transformers"),
 ]
-ASKED = ("more coherent", "more fluent", "more relevant")
-COMPARE = [
-    Prompt(
-        name,
-        "{context}\n\nSummary A: {first}\n\nSummary B: {second}\n\nWhich Summary is "
-        f"{name}, Summary A or Summary B?",
-        prefix="Summary",
-    )
-    for name in ASKED
-]
-
-
-def judge(model, tokenizer=None, **options):
-    """A judge of a model that is already there."""
-    tokenizer = tokenizer or tiny.tokenizer()
-    name = model.config.model_type
-    return TransformersJudge(
-        Loaded(model, tokenizer, name, "here", torch.device("cpu"), "float32"), **options
-    )
-
-
-def questions(prompts=COMPARE, *, contexts=2, candidates=3, words=40):
-    """All ordered pairs of a few candidates, for each context and prompt."""
-    found = []
-    for k, article in enumerate(tiny.sentences(1, contexts, words)):
-        texts = [Text(f"s{i}", t) for i, t in enumerate(tiny.sentences(10 + k, candidates))]
-        found += [
-            Question(prompt, a, b, Text(f"article-{k}", article))
-            for a in texts
-            for b in texts
-            if a is not b
-            for prompt in prompts
-        ]
-    return found
 
 
 def by_hand(model, asked, reader):
@@ -67,12 +36,6 @@ def by_hand(model, asked, reader):
     return np.array(found)
 
 
-def answers(reader, asked):
-    found = dict(reader.answer(asked))
-    assert sorted(found) == list(range(len(asked)))
-    return [found[k] for k in range(len(asked))]
-
-
 def p_of(log_p):
     share = np.exp(log_p)
     return share[:, 0] / share.sum(axis=1)
@@ -83,70 +46,56 @@ KINDS = [(n, a) for n in tiny.DECODERS for a in ("sdpa", "eager") if (n, a) != (
 
 
 @pytest.mark.parametrize(("name", "attention"), KINDS)
-@pytest.mark.parametrize("rows", [64, 400, 100_000])
-def test_shared_probabilities_are_those_of_each_prompt_alone(name, attention, rows):
+def test_shared_probabilities_are_those_of_each_prompt_alone(name, attention):
     model = tiny.decoder(name, attention=attention)
     asked = questions(candidates=3)
-    reader = judge(model, row_tokens=rows)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*cannot share")
-        found = answers(reader, asked)
-    alone = by_hand(model, asked, reader)
+    alone = by_hand(model, asked, judge(model))
     p = p_of(alone)
     assert np.ptp(p) > 0.02  # there is something to get wrong
-    np.testing.assert_allclose([a.p for a in found], p, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(np.exp([a.log_p for a in found]), np.exp(alone), atol=1e-6)
-    assert sum(a.computed for a in found) < 0.6 * sum(a.tokens for a in found)
-
-
-@pytest.mark.parametrize("name", ["mistral", "gemma2", "gemma3", "qwen2-sliding", "phi3"])
-def test_prompts_reach_beyond_the_sliding_window(name):
-    reader = judge(tiny.decoder(name))
-    assert reader.engine.sharing.window == tiny.WINDOW
-    assert min(a.tokens for a in answers(reader, questions())) > 2 * tiny.WINDOW
+    for rows in (64, 400, 100_000):
+        reader = judge(model, row_tokens=rows)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*cannot share")
+            found = answers(reader, asked)
+        np.testing.assert_allclose([a.p for a in found], p, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(np.exp([a.log_p for a in found]), np.exp(alone), atol=1e-6)
+        assert sum(a.computed for a in found) < 0.6 * sum(a.tokens for a in found)
+        if name in ("mistral", "gemma2", "gemma3", "qwen2-sliding", "phi3"):
+            assert reader.engine.sharing.window == tiny.WINDOW
+            assert min(a.tokens for a in found) > 2 * tiny.WINDOW
 
 
 # What could be wrong with a mask or with positions, each of which the comparison must notice.
 
-
-def wrong_positions(flat_positions):
-    return torch.arange(len(flat_positions)) + int(flat_positions.min())
+forward, good = prefix.Sharing._forward, prefix.mask
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_wrong_positions_are_caught(monkeypatch, attention):
-    model = tiny.decoder("llama", attention=attention)
-    asked = questions()
-    whole = prefix.Sharing._forward
-
-    def shifted(self, ids, positions, masked, cache, keep):
-        return whole(self, ids, wrong_positions(positions), masked, cache, keep)
-
-    monkeypatch.setattr(prefix.Sharing, "_forward", shifted)
-    assert worst(model, asked) > 1e-4
+def shifted(self, ids, positions, masked, cache, keep):
+    wrong = torch.arange(len(positions)) + int(positions.min())
+    return forward(self, ids, wrong, masked, cache, keep)
 
 
-def test_a_mask_of_truth_values_is_caught_with_eager_attention(monkeypatch):
-    model = tiny.decoder("llama", attention="eager")
-    good = prefix.mask
-    monkeypatch.setattr(prefix, "mask", lambda *a, **k: good(*a, **k) == 0)
-    assert worst(model, questions()) > 1e-3
+def causal(last, positions, kept, **more):
+    """Branches of a row see each other."""
+    return good(torch.full_like(last, len(last)), positions, kept, **more)
 
 
-def test_branches_that_see_each_other_are_caught(monkeypatch):
-    good = prefix.mask
+WRONG = [
+    ("llama", "sdpa", prefix.Sharing, "_forward", shifted),
+    ("llama", "eager", prefix.Sharing, "_forward", shifted),
+    ("llama", "eager", prefix, "mask", lambda *a, **k: good(*a, **k) == 0),  # of truth values
+    ("llama", "sdpa", prefix, "mask", causal),
+    ("mistral", "sdpa", prefix, "windows", lambda config: {"": None}),
+    ("gemma3", "sdpa", prefix, "windows", lambda config: {"": None}),
+]
 
-    def causal(last, positions, kept, **more):
-        return good(torch.full_like(last, len(last)), positions, kept, **more)
 
-    monkeypatch.setattr(prefix, "mask", causal)
-    assert worst(tiny.decoder("llama"), questions()) > 1e-3
-
-
-@pytest.mark.parametrize("name", ["mistral", "gemma3"])
-def test_a_forgotten_window_is_caught(monkeypatch, name):
-    monkeypatch.setattr(prefix, "windows", lambda config: {"": None})
-    assert worst(tiny.decoder(name), questions()) > 1e-4
+def test_wrong_positions_masks_and_windows_are_caught(monkeypatch):
+    for name, attention, where, what, wrong in WRONG:
+        model = tiny.decoder(name, attention=attention)
+        with monkeypatch.context() as patched:
+            patched.setattr(where, what, wrong)
+            assert worst(model, questions()) > 1e-4, (name, attention, what)
 
 
 def worst(model, asked):
@@ -245,22 +194,17 @@ def test_where_nothing_is_shared_prompts_go_in_batches_without_a_word():
     assert [a.computed for a in found] == [a.tokens for a in found]
 
 
-def lengths_of(article, candidate, question):
-    """A context's prompts in numbers: 16 candidates, 4 questions, all tokens different."""
-    fresh = iter(range(10**9))
-    take = lambda n: [next(fresh) for _ in range(n)]  # noqa: E731
-    a, c, q = take(article), [take(candidate) for _ in range(16)], [take(question) for _ in "1234"]
-    return [a + c[i] + c[j] + k for i in range(16) for j in range(16) if i != j for k in q]
-
-
 def test_sixteen_candidates_and_four_attributes_need_a_fourteenth_of_the_tokens():
-    sequences = lengths_of(450, 75, 22)
-    separate = sum(map(len, sequences))
-    shared = tree.size(tree.build(sequences))
+    fresh = iter(range(10**9))  # all tokens different
+    article, *rest = ([next(fresh) for _ in range(n)] for n in (450, *[75] * 16, *[22] * 4))
+    texts, asked = rest[:16], rest[16:]
+    sequences = [
+        article + a + b + question for a in texts for b in texts if a is not b for question in asked
+    ]
     # by hand: each prompt; the article, 16 first ones, 16 x 15 second ones, and the questions
-    assert separate == 960 * (450 + 75 + 75 + 22) == 597_120
+    assert sum(map(len, sequences)) == 960 * (450 + 75 + 75 + 22) == 597_120
+    shared = prefix.size(prefix.build(sequences))
     assert shared == 450 + 16 * 75 + 240 * 75 + 960 * 22 == 40_770
-    assert separate > 10 * shared
 
 
 def test_a_model_computes_the_tokens_that_the_tree_holds(monkeypatch):
@@ -297,26 +241,24 @@ def test_the_papers_prompts_share_what_they_have_in_common():
     )
     reader = judge(tiny.decoder("llama"))
     sequences = reader.writer.encode([reader.writer.write(q.prompt, q.text) for q in asked])
-    forest, separate = tree.build(sequences), sum(map(len, sequences))
+    forest, separate = prefix.build(sequences), sum(map(len, sequences))
     assert len(forest[0].tokens) > 120  # the article
-    assert separate > 8 * tree.size(forest)
+    assert separate > 8 * prefix.size(forest)
     shared = answers(reader, asked)
     expected = p_of(by_hand(reader.loaded.model, asked, reader))
     np.testing.assert_allclose([a.p for a in shared], expected, atol=1e-5)
 
 
-class Small:
-    """A memory in which only so many tokens fit at once."""
+def keep_small(monkeypatch, model, room):
+    """Let only so many tokens fit into the memory at once."""
+    forward = type(model).forward
 
-    def __init__(self, monkeypatch, model, room):
-        forward = type(model).forward
+    def limited(this, *args, input_ids=None, **more):
+        if input_ids.numel() > room:
+            raise torch.OutOfMemoryError("no room")
+        return forward(this, *args, input_ids=input_ids, **more)
 
-        def limited(this, *args, input_ids=None, **more):
-            if input_ids.numel() > room:
-                raise torch.OutOfMemoryError("no room")
-            return forward(this, *args, input_ids=input_ids, **more)
-
-        monkeypatch.setattr(type(model), "forward", limited)
+    monkeypatch.setattr(type(model), "forward", limited)
 
 
 @pytest.mark.parametrize("share", [True, False])
@@ -324,7 +266,7 @@ def test_out_of_memory_halves_and_goes_on(monkeypatch, share):
     model = tiny.decoder("llama")
     asked = questions()
     expected = p_of(by_hand(model, asked, judge(model)))
-    Small(monkeypatch, model, 250)
+    keep_small(monkeypatch, model, 250)
     reader = judge(model, share_prefixes=share, row_tokens=100_000, batch_tokens=100_000)
     with pytest.warns(UserWarning, match="out of memory with .* at most .* from here on") as said:
         found = answers(reader, asked)
@@ -335,10 +277,83 @@ def test_out_of_memory_halves_and_goes_on(monkeypatch, share):
 @pytest.mark.parametrize("share", [True, False])
 def test_a_prompt_that_never_fits_is_an_error_with_a_way_out(monkeypatch, share):
     model = tiny.decoder("llama")
-    Small(monkeypatch, model, 10)
+    keep_small(monkeypatch, model, 10)
     reader = judge(model, share_prefixes=share)
     with (
         warnings.catch_warnings(action="ignore"),
         pytest.raises(JudgeError, match=r"do not fit into the memory of cpu.*spread"),
     ):
         answers(reader, questions())
+
+
+# The tree --------------------------------------------------------------------------------------
+
+sequences_of_tokens = st.lists(
+    st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=12
+)
+
+
+def prefixes(sequences):
+    """All beginnings of all sequences: what a tree that repeats nothing must hold."""
+    return {tuple(s[: k + 1]) for s in sequences for k in range(len(s))}
+
+
+def rebuilt(forest, count):
+    """The sequences back again, by walking down."""
+    found = [None] * count
+
+    def walk(node, above):
+        assert node.start == len(above)
+        here = above + node.tokens
+        for k in node.ends:
+            found[k] = here
+        for child in node.children:
+            walk(child, here)
+
+    for node in forest:
+        walk(node, [])
+    return found
+
+
+@given(sequences_of_tokens)
+def test_a_tree_holds_every_beginning_once_and_gives_the_prompts_back(sequences):
+    forest = prefix.build(sequences)
+    assert rebuilt(forest, len(sequences)) == sequences
+    assert prefix.size(forest) == len(prefixes(sequences))
+
+
+@given(sequences_of_tokens)
+def test_shares_add_up_to_what_is_computed(sequences):
+    forest = prefix.build(sequences)
+    share = prefix.shares(forest, len(sequences))
+    assert share.sum() == pytest.approx(prefix.size(forest))
+    assert (share <= np.array([len(s) for s in sequences]) + 1e-9).all()
+
+
+@given(sequences_of_tokens)
+def test_in_a_row_a_token_sees_its_own_beginning_and_nothing_else(sequences):
+    flat = prefix.flatten(prefix.build(sequences))
+    for leaf, prompt in zip(flat.leaves, flat.prompts, strict=True):
+        seen = [j for j in range(len(flat.ids)) if j <= leaf < flat.last[j]]
+        assert flat.ids[seen].tolist() == sequences[prompt]
+        assert flat.positions[seen].tolist() == list(range(len(sequences[prompt])))
+    assert sorted(flat.prompts) == list(range(len(sequences)))
+
+
+@given(sequences_of_tokens, st.integers(1, 30))
+def test_packing_keeps_order_and_room(sequences, most):
+    forest = prefix.build(sequences)
+    bins = prefix.pack(forest, most)
+    assert [id(node) for some in bins for node in some] == [id(node) for node in forest]
+    assert all(prefix.size(some) <= most or len(some) == 1 for some in bins)
+
+
+def test_shares_by_hand():
+    # 1 2 is shared by three prompts, 3 by two of them, the rest belongs to one.
+    share = prefix.shares(prefix.build([[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 7]]), 3)
+    np.testing.assert_allclose(share, [2 / 3 + 1 / 2 + 1, 2 / 3 + 1 / 2 + 2, 2 / 3 + 1])
+
+
+def test_a_prompt_without_tokens_is_refused():
+    with pytest.raises(ValueError, match="no tokens"):
+        prefix.build([[1], []])

@@ -10,6 +10,9 @@ import functools
 import numpy as np
 import pytest
 
+from poe.judges import Prompt, Question, Text
+from poe.judges.transformers import Loaded, TransformersJudge
+
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 torch.set_num_threads(1)
@@ -168,3 +171,57 @@ def _made(family, config, attention, seed):
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=0.25)
     return model
+
+
+def made(name):
+    """A model by its name, and its tokenizer."""
+    return (t5(), t5_tokenizer()) if name == "t5" else (decoder(name), tokenizer())
+
+
+def save(folder, name="llama"):
+    """A tiny model as a folder, as one has it on disk."""
+    for part in made(name):
+        part.save_pretrained(folder)
+    return folder
+
+
+# Judges and questions --------------------------------------------------------------------------
+
+COMPARE = [
+    Prompt(
+        name,
+        "{context}\n\nSummary A: {first}\n\nSummary B: {second}\n\nWhich Summary is "
+        f"{name}, Summary A or Summary B?",
+        prefix="Summary",
+    )
+    for name in ("more coherent", "more fluent", "more relevant")
+]
+
+
+def judge(model, words=None, **options):
+    """A judge of a model that is already there."""
+    name, device = model.config.model_type, torch.device("cpu")
+    loaded = Loaded(model, words or tokenizer(), name, "here", device, "float32")
+    return TransformersJudge(loaded, **options)
+
+
+def questions(prompts=COMPARE, *, contexts=2, candidates=3, words=40):
+    """All ordered pairs of a few candidates, for each context and prompt."""
+    found = []
+    for k, article in enumerate(sentences(1, contexts, words)):
+        texts = [Text(f"s{i}", t) for i, t in enumerate(sentences(10 + k, candidates))]
+        found += [
+            Question(prompt, a, b, Text(f"article-{k}", article))
+            for a in texts
+            for b in texts
+            if a is not b
+            for prompt in prompts
+        ]
+    return found
+
+
+def answers(reader, asked):
+    """In the order of the questions, one each."""
+    found = dict(reader.answer(asked))
+    assert sorted(found) == list(range(len(asked)))
+    return [found[k] for k in range(len(asked))]

@@ -154,13 +154,9 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
 
 def _tokens(sample: Sequence[Question], judge: Reader) -> tuple[float, str]:
     """Mean tokens a question, and how they were counted."""
-    writer = getattr(judge, "writer", None)
-    if writer is not None:
-        from poe.judges.transformers import preparing
-
-        ready = preparing.prepare(sample, range(len(sample)), writer, longest=None, cut=False)
-        counted = f"the judge's tokenizer, {len(sample)} questions"
-        return float(np.mean([len(one.ids) for one in ready])), counted
+    count = getattr(judge, "count_tokens", None)
+    if count is not None:
+        return float(np.mean(count(sample))), f"the judge's tokenizer, {len(sample)} questions"
     words = float(np.mean([len(question.text.split()) for question in sample]))
     if judge.specification.get("kind") == "demo":
         return words, "words; the demo judge has no tokens"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from poe.errors import JudgeError
-from poe.judges.transformers import tree
-from poe.judges.transformers.batching import Batched
-from poe.judges.transformers.loading import Loaded
-from poe.judges.transformers.prefix import CannotShareError, Read, Sharing
-from poe.judges.transformers.preparing import Ready
+from poe.judges.transformers import prefix
+from poe.judges.transformers.model import Loaded, Target
+from poe.judges.transformers.prefix import CannotShareError, Found, Read, Sharing, Tokens
 
 SAVES = 0.8  # prefixes are shared if that leaves less than this share of the tokens
 # Tokens in a batch of separate prompts, and in a row of branches on a shared prefix.
@@ -24,6 +24,25 @@ ROWS = {"cpu": (4096, 512), "other": (16384, 1024)}
 WITHIN = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 Group = list[tuple[int, tuple[float, ...], float]]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A question as the model will read it.
+
+    cut : tokens taken from its context. broken : whether control tokens in it had to be broken.
+    """
+
+    position: int
+    ids: list[int]
+    target: Target
+    cut: int = 0
+    broken: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """That the model reads, the decoder's first ones included."""
+        return len(self.ids) + len(self.target.start)
 
 
 class Engine:
@@ -39,26 +58,15 @@ class Engine:
     ) -> None:
         rows = ROWS.get(loaded.device.type, ROWS["other"])
         self.loaded = loaded
-        pad = loaded.tokenizer.pad_token_id
-        self.batched = Batched(
-            loaded.model,
-            loaded.device,
-            batch_tokens or rows[0],
-            0 if pad is None else pad,
-            self._shrink("batch"),
-        )
+        self.batched = Batched(loaded, batch_tokens or rows[0], self._shrink("batch"))
         self.checked: set[tuple[bool, bool]] = set()
         self.stretch = stretch(loaded.model.config)
         self.sharing: Sharing | None = None
         self.why_not = ""
         if share:
+            most, shrink = row_tokens or rows[1], self._shrink("row of branches")
             try:
-                self.sharing = Sharing(
-                    loaded.model,
-                    device=loaded.device,
-                    most=row_tokens or rows[1],
-                    shrink=self._shrink("row of branches"),
-                )
+                self.sharing = Sharing(loaded.model, device=loaded.device, most=most, shrink=shrink)
             except CannotShareError as error:
                 self.why_not = str(error)
 
@@ -75,20 +83,10 @@ class Engine:
             for k in sorted(k for k in left if len(ready[k].ids) > self.stretch):
                 left.discard(k)
                 yield from self._separate(ready, [k])
-        for group in self._shared(ready, sorted(left)):
-            left -= {k for k, _, _ in group}
-            yield group
-        yield from self._separate(ready, sorted(left))
-
-    def _shared(self, ready: Sequence[Ready], chosen: list[int]) -> Iterator[Group]:
-        """What can be shared, until something shows that it cannot."""
-        if len(chosen) < 2 or (self.sharing is None and not self.why_not):
-            return
-        forest = tree.build([ready[k].ids for k in chosen])
-        if tree.size(forest) > SAVES * sum(len(ready[k].ids) for k in chosen):
-            return
         try:
-            yield from self._on_prefixes(ready, chosen, forest)
+            for group in self._shared(ready, sorted(left)):
+                left -= {k for k, _, _ in group}
+                yield group
         except CannotShareError as error:
             warnings.warn(
                 f"{self.loaded.name} cannot share prefixes: {error}. Every prompt goes through the "
@@ -96,13 +94,18 @@ class Engine:
                 stacklevel=4,
             )
             self.sharing, self.why_not = None, ""
+        yield from self._separate(ready, sorted(left))
 
-    def _on_prefixes(
-        self, ready: Sequence[Ready], chosen: list[int], forest: list[tree.Node]
-    ) -> Iterator[Group]:
+    def _shared(self, ready: Sequence[Ready], chosen: list[int]) -> Iterator[Group]:
+        """What can be shared, until CannotShareError says that it cannot."""
+        if len(chosen) < 2 or (self.sharing is None and not self.why_not):
+            return
+        forest = prefix.build([ready[k].ids for k in chosen])
+        if prefix.size(forest) > SAVES * sum(len(ready[k].ids) for k in chosen):
+            return
         if self.sharing is None:
             raise CannotShareError(self.why_not)
-        share = tree.shares(forest, len(chosen))
+        share = prefix.shares(forest, len(chosen))
         found = self.sharing.answer(forest, self._reader([ready[k] for k in chosen]))
         while True:
             try:
@@ -116,34 +119,30 @@ class Engine:
                     raise
                 raise CannotShareError(f"{type(error).__name__}: {error}") from error
             group = [(chosen[k], log_p, float(share[k])) for k, log_p in together]
-            yield self._check(ready, group, kept)
+            yield self._check(ready, group, kept, self.sharing.window)
 
-    def _check(self, ready: Sequence[Ready], group: Group, kept: bool) -> Group:
+    def _check(self, ready: Sequence[Ready], group: Group, kept: bool, window: int | None) -> Group:
         """The group, its longest prompt asked again alone if this is the first of its kind."""
-        assert self.sharing is not None
         # The last of the longest: a wrong mask leaves the first branch of a row as it is.
         longest = max(reversed(group), key=lambda one: len(ready[one[0]].ids))
         k, log_p, computed = longest
-        beyond = self.sharing.window is not None and len(ready[k].ids) > self.sharing.window
+        beyond = window is not None and len(ready[k].ids) > window
         if (kept, beyond) in self.checked:
             return group
         [[(_, alone, more)]] = self._separate(ready, [k])
-        off = np.abs(_probabilities(log_p) - _probabilities(alone)).max()
+        share, expected = (np.exp(np.array(some) - max(some)) for some in (log_p, alone))
+        off = np.abs(share / share.sum() - expected / expected.sum()).max()
         if not off <= WITHIN[self.loaded.dtype]:
             raise CannotShareError(f"a probability changes by {off:.2g}")
         self.checked.add((kept, beyond))
         return [(k, log_p, computed + more) if one is longest else one for one in group]
 
     def _separate(self, ready: Sequence[Ready], chosen: list[int]) -> Iterator[Group]:
-        some = [ready[k] for k in chosen]
-        answers = self.batched.answer(
-            [one.ids for one in some], [one.target.start for one in some], self._reader(some)
-        )
-        for found in answers:
-            yield [
-                (chosen[k], log_p, float(len(some[k].ids) + len(some[k].target.start)))
-                for k, log_p in found
-            ]
+        for start in dict.fromkeys(ready[k].target.start for k in chosen):
+            alike = [k for k in chosen if ready[k].target.start == start]
+            some = [ready[k] for k in alike]
+            for found in self.batched.answer([r.ids for r in some], start, self._reader(some)):
+                yield [(alike[k], log_p, float(some[k].tokens)) for k, log_p in found]
 
     def _reader(self, ready: Sequence[Ready]) -> Read:
         """Log-probabilities of the label words, of all the vocabulary's."""
@@ -177,17 +176,95 @@ class Engine:
         return shrink
 
 
-def _probabilities(log_p: tuple[float, ...]) -> np.ndarray:
-    share = np.exp(np.array(log_p) - max(log_p))
-    return share / share.sum()
+class Batched:
+    """Answers prompts that share nothing, in batches of like length, last logits only.
+
+    most : tokens in a batch, padding included. shrink : told of a batch that did not fit into
+    memory, it returns how many tokens may be in one from now on, or raises.
+    """
+
+    def __init__(self, loaded: Loaded, most: int, shrink: Callable[[int], int]) -> None:
+        self.model, self.device = loaded.model, loaded.device
+        self.most, self.shrink = most, shrink
+        self.pad = loaded.tokenizer.pad_token_id or 0
+        self.forwards = 0
+        accepted = inspect.signature(self.model.forward).parameters
+        self.accepted = {"logits_to_keep", "position_ids"} & set(accepted)
+
+    def answer(
+        self, sequences: Sequence[Tokens], start: Tokens, read: Read, chosen: Any = None
+    ) -> Iterator[Found]:
+        """Answers of a batch at a time; start : what the decoder of an encoder-decoder begins with.
+
+        chosen : numbers of the prompts to answer, all by default.
+        """
+        chosen = range(len(sequences)) if chosen is None else chosen
+        for group in batches(chosen, [len(sequences[k]) for k in chosen], self.most):
+            padded = len(group) * max(len(sequences[k]) for k in group)
+            if len(group) > 1 and padded > self.most:  # it has shrunk meanwhile
+                yield from self.answer(sequences, start, read, group)
+                continue
+            found = self._if_it_fits([sequences[k] for k in group], start, group, read)
+            if found is not None:
+                yield found
+            elif len(group) == 1:
+                raise prefix.too_large(padded, self.device)
+            else:
+                self.most = self.shrink(padded)
+                yield from self.answer(sequences, start, read, group)
+
+    def _if_it_fits(
+        self, rows: Sequence[Tokens], start: Tokens, group: list[int], read: Read
+    ) -> Found | None:
+        # The error holds on to the memory until it is out of sight, so it ends here.
+        try:
+            return list(zip(group, read(self._logits(rows, start), group), strict=True))
+        except torch.OutOfMemoryError:
+            return None
+
+    def _logits(self, rows: Sequence[Tokens], start: Tokens) -> Any:
+        """(rows, V) logits after the last token of each; rows of a decoder end at the right."""
+        width = max(map(len, rows))
+        ids = torch.full((len(rows), width), self.pad, dtype=torch.long)
+        seen = torch.zeros((len(rows), width), dtype=torch.long)
+        for k, row in enumerate(rows):
+            place = slice(0, len(row)) if start else slice(width - len(row), None)
+            ids[k, place] = torch.tensor(list(row))
+            seen[k, place] = 1
+        ids, seen = ids.to(self.device), seen.to(self.device)
+        given = {"input_ids": ids, "attention_mask": seen, "use_cache": False}
+        if start:
+            given["decoder_input_ids"] = torch.tensor([list(start)] * len(rows), device=self.device)
+        else:
+            more = {"logits_to_keep": 1, "position_ids": (seen.cumsum(1) - 1).clamp(min=0)}
+            given |= {name: value for name, value in more.items() if name in self.accepted}
+        self.forwards += 1
+        with torch.inference_mode():
+            return self.model(**given).logits[:, -1]
+
+
+def batches(chosen: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
+    """The chosen grouped so that rows times the longest row stays within `most` tokens.
+
+    Longest first, so that a batch too large for the memory shows at once. A prompt longer than
+    `most` is a batch of its own.
+    """
+    order = sorted(zip(chosen, lengths, strict=True), key=lambda one: -one[1])
+    groups: list[list[int]] = []
+    widest = 0
+    for k, length in order:
+        if not groups or (len(groups[-1]) + 1) * widest > most:
+            groups.append([])
+            widest = length
+        groups[-1].append(k)
+    return groups
 
 
 def stretch(config: Any) -> int | None:
     """Tokens beyond which a model stretches its positions by the longest prompt, or None."""
     config = config.get_text_config(decoder=True)
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    kind = rope.get("rope_type", rope.get("type"))
-    if kind not in ("dynamic", "longrope"):
+    if rope.get("rope_type", rope.get("type")) not in ("dynamic", "longrope"):
         return None
     original = rope.get("original_max_position_embeddings") or getattr(
         config, "original_max_position_embeddings", None

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import time
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from poe.errors import JudgeError
-from poe.judges.questions import Answer, Question
-from poe.judges.transformers import preparing
-from poe.judges.transformers.chat import writer_for
-from poe.judges.transformers.loading import Loaded, load, require
+from poe.judges.accounts import Spending, SpendingLimitError, Spent, Tally
+from poe.judges.questions import PLACES, Answer, Question, Text
+from poe.judges.transformers.model import Loaded, load, require, writer_for
 
-LITTLE = 0.5  # warn where the label words have less probability than this, on average
-EARLY = 64  # answers after which that warning may come
+if TYPE_CHECKING:
+    from poe.judges.transformers.engine import Ready
+
+CHUNK = 1024  # questions whose tokens are held at a time; one SummEval article has 960
+EARLY = 64  # answers after which a warning of little label mass may come
+SPECIAL = 8  # more than the tokens, such as a beginning, that come from no byte of a prompt
 
 
 class TransformersJudge:
@@ -24,8 +31,8 @@ class TransformersJudge:
     (the prompt-based classifier; book chapter 2) is kept as it is: `Answer.p` is the share of the
     first, `Answer.mass` what all of them have together.
 
-    model : a name on the hub, a folder, or what `loading.load` returned.
-    revision, dtype, device, trust_remote_code : see `loading.load`.
+    model : a name on the hub, a folder, or what `load` returned.
+    revision, dtype, device, trust_remote_code : see `load`.
     share_prefixes : compute what prompts have in common once (see `prefix`); the probabilities are
         the same. A model that cannot gets a message and separate prompts.
     too_long : "refuse" raises JudgeError before the first answer if a question is longer than the
@@ -34,6 +41,8 @@ class TransformersJudge:
     max_tokens : read no more than this, instead of the model's own limit.
     batch_tokens, row_tokens : tokens in a batch of separate prompts, and in a row of branches that
         share a prefix; by default what suits the device. Both are halved when memory runs out.
+    call_limit, token_limit : of answers and of tokens in their prompts, never exceeded; the run
+        stops with SpendingLimitError before it would be.
     """
 
     def __init__(
@@ -50,6 +59,8 @@ class TransformersJudge:
         batch_tokens: int | None = None,
         row_tokens: int | None = None,
         trust_remote_code: bool = False,
+        call_limit: int | None = None,
+        token_limit: int | None = None,
     ) -> None:
         require()
         from poe.judges.transformers.engine import Engine
@@ -60,116 +71,217 @@ class TransformersJudge:
         ):
             if value not in known:
                 raise JudgeError(f"{option}={value!r} is none of {', '.join(known)}")
+        self.spending = Spending(calls=call_limit, tokens=token_limit)
         if not isinstance(model, Loaded):
-            more = {"dtype": dtype, "device": device, "trust_remote_code": trust_remote_code}
-            model = load(str(model), revision=revision, **more)  # type: ignore[arg-type]
+            model = load(
+                str(model),
+                revision=revision,
+                dtype=dtype,
+                device=device,
+                trust_remote_code=trust_remote_code,
+            )
         self.loaded = model
         self.cut = too_long == "truncate-context"
         self.longest = max_tokens or model.longest
         self.writer = writer_for(model, system=system)
-        self.truncated = 0
-        self.warned = False
+        self.truncated = self.broken = self._answered = 0
         self.engine = Engine(
             model, share=share_prefixes, batch_tokens=batch_tokens, row_tokens=row_tokens
         )
-        self._system = system
+        self._tally = Tally(model.name)
 
     @property
     def specification(self) -> Mapping[str, str]:
         """What changes the answers beyond rounding: not the device, the batches or the sharing."""
-        cut = f"context cut to {self.longest} tokens" if self.cut else "refused"
-        place = "a place of its own" if self.writer.takes_system else self._system
+        system = "a place of its own" if self.writer.takes_system else self.writer.system
         return {
             "kind": "transformers",
             "model": self.loaded.name,
             "revision": self.loaded.revision,
             "dtype": self.loaded.dtype,
             "template": self.writer.description,
-            "system message": place,
-            "too long": cut,
+            "system message": system,
+            "too long": f"context cut to {self.longest} tokens" if self.cut else "refused",
         }
+
+    @property
+    def spent(self) -> Spent:
+        """Answers and tokens so far."""
+        return self.spending.spent
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Answers with their positions, as they come: those that share a prefix together.
 
         Raises JudgeError for a question that is too long (before the first answer, if such ones
         are refused), and for label words that are not single tokens. Warns if contexts were cut,
-        if memory ran out on the way, and once if the label words have little probability.
+        if memory ran out on the way, and once a prompt if its label words have little probability.
         """
         questions = list(questions)
         if self.longest is not None and not self.cut:
-            preparing.refuse_long(questions, self.writer, longest=self.longest)
-        notes = _Notes(self)
+            self._refuse_long(questions, self.longest)
+        truncated, broken = self.truncated, self.broken
         try:
-            yield from self._answers(questions, notes)
+            yield from self._answers(questions)
         finally:
-            notes.close()
+            self._tally.warn()
+            if cut := self.truncated - truncated:
+                warnings.warn(
+                    f"{cut} questions were too long for the model's {self.longest} tokens, and "
+                    "the end of their context was cut",
+                    stacklevel=2,
+                )
+            if odd := self.broken - broken:
+                warnings.warn(
+                    f"the model's control tokens stood in the texts of {odd} questions; each got "
+                    "a space after its first character, so that it is read as text",
+                    stacklevel=2,
+                )
 
-    def _answers(
-        self, questions: Sequence[Question], notes: _Notes
-    ) -> Iterator[tuple[int, Answer]]:
-        clock = time.perf_counter()
-        chunks = (
-            preparing.prepare(questions, positions, self.writer, longest=self.longest, cut=self.cut)
-            for positions in preparing.chunks(questions)
-        )
-        for ready in preparing.ahead(chunks):
+    def _answers(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        chunks = (self.prepare(questions, chunk) for chunk in chunked(questions, CHUNK))
+        for ready in _ahead(chunks):
             self.truncated += sum(one.cut > 0 for one in ready)
-            notes.broken += sum(one.broken for one in ready)
-            for group in self.engine.answer(ready):
+            self.broken += sum(one.broken for one in ready)
+            while ready:
+                paid = self._paid(ready)
+                yield from self._asked(questions, paid)
+                ready = ready[len(paid) :]
+
+    def _asked(
+        self, questions: Sequence[Question], paid: Sequence[Ready]
+    ) -> Iterator[tuple[int, Answer]]:
+        left = set(range(len(paid)))
+        clock = time.perf_counter()
+        try:
+            for group in self.engine.answer(paid):
                 # A group's time goes to its answers by the tokens computed for them.
-                rate = (time.perf_counter() - clock) / sum(computed for _, _, computed in group)
-                for k, log_p, computed in group:
-                    one = ready[k]
-                    tokens = len(one.ids) + len(one.target.start)
-                    answer = Answer(log_p, tokens, computed, rate * computed)
-                    notes.heard(questions[one.position], answer)
+                rate = (time.perf_counter() - clock) / sum(share for _, _, share in group)
+                for k, log_p, share in group:
+                    one = paid[k]
+                    left.discard(k)
+                    self.spending.settle(one.tokens, one.tokens)
+                    answer = Answer(log_p, one.tokens, share, rate * share)
+                    self._tally.add(questions[one.position].prompt, answer)
+                    self._answered += 1
+                    if self._answered == EARLY:
+                        self._tally.warn()
                     yield one.position, answer
                 clock = time.perf_counter()
+        finally:
+            for k in left:
+                self.spending.settle(paid[k].tokens, 0, turned_away=True)
 
+    def _paid(self, ready: Sequence[Ready]) -> list[Ready]:
+        """The first of them, as many as the limits allow; SpendingLimitError if that is none."""
+        paid: list[Ready] = []
+        for one in ready:
+            try:
+                while not self.spending.reserve(one.tokens):
+                    if paid:
+                        return paid
+                    time.sleep(0.02)  # until another thread's questions are answered
+            except SpendingLimitError as error:
+                if paid:
+                    return paid
+                raise SpendingLimitError(f"{error}; what was answered is kept") from None
+            paid.append(one)
+        return paid
 
-class _Notes:
-    """What a run should say once, and not once an answer."""
+    # Questions as tokens ---------------------------------------------------------------------
 
-    def __init__(self, judge: TransformersJudge) -> None:
-        self.judge = judge
-        self.count, self.mass = 0, 0.0
-        self.truncated, self.broken = judge.truncated, 0
+    def prepare(
+        self, questions: Sequence[Question], positions: Sequence[int] | None = None
+    ) -> list[Ready]:
+        """Questions, or those at some positions, written and encoded as the model reads them.
 
-    def heard(self, question: Question, answer: Answer) -> None:
-        """Count an answer; warn early if the judge seems not to answer with label words."""
-        self.count += 1
-        self.mass += answer.mass
-        self.prompt = question.prompt
-        if self.count == EARLY:
-            self._little()
+        Raises JudgeError for a question that is too long and may not be cut, or cannot.
+        """
+        from poe.judges.transformers.engine import Ready
 
-    def close(self) -> None:
-        """Say what is to be said about the whole run."""
-        self._little()
-        if cut := self.judge.truncated - self.truncated:
-            self._say(
-                f"{cut} questions were too long for the model's {self.judge.longest} tokens, and "
-                "the end of their context was cut"
-            )
-        if self.broken:
-            self._say(
-                f"the model's control tokens stood in the texts of {self.broken} questions; each "
-                "got a space after its first character, so that it is read as text"
-            )
+        positions = range(len(questions)) if positions is None else positions
+        chosen = [questions[k] for k in positions]
+        written = [self.writer.write(q.prompt, q.text) for q in chosen]
+        ready = []
+        for k, q, text, ids in zip(
+            positions, chosen, written, self.writer.encode(written), strict=True
+        ):
+            n = len(ids)
+            if self.longest is not None and n > self.longest:
+                ids = self._shortened(q, n, self.longest)
+            target = self.writer.target(q.prompt, text)
+            ready.append(Ready(k, ids, target, n - len(ids), self.writer.breaks(q.text)))
+        return ready
 
-    def _little(self) -> None:
-        if self.judge.warned or not self.count or self.mass / self.count >= LITTLE:
-            return
-        self.judge.warned = True
-        words = ", ".join(map(repr, self.prompt.labels))
-        self._say(
-            f"{self.judge.loaded.name} gives the label words only {self.mass / self.count:.1%} "
-            f"of the probability on average ({self.count} answers; last prompt "
-            f"{self.prompt.name!r} with {words} after {self.prompt.prefix!r}): it would rather "
-            "say something else, so try another prefix or prompt"
+    def count_tokens(self, questions: Sequence[Question]) -> list[int]:
+        """Tokens of each question, too long or not."""
+        return list(
+            map(len, self.writer.encode([self.writer.write(q.prompt, q.text) for q in questions]))
         )
 
-    @staticmethod
-    def _say(words: str) -> None:
-        warnings.warn(words, stacklevel=5)
+    def _refuse_long(self, questions: Sequence[Question], longest: int) -> None:
+        """Raise JudgeError, before anything is asked, for the first question that is too long."""
+        for question in questions:
+            written = self.writer.write(question.prompt, question.text)
+            if len(written.encode()) + SPECIAL > longest:  # no token is shorter than a byte
+                tokens = len(self.writer.encode([written])[0])
+                if tokens > longest:
+                    raise JudgeError(too_long(question, tokens, longest))
+
+    def _shortened(self, question: Question, tokens: int, longest: int) -> list[int]:
+        """Tokens of the question with as many words of its context, from the start, as fit."""
+        context = question.context
+        if context is None or not self.cut:
+            raise JudgeError(too_long(question, tokens, longest))
+        words = context.text.split(" ")
+
+        def ids(n: int) -> list[int]:
+            shorter = replace(question, context=Text(context.id, " ".join(words[:n])))
+            return self.writer.encode([self.writer.write(shorter.prompt, shorter.text)])[0]
+
+        fitting = bisect_right(range(len(words)), longest, key=lambda n: len(ids(n))) - 1
+        if fitting < 0:
+            raise JudgeError(
+                f"{question} has {len(ids(0))} tokens without any of its context, and the model "
+                f"reads {longest}; shorten the texts, or take another model"
+            )
+        return ids(fitting)
+
+
+def too_long(question: Question, tokens: int, longest: int) -> str:
+    """The message for a question that does not fit."""
+    way = "shorten the texts, or take another model"
+    if question.context is not None:
+        way = f"cut its context with too_long='truncate-context', {way}"
+    return f"{question} has {tokens} tokens, and the model reads {longest}; {way}"
+
+
+def chunked(questions: Sequence[Question], most: int) -> Iterator[list[int]]:
+    """Positions of questions, those that begin alike together; at most `most` in a chunk.
+
+    A chunk ends where a new context begins, as long as that leaves it at least half full.
+    """
+
+    def key(k: int) -> tuple[str, ...]:
+        question, template = questions[k], questions[k].prompt.template
+        places = sorted((p for p in PLACES if p in template), key=lambda p: template.find(f"{{{p}"))
+        texts = [getattr(question, place) for place in places]
+        return (*(text.digest for text in texts if text is not None), question.prompt.digest)
+
+    keys = [key(k) for k in range(len(questions))]
+    order = sorted(range(len(questions)), key=keys.__getitem__)
+    while order:
+        end = min(most, len(order))
+        if end < len(order):
+            new = [k for k in range(1, end + 1) if keys[order[k]][0] != keys[order[k - 1]][0]]
+            end = new[-1] if new and new[-1] >= most // 2 else end
+        yield order[:end]
+        order = order[end:]
+
+
+def _ahead(chunks: Iterator[list[Ready]]) -> Iterator[list[Ready]]:
+    """The same chunks, the next one being made in a thread while one is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, chunks, None)
+        while (chunk := coming.result()) is not None:
+            coming = pool.submit(next, chunks, None)
+            yield chunk

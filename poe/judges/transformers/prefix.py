@@ -1,8 +1,9 @@
 """Shared prefixes: what prompts have in common goes through the model once.
 
-A large tree of prompts (see `tree`) is taken apart from its root: the root's keys and values are
-computed and kept, and what hangs below it is answered on top of them, many branches in one row
-with a mask that keeps them apart. A branch too large for one row is taken apart in turn.
+The prompts of a context are put together as a tree of tokens (`build`). A large tree is taken apart
+from its root: the root's keys and values are computed and kept, and what hangs below it is
+answered on top of them, many branches in one row with a mask that keeps them apart. A branch too
+large for one row is taken apart in turn.
 
 Chapter 11 of the book says what was measured: neither one row for everything (attention over
 what the mask hides costs most of the time) nor a row for each branch is fastest.
@@ -12,17 +13,152 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 from poe.errors import JudgeError
-from poe.judges.transformers import tree
-from poe.judges.transformers.tree import Node
 
+Tokens = Sequence[int]
+# (M, V) logits and the numbers of M prompts, into log-probabilities of their labels.
 Read = Callable[[Any, list[int]], list[tuple[float, ...]]]
 Found = list[tuple[int, tuple[float, ...]]]
+
+
+# The tree --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Node:
+    """A run of tokens that the same prompts share.
+
+    tokens : the run. start : position of its first token in these prompts. ends : prompts that
+    end with it. children : what comes next, for those that go on. size : tokens in it and
+    below. prompts : how many prompts end in it or below.
+    """
+
+    tokens: list[int]
+    start: int
+    ends: list[int]
+    children: list[Node] = field(default_factory=list)
+    size: int = 0
+    prompts: int = 0
+
+    @property
+    def stop(self) -> int:
+        """Position after its last token."""
+        return self.start + len(self.tokens)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A forest in one row, parents before children.
+
+    ids, positions : (T,) tokens and their positions in their prompts. last : (T,) index after
+    the last token that comes below; token j is seen by token i if j <= i < last[j].
+    leaves : index of the last token of each prompt, and `prompts` which prompt that is.
+    """
+
+    ids: np.ndarray
+    positions: np.ndarray
+    last: np.ndarray
+    leaves: np.ndarray
+    prompts: list[int]
+
+
+def build(sequences: Sequence[Tokens]) -> list[Node]:
+    """The forest of all prompts; two trees of it differ in their first token.
+
+    It is built from the token ids of whole prompts, so that it cannot change how a prompt is cut
+    into tokens: where a boundary between two pieces of text merges into one token, the branch
+    simply starts a token earlier.
+    """
+    order = sorted(range(len(sequences)), key=lambda k: list(sequences[k]))
+    arrays = [np.asarray(sequences[k]) for k in order]
+    if any(len(array) == 0 for array in arrays):
+        raise ValueError("a prompt has no tokens")
+    common = [0]  # tokens that each has in common with the one before it
+    for a, b in pairwise(arrays):
+        n = min(len(a), len(b))
+        differ = np.flatnonzero(a[:n] != b[:n])
+        common.append(int(differ[0]) if len(differ) else n)
+
+    def branches(low: int, high: int, start: int) -> list[Node]:
+        """Prompts low to high share `start` tokens and go on; one node for each way they do."""
+        cuts = [low, *(k for k in range(low + 1, high) if common[k] == start), high]
+        return [grow(a, b, start) for a, b in pairwise(cuts) if a < b]
+
+    def grow(low: int, high: int, start: int) -> Node:
+        stop = min(common[low + 1 : high], default=len(arrays[low]))
+        node = Node(arrays[low][start:stop].tolist(), start, [], prompts=high - low)
+        while low < high and len(arrays[low]) == stop:  # the shortest come first
+            node.ends.append(order[low])
+            low += 1
+        node.children = branches(low, high, stop)
+        node.size = len(node.tokens) + size(node.children)
+        return node
+
+    return branches(0, len(arrays), 0)
+
+
+def size(forest: Sequence[Node]) -> int:
+    """Tokens in a forest."""
+    return sum(node.size for node in forest)
+
+
+def shares(forest: Sequence[Node], count: int) -> np.ndarray:
+    """(count,) tokens that each prompt has to answer for, a shared one shared out evenly."""
+    share = np.zeros(count)
+
+    def walk(nodes: Sequence[Node], above: float) -> None:
+        for node in nodes:
+            here = above + len(node.tokens) / node.prompts
+            share[node.ends] = here
+            walk(node.children, here)
+
+    walk(forest, 0.0)
+    return share
+
+
+def pack(forest: Sequence[Node], most: int) -> list[list[Node]]:
+    """Neighbouring trees together, up to `most` tokens; a larger one alone."""
+    bins: list[list[Node]] = []
+    room = 0
+    for node in forest:
+        if not bins or node.size > room:
+            bins.append([])
+            room = most
+        bins[-1].append(node)
+        room -= node.size
+    return bins
+
+
+def flatten(forest: Sequence[Node]) -> Flat:
+    """A forest as one row of tokens with what is needed to keep its branches apart."""
+    ids: list[int] = []
+    positions: list[int] = []
+    last: list[int] = []
+    leaves: list[int] = []
+    prompts: list[int] = []
+
+    def walk(nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            last.extend([len(ids) + node.size] * len(node.tokens))
+            ids.extend(node.tokens)
+            positions.extend(range(node.start, node.stop))
+            leaves.extend([len(ids) - 1] * len(node.ends))
+            prompts.extend(node.ends)
+            walk(node.children)
+
+    walk(forest)
+    return Flat(np.array(ids), np.array(positions), np.array(last), np.array(leaves), prompts)
+
+
+# Keys and values that are kept, and the mask over them -----------------------------------------
 
 
 class CannotShareError(Exception):
@@ -104,7 +240,7 @@ def windows(config: Any) -> dict[str, int | None]:
 def mask(last: Any, positions: Any, kept: int, *, window: int | None, dtype: Any) -> Any:
     """(1, 1, T, kept + T) additive mask: each token sees what is kept and what is above it.
 
-    last, positions : (T,) tensors, see `tree.Flat`. kept : tokens of the prefix. window : a token
+    last, positions : (T,) tensors, see `Flat`. kept : tokens of the prefix. window : a token
     sees no further back than this many positions, itself included. The mask is added to the
     attention scores, so it must be numbers: models add a mask of truth values as 0 and 1.
     """
@@ -120,11 +256,14 @@ def mask(last: Any, positions: Any, kept: int, *, window: int | None, dtype: Any
     return added.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
 
 
+# Answers ---------------------------------------------------------------------------------------
+
+
 class Sharing:
     """Answers prompts of a decoder-only model, each shared prefix computed once.
 
     most : tokens in one row. shrink : told of a row that did not fit into memory, it
-    returns how many tokens may be in one from now on, or raises.
+    returns how many tokens may be in one from now on, or raises. forwards : calls of the model.
     """
 
     def __init__(self, model: Any, *, device: Any, most: int, shrink: Callable[[int], int]) -> None:
@@ -136,45 +275,37 @@ class Sharing:
             )
         self.model, self.device, self.most, self.shrink = model, device, most, shrink
         self.windows = windows(model.config)
+        self.window = min((w for w in self.windows.values() if w is not None), default=None)
         self.spread = len(set((getattr(model, "hf_device_map", None) or {}).values())) > 1
         self.forwards = 0
 
-    @property
-    def window(self) -> int | None:
-        """The shortest window, in tokens, or None."""
-        return min((w for w in self.windows.values() if w is not None), default=None)
-
-    def answer(self, forest: Sequence[Node], read: Read) -> Iterator[tuple[Found, bool]]:
-        """Answers of a row of prompts at a time, and whether the row built on a kept prefix.
-
-        read : turns (M, V) logits and the numbers of M prompts into log-probabilities of their
-        labels.
-        """
-        yield from self._below(forest, KeptCache(), read)
-
-    def _below(
-        self, forest: Sequence[Node], cache: KeptCache, read: Read
+    def answer(
+        self, forest: Sequence[Node], read: Read, cache: KeptCache | None = None
     ) -> Iterator[tuple[Found, bool]]:
+        """Answers of a row of prompts at a time, and whether the row built on a kept prefix."""
+        cache = KeptCache() if cache is None else cache  # an empty one is false
         small = [node for node in forest if node.size <= self.most or not node.children]
-        for together in tree.pack(small, self.most):
-            if len(together) > 1 and tree.size(together) > self.most:  # it has shrunk meanwhile
-                yield from self._below(together, cache, read)
+        for together in pack(small, self.most):
+            if len(together) > 1 and size(together) > self.most:  # it has shrunk meanwhile
+                yield from self.answer(together, read, cache)
                 continue
-            found = self._row_if_it_fits(together, cache, read)
+            found = self._if_it_fits(together, cache, read)
             if found is not None:
                 yield found, cache.length > 0
+            elif len(together) == 1 and not together[0].children:
+                raise too_large(together[0].stop, self.device)
             else:
-                self._make_room(together)
-                yield from self._below(together, cache, read)
+                self.most = self.shrink(size(together))
+                yield from self.answer(together, read, cache)
         for node in forest:
             if node.size > self.most and node.children:
                 with cache.restored():
                     found = self._extend(node, cache, read)
                     if found:
                         yield found, cache.length > len(node.tokens)
-                    yield from self._below(node.children, cache, read)
+                    yield from self.answer(node.children, read, cache)
 
-    def _row_if_it_fits(self, forest: Sequence[Node], cache: KeptCache, read: Read) -> Found | None:
+    def _if_it_fits(self, forest: Sequence[Node], cache: KeptCache, read: Read) -> Found | None:
         # The error holds on to the memory until it is out of sight, so it ends here.
         try:
             return self._row(forest, cache, read)
@@ -183,18 +314,15 @@ class Sharing:
 
     def _row(self, forest: Sequence[Node], cache: KeptCache, read: Read) -> Found:
         """Many branches in one row."""
-        flat = tree.flatten(forest)
+        flat = flatten(forest)
         positions, last = self._tensor(flat.positions), self._tensor(flat.last)
         masks = {
             kind: mask(last, positions, cache.length, window=window, dtype=self.model.dtype)
             for kind, window in self.windows.items()
         }
+        masked = masks if len(masks) > 1 else next(iter(masks.values()))
         logits = self._forward(
-            self._tensor(flat.ids),
-            positions,
-            masks if len(masks) > 1 else next(iter(masks.values())),
-            cache,
-            self._tensor(flat.leaves),
+            self._tensor(flat.ids), positions, masked, cache, self._tensor(flat.leaves)
         )
         return list(zip(flat.prompts, read(logits, flat.prompts), strict=True))
 
@@ -207,7 +335,7 @@ class Sharing:
             with cache.grow(n):
                 logits = self._forward(self._tensor(node.tokens), positions, None, cache, last)
         except torch.OutOfMemoryError:
-            raise self._too_large(node.stop) from None
+            raise too_large(node.stop, self.device) from None
         if not node.ends:
             return []
         logits = logits.expand(len(node.ends), -1)
@@ -229,16 +357,13 @@ class Sharing:
             return logits[keep.to(logits.device)]
         return logits
 
-    def _make_room(self, forest: Sequence[Node]) -> None:
-        if len(forest) == 1 and not forest[0].children:
-            raise self._too_large(forest[0].stop)
-        self.most = self.shrink(tree.size(forest))
-
-    def _too_large(self, tokens: int) -> JudgeError:
-        return JudgeError(
-            f"{tokens} tokens of one prompt do not fit into the memory of {self.device}; take a "
-            "smaller model, or spread it over several devices with device='spread'"
-        )
-
     def _tensor(self, values: Any) -> Any:
         return torch.as_tensor(values, device=self.device)
+
+
+def too_large(tokens: int, device: Any) -> JudgeError:
+    """What to say of a prompt that does not fit into the memory even alone."""
+    return JudgeError(
+        f"{tokens} tokens of one prompt do not fit into the memory of {device}; take a smaller "
+        "model, or spread it over several devices with device='spread'"
+    )
