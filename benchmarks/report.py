@@ -26,7 +26,7 @@ REMARKS = {
     "a": "`poe, stacked` solves many problems in one call, as tables of results need. `poe` is one "
     "call for one problem; its checks cost more than the arithmetic at this size.",
     "b": "5 judges, 4 attributes, 100 contexts, 100 draws and 14 numbers of calls (32 to 240), on "
-    "simulated judges and stand-in texts: the numbers of problems are the paper's.",
+    "simulated judges of SummEval's human scores: the numbers of problems are the paper's.",
     "c": "Decisions are drawn among items so close to each other that scores are finite without "
     "a prior, which the other packages need.",
     "e": "Each fit runs in a process of its own.",

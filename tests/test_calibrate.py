@@ -12,7 +12,7 @@ from reproduction.large import linked_pairs, spanning
 from reproduction.twins import Twin, twins
 from tests.helpers import real_labels
 
-GOLD = poe.datasets.load("summeval", source="stand-in").scores["coherence"][:40]
+GOLD = poe.datasets.load("summeval").scores["coherence"][:40]
 BENCH = Bench(GOLD, tastes=15)
 
 
@@ -81,7 +81,7 @@ def test_no_printed_number_of_that_name():
 
 
 class TestLarge:
-    gold = poe.datasets.load("cmcqrd", source="stand-in").scores["difficulty"][0][:200]
+    gold = poe.datasets.load("cmcqrd").scores["difficulty"][0][:200]
 
     def test_average_probabilities_give_back_rho_and_noise(self):
         bench = calibrate_large.LargeBench(self.gold)

@@ -10,7 +10,7 @@ from poe._paths import data_dir
 from reproduction import facts, published
 from reproduction.twins import Twin, calibration_cells, perceived, quality_scores, twins
 
-GOLD = poe.datasets.load("summeval", source="stand-in").scores["coherence"]
+GOLD = poe.datasets.load("summeval").scores["coherence"]
 
 
 def test_perceived_quality_has_the_stated_correlation():

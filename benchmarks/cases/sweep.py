@@ -97,7 +97,7 @@ def _warm(_: int) -> None:
 
 def _block(task: tuple[str, str, int, int], calls: tuple[int, ...] = CALLS) -> Mapping[str, float]:
     judge, attribute, number, draws = task
-    data = datasets.load("summeval", source="stand-in")
+    data = datasets.load("summeval")
     twin = twins("summeval")[judge, attribute]
     chosen = methods()
     found = agreements(twin, data, calls=calls, draws=draws, seed=[number], methods=chosen)
@@ -106,7 +106,7 @@ def _block(task: tuple[str, str, int, int], calls: tuple[int, ...] = CALLS) -> M
 
 def _textbook(count: int) -> Row:
     """One problem at a time, scored and correlated; multiplied up to the whole sweep."""
-    data = datasets.load("summeval", source="stand-in")
+    data = datasets.load("summeval")
     twin = next(iter(twins("summeval").values()))
     gold = data.scores[twin.attribute]
     n, rng, seconds = gold.shape[1], np.random.default_rng(0), 0.0
