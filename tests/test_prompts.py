@@ -268,8 +268,9 @@ def test_the_overview_names_every_prompt():
     assert "comparative-1" in prompts.describe("webnlg", "fluency")
 
 
+@pytest.mark.usefixtures("placeholder_texts")
 def test_example_questions_are_filled_and_cut():
-    summeval, hanna = (datasets.load(name, source="stand-in") for name in ("summeval", "hanna"))
+    summeval, hanna = map(datasets.load, ("summeval", "hanna"))
     coherent = prompts.load("summeval", "coherence")
     first, second, *rest = planning.examples(summeval, coherent, cut=20)
     assert len(rest) == summeval.n_contexts - 2
