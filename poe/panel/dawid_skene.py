@@ -1,4 +1,7 @@
-"""Dawid and Skene: every judge has a confusion matrix, and EM finds it without labels."""
+"""Dawid and Skene: every judge has a confusion matrix, and EM finds it without labels.
+
+The second half is how sure those matrices are: the curvature of the likelihood (Louis 1982).
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,19 @@ from scipy.optimize import linear_sum_assignment
 
 from poe.comparisons import Floats, Indices
 from poe.errors import name_some
-from poe.panel.errors import AggregationError
-from poe.panel.information import standard_errors
-from poe.panel.judgements import Decisions, Judgements
-from poe.panel.patterns import Patterns, find_patterns, one_hot
-from poe.panel.posterior import TINY
-from poe.panel.result import Aggregation
+from poe.panel.judgements import (
+    Decisions,
+    Judgements,
+    PanelError,
+    Patterns,
+    find_patterns,
+    one_hot,
+)
+from poe.panel.voting import TINY, Aggregation
 
-CHUNK = 1 << 16
+CHUNK = 1 << 16  # patterns looked at together
+FLAT = 1e-6  # eigenvalues below this share of the largest count as zero
+FIXED = 1e-6  # a probability this close to 0 or 1 is at the edge, where there is no curvature
 
 
 def dawid_skene(
@@ -27,7 +35,6 @@ def dawid_skene(
     start: Literal["majority", "random"] | Indices = "majority",
     seed: int = 0,
     trusted: Hashable | None = None,
-    smoothing: float = 0.0,
     tol: float = 1e-7,
     max_steps: int = 2000,
 ) -> Aggregation:
@@ -43,8 +50,7 @@ def dawid_skene(
     start : "random", the paper's draw of the diagonal from U[1/2, 1] with `seed`; or "majority",
         from the shares of votes, which needs no seed; or (N,) labels to begin with.
     trusted : a judge taken to be better than chance, which then names the classes.
-    smoothing : pseudo-judgements added to every cell of every judge. tol : largest change of a
-        probability in C at the end.
+    tol : largest change of a probability in C at the end.
 
     Standard errors come from the observed information of the likelihood (Louis 1982) and
     assume that judges err independently given the truth; where they share errors they are too
@@ -57,77 +63,75 @@ def dawid_skene(
     Where that is false the labels are wrong, and nothing in the likelihood says so; see
     `poe.panel.diagnose`.
     """
-    patterns = find_patterns(given.decisions, given.n_classes)
-    confusion = _start(given, patterns, start, seed, smoothing)
-    said = np.isin(np.arange(given.n_classes), given.decisions)
+    c = given.n_classes
+    patterns = find_patterns(given.decisions)
+    confusion = _start(given, patterns, start, seed)
+    said = np.isin(np.arange(c), given.decisions)
     shares = said / said.sum()  # a class that nobody ever names has no share
-    if prior == "fit" and not isinstance(start, np.ndarray) and start == "majority":
-        shares = _votes(patterns.decisions, given.n_classes).T @ patterns.weight / len(given)
     change, steps = np.inf, 0
-    for steps in range(1, max_steps + 1):  # noqa: B007
+    while change > tol and steps < max_steps:
         tally, mass, _ = _expect(patterns, confusion, shares)
-        updated = _normalised(tally + smoothing)
+        updated = _normalised(tally)
         shares = mass / mass.sum() if prior == "fit" else shares
         change = float(np.abs(updated - confusion).max())
-        confusion = updated
-        if change <= tol:
-            break
+        confusion, steps = updated, steps + 1
     confusion, shares, renamed = _orient(confusion, shares, given, trusted)
-    message = f"EM, {steps} steps, last change {change:.1e} (tolerance {tol:.0e})"
-    if change > tol:
-        message += ", NOT converged: raise max_steps"
-    return _finish(given, patterns, confusion, shares, prior, message, change <= tol, renamed)
-
-
-def _finish(
-    given: Judgements,
-    patterns: Patterns,
-    confusion: Floats,
-    shares: Floats,
-    prior: str,
-    message: str,
-    converged: bool,
-    renamed: bool,
-) -> Aggregation:
     tally, mass, log_likelihood = _expect(patterns, confusion, shares)
     q = np.concatenate([part[1] for part in _parts(patterns, confusion, shares)])
-    errors = standard_errors(
-        patterns.decisions, patterns.weight, q, confusion, shares, fit_prior=prior == "fit"
-    )
-    notes = [message]
-    empty = [given.classes[c] for c in np.flatnonzero(mass < 0.5)]
-    if empty:
+    se, slope_se, flat = _standard_errors(patterns, q, confusion, shares, fit_prior=prior == "fit")
+    labels = np.argmax(q, axis=1)[patterns.where]
+    labels[~given.seen.any(axis=1)] = -1
+
+    notes = [f"EM, {steps} steps, last change {change:.1e} (tolerance {tol:.0e})"]
+    if change > tol:
+        notes[0] += ", NOT converged: raise max_steps"
+    if empty := [given.classes[c] for c in np.flatnonzero(mass < 0.5)]:
         notes.append(f"no sample is believed to be of class {', '.join(map(repr, empty))}")
-    constant = [
-        given.judges[k]
-        for k in range(len(given.judges))
-        if (tally[k].sum(axis=0) > 0).sum() == 1  # one answer throughout
-    ]
-    if constant:
+    said_classes = (tally.sum(axis=1) > 0).sum(axis=1)
+    if constant := [given.judges[k] for k in np.flatnonzero(said_classes == 1)]:
         notes.append(f"always gave one answer: {', '.join(map(repr, constant))}")
     if renamed:
         notes.append("classes were renamed so that those trusted are better than chance")
-    if errors.flat:
+    if flat:
         notes.append(
             "the skills are NOT identified (the likelihood is flat along "
-            f"{errors.flat} direction{'s' if errors.flat > 1 else ''}); no standard errors"
+            f"{flat} direction{'s' if flat > 1 else ''}); no standard errors"
         )
-    labels = np.argmax(q, axis=1)[patterns.where]
-    labels[~given.seen.any(axis=1)] = -1
     return Aggregation(
         "Dawid-Skene",
         given.judges,
         given.classes,
         labels,
         q[patterns.where],
-        confusion,
-        errors.confusion,
-        errors.slope,
-        shares,
         "; ".join(notes),
-        converged,
+        confusion,
+        se,
+        slope_se,
+        shares,
+        change <= tol,
         log_likelihood,
     )
+
+
+def _start(given: Judgements, patterns: Patterns, start: Any, seed: int) -> Floats:
+    """Confusion matrices [k, c, b] to begin with."""
+    k, c = len(given.judges), given.n_classes
+    decisions = patterns.decisions
+    if isinstance(start, np.ndarray):
+        if start.shape != (len(given),):
+            raise PanelError(f"start has shape {start.shape}, not ({len(given)},)")
+        decisions, q = given.decisions, np.eye(c)[start.astype(np.intp)]
+    elif start == "random":
+        diagonal = np.random.default_rng(seed).uniform(0.5, 1.0, size=(k, c, 1))
+        return np.where(np.eye(c, dtype=bool), diagonal, (1.0 - diagonal) / (c - 1))
+    elif start == "majority":
+        votes = one_hot(decisions, c).reshape(len(decisions), k, c).sum(axis=1)
+        total = votes.sum(axis=1, keepdims=True)
+        q = np.where(total > 0, votes / np.maximum(total, 1.0), 1.0 / c)
+        q *= patterns.weight[:, None]
+    else:
+        raise ValueError(f"start must be 'majority' or 'random', not {start!r}")
+    return _normalised((one_hot(decisions, c).T @ q).reshape(k, c, c).transpose(0, 2, 1))
 
 
 def _parts(
@@ -149,7 +153,7 @@ def _parts(
 
 
 def _expect(patterns: Patterns, confusion: Floats, shares: Floats) -> tuple[Floats, Floats, float]:
-    """Expected counts [k, c, b], expected number of samples a class, and the log-likelihood."""
+    """Expected counts [k, c, b], expected number of samples of each class, log-likelihood."""
     k, c, _ = confusion.shape
     tally, mass, value, low = np.zeros((k * c, c)), np.zeros(c), 0.0, 0
     for wide, q, log_p in _parts(patterns, confusion, shares):
@@ -169,33 +173,6 @@ def _normalised(tally: Floats) -> Floats:
         return np.where(total > TINY, tally / total, 1.0 / tally.shape[2])
 
 
-def _votes(decisions: Decisions, n_classes: int) -> Floats:
-    """Shares of votes, uniform where nobody voted."""
-    votes = one_hot(decisions, n_classes).reshape(len(decisions), -1, n_classes).sum(axis=1)
-    total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.maximum(total, 1.0), 1.0 / n_classes)
-
-
-def _start(
-    given: Judgements, patterns: Patterns, start: Any, seed: int, smoothing: float
-) -> Floats:
-    k, c = len(given.judges), given.n_classes
-    if isinstance(start, np.ndarray):
-        if start.shape != (len(given),):
-            raise AggregationError(f"start has shape {start.shape}, not ({len(given)},)")
-        labels = np.eye(c)[start.astype(np.intp)]
-        tally = one_hot(given.decisions, c).T @ labels
-        return _normalised(tally.reshape(k, c, c).transpose(0, 2, 1) + smoothing)
-    if start == "random":
-        diagonal = np.random.default_rng(seed).uniform(0.5, 1.0, size=(k, c, 1))
-        return np.where(np.eye(c, dtype=bool), diagonal, (1.0 - diagonal) / (c - 1))
-    if start != "majority":
-        raise ValueError(f"start must be 'majority' or 'random', not {start!r}")
-    weighted = _votes(patterns.decisions, c) * patterns.weight[:, None]
-    tally = one_hot(patterns.decisions, c).T @ weighted
-    return _normalised(tally.reshape(k, c, c).transpose(0, 2, 1) + smoothing)
-
-
 def _orient(
     confusion: Floats, shares: Floats, given: Judgements, trusted: Hashable | None
 ) -> tuple[Floats, Floats, bool]:
@@ -203,13 +180,97 @@ def _orient(
     weight = given.seen.sum(axis=0).astype(float)
     if trusted is not None:
         if trusted not in given.judges:
-            raise AggregationError(
-                f"trusted names {trusted!r}; there are {name_some(given.judges)}"
-            )
+            raise PanelError(f"trusted names {trusted!r}; there are {name_some(given.judges)}")
         weight = (np.arange(len(weight)) == given.judges.index(trusted)).astype(float)
     called = np.einsum("k,kcb->cb", weight, confusion)
     truth, name = linear_sum_assignment(-called)
     order = np.empty_like(truth)
     order[name] = truth
-    same = bool((order == np.arange(len(order))).all())
-    return confusion[:, order], shares[order], not same
+    return confusion[:, order], shares[order], bool((order != np.arange(len(order))).any())
+
+
+def _standard_errors(
+    patterns: Patterns, q: Floats, confusion: Floats, shares: Floats, *, fit_prior: bool
+) -> tuple[Floats, Floats, int]:
+    """Errors (K, C, C) of the confusion matrices and (K,) of the slopes; directions without any.
+
+    From the observed information. Parameters are the logits of P(b | c) against the last b, for
+    every judge and class, and those of the class shares if they were fitted. Probabilities at 0
+    or 1 are held there.
+    """
+    k, c, _ = confusion.shape
+    m = c - 1
+    hessian = _information(patterns.decisions, patterns.weight, q, confusion, shares, fit_prior)
+    # With the last class at 0 the logits against it are infinite, and so are the others'.
+    inside = (confusion > FIXED) & (confusion < 1.0 - FIXED)
+    moves = inside[:, :, :m] & (confusion[:, :, m:] > FIXED)
+    moves &= (shares > FIXED)[None, :, None]  # a class nobody belongs to moves nothing
+    free = moves.transpose(1, 0, 2).ravel()
+    if fit_prior:
+        free = np.concatenate([free, (shares[:m] > FIXED) & (shares[m] > FIXED)])
+    values, vectors = np.linalg.eigh(hessian[np.ix_(free, free)])
+    flat = int((values < FLAT * max(values.max(initial=0.0), 1e-300)).sum())
+    # K judges give C^K - 1 frequencies; more unknowns than that cannot be found.
+    flat = max(flat, len(hessian) - (c**k - 1)) if k < 20 else flat
+    if flat or not free.any():
+        return np.full((k, c, c), np.nan), np.full(k, np.nan), flat
+    covariance = np.zeros_like(hessian)
+    covariance[np.ix_(free, free)] = (vectors / values) @ vectors.T
+    blocks = covariance[: c * k * m, : c * k * m].reshape(c, k, m, c, k, m)
+    own = np.einsum("akibkj->kaibj", blocks)  # judge by judge
+    rise = _by_logits(confusion)
+    variance = np.einsum("kabi,kaiaj,kabj->kab", rise, own, rise)
+    lean = np.einsum("kaai->kai", rise)
+    slope = np.einsum("kai,kaibj,kbj->k", lean, own, lean)
+    return np.sqrt(np.maximum(variance, 0.0)), np.sqrt(np.maximum(slope, 0.0)) / m, 0
+
+
+def _by_logits(p: Floats) -> Floats:
+    """(..., C, C - 1) derivatives of probabilities by their logits: diag(p) - p p'."""
+    c = p.shape[-1]
+    return np.asarray((p[..., :, None] * (np.eye(c) - p[..., None, :]))[..., : c - 1])
+
+
+def _information(
+    decisions: Decisions,
+    count: Floats,
+    q: Floats,
+    confusion: Floats,
+    shares: Floats,
+    fit_prior: bool,
+) -> Floats:
+    """I = E[complete] - Var[complete score], the observed information (Louis 1982).
+
+    For one sample the score of the complete data with truth c is g_c = 1[said b] - P(b | c) in
+    the block of c, and minus the Hessian of the log-likelihood is sum_c q_c (J_c - g_c g_c')
+    + g g', g = sum_c q_c g_c, where J_c holds the multinomial covariances.
+    """
+    k, c, _ = confusion.shape
+    m, block = c - 1, k * (c - 1)
+    size = c * block + (m if fit_prior else 0)
+    total = np.zeros((size, size))
+    rise = np.eye(c)[:, :m] - shares[:m]  # score of the class shares for each truth
+    for low in range(0, len(count), CHUNK // 16):
+        said, n, weight = (x[low : low + CHUNK // 16] for x in (decisions, count, q))
+        seen = (said >= 0)[:, :, None]
+        told = said[:, :, None] == np.arange(m)
+        mean = np.zeros((len(said), size))
+        for truth in range(c):
+            score = np.zeros_like(mean)
+            at = slice(truth * block, (truth + 1) * block)
+            own = np.where(seen, told - confusion[:, truth, :m], 0.0)
+            score[:, at] = own.reshape(len(said), block)
+            if fit_prior:
+                score[:, c * block :] = rise[truth]
+            mean += score * weight[:, truth, None]
+            w = n * weight[:, truth]
+            total -= score.T @ (score * w[:, None])
+            heard = (seen[:, :, 0] * w[:, None]).sum(axis=0)
+            spread = _by_logits(confusion[:, truth])[:, :m] * heard[:, None, None]
+            for judge in range(k):
+                own_block = slice(at.start + judge * m, at.start + (judge + 1) * m)
+                total[own_block, own_block] += spread[judge]
+        if fit_prior:
+            total[c * block :, c * block :] += n.sum() * _by_logits(shares)[:m]
+        total += mean.T @ (mean * n[:, None])
+    return total

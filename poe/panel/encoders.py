@@ -1,4 +1,4 @@
-"""Context encoders f(X) in torch: a light one on vectors, and any transformers model by name.
+"""Context encoders f(X): a light one on vectors or hashed texts, and any transformers model.
 
 torch is imported when an encoder is made, and never by the methods without context.
 """
@@ -11,13 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from poe.errors import JudgeError
-from poe.panel.errors import AggregationError
-from poe.panel.hashing import hashed_ngrams
+from poe.errors import JudgeError, name_some
+from poe.panel.judgements import PanelError
 
 ROW = 4.0  # root mean square length of the vectors that the light encoder reads
+WORDS, CHARACTERS = (1, 2), (3, 4)  # lengths of the n-grams that are hashed
+LONGEST = 1 << 16  # bytes read of one text
+U64 = np.uint64
+BASE = U64(0x9E3779B97F4A7C15)  # odd, so that it has an inverse modulo 2^64
+INVERSE = U64(pow(int(BASE), -1, 1 << 64))
+MIX = U64(0xD6E8FEB86659FD93)
 
 
 def needed(module: str) -> Any:
@@ -35,7 +40,7 @@ def needed(module: str) -> Any:
 class Encoder:
     """A way from samples to vectors, made anew for every seed.
 
-    size : width H of f(X). make : builds the module (a new one a call), which maps what `batch`
+    size : width H of f(X). make : builds the module (a new one each time), which maps what `batch`
     gives to (B, H). batch : from sample positions (a tensor) to the module's input. describe :
     for messages.
     """
@@ -55,23 +60,23 @@ def encoder_for(context: Any, n: int, *, encoder: Any = "light", hidden: int = 6
     if isinstance(encoder, Encoder):
         return encoder
     if context is None:
-        raise AggregationError(
+        raise PanelError(
             "this method needs the context of every sample: texts, or vectors (samples x features)"
         )
     texts = _as_texts(context)
     length = len(context) if texts is None else len(texts)
     if length != n:
-        raise AggregationError(f"there are {length} contexts for {n} samples")
+        raise PanelError(f"there are {length} contexts for {n} samples")
     if isinstance(encoder, Transformer) or encoder != "light":
         if texts is None:
-            raise AggregationError("a transformers encoder reads texts, not vectors")
+            raise PanelError("a transformers encoder reads texts, not vectors")
         chosen = encoder if isinstance(encoder, Transformer) else Transformer(encoder)
         return chosen.on(texts)
     if texts is not None:
         return _light(hashed_ngrams(texts), hidden, "hashed n-grams")
     vectors = np.asarray(context, dtype=np.float32)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise AggregationError(
+        raise PanelError(
             "contexts as vectors must be finite numbers, samples x features, not of shape "
             f"{vectors.shape}"
         )
@@ -80,25 +85,84 @@ def encoder_for(context: Any, n: int, *, encoder: Any = "light", hidden: int = 6
 
 def _as_texts(context: Any) -> Sequence[str] | None:
     if isinstance(context, str):
-        raise AggregationError("context must be one text a sample, not a single text")
+        raise PanelError("context must be one text for each sample, not a single text")
     if isinstance(context, np.ndarray) and context.dtype.kind in "fiub":
         return None
     values = list(context)
     return values if any(isinstance(value, str) for value in values) else None
 
 
-def _light(vectors: ArrayLike, hidden: int, what: str) -> Encoder:
+def _light(vectors: NDArray[np.float32], hidden: int, what: str) -> Encoder:
     torch = needed("torch")
-    table = torch.as_tensor(np.asarray(vectors, dtype=np.float32))
+    table = torch.as_tensor(vectors)
     width = table.shape[1]
     # Rows of one size: a learning rate then means the same for vectors of any kind and width.
     table = table * (ROW / table.square().sum(dim=1).mean().sqrt().clamp_min(1e-12))
 
     def make() -> Any:
-        layers = [torch.nn.Linear(width, hidden), torch.nn.Tanh()]
-        return torch.nn.Sequential(*layers)
+        return torch.nn.Sequential(torch.nn.Linear(width, hidden), torch.nn.Tanh())
 
     return Encoder(hidden, make, lambda rows: table[rows], f"light encoder on {width} {what}")
+
+
+def hashed_ngrams(texts: Sequence[str], *, features: int = 2048) -> NDArray[np.float32]:
+    """(N, features) unit vectors of hashed n-grams: one and two words, three and four characters.
+
+    Each n-gram adds +1 or -1 to one place, both by a hash of its bytes (feature hashing,
+    Weinberger et al. 2009); the counts x become sign(x) sqrt(|x|), and rows get length one.
+    Words are runs of letters, digits and bytes beyond ASCII, in lower case. No vocabulary is
+    learned, so a text has the same vector in every corpus.
+
+    Raises PanelError naming the samples without any text.
+    """
+    for n, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise PanelError(f"the context of sample {n} is {text!r}, which is not a text")
+    _require_text(texts)
+    encoded = [t[:LONGEST].lower().encode(errors="replace")[:LONGEST] + b" " for t in texts]
+    longest = max(map(len, encoded))
+    power = np.cumprod(np.full(longest + 1, BASE)) * INVERSE  # BASE^i modulo 2^64
+    back = np.cumprod(np.full(longest + 1, INVERSE)) * BASE
+    table = np.zeros((len(encoded), features), dtype=np.float32)
+    for row, read in zip(table, encoded, strict=True):
+        # The hash of a substring is a difference of prefix sums of byte_i BASE^i.
+        letters = np.frombuffer(read, dtype=np.uint8)
+        prefix = np.zeros(len(letters) + 1, dtype=U64)
+        np.cumsum((letters.astype(U64) + U64(1)) * power[: len(letters)], out=prefix[1:])
+        start, stop, salt = _ngrams(letters)
+        code = (prefix[stop] - prefix[start]) * back[start] + salt
+        code = (code ^ (code >> U64(32))) * MIX
+        code ^= code >> U64(29)
+        place = ((code >> U64(8)) % U64(features)).astype(np.intp)
+        row[:] = np.bincount(place, np.where(code & U64(1), 1.0, -1.0), minlength=features)
+    table = np.sign(table) * np.sqrt(np.abs(table))
+    return np.asarray(table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12))
+
+
+def _ngrams(letters: NDArray[np.uint8]) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint64]]:
+    """Where each n-gram of a text starts and stops, and a number for its kind."""
+    digit = (letters >= 48) & (letters <= 57)
+    in_word = digit | ((letters >= 97) & (letters <= 122)) | (letters >= 128)
+    edge = np.diff(in_word.astype(np.int8), prepend=np.int8(0))
+    begins, ends = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+    starts = [begins[: len(begins) - n + 1] for n in WORDS]
+    stops = [ends[n - 1 :] for n in WORDS]
+    for n in CHARACTERS:
+        start = np.arange(max(len(letters) - n + 1, 0))
+        starts.append(start)
+        stops.append(start + n)
+    kinds = np.array([*WORDS, *(100 + n for n in CHARACTERS)], dtype=U64)
+    salt = np.repeat(kinds, [len(start) for start in starts])
+    return np.concatenate(starts), np.concatenate(stops), salt
+
+
+def _require_text(texts: Sequence[str]) -> None:
+    empty = [n for n, text in enumerate(texts) if not str(text).strip()]
+    if empty:
+        raise PanelError(
+            f"the context has no text in samples {name_some(empty)}; leave them out, or use a "
+            "method without context"
+        )
 
 
 @dataclass(frozen=True)
@@ -122,28 +186,21 @@ class Transformer:
         """The encoder for these texts, tokenised once."""
         torch, transformers = needed("torch"), needed("transformers")
         peft = needed("peft") if self.lora else None
-        empty = [n for n, text in enumerate(texts) if not str(text).strip()]
-        if empty:
-            raise AggregationError(f"the context has no text in samples {empty[:5]}")
+        _require_text(texts)
+        source = {"pretrained_model_name_or_path": self.name, "revision": self.revision}
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                self.name, revision=self.revision
-            )
-            configuration = transformers.AutoConfig.from_pretrained(
-                self.name, revision=self.revision
-            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
+            configuration = transformers.AutoConfig.from_pretrained(**source)
         except (OSError, ValueError) as error:
             raise JudgeError(f"the encoder {self.name!r} cannot be loaded: {error}") from error
         pool = self.pool or ("first" if tokenizer.cls_token_id is not None else "last")
         filler = tokenizer.pad_token_id
         filler = tokenizer.eos_token_id if filler is None else filler
-        ids = [
-            torch.as_tensor(one)
-            for one in tokenizer(list(texts), truncation=True, max_length=self.length)["input_ids"]
-        ]
+        read = tokenizer(list(texts), truncation=True, max_length=self.length)
+        ids = [torch.as_tensor(one) for one in read["input_ids"]]
 
         def make() -> Any:
-            body = transformers.AutoModel.from_pretrained(self.name, revision=self.revision)
+            body = transformers.AutoModel.from_pretrained(**source)
             if peft is not None:
                 # GPT-2's layers keep their weights the other way round.
                 turned = any(type(layer).__name__ == "Conv1D" for layer in body.modules())

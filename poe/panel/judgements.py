@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from poe.comparisons import Floats
-from poe.errors import name_some
-from poe.panel.errors import AggregationError
+from poe.comparisons import Floats, Indices
+from poe.errors import JudgeError, name_some
 
 Decisions = NDArray[np.integer[Any]]
 MISSING = -1
 SLACK = 1e-6  # by how much the probabilities of one judgement may miss one
 
 
+class PanelError(JudgeError, ValueError):
+    """The judgements, the contexts or the settings are not usable; the message names them."""
+
+
+class UnidentifiedPanelError(PanelError):
+    """The judgements cannot tell apart what was asked for; the message says which and why."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Judgements:
-    """N samples, K judges, C classes; make one with `judgements`.
+    """N samples, K judges, C classes; make one with `Judgements.from_table`.
 
     decisions : (N, K) class said, b_nk of the paper, -1 where the judge did not see the sample.
     probabilities : (N, K) P(class 1) of eq. 1 for two classes, (N, K, C) for more, NaN where
@@ -34,6 +41,55 @@ class Judgements:
     probabilities: Floats | None
     judges: tuple[Hashable, ...]
     classes: tuple[Hashable, ...]
+
+    @classmethod
+    def from_table(
+        cls,
+        values: ArrayLike | pd.DataFrame | Judgements,
+        *,
+        judges: Sequence[Hashable] | None = None,
+        classes: int | Sequence[Hashable] | None = None,
+    ) -> Judgements:
+        """Judgements from an array or a table, checked.
+
+        values : (N, K) floats in [0, 1], the probability of class 1 (eq. 1), NaN where missing;
+            or (N, K) integers (booleans), the class said, negative where missing; or (N, K, C)
+            floats, a probability for each class, NaN where missing. The columns of a DataFrame
+            name the judges.
+        judges : K names, by default 0 to K - 1. classes : their number or names; by default two,
+            or as many as occur.
+
+        A probability decides for class 1 above 1/2 (section 3), a distribution for its first
+        largest class. Raises PanelError naming samples and judges.
+        """
+        if isinstance(values, Judgements):
+            return values
+        if isinstance(values, pd.DataFrame):
+            judges = list(values.columns) if judges is None else judges
+            values = values.to_numpy()
+        array = np.asarray(values)
+        if array.ndim not in (2, 3) or 0 in array.shape or array.dtype.kind not in "biuf":
+            raise PanelError(
+                "judgements must be numbers, samples x judges or samples x judges x classes, not "
+                f"{array.dtype} of shape {array.shape}"
+            )
+        names = tuple(range(array.shape[1])) if judges is None else tuple(judges)
+        if len(names) != array.shape[1] or len(set(names)) < len(names):
+            raise PanelError(
+                f"judges must be {array.shape[1]} different names, one for each column, "
+                f"not {name_some(names)}"
+            )
+        if array.ndim == 2 and array.dtype.kind in "biu":
+            decisions, known = _decisions(array, names, classes)
+            made = cls(decisions, None, names, known)
+        else:
+            p = array.astype(float)
+            decisions, known = _most_probable(p, names, classes)
+            made = cls(decisions, p, names, known)
+        absent = [names[k] for k in np.flatnonzero(~made.seen.any(axis=0))]
+        if absent:
+            raise PanelError(f"judges {name_some(absent)} judged no sample at all; leave them out")
+        return made
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -64,67 +120,19 @@ class Judgements:
             return self.probabilities
         return np.stack([1.0 - self.probabilities, self.probabilities], axis=-1)
 
-    def take(self, *, rows: Any = slice(None), judges: Any = slice(None)) -> Judgements:
-        """Some samples, some judges (positions, masks or slices), in that order."""
-        p = self.probabilities
-        names = np.empty(len(self.judges), dtype=object)
-        names[:] = self.judges
-        return Judgements(
-            self.decisions[rows][:, judges],
-            None if p is None else p[rows][:, judges],
-            tuple(names[judges]),
-            self.classes,
-        )
-
     def hard(self) -> Judgements:
         """Decisions only."""
         return Judgements(self.decisions, None, self.judges, self.classes)
 
-
-def judgements(
-    values: ArrayLike | pd.DataFrame | Judgements,
-    *,
-    judges: Sequence[Hashable] | None = None,
-    classes: int | Sequence[Hashable] | None = None,
-) -> Judgements:
-    """Judgements from an array or a table, checked.
-
-    values : (N, K) floats in [0, 1], the probability of class 1 (eq. 1), NaN where missing;
-        or (N, K) integers (booleans), the class said, negative where missing; or (N, K, C)
-        floats, a probability a class, NaN where missing. The columns of a DataFrame name the
-        judges.
-    judges : K names, by default 0 to K - 1. classes : their number or names; by default two,
-        or as many as occur.
-
-    A probability decides for class 1 above 1/2 (section 3), a distribution for its first
-    largest class. Raises AggregationError naming samples and judges.
-    """
-    if isinstance(values, Judgements):
-        return values
-    if isinstance(values, pd.DataFrame):
-        judges = list(values.columns) if judges is None else judges
-        values = values.to_numpy()
-    array = np.asarray(values)
-    if array.ndim not in (2, 3) or 0 in array.shape or array.dtype.kind not in "biuf":
-        raise AggregationError(
-            "judgements must be numbers, samples x judges or samples x judges x classes, not "
-            f"{array.dtype} of shape {array.shape}"
+    def take(self, *, rows: Any = slice(None), judges: Any = slice(None)) -> Judgements:
+        """Some samples, some judges (positions, masks or slices), in that order."""
+        p = self.probabilities
+        return Judgements(
+            self.decisions[rows][:, judges],
+            None if p is None else p[rows][:, judges],
+            tuple(self.judges[k] for k in np.arange(len(self.judges))[judges]),
+            self.classes,
         )
-    names = tuple(range(array.shape[1])) if judges is None else tuple(judges)
-    if len(names) != array.shape[1] or len(set(names)) < len(names):
-        raise AggregationError(
-            f"judges must be {array.shape[1]} different names, one a column, not {name_some(names)}"
-        )
-    if array.ndim == 2 and array.dtype.kind in "biu":
-        made = _from_decisions(array, names, classes)
-    else:
-        made = _from_probabilities(array.astype(float), names, classes)
-    unheard = [names[k] for k in np.flatnonzero(~made.seen.any(axis=0))]
-    if unheard:
-        raise AggregationError(
-            f"judges {name_some(unheard)} judged no sample at all; leave them out"
-        )
-    return made
 
 
 def _class_names(classes: int | Sequence[Hashable] | None, found: int) -> tuple[Hashable, ...]:
@@ -132,59 +140,111 @@ def _class_names(classes: int | Sequence[Hashable] | None, found: int) -> tuple[
         return tuple(range(max(found, 2)))
     named = tuple(range(classes)) if isinstance(classes, int) else tuple(classes)
     if len(named) < 2 or len(set(named)) < len(named):
-        raise AggregationError(f"classes must be two or more different names, not {named!r}")
+        raise PanelError(f"classes must be two or more different names, not {named!r}")
     return named
 
 
-def _from_decisions(
+def _decisions(
     array: NDArray[Any], names: tuple[Hashable, ...], classes: int | Sequence[Hashable] | None
-) -> Judgements:
+) -> tuple[Decisions, tuple[Hashable, ...]]:
     found = int(array.max()) + 1
     named = _class_names(classes, found)
     if found > len(named):
         row, judge = np.argwhere(array >= len(named))[0]
-        raise AggregationError(
+        raise PanelError(
             f"sample {row}, judge {names[judge]!r}: said class {array[row, judge]}, but there are "
             f"only {len(named)} (0 to {len(named) - 1}); raise classes="
         )
     small = np.int8 if len(named) < 127 else np.int64
-    return Judgements(np.maximum(array.astype(small), MISSING), None, names, named)
+    return np.maximum(array.astype(small), MISSING), named
 
 
-def _from_probabilities(
-    array: Floats, names: tuple[Hashable, ...], classes: int | Sequence[Hashable] | None
-) -> Judgements:
-    missing = np.isnan(array)
-    outside = ~missing & ~((array >= 0.0) & (array <= 1.0))
+def _most_probable(
+    p: Floats, names: tuple[Hashable, ...], classes: int | Sequence[Hashable] | None
+) -> tuple[Decisions, tuple[Hashable, ...]]:
+    missing = np.isnan(p)
+    outside = ~missing & ~((p >= 0.0) & (p <= 1.0))
     if outside.any():
         row, judge = np.argwhere(outside)[0][:2]
-        raise AggregationError(
-            f"sample {row}, judge {names[judge]!r}: {array[outside].flat[0]:g} is no probability; "
+        raise PanelError(
+            f"sample {row}, judge {names[judge]!r}: {p[outside].flat[0]:g} is no probability; "
             "give decisions among several classes as integers (-1 where missing)"
         )
-    if array.ndim == 2:
-        named = _class_names(classes, 2)
+    named = _class_names(classes, 2 if p.ndim == 2 else p.shape[2])
+    if p.ndim == 2:
         if len(named) != 2:
-            raise AggregationError(
+            raise PanelError(
                 f"{len(named)} classes need a probability each (samples x judges x classes), or "
                 "decisions as integers; floats of shape samples x judges are P(class 1) of two"
             )
-        said = np.where(missing, MISSING, array > 0.5).astype(np.int8)
-        return Judgements(said, array, names, named)
-    named = _class_names(classes, array.shape[2])
-    if len(named) != array.shape[2]:
-        raise AggregationError(
-            f"the last axis holds {array.shape[2]} probabilities for {len(named)} classes"
-        )
+        return np.where(missing, MISSING, p > 0.5).astype(np.int8), named
+    if len(named) != p.shape[2]:
+        raise PanelError(f"the last axis holds {p.shape[2]} probabilities for {len(named)} classes")
     gone = missing.any(axis=2)
-    total = array.sum(axis=2)
-    wrong = (gone & ~missing.all(axis=2)) | (np.abs(total - 1.0) > SLACK)
+    wrong = (gone & ~missing.all(axis=2)) | (np.abs(p.sum(axis=2) - 1.0) > SLACK)
     if wrong.any():
         row, judge = np.argwhere(wrong)[0]
-        raise AggregationError(
+        raise PanelError(
             f"sample {row}, judge {names[judge]!r}: the probabilities "
-            f"{np.array2string(array[row, judge], precision=4)} do not sum to one; divide each by "
+            f"{np.array2string(p[row, judge], precision=4)} do not sum to one; divide each by "
             "their sum (all NaN where missing)"
         )
-    said = np.where(gone, MISSING, np.argmax(np.where(missing, -1.0, array), axis=2))
-    return Judgements(said.astype(np.int8), array, names, named)
+    said = np.where(gone, MISSING, np.argmax(np.where(missing, -1.0, p), axis=2))
+    return said.astype(np.int8), named
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPanel:
+    """Judgements with what is true, to see how well a method does; no method is shown the truth.
+
+    judgements : of N samples by K judges. truth : (N,) class positions. context : N texts,
+    (N, F) vectors, or None. kind : "recorded" or "simulated". name : for tables.
+    """
+
+    name: str
+    kind: str
+    judgements: Judgements
+    truth: NDArray[np.integer[Any]]
+    context: Any = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    def judge_accuracy(self) -> pd.DataFrame:
+        """One row for each judge: share of its judgements that are right, its error, their number.
+
+        The error is binomial.
+        """
+        seen = self.judgements.seen
+        right = (self.judgements.decisions == self.truth[:, None]) & seen
+        count = seen.sum(axis=0)
+        share = right.sum(axis=0) / count
+        se = np.sqrt(share * (1 - share) / count)
+        return pd.DataFrame(
+            {"judge": list(self.judgements.judges), "accuracy": share, "se": se, "n": count}
+        )
+
+
+class Patterns(NamedTuple):
+    """The different rows of judgements, how often each occurs, and where each sample's is."""
+
+    decisions: Decisions
+    weight: Floats
+    where: Indices
+
+
+def find_patterns(decisions: Decisions) -> Patterns:
+    """Samples judged alike as one row with a count: few judges make few different rows.
+
+    A million samples of ten judges of two classes have at most 3^10 rows.
+    """
+    columns = list(range(decisions.shape[1]))
+    where = pd.DataFrame(decisions).groupby(columns).ngroup().to_numpy()
+    _, first, count = np.unique(where, return_index=True, return_counts=True)
+    return Patterns(decisions[first], count.astype(float), where)
+
+
+def one_hot(decisions: Decisions, n_classes: int) -> Floats:
+    """(P, K C): a one in column k C + b where judge k said b, none where it is missing."""
+    wide = decisions[:, :, None] == np.arange(n_classes, dtype=decisions.dtype)
+    return wide.reshape(len(decisions), -1).astype(float)

@@ -1,18 +1,22 @@
-"""Methods that learn from the context: train on majority, Crowdlayer, SkillAggregation."""
+"""Methods that learn from the context: train on majority, Crowdlayer, SkillAggregation.
+
+Their networks are in `poe.panel.networks`, which needs torch and is imported here when one is
+trained.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from poe.comparisons import Floats
 from poe.panel.encoders import encoder_for, needed
-from poe.panel.judgements import Judgements
-from poe.panel.posterior import softmax
-from poe.panel.result import Aggregation, nothing
-from poe.panel.settings import Loss, Training
-from poe.panel.training import Run, believed, development, train
+from poe.panel.judgements import Judgements, PanelError
+from poe.panel.voting import Aggregation, softmax, unknown
 
 TITLES = {
     "majority": "train on majority vote",
@@ -20,6 +24,71 @@ TITLES = {
     "skill": "SkillAggregation",
     "skill-x": "SkillAggregation-X",
 }
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of `train_on_majority`, `crowdlayer` and `skill_aggregation`.
+
+    seeds : one run each; they draw the weights and the order of the samples. epochs, batch :
+        passes over the samples, samples a step. learning_rate : of Adam; ten times it for the
+        skills. hidden : width of the light encoder. weight_decay : L2 penalty a step on the
+        encoder's weights.
+    regulariser : lambda of L = L_CE + lambda L_reg (section 4.2); a sequence is tried in turn
+        and chosen on the development set, as the paper does.
+    initial_skill : p_0 = p_1 at the start; above 1/2 tells the network which class is which.
+    dev : rows and labels of the small labelled development set (250 samples in section 5.4), on
+        which the checkpoint and lambda are chosen. None takes the last epoch: no label is used.
+    progress : whether to show a bar.
+
+    The paper gives the backbone, the bottleneck and the choice on the development set, but no
+    learning rate, batch, epochs or lambda; the values here are ours.
+    """
+
+    seeds: Sequence[int] = (0,)
+    epochs: int = 15
+    batch: int = 256
+    learning_rate: float = 2e-3
+    hidden: int = 64
+    weight_decay: float = 1e-3
+    regulariser: float | Sequence[float] = 0.0
+    initial_skill: float = 0.75
+    dev: tuple[Sequence[int], Sequence[int]] | None = field(default=None, repr=False)
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if not len(self.seeds):
+            raise PanelError("give at least one seed")
+        if not 0.5 < self.initial_skill < 1.0:
+            raise PanelError("initial_skill must lie between 1/2 and 1")
+        if any(value < 0 for value in self.regularisers):
+            raise PanelError("the regulariser cannot be negative")
+        if len(self.regularisers) > 1 and self.dev is None:
+            raise PanelError(
+                "several values of the regulariser need a labelled development set (dev=) to "
+                "choose among them; without one give a single value"
+            )
+        if self.epochs < 1 or self.batch < 1:
+            raise PanelError("epochs and batch must be at least 1")
+
+    @property
+    def regularisers(self) -> tuple[float, ...]:
+        """The values of lambda to try."""
+        one = isinstance(self.regulariser, int | float)
+        return (float(self.regulariser),) if one else tuple(self.regulariser)  # type: ignore[arg-type]
+
+    def development(self, given: Judgements) -> tuple[Any, Any] | None:
+        """Rows and labels of the development set, checked; None where there is none."""
+        if self.dev is None:
+            return None
+        rows, labels = (np.asarray(part, dtype=np.intp) for part in self.dev)
+        if rows.shape != labels.shape or rows.ndim != 1 or not len(rows):
+            raise PanelError("dev must be rows and labels of one length")
+        if rows.min() < 0 or rows.max() >= len(given):
+            raise PanelError(f"dev names samples outside 0..{len(given) - 1}")
+        if labels.min() < 0 or labels.max() >= given.n_classes:
+            raise PanelError(f"dev has labels outside 0..{given.n_classes - 1}")
+        return rows, labels
 
 
 def train_on_majority(
@@ -30,7 +99,7 @@ def train_on_majority(
     The label is the larger entry of s_n; the judgements of the sample itself are not looked
     at again. Shows what the encoder knows by itself. Tied samples are not trained on.
     """
-    return _learn("majority", given, context, encoder, training or Training(), "marginal")
+    return _learn("majority", given, context, encoder, training)
 
 
 def crowdlayer(
@@ -41,7 +110,7 @@ def crowdlayer(
     The label is the larger entry of s_n. Its "confusion" is softmax(W_k e_c), the prediction
     where s_n is certain of c.
     """
-    return _learn("crowdlayer", given, context, encoder, training or Training(), "marginal")
+    return _learn("crowdlayer", given, context, encoder, training)
 
 
 def skill_aggregation(
@@ -51,7 +120,6 @@ def skill_aggregation(
     encoder: Any = "light",
     training: Training | None = None,
     specific: bool = False,
-    loss: Loss = "marginal",
 ) -> Aggregation:
     """SkillAggregation (section 4; appendix F for more classes), with eq. 8 for the labels.
 
@@ -61,18 +129,14 @@ def skill_aggregation(
         L_CE = -sum_n sum_k sum_b y_nkb log P(b_nk = b | X_n),
         L_reg = sum_n sum_k sum_(c, b < C) (C_kcb - C_kCb)^2, for two classes the squared slope.
 
-    specific : skills as a function of the context, SkillAggregation-X. loss : "marginal" is
-    the paper's; "joint" replaces L_CE by minus the log-likelihood of all judgements of a sample,
-    -sum_n log sum_c s_nc prod_k C_kc(b_nk): Dawid and Skene's with s_n as its prior, not in the
-    paper.
+    specific : skills as a function of the context, SkillAggregation-X.
 
     **What the loss cannot know.** By eq. 6 a prediction is slope * s_n0 + (1 - p_1), linear in
     s_n0. Put alpha + beta s_n0 in the place of s_n0, divide the slopes by beta and move the
     intercepts: every prediction, and so L_CE, is unchanged. L_CE therefore fixes slopes only up
     to one common factor (as long as all numbers stay in [0, 1]) and one common shift, and where
     contexts say nothing it fixes nothing. The regulariser prefers the smallest slopes, so the
-    most spread s_n; the start and the number of steps decide the rest. The joint loss has no
-    such freedom, given three judges, but takes their errors to be independent.
+    most spread s_n; the start and the number of steps decide the rest.
 
     **What it counts twice.** There is no distinction between training and test: s_n is trained
     on the judgements of sample n, and eq. 8 multiplies them in again. An encoder that can
@@ -81,77 +145,77 @@ def skill_aggregation(
     The standard errors of the skills join the spread over seeds (NaN with one seed) with
     the binomial error of shares among samples believed of that class.
     """
-    kind = "skill-x" if specific else "skill"
-    return _learn(kind, given, context, encoder, training or Training(), loss)
+    return _learn("skill-x" if specific else "skill", given, context, encoder, training)
 
 
 def _learn(
-    kind: str, given: Judgements, context: Any, encoder: Any, training: Training, loss: Loss
+    kind: Any, given: Judgements, context: Any, encoder: Any, training: Training | None
 ) -> Aggregation:
-    if loss not in ("marginal", "joint"):
-        raise ValueError(f"loss must be 'marginal' or 'joint', not {loss!r}")
-    dev = development(training, given)
+    training = training or Training()
+    dev = training.development(given)
     needed("torch")
+    from poe.panel import networks
+
     made = encoder_for(context, len(given), encoder=encoder, hidden=training.hidden)
-    runs = []
-    bar = needed("tqdm").tqdm(
-        total=len(training.seeds) * len(training.regularisers) * training.epochs,
-        disable=not training.progress,
-        desc=TITLES[kind],
-        unit="epoch",
-    )
-    with bar:
+    total = len(training.seeds) * len(training.regularisers) * training.epochs
+    found = []
+    with tqdm(total=total, disable=not training.progress, desc=TITLES[kind], unit="epoch") as bar:
         for seed in training.seeds:
             tried = [
-                train(kind, given, made, training, loss, value, seed, dev, bar)
+                networks.train(
+                    kind,
+                    given,
+                    made,
+                    seed=seed,
+                    regulariser=value,
+                    skill=training.initial_skill,
+                    dev=dev,
+                    each_epoch=bar.update,
+                    epochs=training.epochs,
+                    batch=training.batch,
+                    learning_rate=training.learning_rate,
+                    weight_decay=training.weight_decay,
+                )
                 for value in training.regularisers
             ]
             best = max(tried, key=lambda run: run.accuracy)  # the first of equals
-            runs.append(_result(kind, given, best, loss, training, made.describe))
-    return runs[0] if len(runs) == 1 else _together(runs)
+            p = networks.believed(kind, best.s, best.heads, given)
+            found.append(_result(kind, given, best, p, training, made.describe))
+    return found[0] if len(found) == 1 else _together(found)
 
 
 def _result(
-    kind: str, given: Judgements, run: Run, loss: Loss, training: Training, encoder: str
+    kind: str, given: Judgements, run: Any, p: Floats, training: Training, encoder: str
 ) -> Aggregation:
-    k, c = len(given.judges), given.n_classes
-    p = believed(kind, run.s, run.heads, given)
-    confusion, _ = nothing(k, c)
-    if kind == "crowdlayer" and run.heads is not None:
+    confusion = se = unknown()
+    if kind == "crowdlayer":
         confusion = softmax(run.heads.transpose(0, 2, 1))
     elif run.heads is not None:
         confusion = run.heads if run.heads.ndim == 3 else run.heads.mean(axis=0)
-    se = _binomial(confusion, p, given) if kind != "crowdlayer" else np.full_like(confusion, np.nan)
-    title = TITLES[kind] + (f", lambda {run.regulariser:g}" if run.regulariser else "")
+        believed = given.seen.T.astype(float) @ p  # (K, C) samples of each class seen
+        se = np.sqrt(confusion * (1.0 - confusion) / np.maximum(believed, 1.0)[:, :, None])
     message = f"{encoder}; epoch {run.epoch} of {training.epochs}"
     if training.dev is None:
         message += ", the last: no label was used"
     else:
         message += f", best on {len(training.dev[0])} labelled samples ({run.accuracy:.3f})"
-    spread = float(run.s[:, -1].std())
-    if spread < 1e-2:
+    if run.s[:, -1].std() < 1e-2:
         message += (
             "; the bottleneck hardly varies, so the contexts tell nothing about the judgements "
             "and the skills are where they started"
         )
     return Aggregation(
-        title + (", joint loss" if loss == "joint" else ""),
+        TITLES[kind] + (f", lambda {run.regulariser:g}" if run.regulariser else ""),
         given.judges,
         given.classes,
         np.argmax(p, axis=1),
         p,
+        message,
         confusion,
         se,
-        np.sqrt((np.diagonal(se, axis1=1, axis2=2) ** 2).sum(axis=1)) / (c - 1),
-        run.s.mean(axis=0),
-        message,
+        prior=run.s.mean(axis=0),
         context=run.s,
     )
-
-
-def _binomial(confusion: Floats, p: Floats, given: Judgements) -> Floats:
-    weight = given.seen.T.astype(float) @ p  # (K, C) samples of each class seen
-    return np.sqrt(confusion * (1.0 - confusion) / np.maximum(weight, 1.0)[:, :, None])
 
 
 def _together(runs: list[Aggregation]) -> Aggregation:
@@ -161,8 +225,6 @@ def _together(runs: list[Aggregation]) -> Aggregation:
     s = np.mean([run.context for run in runs if run.context is not None], axis=0)
     confusions = np.array([run.confusion for run in runs])
     slopes = np.array([run.slope for run in runs])
-    se = np.sqrt(confusions.std(axis=0, ddof=1) ** 2 + first.confusion_se**2)
-    slope_se = np.sqrt(slopes.std(axis=0, ddof=1) ** 2 + first.slope_se**2)
     agree = np.mean([(run.labels == np.argmax(p, axis=1)).mean() for run in runs])
     message = f"{len(runs)} seeds averaged, whose labels agree {agree:.1%} with the mean's; "
     return Aggregation(
@@ -171,11 +233,11 @@ def _together(runs: list[Aggregation]) -> Aggregation:
         first.classes,
         np.argmax(p, axis=1),
         p,
-        confusions.mean(axis=0),
-        se,
-        slope_se,
-        s.mean(axis=0),
         message + first.message,
+        confusions.mean(axis=0),
+        np.sqrt(confusions.std(axis=0, ddof=1) ** 2 + first.confusion_se**2),
+        np.sqrt(slopes.std(axis=0, ddof=1) ** 2 + first.slope_se**2),
+        s.mean(axis=0),
         context=s,
         runs=tuple(runs),
     )

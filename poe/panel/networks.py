@@ -1,27 +1,36 @@
-"""The networks of section 4: encoder, bottleneck, and what each judge makes of the truth."""
+"""The networks of section 4 in torch: encoder, bottleneck, what each judge makes of the truth.
+
+Imported by `poe.panel.learning` when a network is trained, and by nothing else.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from poe.comparisons import Floats
 from poe.panel.encoders import Encoder
+from poe.panel.judgements import Judgements
+from poe.panel.voting import majority_vote, posterior
 
 Kind = Literal["majority", "crowdlayer", "skill", "skill-x"]
 HEADS = 10.0  # times faster do the judges' heads learn than the rest
+SMALLEST = 1e-7  # probability in a logarithm
 
 
 class Network(nn.Module):
     """f(X), the bottleneck s = softmax(w' f(X) + b) of eq. 2, and the judges' heads.
 
     kind : "majority" has no heads. "crowdlayer" predicts judge k by softmax(W_k s), W_k the
-    identity at the start (Rodrigues and Pereira 2018). "skill" has a confusion matrix a judge
-    (two classes: rows p_0, 1 - p_0 and 1 - p_1, p_1, each a softmax of two logits, which is a
-    sigmoid), "skill-x" one that is a linear function of f(X) before the softmax.
+    identity at the start (Rodrigues and Pereira 2018). "skill" has a confusion matrix for each
+    judge (two classes: rows p_0, 1 - p_0 and 1 - p_1, p_1, each a softmax of two logits, which is
+    a sigmoid), "skill-x" one that is a linear function of f(X) before the softmax.
     """
 
     def __init__(
@@ -66,15 +75,7 @@ def predicted(s: Tensor, heads: Tensor, kind: Kind) -> Tensor:
 
 def cross_entropy(s: Tensor, heads: Tensor, y: Tensor, kind: Kind) -> Tensor:
     """L_CE of eq. 5 a sample: sum over judges; y is (B, K, C), zero where missing."""
-    log_p = predicted(s, heads, kind).clamp_min(1e-7).log()
-    return -(y * log_p).sum() / len(s)
-
-
-def joint_loss(s: Tensor, heads: Tensor, y: Tensor) -> Tensor:
-    """-log sum_c s_c prod_k prod_b C_kcb^y_kb a sample: all judges of a sample at once."""
-    letters = "kcb" if heads.ndim == 3 else "nkcb"
-    log_p = torch.einsum(f"nkb,{letters}->nc", y, heads.clamp_min(1e-7).log())
-    return -torch.logsumexp(s.clamp_min(1e-7).log() + log_p, dim=-1).mean()
+    return -(y * predicted(s, heads, kind).clamp_min(SMALLEST).log()).sum() / len(s)
 
 
 def regularisation(heads: Tensor) -> Tensor:
@@ -92,21 +93,106 @@ def majority_loss(s: Tensor, target: Tensor) -> Tensor:
     kept = target >= 0
     if not bool(kept.any()):
         return s.sum() * 0.0
-    return functional.nll_loss(s[kept].clamp_min(1e-7).log(), target[kept])
+    return functional.nll_loss(s[kept].clamp_min(SMALLEST).log(), target[kept])
 
 
-def fit(
+def objective(kind: Kind, given: Judgements, regulariser: float) -> Callable[..., Tensor]:
+    """What is minimised, as a function of s, heads and the rows of a batch."""
+    if kind == "majority":
+        share = np.sort(majority_vote(given).probabilities, axis=1)
+        clear = share[:, -1] > share[:, -2] + 1e-12
+        target = torch.as_tensor(np.where(clear, majority_vote(given).labels, -1))
+        return lambda s, heads, rows: majority_loss(s, target[rows])
+    y = torch.as_tensor(np.nan_to_num(given.distribution()), dtype=torch.float32)
+
+    def value(s: Tensor, heads: Tensor, rows: Tensor) -> Tensor:
+        fit = cross_entropy(s, heads, y[rows], kind)
+        return fit + regulariser * regularisation(heads) if regulariser else fit
+
+    return value
+
+
+class Run(NamedTuple):
+    """What one training left: bottleneck, confusion matrices, and its place on the dev set."""
+
+    s: Floats
+    heads: Floats | None
+    epoch: int
+    accuracy: float
+    regulariser: float
+
+
+def believed(
+    kind: Kind, s: Floats, heads: Floats | None, given: Judgements, rows: Any = slice(None)
+) -> Floats:
+    """Probabilities from which labels are taken: s_n itself, or eq. 8."""
+    if kind in ("majority", "crowdlayer") or heads is None:
+        return s
+    return posterior(s, heads, given.decisions[rows])
+
+
+def train(
+    kind: Kind,
+    given: Judgements,
+    encoder: Encoder,
+    *,
+    seed: int,
+    regulariser: float,
+    skill: float,
+    dev: tuple[Any, Any] | None,
+    each_epoch: Callable[[], object],
+    **options: Any,
+) -> Run:
+    """Train one network with one seed and one lambda, and read it for all samples.
+
+    dev : rows and labels on which the checkpoint is chosen; None takes the last epoch. skill :
+    p_0 = p_1 at the start. options : epochs, batch, learning_rate, weight_decay of `descend`.
+    """
+    best, kept_epoch, state = -1.0, 0, None
+
+    def after(network: Network, epoch: int) -> None:
+        nonlocal best, kept_epoch, state
+        each_epoch()
+        if dev is None:
+            kept_epoch = epoch
+            return
+        rows, labels = dev
+        s, heads = read(network, encoder, torch.as_tensor(rows))
+        p = believed(kind, s.numpy(), None if heads is None else heads.numpy(), given, rows)
+        accuracy = float((np.argmax(p, axis=1) == labels).mean())
+        if accuracy > best:
+            best, kept_epoch, state = accuracy, epoch, copy.deepcopy(network.state_dict())
+
+    with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
+        torch.manual_seed(seed)
+        network = Network(encoder, len(given.judges), given.n_classes, kind, skill=skill)
+        generator = torch.Generator().manual_seed(seed)
+        loss = objective(kind, given, regulariser)
+        descend(network, encoder, loss, len(given), generator, after, **options)
+        if state is not None:
+            network.load_state_dict(state)
+        s, heads = read(network, encoder, torch.arange(len(given)))
+    return Run(
+        s.numpy().astype(float),
+        None if heads is None else heads.numpy().astype(float),
+        kept_epoch + 1,
+        best,
+        regulariser,
+    )
+
+
+def descend(
     network: Network,
     encoder: Encoder,
     loss: Callable[..., Tensor],
     n: int,
-    *,
     generator: torch.Generator,
+    after: Callable[[Network, int], None],
+    *,
     epochs: int,
     batch: int,
     learning_rate: float,
     weight_decay: float,
-    after: Callable[[Network, int], None],
 ) -> None:
     """Adam on `loss(s, heads, rows)`; `after(network, epoch)` is called after each pass."""
     heads = [p for name, p in network.named_parameters() if name == "heads"]
@@ -126,8 +212,7 @@ def fit(
         order = torch.randperm(n, generator=generator)
         for low in range(0, n, batch):
             rows = order[low : low + batch]
-            s, heads = network(encoder.batch(rows))
-            value = loss(s, heads, rows)
+            value = loss(*network(encoder.batch(rows)), rows)
             optimiser.zero_grad(set_to_none=True)
             value.backward()
             optimiser.step()

@@ -10,29 +10,29 @@ correlation of errors. Shown the other order it answers with -delta_k and a shar
 variance of e_nk unchanged. It reports the probability sigma(certainty z_nk).
 
 Given u all judges are independent, so accuracies of single judges and of the majority are one
-integral over u. `calibrate` reads mu from the printed accuracies of single judges (the paper's
-Table 3) and rho from the printed accuracy of their majority (Table 1): those two are used up, and
-what other methods reach is a prediction.
+integral over u. `SimulatedPanel.calibrated` reads mu from given accuracies of single judges and rho
+from that of their majority: those two are used up, and what other methods reach is a prediction.
+
+`simulated_judges` is another simulation: judges that compare items, among them a weak, a biased,
+a duplicate or an adversarial one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import expit
 from scipy.stats import norm
 
-from poe.comparisons import Floats
-from poe.panel.errors import AggregationError
-from poe.panel.judgements import judgements
-from poe.panel.panels import LabelledPanel
+from poe.comparisons import Comparisons, Floats
+from poe.judges.simulated import simulated_answers
+from poe.panel.judgements import Judgements, LabelledPanel, PanelError
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
+KINDS = ("none", "weak", "biased", "duplicate", "adversarial", "over-confident")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +62,45 @@ class SimulatedPanel:
         wanted = np.atleast_1d(np.asarray(accuracy, dtype=float))
         leans = np.broadcast_to(np.asarray(lean, dtype=float), wanted.shape).copy()
         if ((wanted <= 0) | (wanted >= 1)).any() or not 0 <= correlation < 1:
-            raise AggregationError("accuracies must lie in (0, 1), the correlation in [0, 1)")
-        skill = np.array([_skill(a, d, prevalence) for a, d in zip(wanted, leans, strict=True)])
+            raise PanelError("accuracies must lie in (0, 1), the correlation in [0, 1)")
+        skill = [
+            brentq(lambda mu: _right(mu, d, prevalence) - a, -40.0, 40.0, xtol=1e-12)  # noqa: B023
+            for a, d in zip(wanted, leans, strict=True)
+        ]
         names = tuple(range(len(wanted))) if judges is None else tuple(judges)
-        return cls(names, skill, leans, correlation, prevalence)
+        return cls(names, np.array(skill), leans, correlation, prevalence)
+
+    @classmethod
+    def calibrated(
+        cls,
+        accuracy: ArrayLike,
+        majority: float,
+        *,
+        lean: ArrayLike = 0.0,
+        prevalence: float = 0.5,
+        judges: Sequence[Hashable] | None = None,
+    ) -> SimulatedPanel:
+        """The panel of these accuracies whose majority is right with probability `majority`.
+
+        Fixes the correlation of errors (the more, the less a majority gains). Raises PanelError
+        where no correlation in [0, 0.999] gives it.
+        """
+        alone = cls.of(accuracy, lean=lean, prevalence=prevalence, judges=judges)
+
+        def gap(rho: float) -> float:
+            return replace(alone, correlation=rho).majority_accuracy() - majority
+
+        none, most = gap(0.0), gap(0.999)
+        if none < 0 or most > 0:
+            raise PanelError(
+                f"no correlation of errors gives a majority of {majority:.3f}: it would be "
+                f"{none + majority:.3f} with none and {most + majority:.3f} with 0.999"
+            )
+        return replace(alone, correlation=float(brentq(gap, 0.0, 0.999, xtol=1e-6)))
 
     def accuracies(self) -> Floats:
         """(K,) expected accuracies of the judges."""
-        right = norm.cdf(self.skill + self.lean), norm.cdf(self.skill - self.lean)
-        return self.prevalence * right[0] + (1 - self.prevalence) * right[1]
+        return np.asarray(_right(self.skill, self.lean, self.prevalence))
 
     def majority_accuracy(self) -> float:
         """Expected accuracy of Algorithm 2: more than half of the judges say class 1."""
@@ -109,72 +139,87 @@ class SimulatedPanel:
         own = rng.standard_normal((n, k))
         base = self.skill * y[:, None] + np.sqrt(self.correlation) * u[:, None]
         scale = np.sqrt(1 - self.correlation)
-        p = expit(certainty * (base + self.lean + scale * own))
+        p = simulated_answers(base + self.lean + scale * own, sharpness=certainty)
         if swapped:
             again = np.sqrt(repeat) * own + np.sqrt(1 - repeat) * rng.standard_normal((n, k))
-            p = (p + expit(certainty * (base - self.lean + scale * again))) / 2.0
+            p = p + simulated_answers(base - self.lean + scale * again, sharpness=certainty)
+            p /= 2.0
         context = None
         if context_accuracy is not None:
             if not 0.5 <= context_accuracy < 1.0 or features < 2:
-                raise AggregationError("context_accuracy must lie in [1/2, 1), features above 1")
+                raise PanelError("context_accuracy must lie in [1/2, 1), features above 1")
             context = rng.standard_normal((n, features))
             context[:, 0] += norm.ppf(context_accuracy) * y
             context[:, 1] += error_visible * u
-        return LabelledPanel(
-            "simulated panel",
-            "simulated",
-            judgements(p, judges=self.judges),
-            truth,
-            np.full(n, "simulated"),
-            context,
-            f"correlation of errors {self.correlation:.2f}, seed {seed}",
-        )
+        judgements = Judgements.from_table(p, judges=self.judges)
+        return LabelledPanel("simulated panel", "simulated", judgements, truth, context)
 
 
-def calibrate(
-    accuracy: ArrayLike,
-    majority: float,
-    *,
-    lean: ArrayLike = 0.0,
-    prevalence: float = 0.5,
-    judges: Sequence[Hashable] | None = None,
-) -> SimulatedPanel:
-    """The panel of these accuracies whose majority is right with probability `majority`.
-
-    Fixes the correlation of errors (the more, the less a majority gains). Raises AggregationError
-    where no correlation in [0, 0.999] gives it.
-    """
-
-    def made(rho: float) -> SimulatedPanel:
-        return SimulatedPanel.of(
-            accuracy, lean=lean, correlation=rho, prevalence=prevalence, judges=judges
-        )
-
-    def gap(rho: float) -> float:
-        return made(rho).majority_accuracy() - majority
-
-    if gap(0.0) < 0 or gap(0.999) > 0:
-        raise AggregationError(
-            f"no correlation of errors gives a majority of {majority:.3f}: it would be "
-            f"{gap(0.0) + majority:.3f} with none and {gap(0.999) + majority:.3f} with 0.999"
-        )
-    return made(float(brentq(gap, 0.0, 0.999, xtol=1e-6)))
-
-
-def _skill(accuracy: float, lean: float, prevalence: float) -> float:
-    def gap(mu: float) -> float:
-        right = prevalence * norm.cdf(mu + lean) + (1 - prevalence) * norm.cdf(mu - lean)
-        return float(right) - accuracy
-
-    return float(brentq(gap, -40.0, 40.0, xtol=1e-12))
+def _right(skill: ArrayLike, lean: ArrayLike, prevalence: float) -> Floats:
+    """How often judges of this skill and lean are right."""
+    mu, delta = np.asarray(skill), np.asarray(lean)
+    return prevalence * norm.cdf(mu + delta) + (1 - prevalence) * norm.cdf(mu - delta)
 
 
 def _successes(p: Floats) -> Floats:
     """(M, K) chances of K independent events to (M, K + 1) chances of how many happen."""
     total = np.zeros((len(p), p.shape[1] + 1))
     total[:, 0] = 1.0
-    for k in range(p.shape[1]):
-        one: Any = p[:, k : k + 1]
+    for one in p.T[:, :, None]:
         total[:, 1:] = total[:, 1:] * (1 - one) + total[:, :-1] * one
         total[:, :1] *= 1 - one
     return total
+
+
+def simulated_judges(
+    kind: str,
+    *,
+    seed: int,
+    n_items: int = 16,
+    good: int = 3,
+    sharpness: float = 1.0,
+    noise: float = 1.5,
+    bias: float = 2.0,
+    copies: int = 4,
+    both_orders: bool = True,
+) -> tuple[dict[Hashable, Comparisons], Floats]:
+    """Comparisons of `good` good judges and one of a kind, and the items' true scores.
+
+    A good judge answers sigma(sharpness (s_i - s_j) + noise e), e a standard normal number for
+    each ordered pair. "none" adds no judge; "weak" one with a tenth of the sharpness; "biased"
+    one that adds `bias` logits to what is shown first; "duplicate" has `copies` copies of the
+    weakest voice there is, a judge with twice the noise, answers and errors alike; "adversarial"
+    one that prefers the worse; "over-confident" a judge of pure noise with four times the noise,
+    whose probabilities are all near 0 or 1. With both_orders every ordered pair is asked,
+    otherwise each pair once and the item of the lower number, which is no better, first.
+    """
+    if kind not in KINDS:
+        raise PanelError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    rng = np.random.default_rng(seed)
+    scores = rng.standard_normal(n_items)
+    scores -= scores.mean()
+    pairs = np.argwhere(~np.eye(n_items, dtype=bool))
+    if not both_orders:
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    d = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+
+    def judge(a: float, sd: float, b: float = 0.0) -> Comparisons:
+        p = simulated_answers(d, sharpness=a, bias=b, noise=sd, e=rng)
+        return Comparisons.from_pairs(pairs, p, items=n_items)
+
+    judges: dict[Hashable, Comparisons] = {
+        f"good {k + 1}": judge(sharpness, noise) for k in range(good)
+    }
+    if kind == "duplicate":
+        copy = judge(sharpness, 2.0 * noise)
+        judges |= {f"copy {k + 1}": copy for k in range(copies)}
+    elif kind != "none":
+        judges[kind] = judge(
+            *{
+                "weak": (0.1 * sharpness, noise),
+                "biased": (sharpness, noise, bias),
+                "adversarial": (-sharpness, noise),
+                "over-confident": (0.0, 4.0 * noise),
+            }[kind]
+        )
+    return judges, scores

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-import pandas as pd
-
-from reproduction import aggregation
-from reproduction.aggregation_runs import variants
-from reproduction.settings import Settings, Target
+from reproduction import panel
+from reproduction.settings import Target
 
 PAPER = "skill_aggregation"
 
 
-def _target(
-    name: str,
-    what: str,
-    run: Callable[[Settings], pd.DataFrame],
-    cost: float,
-    table: str | None = None,
-) -> Target:
+def _target(name: str, what: str, cost: float, table: str | None = None) -> Target:
     """One target; those named after the data are on recorded answers."""
     kind = "recorded" if name.startswith("recorded") else "simulated"
     paper = "recorded" if kind == "recorded" else PAPER
-    return Target(name, paper, what, kind, run, (), cost, table, variants)
+    run = partial(panel.run, name)
+    return Target(name, paper, what, kind, run, (), cost, table, panel.variants)
 
 
 TARGETS = (
-    _target("skill-table1", "eight methods, three tasks", aggregation.table1, 40.0, "table1"),
-    _target("skill-table2", "judges asked in both orders", aggregation.table2, 20.0, "table2"),
-    _target("skill-table3", "every judge alone", aggregation.table3, 3.0, "table3"),
-    _target("skill-table4", "subsets of judges, TruthfulQA", aggregation.table4, 40.0, "table4"),
-    _target("skill-table5", "subsets of judges, Chatbot Arena", aggregation.table5, 40.0, "table5"),
-    _target("skill-figure3", "slopes against accuracies", aggregation.figure3, 5.0),
-    _target("skill-figure6", "gain by number of samples", aggregation.figure6, 50.0),
-    _target("skill-context", "regulariser, by what contexts show", aggregation.context, 15.0),
-    _target("skill-calls", "more judges, or both orders", aggregation.calls, 2.0),
-    _target("recorded-aggregation", "LLMBar: eight methods", aggregation.recorded, 40.0),
-    _target("recorded-experts", "LLMBar: judges in one product", aggregation.experts, 3.0),
+    _target("skill-table1", "eight methods, three tasks", 40.0, "table1"),
+    _target("skill-table2", "judges asked in both orders", 20.0, "table2"),
+    _target("skill-table3", "every judge alone", 3.0, "table3"),
+    _target("skill-table4", "subsets of judges, TruthfulQA", 40.0, "table4"),
+    _target("skill-table5", "subsets of judges, Chatbot Arena", 40.0, "table5"),
+    _target("skill-figure3", "slopes against accuracies", 5.0),
+    _target("skill-figure6", "gain by number of samples", 50.0),
+    _target("skill-context", "regulariser, by what contexts show", 15.0),
+    _target("skill-calls", "more judges, or both orders", 2.0),
+    _target("recorded-aggregation", "LLMBar: eight methods", 40.0),
+    _target("recorded-experts", "LLMBar: judges in one product", 3.0),
 )
 
 # Figures that are another table or figure by other axes or for another task.

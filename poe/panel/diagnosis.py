@@ -3,14 +3,14 @@
 Without labels a panel whose majority is wrong looks like a panel whose majority is right: rename
 the classes in truth and skills, and the likelihood is the same. What does show: that the naming
 hangs by a thread, that a judge you would trust is said to be worse than chance, that judges err
-together, that they contradict themselves when the order is swapped. What settles it is a handful of
-labels.
+together. What settles it is a handful of labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta, binom
 
 from poe.panel.dawid_skene import dawid_skene
-from poe.panel.errors import AggregationError
-from poe.panel.judgements import Judgements
-from poe.panel.result import Aggregation
-from poe.panel.voting import majority_vote
+from poe.panel.judgements import Judgements, PanelError
+from poe.panel.voting import Aggregation, majority_vote
 
 LARGE_Z = 4.0
 SMALL_MARGIN = 0.1
+LITTLE_AGREEMENT = 0.75
+NEARLY_AS_GOOD = 10.0  # in log-likelihood
+STARTS = 20  # judges whose own decisions begin a search
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +57,8 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
     trusted : a judge you would bet on, to see whether the panel calls it worse than chance.
     """
     found = dawid_skene(given)
-    pairs = dependence(given, found)
-    other = modes(given, seed=seed)
-    weight = given.seen.sum(axis=0)
-    margin = float(np.average(found.slope, weights=weight))
+    pairs, other = dependence(given, found), modes(given, seed=seed)
+    margin = float(np.average(found.slope, weights=given.seen.sum(axis=0)))
     below = tuple(given.judges[k] for k in np.flatnonzero(found.slope < 0))
     agree = float((found.labels == majority_vote(given).labels).mean())
     notes = []
@@ -75,7 +74,7 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
             f"{len(below)} of {len(given.judges)} judges are said to be worse than chance: "
             f"{', '.join(map(repr, below[:6]))}"
         )
-    if trusted is not None and trusted in below:
+    if trusted in below:
         notes.append(
             f"{trusted!r}, which you trust, is among them: if it is better than chance, the labels "
             "are the wrong way round; use trusted="
@@ -88,36 +87,31 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
             f"{worst['judge']!r} and {worst['other']!r}, z = {worst['z']:.0f}): the "
             "probabilities are over-confident, and the common factor need not be the truth"
         )
-    if (
-        len(other) > 1
-        and float(other["log_likelihood"].iloc[0] - other["log_likelihood"].iloc[1]) < 10
-    ):
+    if (other["log_likelihood"].max() - other["log_likelihood"][1:] < NEARLY_AS_GOOD).any():
         notes.append("the likelihood has another optimum nearly as good, with other labels")
-    if agree < 0.75:
+    if agree < LITTLE_AGREEMENT:
         notes.append(f"labels agree with the majority vote on {agree:.0%} of samples only")
     return Diagnosis(tuple(notes), margin, below, agree, other, pairs)
 
 
 def dependence(given: Judgements, found: Aggregation) -> pd.DataFrame:
-    """One row a pair of judges: agreement seen, agreement that the skills explain, and z.
+    """One row for each pair of judges: agreement seen, agreement that the skills explain, and z.
 
     Under conditional independence two judges agree on a sample with probability
     sum_c pi_c sum_b C_kcb C_lcb, pi the mean posterior. z is the excess over its binomial error.
     """
     share = found.probabilities.mean(axis=0)
-    decisions, rows = given.decisions, []
-    for k in range(len(given.judges)):
-        for j in range(k + 1, len(given.judges)):
-            both = given.seen[:, k] & given.seen[:, j]
-            n = int(both.sum())
-            if not n:
-                continue
-            expected = float(share @ (found.confusion[k] * found.confusion[j]).sum(axis=1))
-            seen = float((decisions[both, k] == decisions[both, j]).mean())
-            se = np.sqrt(max(expected * (1 - expected), 1e-12) / n)
-            rows.append(
-                (given.judges[k], given.judges[j], n, seen, expected, (seen - expected) / se)
-            )
+    rows = []
+    for k, j in combinations(range(len(given.judges)), 2):
+        both = given.seen[:, k] & given.seen[:, j]
+        n = int(both.sum())
+        if not n:
+            continue
+        expected = float(share @ (found.confusion[k] * found.confusion[j]).sum(axis=1))
+        agree = float((given.decisions[both, k] == given.decisions[both, j]).mean())
+        se = np.sqrt(max(expected * (1 - expected), 1e-12) / n)
+        z = (agree - expected) / se
+        rows.append((given.judges[k], given.judges[j], n, agree, expected, z))
     return pd.DataFrame(rows, columns=["judge", "other", "n", "agreement", "expected", "z"])
 
 
@@ -129,46 +123,30 @@ def modes(given: Judgements, *, seed: int = 0, random: int = 5) -> pd.DataFrame:
     with their opposite, if that is larger: the naming is not part of a mode).
     """
     starts: list[dict[str, Any]] = [{}]
-    starts += [{"start": np.maximum(given.decisions[:, k], 0)} for k in range(len(given.judges))][
-        :20
-    ]
+    starts += [{"start": np.maximum(said, 0)} for said in given.decisions.T[:STARTS]]
     starts += [{"start": "random", "seed": seed + r} for r in range(random)]
     fits = sorted((dawid_skene(given, **one) for one in starts), key=lambda f: -f.log_likelihood)
-    kept: list[list[Any]] = []
+    kept: list[Aggregation] = []
+    count: list[int] = []
     for fit in fits:
-        for old in kept:
-            if _alike(fit, old[0]) > 0.99:
-                old[1] += 1
-                break
+        same = [at for at, old in enumerate(kept) if _agreement(fit, old) > 0.99]
+        if same:
+            count[same[0]] += 1
         else:
-            kept.append([fit, 1])
+            kept.append(fit)
+            count.append(1)
     return pd.DataFrame(
-        [(f.log_likelihood, n, _alike(f, kept[0][0])) for f, n in kept],
-        columns=["log_likelihood", "starts", "agreement"],
+        {
+            "log_likelihood": [fit.log_likelihood for fit in kept],
+            "starts": count,
+            "agreement": [_agreement(fit, kept[0]) for fit in kept],
+        }
     )
 
 
-def _alike(one: Aggregation, other: Aggregation) -> float:
+def _agreement(one: Aggregation, other: Aggregation) -> float:
     same = float((one.labels == other.labels).mean())
     return max(same, 1.0 - same) if len(one.classes) == 2 else same
-
-
-def contradictions(given: Judgements, swapped: Judgements) -> pd.DataFrame:
-    """One row a judge: how often it says something else when the order is swapped, and its lean.
-
-    Both name the same class in both orders. contradicts : share of samples seen twice. first :
-    share of all decisions of those samples for what was shown first (two classes: 1 in the
-    given order, 0 in the swapped).
-    """
-    both = given.seen & swapped.seen
-    n = both.sum(axis=0)
-    differ = ((given.decisions != swapped.decisions) & both).sum(axis=0) / n
-    first = (
-        ((given.decisions == 1) & both).sum(axis=0) + ((swapped.decisions == 0) & both).sum(axis=0)
-    ) / (2 * n)
-    return pd.DataFrame(
-        {"judge": list(given.judges), "n": n, "contradicts": differ, "first": first}
-    )
 
 
 class Check(NamedTuple):
@@ -191,7 +169,7 @@ def check_labels(
     """
     known = np.asarray(labels)
     if len(known) != len(rows) or not len(known):
-        raise AggregationError("give one label a row, at least one")
+        raise PanelError("give one label for each row, at least one")
     right, n = int((found.labels[np.asarray(rows)] == known).sum()), len(known)
     tail = (1.0 - level) / 2.0
     low = float(beta.ppf(tail, right, n - right + 1)) if right else 0.0
@@ -203,14 +181,13 @@ def labels_to_notice(accuracy: float, *, level: float = 0.05, power: float = 0.9
     """Smallest number of random labels that expose labels of this accuracy below 1/2.
 
     With at least `power` the exact one-sided binomial test at `level` then rejects that half or
-    more are right. Raises AggregationError at 1/2 and above, where there is nothing to expose.
+    more are right. Raises PanelError at 1/2 and above, where there is nothing to expose.
     """
     if not 0.0 <= accuracy < 0.5:
-        raise AggregationError("only labels that are wrong more often than right can be exposed")
+        raise PanelError("only labels that are wrong more often than right can be exposed")
     for n in range(1, 100_000):
-        most = int(binom.ppf(level, n, 0.5))
-        while most >= 0 and binom.cdf(most, n, 0.5) > level:
-            most -= 1
+        most = int(binom.ppf(level, n, 0.5))  # cdf >= level there, so often one too many
+        most -= binom.cdf(most, n, 0.5) > level
         if most >= 0 and binom.cdf(most, n, accuracy) >= power:
             return n
-    raise AggregationError(f"accuracy {accuracy} is too near 1/2")
+    raise PanelError(f"accuracy {accuracy} is too near 1/2")

@@ -1,4 +1,4 @@
-"""Votes, Dawid and Skene, posterior: against crowd-kit, closed forms, and known skills."""
+"""Votes, Dawid and Skene, diagnoses: against crowd-kit, closed forms, and known skills."""
 
 import itertools
 
@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.stats import binom
 
-from poe import panel as agg
-from poe.panel.information import _information
-from poe.panel.patterns import find_patterns
+from poe import panel
+from poe.panel.dawid_skene import _information
+from poe.panel.diagnosis import dependence
+from poe.panel.judgements import find_patterns
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning:crowdkit")
 
@@ -55,30 +57,28 @@ SHARP_THREE = 0.5 * THREE + 0.5 * np.eye(3)
 # Against crowd-kit ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_majority_vote_is_crowdkits_where_nothing_is_tied(missing):
+def test_majority_vote_is_crowdkits_where_nothing_is_tied():
     crowdkit = pytest.importorskip("crowdkit.aggregation")
-    _, said = drawn(400, THREE[:3], missing=missing, seed=3)
-    said = said[(said >= 0).any(axis=1)]
-    found = agg.aggregate(said, "majority")
-    theirs = crowdkit.MajorityVote().fit_predict(long(said)).sort_index().to_numpy()
-    top = np.sort(found.probabilities, axis=1)
-    clear = top[:, -1] > top[:, -2] + 1e-9
-    assert clear.sum() > 200
-    np.testing.assert_array_equal(found.labels[clear], theirs[clear])
+    for missing in (0.0, 0.3):
+        _, said = drawn(400, THREE[:3], missing=missing, seed=3)
+        said = said[(said >= 0).any(axis=1)]
+        found = panel.aggregate(said, "majority")
+        theirs = crowdkit.MajorityVote().fit_predict(long(said)).sort_index().to_numpy()
+        top = np.sort(found.probabilities, axis=1)
+        clear = top[:, -1] > top[:, -2] + 1e-9
+        assert clear.sum() > 200
+        np.testing.assert_array_equal(found.labels[clear], theirs[clear])
 
 
 @pytest.mark.parametrize(("confusion", "missing"), [(SHARP, 0.0), (SHARP, 0.2), (SHARP_THREE, 0.2)])
 def test_em_is_crowdkits_with_fitted_class_shares(confusion, missing):
     crowdkit = pytest.importorskip("crowdkit.aggregation")
     c = confusion.shape[1]
-    _, said = drawn(
-        500 * (c - 1) ** 2, confusion, prior=np.arange(1, c + 1) / np.arange(1, c + 1).sum(), seed=5
-    )
-    rng = np.random.default_rng(1)
-    said[rng.random(said.shape) < missing] = -1
+    prior = np.arange(1, c + 1) / np.arange(1, c + 1).sum()
+    _, said = drawn(500 * (c - 1) ** 2, confusion, prior=prior, seed=5)
+    said[np.random.default_rng(1).random(said.shape) < missing] = -1
     said = said[(said >= 0).any(axis=1)]
-    found = agg.aggregate(said, prior="fit", tol=1e-9, max_steps=20_000)
+    found = panel.aggregate(said, prior="fit", tol=1e-9, max_steps=20_000)
     theirs = crowdkit.DawidSkene(n_iter=300, tol=1e-12).fit(long(said))
     errors = theirs.errors_.sort_index()
     ours = found.confusion.transpose(0, 2, 1).reshape(-1, c)
@@ -92,13 +92,14 @@ def test_em_is_crowdkits_with_fitted_class_shares(confusion, missing):
 
 def test_average_and_majority_by_hand():
     y = np.array([[0.9, 0.4, 0.4], [0.6, 0.6, 0.1], [0.5, np.nan, 0.5], [0.2, 0.7, np.nan]])
-    average = agg.aggregate(y, "average")
+    average = panel.aggregate(y, "average")
     np.testing.assert_allclose(average.p, [1.7 / 3, 1.3 / 3, 0.5, 0.45])
     np.testing.assert_array_equal(average.labels, [1, 0, 0, 0])  # 1 only above one half
-    majority = agg.aggregate(y, "majority")
+    majority = panel.aggregate(y, "majority")
     np.testing.assert_allclose(majority.p, [1 / 3, 2 / 3, 0.0, 0.5])
     np.testing.assert_array_equal(majority.labels, [0, 1, 0, 0])
     assert "1 ties" in majority.message
+    assert majority.skills()[["slope", "slope_se"]].isna().all(axis=None)  # votes know no skills
 
 
 def test_one_step_of_algorithm_3_as_printed():
@@ -111,7 +112,7 @@ def test_one_step_of_algorithm_3_as_printed():
         start = np.stack(
             [(1 - q) @ (1 - b) / (1 - q).sum(), q @ b / q.sum()], axis=1
         )  # the printed "n <= t" is n <= N
-    found = agg.dawid_skene(agg.judgements(b), start="random", seed=4, max_steps=3, tol=0.0)
+    found = panel.aggregate(b, start="random", seed=4, max_steps=3, tol=0.0)
     assert not found.converged
     np.testing.assert_allclose(np.diagonal(found.confusion, axis1=1, axis2=2), start, rtol=1e-12)
 
@@ -120,14 +121,16 @@ def test_posterior_is_bayes_rule_by_hand():
     prior = np.array([[0.3, 0.7]])
     p0, p1 = np.array([0.9, 0.6]), np.array([0.8, 0.7])
     said = np.array([[1, 0]])
-    found = agg.posterior(prior, binary(p0, p1), said)[0]
+    found = panel.posterior(prior, binary(p0, p1), said)[0]
     one, zero = 0.7 * 0.8 * 0.3, 0.3 * 0.1 * 0.6
     np.testing.assert_allclose(found, [zero / (zero + one), one / (zero + one)])
     # A missing judgement leaves its factor out; a context-specific matrix is used row by row.
-    alone = agg.posterior(prior, binary(p0, p1), np.array([[1, -1]]))[0]
+    alone = panel.posterior(prior, binary(p0, p1), np.array([[1, -1]]))[0]
     np.testing.assert_allclose(alone[1] / alone[0], 0.7 * 0.8 / (0.3 * 0.1))
-    per_sample = agg.posterior(np.repeat(prior, 2, 0), np.array([binary(p0, p1)] * 2), said[[0, 0]])
-    np.testing.assert_allclose(per_sample, [found, found])
+    each = np.array([binary(p0, p1)] * 2)
+    np.testing.assert_allclose(
+        panel.posterior(np.repeat(prior, 2, 0), each, said[[0, 0]]), [found, found]
+    )
 
 
 def test_three_judges_have_the_skills_of_the_moment_equations():
@@ -140,11 +143,10 @@ def test_three_judges_have_the_skills_of_the_moment_equations():
     )
     count = np.rint(chance * 10_000).astype(int)
     assert np.allclose(count, chance * 10_000)
-    found = agg.aggregate(np.repeat(signs, count, axis=0), tol=1e-12, max_steps=50_000)
+    found = panel.aggregate(np.repeat(signs, count, axis=0), tol=1e-12, max_steps=50_000)
     agree = [chance[signs[:, i] == signs[:, j]].sum() for i, j in ((0, 1), (0, 2), (1, 2))]
     product = 2 * np.array(agree) - 1  # 4 e_j e_k
-    solved = np.sqrt(product[0] * product[1] / product[2])
-    assert found.slope[0] == pytest.approx(solved, abs=1e-6)
+    assert found.slope[0] == pytest.approx(np.sqrt(product[0] * product[1] / product[2]), abs=1e-6)
     np.testing.assert_allclose(found.slope, 2 * edge, atol=1e-6)
 
 
@@ -156,7 +158,7 @@ def test_known_skills_are_recovered_within_their_errors(confusion, prior):
     z = []
     for seed in range(30):
         _, said = drawn(3000, confusion, seed=seed)
-        found = agg.aggregate(said, prior=prior)
+        found = panel.aggregate(said, prior=prior)
         z.append((found.confusion - confusion) / found.confusion_se)
     z = np.array(z)[..., :-1]  # the last entry of a row follows from the others
     assert abs(z.mean()) < 0.1
@@ -167,7 +169,7 @@ def test_slope_error_covers_the_slope():
     z = []
     for seed in range(60):
         _, said = drawn(2000, SIX, seed=100 + seed)
-        found = agg.aggregate(said)
+        found = panel.aggregate(said)
         z.append((found.slope - (SIX[:, 0, 0] + SIX[:, 1, 1] - 1)) / found.slope_se)
     assert 0.88 < np.std(z) < 1.12
 
@@ -175,9 +177,8 @@ def test_slope_error_covers_the_slope():
 def test_information_is_the_second_derivative_of_the_log_likelihood():
     """Against finite differences, with missing judgements, three classes and fitted shares."""
     _, said = drawn(60, THREE, seed=2, missing=0.2)
-    given = agg.judgements(said, classes=3)
     shares, k, c, m = np.array([0.2, 0.5, 0.3]), 4, 3, 2
-    patterns = find_patterns(given.decisions, c)
+    patterns = find_patterns(said)
 
     def unpack(x):
         logits = np.zeros((c, k, c))
@@ -194,13 +195,9 @@ def test_information_is_the_second_derivative_of_the_log_likelihood():
             joint[seen] += np.log(confusion[judge][:, said[seen, judge]].T)
         return -np.logaddexp.reduce(joint, axis=1).sum()
 
-    x = np.concatenate(
-        [
-            np.log(THREE[:, :, :m] / THREE[:, :, m:]).transpose(1, 0, 2).ravel(),
-            np.log(shares[:m] / shares[m]),
-        ]
-    )
-    q = agg.posterior(shares, THREE, patterns.decisions)
+    logits = np.log(THREE[:, :, :m] / THREE[:, :, m:]).transpose(1, 0, 2).ravel()
+    x = np.concatenate([logits, np.log(shares[:m] / shares[m])])
+    q = panel.posterior(shares, THREE, patterns.decisions)
     ours = _information(patterns.decisions, patterns.weight, q, THREE, shares, True)
 
     def slope(y):
@@ -212,17 +209,18 @@ def test_information_is_the_second_derivative_of_the_log_likelihood():
 
 def test_samples_judged_alike_are_counted_not_lost():
     _, said = drawn(500, THREE, seed=7, missing=0.3)
-    patterns = find_patterns(said.astype(np.int8), 3)
-    np.testing.assert_array_equal(patterns.decisions[patterns.where], said)
-    assert patterns.weight.sum() == 500
-    wide = np.random.default_rng(0).integers(-1, 2, size=(50, 70))  # 3^70 has no code
-    np.testing.assert_array_equal(find_patterns(wide, 2).decisions, wide)
+    wide = np.random.default_rng(0).integers(-1, 2, size=(50, 70))
+    for decisions in (said, wide):
+        patterns = find_patterns(decisions)
+        np.testing.assert_array_equal(patterns.decisions[patterns.where], decisions)
+        assert len(np.unique(patterns.decisions, axis=0)) == len(patterns.weight)
+        assert patterns.weight.sum() == len(decisions)
 
 
 def test_better_judges_count_for_more_than_a_majority():
     truth, said = drawn(4000, binary([0.95, 0.55, 0.55, 0.55], [0.95, 0.55, 0.55, 0.55]), seed=1)
-    found = agg.aggregate(said)
-    assert found.accuracy(truth) > agg.aggregate(said, "majority").accuracy(truth) + 0.1
+    found = panel.aggregate(said)
+    assert found.accuracy(truth) > panel.aggregate(said, "majority").accuracy(truth) + 0.1
     skills = found.skills()
     assert skills.loc[skills["slope"].idxmax(), "judge"] == 0
 
@@ -232,57 +230,58 @@ def test_better_judges_count_for_more_than_a_majority():
 
 def test_a_panel_below_chance_gives_the_opposite_labels_unless_one_is_trusted():
     truth, said = drawn(2000, binary([0.3] * 4 + [0.8], [0.3] * 4 + [0.8]), seed=2)
-    given = agg.judgements(said, judges=["a", "b", "c", "d", "known"])
-    wrong = agg.dawid_skene(given)
-    right = agg.dawid_skene(given, trusted="known")
+    given = panel.Judgements.from_table(said, judges=["a", "b", "c", "d", "known"])
+    wrong = panel.dawid_skene(given)
+    right = panel.dawid_skene(given, trusted="known")
     assert wrong.accuracy(truth) < 0.25
     assert right.accuracy(truth) == pytest.approx(1 - wrong.accuracy(truth), abs=0.01)
     assert right.log_likelihood == pytest.approx(wrong.log_likelihood, rel=1e-9)
     assert "renamed" in right.message
-    with pytest.raises(agg.AggregationError, match="'nobody'"):
-        agg.dawid_skene(given, trusted="nobody")
+    with pytest.raises(panel.PanelError, match="'nobody'"):
+        panel.dawid_skene(given, trusted="nobody")
 
 
-@pytest.mark.parametrize("judges", [1, 2])
-def test_one_or_two_judges_are_not_identified_and_it_says_so(judges):
-    _, said = drawn(500, SIX[:judges], seed=1)
-    found = agg.aggregate(said)
-    assert "NOT identified" in found.message
-    assert np.isnan(found.slope_se).all()
-    assert "NOT identified" not in agg.aggregate(drawn(500, SIX[:3], seed=1)[1]).message
+def test_classes_can_be_renamed_without_changing_anything():
+    _, said = drawn(800, THREE, seed=9)
+    order = np.array([2, 0, 1])
+    one, other = panel.aggregate(said), panel.aggregate(order[said])
+    np.testing.assert_allclose(other.probabilities[:, order], one.probabilities, atol=1e-9)
+
+
+def test_one_or_two_judges_are_not_identified_and_it_says_so():
+    for judges in (1, 2):
+        found = panel.aggregate(drawn(500, SIX[:judges], seed=1)[1])
+        assert "NOT identified" in found.message
+        assert np.isnan(found.slope_se).all()
+    assert "NOT identified" not in panel.aggregate(drawn(500, SIX[:3], seed=1)[1]).message
 
 
 def test_a_single_judge_is_its_own_answer():
     y = np.array([[0.9], [0.2], [0.6]])
     for method in ("average", "majority", "dawid-skene"):
-        np.testing.assert_array_equal(agg.aggregate(y, method).labels, [1, 0, 1])
-    assert np.isnan(agg.aggregate(y, "majority").confusion).all()  # there are no others
+        np.testing.assert_array_equal(panel.aggregate(y, method).labels, [1, 0, 1])
 
 
 def test_a_judge_that_never_varies_tells_nothing():
     truth, said = drawn(1000, SIX, seed=3)
-    with_constant = np.column_stack([said, np.ones(1000, dtype=int)])
-    found = agg.aggregate(with_constant)
-    without = agg.aggregate(said)
+    found = panel.aggregate(np.column_stack([said, np.ones(1000, dtype=int)]))
+    without = panel.aggregate(said)
     assert "always gave one answer: 6" in found.message
     assert found.slope[6] == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(found.p, without.p, atol=1e-5)
     np.testing.assert_allclose(found.slope_se[:6], without.slope_se, rtol=1e-3)
     assert found.accuracy(truth) == without.accuracy(truth)
-
-
-def test_all_judges_constant():
-    found = agg.aggregate(np.ones((20, 3), dtype=int))
-    assert (found.labels == found.labels[0]).all()
-    assert np.isfinite(found.probabilities).all()
+    constant = panel.aggregate(np.ones((20, 3), dtype=int))
+    assert (constant.labels == constant.labels[0]).all()
+    assert np.isfinite(constant.probabilities).all()
 
 
 def test_more_classes_than_were_seen():
     _, said = drawn(600, THREE, seed=4)
     for prior in ("uniform", "fit"):
-        found = agg.aggregate(said, classes=["bad", "middling", "good", "never"], prior=prior)
+        found = panel.aggregate(said, classes=["bad", "middling", "good", "never"], prior=prior)
         assert "no sample is believed to be of class 'never'" in found.message
-        three = agg.aggregate(said, prior=prior)
+        three = panel.aggregate(said, prior=prior)
         np.testing.assert_allclose(found.probabilities[:, :3], three.probabilities, atol=1e-9)
         np.testing.assert_array_equal(found.probabilities[:, 3], 0.0)
 
@@ -290,12 +289,50 @@ def test_more_classes_than_were_seen():
 def test_a_sample_that_nobody_saw_has_no_label():
     said = np.array([[1, 1, 0], [-1, -1, -1], [0, 0, 0], [1, 1, 1]])
     for method in ("average", "majority", "dawid-skene"):
-        found = agg.aggregate(said, method)
+        found = panel.aggregate(said, method)
         assert found.labels[1] == -1
         np.testing.assert_allclose(found.probabilities[1], 0.5)
 
 
-# Bad input ---------------------------------------------------------------------------------
+# Diagnoses ---------------------------------------------------------------------------------
+
+
+def test_independent_judges_raise_no_alarm_and_a_copy_does():
+    _, said = drawn(3000, binary([0.75] * 6, [0.75] * 6))
+    given = panel.Judgements.from_table(said)
+    found = panel.diagnose(given)
+    assert found.warnings == ()
+    z = dependence(given, panel.dawid_skene(given))["z"]
+    assert z.abs().max() < 4
+    doubled = panel.Judgements.from_table(np.column_stack([said, said[:, 0]]))
+    assert "do not err independently" in str(panel.diagnose(doubled))
+
+
+def test_a_trusted_judge_called_worse_than_chance_is_named():
+    _, said = drawn(1000, binary([0.3] * 4 + [0.8], [0.3] * 4 + [0.8]), seed=2)
+    found = panel.diagnose(panel.Judgements.from_table(said), trusted=4)
+    assert found.below_chance == (4,)
+    assert "4, which you trust" in str(found)
+
+
+def test_few_labels_expose_the_wrong_side():
+    n = panel.labels_to_notice(0.25)
+    most = max(k for k in range(n) if binom.cdf(k, n, 0.5) <= 0.05)
+    assert binom.cdf(most, n, 0.25) >= 0.9
+    assert panel.labels_to_notice(0.4) > n
+    with pytest.raises(panel.PanelError, match="can be exposed"):
+        panel.labels_to_notice(0.6)
+    truth = np.array([0, 1] * 10)
+    wrong = panel.aggregate(np.column_stack([1 - truth] * 3), "majority")
+    check = panel.check_labels(wrong, range(20), truth)
+    assert check.accuracy == 0.0
+    assert check.p_better_than_chance == pytest.approx(0.5**20)
+    assert check.high == pytest.approx(1 - 0.025 ** (1 / 20))
+    with pytest.raises(panel.PanelError, match="one label for each row"):
+        panel.check_labels(wrong, [0, 1], [1])
+
+
+# Input -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -315,35 +352,28 @@ def test_a_sample_that_nobody_saw_has_no_label():
     ],
 )
 def test_bad_judgements_are_refused_by_name(values, options, message):
-    with pytest.raises(agg.AggregationError, match=message):
-        agg.aggregate(values, **options)
+    with pytest.raises(panel.PanelError, match=message):
+        panel.aggregate(values, **options)
 
 
 def test_wrong_methods_and_contexts_are_refused():
-    with pytest.raises(agg.AggregationError, match="no method is called 'mean'"):
-        agg.aggregate(np.eye(2), "mean")
-    with pytest.raises(agg.AggregationError, match="does not look at contexts"):
-        agg.aggregate(np.eye(2), "majority", context=["a", "b"])
-    with pytest.raises(agg.AggregationError, match=r"truth has shape \(3,\)"):
-        agg.aggregate(np.eye(2), "majority").accuracy([0, 1, 0])
+    with pytest.raises(panel.PanelError, match="no method is called 'mean'"):
+        panel.aggregate(np.eye(2), "mean")
+    with pytest.raises(panel.PanelError, match="does not look at contexts"):
+        panel.aggregate(np.eye(2), "majority", context=["a", "b"])
+    with pytest.raises(panel.PanelError, match=r"truth has shape \(3,\)"):
+        panel.aggregate(np.eye(2), "majority").accuracy([0, 1, 0])
 
 
 def test_input_forms_agree():
     p = np.array([[0.9, 0.2, np.nan], [0.4, 0.7, 0.6]])
-    frame = agg.judgements(pd.DataFrame(p, columns=["x", "y", "z"]))
+    frame = panel.Judgements.from_table(pd.DataFrame(p, columns=["x", "y", "z"]))
     assert frame.judges == ("x", "y", "z")
     np.testing.assert_array_equal(frame.decisions, [[1, 0, -1], [0, 1, 1]])
-    both = agg.judgements(np.stack([1 - p, p], axis=2))
+    both = panel.Judgements.from_table(np.stack([1 - p, p], axis=2))
     np.testing.assert_array_equal(both.decisions, frame.decisions)
     np.testing.assert_allclose(both.distribution(), frame.distribution())
-    booleans = agg.judgements(np.array([[True, False]]))
+    booleans = panel.Judgements.from_table(np.array([[True, False]]))
     np.testing.assert_array_equal(booleans.decisions, [[1, 0]])
     np.testing.assert_array_equal(frame.take(rows=[1], judges=[2, 0]).decisions, [[1, 0]])
     assert frame.take(judges=[2, 0]).judges == ("z", "x")
-
-
-def test_classes_can_be_renamed_without_changing_anything():
-    _, said = drawn(800, THREE, seed=9)
-    order = np.array([2, 0, 1])
-    one, other = agg.aggregate(said), agg.aggregate(order[said])
-    np.testing.assert_allclose(other.probabilities[:, order], one.probabilities, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Methods with a context: the loss against sums by hand, its blind spot, recovery, bad input."""
+"""Methods with a context: the loss against sums by hand, its blind spot, training, bad input."""
 
 import itertools
 import subprocess
@@ -7,18 +7,19 @@ import sys
 import numpy as np
 import pytest
 
-from poe import panel as agg
+from poe import panel
 from poe.errors import JudgeError
-from poe.panel.hashing import hashed_ngrams
+from poe.panel.encoders import hashed_ngrams
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 from poe.panel import networks  # noqa: E402
 
-QUICK = agg.Training(epochs=6, batch=64)
+QUICK = panel.Training(epochs=6, batch=64)
+LEARNED = ("train-on-majority", "crowdlayer", "skill", "skill-x")
 
 
-def panel(n=1500, *, accuracies=(0.9, 0.7, 0.65, 0.6), shift=1.3, seed=0, classes=2):
+def sampled(n=1500, *, accuracies=(0.9, 0.7, 0.65, 0.6), shift=1.3, seed=0, classes=2):
     """Truth, decisions of independent judges, and vectors that tell something of the truth."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(classes, size=n)
@@ -67,13 +68,8 @@ def test_the_regulariser_is_eq_7_and_appendix_f():
     assert float(networks.regularisation(torch.as_tensor(three))) == pytest.approx(printed)
     specific = torch.as_tensor(np.stack([three, three]))  # the mean over samples
     assert float(networks.regularisation(specific)) == pytest.approx(printed)
-
-
-def test_appendix_f_depends_on_which_class_is_called_the_last():
-    _, three, _ = random_parts(c=3)
-    turned = three[:, [2, 0, 1]][:, :, [2, 0, 1]]
-    one, other = (float(networks.regularisation(torch.as_tensor(x))) for x in (three, turned))
-    assert one != pytest.approx(other, rel=1e-3)
+    turned = three[:, [2, 0, 1]][:, :, [2, 0, 1]]  # it depends on which class is called the last
+    assert float(networks.regularisation(torch.as_tensor(turned))) != pytest.approx(printed, 1e-3)
 
 
 def test_the_loss_cannot_tell_the_scale_of_s_from_the_slopes():
@@ -95,18 +91,7 @@ def test_the_loss_cannot_tell_the_scale_of_s_from_the_slopes():
     loss = [float(networks.cross_entropy(*as_tensors(*x, y), "skill")) for x in (one, other)]
     assert loss[0] == pytest.approx(loss[1], rel=1e-12)
     said = np.array([[0, 1]] * 3)
-    assert np.abs(agg.posterior(*one, said) - agg.posterior(*other, said)).max() > 0.05
-    joint = [float(networks.joint_loss(*as_tensors(*x, np.eye(2)[said]))) for x in (one, other)]
-    assert joint[0] != pytest.approx(joint[1], rel=1e-3)
-
-
-def test_the_joint_loss_is_dawid_and_skenes_likelihood():
-    _, said, _ = panel(50)
-    found = agg.aggregate(said)
-    s = np.full((50, 2), 0.5)
-    y = np.eye(2)[said]
-    ours = networks.joint_loss(*as_tensors(s, found.confusion, y))
-    assert float(ours) == pytest.approx(-found.log_likelihood / 50, rel=1e-6)
+    assert np.abs(panel.posterior(*one, said) - panel.posterior(*other, said)).max() > 0.05
 
 
 def test_crowdlayer_predicts_by_a_softmax_of_a_matrix():
@@ -119,62 +104,37 @@ def test_crowdlayer_predicts_by_a_softmax_of_a_matrix():
 # Training --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        ("train-on-majority", {}),
-        ("crowdlayer", {}),
-        ("skill", {}),
-        ("skill", {"loss": "joint"}),
-        ("skill-x", {}),
-    ],
-)
-def test_every_method_reads_the_context_and_runs_are_repeatable(method, options):
-    truth, said, vectors = panel()
+@pytest.mark.parametrize("method", LEARNED)
+def test_every_method_reads_the_context_and_runs_are_repeatable(method):
+    truth, said, vectors = sampled()
     rng_before = torch.random.get_rng_state()
-    one = agg.aggregate(said, method, context=vectors, training=QUICK, **options)
-    again = agg.aggregate(said, method, context=vectors, training=QUICK, **options)
+    one = panel.aggregate(said, method, context=vectors, training=QUICK)
+    again = panel.aggregate(said, method, context=vectors, training=QUICK)
     assert torch.equal(torch.random.get_rng_state(), rng_before)
     np.testing.assert_array_equal(one.probabilities, again.probabilities)
     assert one.accuracy(truth) > 0.85
     shuffled = vectors[np.random.default_rng(0).permutation(len(vectors))]
-    blind = agg.aggregate(said, method, context=shuffled, training=QUICK, **options)
+    blind = panel.aggregate(said, method, context=shuffled, training=QUICK)
     assert one.accuracy(truth) > blind.accuracy(truth) + 0.02
     np.testing.assert_allclose(one.probabilities.sum(axis=1), 1.0, atol=1e-6)
 
 
-def test_posterior_beats_the_bottleneck_and_the_panel_alone():
-    truth, said, vectors = panel()
-    found = agg.aggregate(said, "skill", context=vectors, training=QUICK, loss="joint")
-    s_alone = (np.argmax(found.context, axis=1) == truth).mean()
-    assert found.accuracy(truth) > max(s_alone, agg.aggregate(said).accuracy(truth))
+def test_labels_are_bayes_rule_and_the_regulariser_shrinks_slopes():
+    _, said, vectors = sampled()
+    free = panel.aggregate(said, "skill", context=vectors, training=QUICK)
     np.testing.assert_allclose(
-        found.probabilities, agg.posterior(found.context, found.confusion, said), atol=1e-6
+        free.probabilities, panel.posterior(free.context, free.confusion, said), atol=1e-6
     )
-
-
-def test_the_joint_loss_recovers_skills():
-    accuracies = (0.9, 0.75, 0.65, 0.6)
-    _, said, vectors = panel(6000, accuracies=accuracies)
-    training = agg.Training(epochs=8)
-    found = agg.aggregate(said, "skill", context=vectors, training=training, loss="joint")
-    np.testing.assert_allclose(found.slope, 2 * np.array(accuracies) - 1, atol=0.05)
-
-
-def test_the_regulariser_shrinks_slopes_and_spreads_s():
-    _, said, vectors = panel()
-    free = agg.aggregate(said, "skill", context=vectors, training=QUICK)
-    held = agg.aggregate(
-        said, "skill", context=vectors, training=agg.Training(epochs=6, batch=64, regulariser=0.1)
-    )
+    training = panel.Training(epochs=6, batch=64, regulariser=0.1)
+    held = panel.aggregate(said, "skill", context=vectors, training=training)
     assert (held.slope < free.slope).all()
     assert held.context[:, 1].std() > free.context[:, 1].std()
 
 
 def test_seeds_are_averaged_and_their_spread_is_in_the_errors():
-    truth, said, vectors = panel(600)
-    training = agg.Training(epochs=3, batch=64, seeds=(0, 1, 2))
-    found = agg.aggregate(said, "skill", context=vectors, training=training)
+    truth, said, vectors = sampled(600)
+    training = panel.Training(epochs=3, batch=64, seeds=(0, 1, 2))
+    found = panel.aggregate(said, "skill", context=vectors, training=training)
     assert len(found.runs) == 3
     np.testing.assert_allclose(
         found.probabilities, np.mean([run.probabilities for run in found.runs], axis=0)
@@ -185,48 +145,44 @@ def test_seeds_are_averaged_and_their_spread_is_in_the_errors():
 
 
 def test_the_checkpoint_and_lambda_are_chosen_on_the_development_set():
-    truth, said, vectors = panel(800)
+    truth, said, vectors = sampled(800)
     dev = (np.arange(100), truth[:100])
-    training = agg.Training(epochs=4, batch=64, regulariser=(0.0, 0.05), dev=dev)
-    found = agg.aggregate(said, "skill", context=vectors, training=training)
+    training = panel.Training(epochs=4, batch=64, regulariser=(0.0, 0.05), dev=dev)
+    found = panel.aggregate(said, "skill", context=vectors, training=training)
     assert "best on 100 labelled samples" in found.message
     reached = float(found.message.split("(")[1].split(")")[0])
     assert found.accuracy(truth, rows=dev[0]) == pytest.approx(reached, abs=1e-3)
     for value in (0.0, 0.05):  # no other candidate's last epoch is better there
-        single = agg.Training(epochs=4, batch=64, regulariser=value)
-        last = agg.aggregate(said, "skill", context=vectors, training=single)
+        single = panel.Training(epochs=4, batch=64, regulariser=value)
+        last = panel.aggregate(said, "skill", context=vectors, training=single)
         assert last.accuracy(truth, rows=dev[0]) <= reached + 1e-9
 
 
 def test_three_classes_and_missing_judgements():
-    truth, said, vectors = panel(2000, classes=3, shift=1.5)
-    rng = np.random.default_rng(1)
-    said = np.where(rng.random(said.shape) < 0.3, -1, said)
-    for method in ("skill", "skill-x", "crowdlayer", "train-on-majority"):
-        found = agg.aggregate(said, method, context=vectors, classes=3, training=QUICK)
-        assert found.probabilities.shape == (2000, 3)
+    truth, said, vectors = sampled(1000, classes=3, shift=1.5)
+    said = np.where(np.random.default_rng(1).random(said.shape) < 0.3, -1, said)
+    for method in LEARNED:
+        found = panel.aggregate(said, method, context=vectors, classes=3, training=QUICK)
+        assert found.probabilities.shape == (1000, 3)
         assert found.accuracy(truth) > 0.6
 
 
 def test_contexts_that_tell_nothing_are_said_to():
-    _, said, _ = panel(300)
-    found = agg.aggregate(said, "skill", context=np.ones((300, 3)), training=QUICK)
+    _, said, _ = sampled(300)
+    found = panel.aggregate(said, "skill", context=np.ones((300, 3)), training=QUICK)
     assert "the contexts tell nothing" in found.message
 
 
 def test_texts_work_end_to_end():
     rng = np.random.default_rng(0)
-    truth, said, _ = panel(600)
+    truth, said, _ = sampled(600)
     words = np.array(["alpha beta gamma", "delta epsilon zeta"])
     noise = rng.integers(0, 50, size=(600, 5))
     texts = [
         words[t] + " " + " ".join(f"w{i}" for i in row) for t, row in zip(truth, noise, strict=True)
     ]
-    found = agg.aggregate(said, "skill", context=texts, training=QUICK, loss="joint")
+    found = panel.aggregate(said, "skill", context=texts, training=QUICK)
     assert found.accuracy(truth) > 0.95
-
-
-# Hashed n-grams -------------------------------------------------------------------------
 
 
 def test_hashing_is_of_the_text_alone():
@@ -237,14 +193,8 @@ def test_hashing_is_of_the_text_alone():
     for n, text in enumerate(texts):
         np.testing.assert_allclose(hashed_ngrams([text])[0], rows[n], atol=1e-6)
     assert abs(rows[0] @ rows[2]) < 0.3 < rows[0] @ hashed_ngrams(["The cat sat down."])[0]
-
-
-def test_words_alone_are_a_bag():
-    only = {"words": (1,), "characters": ()}
-    one, other = hashed_ngrams(["red blue green", "green, red... blue"], **only)
-    np.testing.assert_allclose(one, other, atol=1e-6)
-    pairs = hashed_ngrams(["red blue green", "green red blue"], words=(2,), characters=())
-    assert pairs[0] @ pairs[1] == pytest.approx(0.5, abs=1e-5)  # one word pair of two in common
+    # Ten grams in all, one place each: "ab", "cd", "ab cd"; "ab ", "b c", ...; "ab c", ...
+    assert (hashed_ngrams(["ab cd"])[0] != 0).sum() <= 3 + 4 + 3
 
 
 # Bad input ---------------------------------------------------------------------------------
@@ -263,26 +213,26 @@ def test_words_alone_are_a_bag():
     ],
 )
 def test_bad_contexts_are_refused(context, message):
-    with pytest.raises(agg.AggregationError, match=message):
-        agg.aggregate(np.eye(4), "skill", context=context, training=QUICK)
+    with pytest.raises(panel.PanelError, match=message):
+        panel.aggregate(np.eye(4), "skill", context=context, training=QUICK)
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(agg.AggregationError, match="need a labelled development set"):
-        agg.Training(regulariser=(0.0, 0.1))
-    with pytest.raises(agg.AggregationError, match="at least one seed"):
-        agg.Training(seeds=())
-    with pytest.raises(agg.AggregationError, match="between 1/2 and 1"):
-        agg.Training(initial_skill=0.4)
+    with pytest.raises(panel.PanelError, match="need a labelled development set"):
+        panel.Training(regulariser=(0.0, 0.1))
+    with pytest.raises(panel.PanelError, match="at least one seed"):
+        panel.Training(seeds=())
+    with pytest.raises(panel.PanelError, match="between 1/2 and 1"):
+        panel.Training(initial_skill=0.4)
     for dev, message in ((([9], [0]), "outside 0..3"), (([0], [7]), "labels outside 0..1")):
-        with pytest.raises(agg.AggregationError, match=message):
-            agg.aggregate(np.eye(4), "skill", context=np.eye(4), training=agg.Training(dev=dev))
+        with pytest.raises(panel.PanelError, match=message):
+            panel.aggregate(np.eye(4), "skill", context=np.eye(4), training=panel.Training(dev=dev))
 
 
 def test_methods_without_context_do_not_import_torch():
     code = (
-        "import sys, numpy as np; from poe import panel as a; "
-        "[a.aggregate(np.eye(3), m) for m in ('average', 'majority', 'dawid-skene')]; "
+        "import sys, numpy as np; from poe import panel; "
+        "[panel.aggregate(np.eye(3), m) for m in ('average', 'majority', 'dawid-skene')]; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -324,28 +274,31 @@ def tiny(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("name", "pool"), [("gpt", "last"), ("roberta", "first")])
-def test_a_transformers_encoder_is_trained_whole(tiny, name, pool):
+def opinions(truth):
+    """Texts whose first word is the truth."""
     rng = np.random.default_rng(0)
-    truth, said, _ = panel(200)
-    texts = [
-        f"{'good' if t else 'bad'} " + " ".join(f"w{i}" for i in rng.integers(50, size=1 + n % 7))
+    return [
+        f"<s> {'good' if t else 'bad'} "
+        + " ".join(f"w{i}" for i in rng.integers(50, size=1 + n % 7))
         for n, t in enumerate(truth)
     ]
-    if name == "roberta":
-        texts = [f"<s> {text}" for text in texts]
-    training = agg.Training(epochs=4, batch=16, learning_rate=5e-3)
-    found = agg.aggregate(
-        said, "skill", context=texts, encoder=str(tiny / name), training=training, loss="joint"
+
+
+@pytest.mark.parametrize(("name", "pool"), [("gpt", "last"), ("roberta", "first")])
+def test_a_transformers_encoder_is_trained_whole(tiny, name, pool):
+    truth, said, _ = sampled(200)
+    training = panel.Training(epochs=4, batch=16, learning_rate=5e-3)
+    found = panel.aggregate(
+        said, "skill", context=opinions(truth), encoder=str(tiny / name), training=training
     )
     assert f"{pool} hidden state" in found.message
-    assert (np.argmax(found.context, axis=1) == truth).mean() > 0.95
+    assert (np.argmax(found.context, axis=1) == truth).mean() > 0.9
 
 
 def test_padding_does_not_change_the_hidden_state(tiny):
     for name in ("gpt", "roberta"):
         texts = ["<s> good w1", "<s> bad w2 w3 w4 w5 w6 w7"]
-        encoder = agg.Transformer(str(tiny / name)).on(texts)
+        encoder = panel.Transformer(str(tiny / name)).on(texts)
         body = encoder.make().eval()
         with torch.no_grad():
             together = body(encoder.batch(torch.tensor([0, 1])))
@@ -353,44 +306,34 @@ def test_padding_does_not_change_the_hidden_state(tiny):
         torch.testing.assert_close(together[:1], alone, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["gpt", "roberta"])
-def test_low_rank_adapters_are_trained_in_the_place_of_the_model(tiny, name):
+def test_low_rank_adapters_are_trained_in_the_place_of_the_model(tiny):
     peft = pytest.importorskip("peft")
-    texts = ["<s> good w1", "<s> bad w2 w3"] * 8
-    encoder = agg.Transformer(str(tiny / name), lora=4).on(texts)
-    body = encoder.make()
-    assert isinstance(body.body, peft.PeftModel)
-    trained = {name for name, p in body.named_parameters() if p.requires_grad}
-    assert trained
-    assert all("lora_" in name for name in trained)
-    whole = agg.Transformer(str(tiny / name)).on(texts).make()
-    assert sum(p.numel() for p in body.parameters() if p.requires_grad) < sum(
-        p.numel() for p in whole.parameters()
-    )
-    # Adapters start at zero, so nothing is changed before the first step.
-    rows = torch.tensor([0, 1])
-    with torch.no_grad():
-        torch.testing.assert_close(
-            body.eval()(encoder.batch(rows)), whole.eval()(encoder.batch(rows))
-        )
+    for name in ("gpt", "roberta"):
+        texts = ["<s> good w1", "<s> bad w2 w3"] * 8
+        encoder = panel.Transformer(str(tiny / name), lora=4).on(texts)
+        body = encoder.make()
+        assert isinstance(body.body, peft.PeftModel)
+        trained = {name for name, p in body.named_parameters() if p.requires_grad}
+        assert trained
+        assert all("lora_" in name for name in trained)
+        # Adapters start at zero, so nothing is changed before the first step.
+        whole, rows = panel.Transformer(str(tiny / name)).on(texts).make(), torch.tensor([0, 1])
+        with torch.no_grad():
+            torch.testing.assert_close(
+                body.eval()(encoder.batch(rows)), whole.eval()(encoder.batch(rows))
+            )
 
 
 def test_an_adapted_encoder_learns_and_leaves_the_model_as_it_was(tiny):
     pytest.importorskip("peft")
-    rng = np.random.default_rng(0)
-    truth, said, _ = panel(200)
-    texts = [
-        f"{'good' if t else 'bad'} " + " ".join(f"w{i}" for i in rng.integers(50, size=1 + n % 7))
-        for n, t in enumerate(truth)
-    ]
+    truth, said, _ = sampled(200)
     before = (tiny / "gpt" / "model.safetensors").read_bytes()
-    found = agg.aggregate(
+    found = panel.aggregate(
         said,
         "skill",
-        context=texts,
-        encoder=agg.Transformer(str(tiny / "gpt"), lora=8),
-        training=agg.Training(epochs=6, batch=16, learning_rate=1e-2),
-        loss="joint",
+        context=opinions(truth),
+        encoder=panel.Transformer(str(tiny / "gpt"), lora=8),
+        training=panel.Training(epochs=6, batch=16, learning_rate=1e-2),
     )
     assert (np.argmax(found.context, axis=1) == truth).mean() > 0.9
     assert (tiny / "gpt" / "model.safetensors").read_bytes() == before
@@ -398,15 +341,6 @@ def test_an_adapted_encoder_learns_and_leaves_the_model_as_it_was(tiny):
 
 def test_encoders_that_cannot_be_had_say_so(tiny):
     with pytest.raises(JudgeError, match="cannot be loaded"):
-        agg.Transformer(str(tiny / "nowhere")).on(["a"])
-    with pytest.raises(agg.AggregationError, match="reads texts"):
-        agg.aggregate(np.eye(3), "skill", context=np.eye(3), encoder="gpt2")
-    if not _has("peft"):
-        with pytest.raises(JudgeError, match=r"judging-by-comparison\[judge\]"):
-            agg.Transformer(str(tiny / "gpt"), lora=8).on(["a"])
-
-
-def _has(module):
-    from importlib.util import find_spec
-
-    return find_spec(module) is not None
+        panel.Transformer(str(tiny / "nowhere")).on(["a"])
+    with pytest.raises(panel.PanelError, match="reads texts"):
+        panel.aggregate(np.eye(3), "skill", context=np.eye(3), encoder="gpt2")
