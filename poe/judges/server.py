@@ -473,8 +473,10 @@ def merged(
 
 
 def said(choice: Any) -> str:
-    """The text of a choice."""
-    message = choice.get("message") if isinstance(choice, dict) else None
+    """The text of a choice, "" where there is none; ValueError if it is no choice."""
+    if not isinstance(choice, dict):
+        raise ValueError("gives choices that are none")
+    message = choice.get("message")
     text = message.get("content") if isinstance(message, dict) else choice.get("text")
     return text if isinstance(text, str) else ""
 
