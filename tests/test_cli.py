@@ -3,12 +3,10 @@
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
 import poe
 from poe.cli import main
-from reproduction import verdicts
 
 
 def test_no_command_shows_help(capsys):
@@ -80,18 +78,6 @@ def test_cells_of_a_table_that_is_not_there(capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "no table 'table99'; there are table1, table2" in shown.err
-
-
-def test_the_scorecard_is_held_against_its_baseline(capsys, tmp_path, monkeypatch):
-    assert main(["scorecard", "--check"]) == 0
-    assert "no verdict got worse" in capsys.readouterr().out
-    strict = pd.read_csv(verdicts.baseline_path()).assign(verdict="same digits")
-    strict.to_csv(tmp_path / "verdicts.csv", index=False)
-    monkeypatch.setattr(verdicts, "baseline_path", lambda: tmp_path / "verdicts.csv")
-    assert main(["scorecard", "--check"]) == 1
-    assert "verdicts got worse" in capsys.readouterr().err
-    assert main(["scorecard", "--accept", "--check"]) == 0
-    assert len(pd.read_csv(tmp_path / "verdicts.csv")) > 1000
 
 
 def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, capsys):
