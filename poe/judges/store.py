@@ -103,18 +103,19 @@ WHERE n.question = a.question AND (:prompt IS NULL OR :prompt IN (p.name, p.dige
     AND (:context_digest IS NULL OR c.digest = :context_digest)
 ORDER BY j.id, p.id, n.context, n.first, n.second
 """
+KEPT = "every answer committed before is kept, and the same call goes on from there"
+READ_ONLY = "the file or its folder cannot be written (SQLite writes a journal beside it)"
 FAILURES = {  # how SQLite's names of errors begin, and what to tell the user
     "SQLITE_NOTADB": "not a judgement store (not even an SQLite file); name another file",
-    "SQLITE_FULL": "the disk is full; make room: {kept}",
-    "SQLITE_IOERR": "the disk does not take any more (full, over a quota, or failing); {kept}",
-    "SQLITE_BUSY": "another process has kept the store locked for {wait:g} s; {kept}",
+    "SQLITE_FULL": f"the disk is full; make room: {KEPT}",
+    "SQLITE_IOERR": f"the disk does not take any more (full, over a quota, or failing); {KEPT}",
+    "SQLITE_BUSY": f"another process has kept the store locked for {{wait:g}} s; {KEPT}",
+    "SQLITE_READONLY": READ_ONLY,
+    "SQLITE_CANTOPEN": READ_ONLY,
+    "SQLITE_PERM": READ_ONLY,
     "SQLITE_CORRUPT": "the file is damaged (copied while it was written?); recover it with "
     "`sqlite3 FILE .recover`, or merge what a copy of it holds into a new store",
-} | dict.fromkeys(
-    ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
-    "the file or its folder cannot be written (SQLite writes a journal beside it)",
-)
-KEPT = "every answer committed before is kept, and the same call goes on from there"
+}
 
 COUNTS = ("tokens", "computed", "seconds", "draws")  # of an `Answer`
 
@@ -555,7 +556,7 @@ def _named_failures(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorname", None) or ""
         said = [text for start, text in FAILURES.items() if code.startswith(start)]
-        text = said[0].format(kept=KEPT, wait=WAIT) if said else f"SQLite says: {error}"
+        text = said[0].format(wait=WAIT) if said else f"SQLite says: {error}"
         raise JudgeError(f"{path}: {text}") from error
     except UnicodeEncodeError as error:
         raise JudgeError(
