@@ -1,32 +1,35 @@
-"""Laplacian experts: the smallest sum of absolute misfits, by linear programming.
+"""Laplacian experts: the smallest sum of absolute misfits, by linear programming in cvxpy.
 
 `laplacian_program` is the linear program as poe_v1 writes it (appendix B, eqs. 37 to 39), for
 reading and for checking. `solve_l1` gets to the same optimum faster, through the dual program,
 and returns one that is uniquely defined: of all optima, which are many more often than not, the
-one with the least sum of squared misfits (`poe.ties`). Stacks of small problems are
-the business of `poe.central_path`.
+one with the least sum of squared misfits. Sweeps of small problems are the business of
+`poe.central_path`. cvxpy is imported when a program is built.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.sparse import diags_array
 
-from poe import sparse
-from poe.comparisons import Comparisons, Floats, Mask, incidence
+from poe.comparisons import Comparisons, Floats, Indices, incidence
 from poe.errors import NotConvergedError
+from poe.existence import strong_components
 from poe.experts import Laplacian
 from poe.newton import Solution
-from poe.ties import least_squares_optimum
 
 if TYPE_CHECKING:
     import cvxpy
 
-ALL_AT_ONCE = 4000  # up to so many comparisons, looking for the undecided ones does not pay
-UNDECIDED = 10  # comparisons an item whose sign is left to the linear program at first
+__all__ = ["L1Solution", "Program", "laplacian_program", "solve_l1"]
+
+ZERO = 1e-9  # what counts as no misfit, and as the distance from full force, in relative units
+NEAR = 8  # comparisons a cluster whose signs the second program watches at first
+TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 class Program(NamedTuple):
@@ -48,7 +51,7 @@ def laplacian_program(
 
     The linear program of poe_v1, eqs. 37 to 39 (book eq. 8.6), with weights and with scores of
     mean zero. Its optimal value is the energy that `solve_l1` reaches; its scores need not be,
-    since the optimum is seldom unique and every solver returns another. cvxpy is imported here.
+    since the optimum is seldom unique and every solver returns another.
     """
     import cvxpy as cp
 
@@ -84,7 +87,6 @@ def solve_l1(
     *,
     bias: float = 0.0,
     tilt: Floats | float = 1.0,
-    ties: Literal["least-squares", "any"] = "least-squares",
 ) -> L1Solution:
     """Minimise the sum of weight |s_i - s_j - tilt bias - f_mu(p)| / b(p), mean-zero scores.
 
@@ -93,40 +95,34 @@ def solve_l1(
     Among all optima this returns the one with the least sum of weight ((s_i - s_j - ...) / b)^2
     (book eq. 8.9), the limit of the energy with a vanishing quadratic term added; it depends
     neither on the order of rows and items nor on the order of the two items in a row, nor on
-    whether repeats are merged. `ties="any"` returns whichever optimum the linear program found,
-    for problems so large that the choice takes too long.
+    whether repeats are merged.
 
-    Raises DisconnectedError and ComparisonError in the items' names, NotConvergedError if the
-    linear program fails.
+    Raises DisconnectedError and ComparisonError in the items' names, NotConvergedError if a
+    program fails.
     """
     comparisons.require_connected()
-    expert = expert or Laplacian()
-    b = expert.b(comparisons.p)
-    target = expert.f_mu(comparisons.p) + bias * tilt
-    bound = comparisons.weight / b
+    c, expert = comparisons, expert or Laplacian()
+    w, b = incidence(c.first, c.second, c.n_items), expert.b(c.p)
+    target, bound = expert.f_mu(c.p) + bias * tilt, c.weight / b
     # One unit of difference and of force makes every tolerance a relative one.
     length, force = float(np.abs(target).max()) or 1.0, float(bound.max())
-    scores, dual, rounds = _by_dual(comparisons, target / length, bound / force)
-    unique = False
-    if ties == "least-squares":
-        scores, unique = least_squares_optimum(
-            comparisons, target / length, bound / force, dual, scores, square=bound / b
-        )
-    elif ties != "any":
-        raise ValueError(f"ties must be 'least-squares' or 'any', not {ties!r}")
-    scores, dual = length * scores, force * dual
-    graph = sparse.Graph(comparisons)
-    energy = float(bound @ np.abs(graph.differences(scores) - target))
-    balance = float(np.abs(graph.transposed(dual)).max() / graph.degrees(bound).max())
+    scores, dual = _by_dual(w, target / length, bound / force)
+    square = bound / b
+    scores, unique = _fewest_squares(
+        c, target / length, bound / force, square / square.max(), scores, dual
+    )
+    scores, dual = length * (scores - scores.mean()), force * dual
+    energy = float(bound @ np.abs(w @ scores - target))
+    balance = float(np.abs(w.T @ dual).max() / (abs(w).T @ bound).max())
     # An energy of zero has no relative gap; then it is relative to all scores being zero.
     size = max(energy, 1e-6 * float(bound @ np.abs(target))) or 1.0
     gap = abs(energy + float(target @ dual)) / size
     return L1Solution(
-        scores=(scores - scores.mean())[None],
+        scores=scores[None],
         bias=np.array([float(bias)]),
         energy=np.array([energy]),
         gradient=np.array([balance]),
-        steps=np.array([rounds]),
+        steps=np.array([1 if unique else 2]),
         converged=np.array([max(gap, balance) <= 1e-9]),
         dual=dual,
         unique=unique,
@@ -134,77 +130,80 @@ def solve_l1(
     )
 
 
-def _by_dual(c: Comparisons, target: Floats, bound: Floats) -> tuple[Floats, Floats, int]:
-    """Scores and forces, by HiGHS on the dual: max -target' y, W' y = 0, |y| <= bound.
+def _by_dual(w: Any, target: Floats, bound: Floats) -> tuple[Floats, Floats]:
+    """Some optimal scores, and the forces: max -target' y with W' y = 0, |y| <= bound.
 
-    Most comparisons end far from their opinion and pull with full force one way; a rough
-    solution tells which. Only the others need a linear program, and if its scores agree with
-    all the signs that were taken for granted, the whole problem is solved. If not, the
-    comparisons that were taken wrongly join the others.
+    The dual program has one row an item where the primal has two a comparison. The prices of
+    its rows are the scores.
     """
-    w = incidence(c.first, c.second, c.n_items)
-    k, count = len(c), max(UNDECIDED * c.n_items, ALL_AT_ONCE)
-    misfit = np.zeros(k) if k <= count else w @ _rough(c, target, bound) - target
-    for rounds in range(1, 100):
-        open_ = np.ones(k, dtype=bool)
-        if count < k:
-            open_[np.argpartition(np.abs(misfit), count)[count:]] = False
-        scores, dual = _program(w, target, bound, misfit, open_)
-        if scores is not None:
-            now = w @ scores - target
-            wrong = ~open_ & (now * np.sign(misfit) < -1e-12)
-            if not wrong.any():
-                return scores, dual, rounds
-            misfit = now
-        count *= 2
-    raise NotConvergedError("the signs of the misfits did not settle")
+    import cvxpy as cp
+
+    y = cp.Variable(len(bound), bounds=[-bound, bound], name="y")
+    balance = w.T[1:] @ y == 0  # the first item's balance follows from the others'
+    _solve(cp.Problem(cp.Minimize(target @ y), [balance]), "HIGHS", **EXACT)
+    return np.append(0.0, -np.asarray(balance.dual_value)), np.asarray(y.value)
 
 
-def _program(
-    w: Any, target: Floats, bound: Floats, misfit: Floats, open_: Mask
-) -> tuple[Floats | None, Floats]:
-    """Solve for the forces of the open comparisons, the others at full force."""
-    dual = np.where(open_, 0.0, bound * np.sign(misfit))
-    found = linprog(
-        target[open_],
-        A_eq=w[open_].T[1:],  # the first item's balance follows from the others'
-        b_eq=-(w.T @ dual)[1:],
-        bounds=np.column_stack([-bound[open_], bound[open_]]),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.status == 2 and not open_.all():  # the signs taken for granted cannot balance
-        return None, dual
-    if found.status != 0:
-        raise NotConvergedError(f"the linear program failed: {found.message}")
-    dual[open_] = found.x
-    return np.append(0.0, found.eqlin.marginals), dual
+def _fewest_squares(
+    c: Comparisons, target: Floats, bound: Floats, square: Floats, scores: Floats, dual: Floats
+) -> tuple[Floats, bool]:
+    """The optimum of least sum of square * misfit^2 (book eq. 8.9), and whether it is the only one.
+
+    target, bound, square, dual : (K,), the largest of each about one; scores : any optimum.
+
+    The forces say what every optimum has in common. A comparison whose force is less than its
+    bound fits exactly, in all optima, and welds its two items together. One at its bound may
+    have any misfit of the sign of its force. So the optima are the ways in which rigid clusters
+    of items can move against each other without any misfit changing sign, and the one wanted
+    is the optimum of a small convex program in the offsets of the clusters.
+    """
+    import cvxpy as cp
+
+    misfit = scores[c.first] - scores[c.second] - target
+    label = _clusters(c, misfit, bound, dual)
+    m = int(label.max()) + 1
+    if m == 1:
+        return scores, True
+    one, other = label[c.first], label[c.second]
+    apart, up = one != other, dual > 0
+    rise = incidence(np.where(up, one, other)[apart], np.where(up, other, one)[apart], m)[:, 1:]
+    slack, weight = np.abs(misfit[apart]), square[apart]
+    # The sum of weight (slack + rise o)^2 without its constant; the first cluster stays.
+    curve = cp.psd_wrap((rise.T @ diags_array(weight) @ rise).tocsc())
+    slope = 2.0 * (rise.T @ (weight * slack))
+    watched = np.zeros(len(slack), dtype=bool)
+    watched[np.argsort(slack, kind="stable")[: NEAR * m]] = True
+    while True:
+        o = cp.Variable(m - 1, name="offsets")
+        kept = slack[watched] + rise[watched] @ o >= 0
+        program = cp.Problem(cp.Minimize(cp.quad_form(o, curve) + slope @ o), [kept])
+        _solve(program, "CLARABEL", **TIGHT)
+        turned = (slack + rise @ o.value < -1e-10) & ~watched
+        if not turned.any():
+            return scores + np.append(0.0, np.asarray(o.value))[label], False
+        watched |= turned
 
 
-class _Rounded:
-    """|d - target| / b with its kink rounded off, for a start by weighted least squares."""
+def _clusters(c: Comparisons, misfit: Floats, bound: Floats, dual: Floats) -> Indices:
+    """(N,) label of the rigid cluster of each item, from any optimum.
 
-    def __init__(self, target: Floats, bound: Floats) -> None:
-        self.target, self.bound = target, bound
-        self.size = 0.1 * float(np.average(np.abs(target), weights=bound))
-
-    def _distance(self, d: Floats) -> Floats:
-        return np.hypot(d - self.target, self.size)
-
-    def energy(self, d: Floats, p: Floats) -> Floats:
-        return self.bound * self._distance(d)
-
-    def slope(self, d: Floats, p: Floats) -> Floats:
-        return self.bound * (d - self.target) / self._distance(d)
-
-    def curvature(self, d: Floats, p: Floats) -> Floats:
-        return self.bound / self._distance(d)
-
-    def log_density(self, d: Floats, p: Floats) -> Floats:
-        return -self.energy(d, p)
+    A comparison that fits but may not fall below its target keeps its first item from
+    sinking towards its second; items that keep each other in place round a circle, in both
+    directions, are one cluster.
+    """
+    fits = np.abs(misfit) <= ZERO
+    full = bound * (1.0 - ZERO) - 1e-14
+    not_below, not_above = fits & (dual > -full), fits & (dual < full)
+    edges = np.concatenate([c.pairs[not_below], c.pairs[not_above][:, ::-1]])
+    return strong_components(c.n_items, edges)
 
 
-def _rough(c: Comparisons, target: Floats, bound: Floats) -> Floats:
-    """Scores close to an optimum."""
-    plain = Comparisons.from_pairs(c.pairs, c.p, items=c.n_items)
-    return sparse.solve(plain, _Rounded(target, bound), tol=1e-3, max_steps=8).scores[0]
+def _solve(program: cvxpy.Problem, solver: str, **options: float) -> None:
+    import cvxpy as cp
+
+    try:
+        program.solve(solver=solver, **options)
+    except cp.SolverError as error:
+        raise NotConvergedError(f"the program of the Laplacian experts failed: {error}") from None
+    if program.status not in ("optimal", "optimal_inaccurate"):
+        raise NotConvergedError(f"the program of the Laplacian experts is {program.status}")
