@@ -628,7 +628,8 @@ def test_wrong_options_are_refused_by_name():
         ({"timeout": math.nan}, "timeout is a number of seconds"),
         ({"patience": math.inf}, "patience is a number of seconds"),
         ({"call_limit": 0}, "call_limit is a whole number"),
-        ({"options": "{"}, "options are fields of the request"),
+        ({"options": '{"api_key": "hunter2"'}, "options are fields of the request in JSON"),
+        ({"key_env": "hunter2", "timeout": "long"}, "cannot take timeout='long'"),
         ({"options": {"extra": {"api_key": "hunter2"}}}, "'api_key' is no place for a secret"),
     ):
         with pytest.raises(JudgeError, match=message) as caught:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,6 +27,9 @@ import tenacity
 
 from poe.errors import JudgeError
 from poe.judges.accounts import Spending
+
+if TYPE_CHECKING:
+    from poe.judges.server import ServerOptions
 
 DEFAULT_KEY = "OPENAI_API_KEY"
 CONNECT = 10.0  # seconds in which a server takes a connection, if it is there
@@ -114,36 +117,25 @@ def is_here(url: str) -> bool:
 
 
 class Caller:
-    """Sends requests to one path of a server and reads the replies.
+    """Sends requests to a server as its options say, and reads the replies.
 
-    patience : seconds for one request with all its retries, timeout : for one try. written : most
-    tokens that the model may write in one call, for the spending limit. served : the name of the
-    model that answers, by the replies; None before the first call.
+    served : the name of the model that answers, by the replies; None before the first call.
     """
 
-    def __init__(
-        self,
-        url: str,
-        path: str,
-        *,
-        key_env: str | None,
-        timeout: float,
-        patience: float,
-        written: int,
-        spending: Spending,
-    ) -> None:
+    def __init__(self, url: str, options: ServerOptions) -> None:
         self.name = check_url(url)
-        base, _, query = url.partition("?")
-        self._base, self._path = base.rstrip("/"), path
-        self._url = self._base + path + (f"?{query}" if query else "")
-        self._key_env, self._timeout, self._patience = key_env, timeout, patience
-        self._written, self._beside = written, 64 + written  # tokens; a chat template has some
-        self.spending = spending
+        self.options = options
+        self.spending = Spending(calls=options.call_limit, tokens=options.token_limit)
         self.served: str | None = None
+        base, _, query = url.partition("?")
+        self._base = base.rstrip("/")
+        self._path = "/chat/completions" if options.endpoint == "chat" else "/completions"
+        self._url = self._base + self._path + (f"?{query}" if query else "")
+        self._beside = 64 + options.written  # tokens beside the text; a chat template has some
 
     def shown(self, text: object) -> str:
         """What a server said, fit for a message: short, printable and without the key."""
-        key = find_key(self._base, self._key_env)
+        key = find_key(self._base, self.options.key_env)
         clean = str(text)
         if key and len(key) >= 8:  # a shorter one is a placeholder, and part of other words
             clean = clean.replace(key, "[key]")
@@ -151,7 +143,7 @@ class Caller:
 
     def connect(self, most: int) -> httpx.AsyncClient:
         """A pool of `most` connections, which go through a proxy as the environment says."""
-        key = find_key(self._base, self._key_env)
+        key = find_key(self._base, self.options.key_env)
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         try:
             return httpx.AsyncClient(
@@ -185,8 +177,9 @@ class Caller:
                 await asyncio.wait_for(ending.wait(), seconds)
 
         sent = json.dumps(body, ensure_ascii=False).encode()
-        time_is_up = tenacity.stop_before_delay(self._patience)
-        deadline = asyncio.get_running_loop().time() + self._patience
+        patience = self.options.patience
+        time_is_up = tenacity.stop_before_delay(patience)
+        deadline = asyncio.get_running_loop().time() + patience
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(PassingError),
             stop=lambda state: time_is_up(state) or state.attempt_number >= _error(state).tries,
@@ -202,7 +195,7 @@ class Caller:
         except PassingError as error:
             raise ServerError(
                 f"{error}; given up after {retrying.statistics['attempt_number']} tries "
-                f"(patience is {self._patience:g} s)"
+                f"(patience is {patience:g} s)"
             ) from None
 
     async def _once(
@@ -222,7 +215,9 @@ class Caller:
         tokens, turned_away = None, False
         try:
             left = deadline - asyncio.get_running_loop().time()
-            status, headers, content = await self._post(client, sent, min(self._timeout, left))
+            status, headers, content = await self._post(
+                client, sent, min(self.options.timeout, left)
+            )
             try:
                 reply = json.loads(content)
             except (ValueError, RecursionError):
@@ -313,7 +308,7 @@ class Caller:
         served = self.shown(model) if model and isinstance(model, str) else "not said"
         if self.served is None:
             counted = token_counts(reply)
-            self._beside = counted[0] + self._written if counted else self._beside
+            self._beside = counted[0] + self.options.written if counted else self._beside
             self.served = served
         if served != self.served:
             raise ModelChangedError(

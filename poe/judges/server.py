@@ -21,7 +21,7 @@ import numpy as np
 from anyio.from_thread import start_blocking_portal
 
 from poe.errors import JudgeError
-from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Spent, Tally
+from poe.judges.accounts import SILENT, SpendingLimitError, Spent, Tally
 from poe.judges.http import Caller, ModelChangedError, ServerError, token_counts
 from poe.judges.questions import Answer, Prompt, Question, Text
 
@@ -189,8 +189,7 @@ def _request_fields(options: object) -> dict[str, Any]:
         found = text = None
     if not isinstance(found, Mapping):
         raise JudgeError(
-            f'options are fields of the request, such as {{"max_completion_tokens": 1}}, not '
-            f"{options!r}"
+            'options are fields of the request in JSON, such as {"max_completion_tokens": 1}'
         )
     if secret := re.search(r'(?i)"([^"]*(?:key|secret|authoriz|password)[^"]*)":', str(text)):
         raise JudgeError(
@@ -221,21 +220,13 @@ class ServerJudge:
                 f"{', '.join(known)}"
             )
         try:
-            self.options = asked = ServerOptions(**options)
-            self._caller = Caller(
-                url,
-                "/chat/completions" if asked.endpoint == "chat" else "/completions",
-                key_env=asked.key_env,
-                timeout=asked.timeout,
-                patience=asked.patience,
-                written=asked.written,
-                spending=Spending(calls=asked.call_limit, tokens=asked.token_limit),
-            )
+            self.options = ServerOptions(**options)
+            self._caller = Caller(url, self.options)
         except (AttributeError, TypeError, ValueError) as error:
-            given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-            raise JudgeError(f"ServerJudge cannot take {given}: {error}") from None
+            shown = [f"{name}={options[name]!r}" for name in options if name != "key_env"]
+            raise JudgeError(f"ServerJudge cannot take {', '.join(shown)}: {error}") from None
         self.model = model
-        self._tally = Tally(model, top=asked.top)
+        self._tally = Tally(model, top=self.options.top)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
