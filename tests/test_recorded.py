@@ -64,7 +64,7 @@ def test_a_missing_score_is_named():
 def test_a_recorded_judge_drives_a_ranking():
     judge = recorded.hanna("ChatGPT", 1, "complexity")
     use = judge.present[:30]
-    found = poe.rank(lambda pairs: judge.answer(use[np.asarray(pairs)]), len(use), budget=600)
+    found = poe.rank(len(use), lambda pairs: judge.answer(use[np.asarray(pairs)]), budget=600)
     assert spearmanr(found.fit.scores, judge.scores[use])[0] > 0.98
 
 

@@ -138,29 +138,23 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
     """
     if not questions:
         return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
-    step = max(len(questions) // SAMPLE, 1)
-    sample = list(questions[::step][:SAMPLE])
-    each, by = _tokens(sample, judge)
-    rate = throughput(answered["at"]) if len(answered) else None
-    if rate:
-        return Cost(
-            each * len(questions), by, len(questions) / rate, f"{rate:.3g}/s in this store so far"
-        )
-    if judge.specification.get("kind") == "demo":
-        spent = sum(answer.seconds for _, answer in judge.answer(sample)) / len(sample)
-        return Cost(each * len(questions), by, spent * len(questions), f"{len(sample)} measured")
-    return Cost(each * len(questions), by, None, "")
-
-
-def _tokens(sample: Sequence[Question], judge: Reader) -> tuple[float, str]:
-    """Mean tokens a question, and how they were counted."""
+    sample = list(questions[:: max(len(questions) // SAMPLE, 1)][:SAMPLE])
+    demo = judge.specification.get("kind") == "demo"
     count = getattr(judge, "count_tokens", None)
     if count is not None:
-        return float(np.mean(count(sample))), f"the judge's tokenizer, {len(sample)} questions"
-    words = float(np.mean([len(question.text.split()) for question in sample]))
-    if judge.specification.get("kind") == "demo":
-        return words, "words; the demo judge has no tokens"
-    return 4.0 / 3.0 * words, "words, at four tokens for three"
+        each, by = np.mean(count(sample)), f"the judge's tokenizer, {len(sample)} questions"
+    else:
+        words = np.mean([len(question.text.split()) for question in sample])
+        each = words if demo else 4.0 / 3.0 * words
+        by = "words; the demo judge has no tokens" if demo else "words, at four tokens for three"
+    n, seconds, measured = len(questions), None, ""
+    rate = throughput(answered["at"]) if len(answered) else None
+    if rate:
+        seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
+    elif demo:
+        spent = sum(answer.seconds for _, answer in judge.answer(sample)) / len(sample)
+        seconds, measured = spent * n, f"{len(sample)} measured"
+    return Cost(float(each) * n, by, seconds, measured)
 
 
 def throughput(at: pd.Series) -> float | None:
