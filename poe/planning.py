@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from poe.comparisons import Floats, Indices
+from poe.comparisons import Floats
 from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.selection import Rule, curvature_at, select
 
+__all__ = ["Plan", "plan"]
+
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
 _OTHERWISE = 500
 _DRAWN = 2000  # items in all the random graphs averaged over
-
-Curvature = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,22 @@ def plan(
     Raises ValueError, saying what can be reached, if asking everything is not enough.
     """
     wanted = _wanted(standard_error, separate)
-    curvature = _judge(sigma, expert)
+    told = _information(sigma, expert)
     if n_items < 2 or spread < 0:
         raise ValueError(f"two items and no negative spread are needed: {n_items}, {spread}")
     calls = 2 if both_orders or rule == "symmetric" else 1
-    single = rule in ("no-repeat", "regular") and calls == 1
-    most = n_items * (n_items - 1) // (2 if single else 1)
-    best = _predicted(n_items, most, "regular", False, curvature, spread, seed)
+    once = rule in ("no-repeat", "regular") and calls == 1  # no pair in both orders
+    most = n_items * (n_items - 1) // (2 if once else 1)
+    best = _predicted(n_items, most, "regular", False, told, spread, seed)
     if best > wanted:
         raise ValueError(_out_of_reach(n_items, most, wanted, best, separate))
-    guess = n_items / (_typical(curvature, spread) * wanted**2)
+    # The mean over two random items, whose scores are normal, of what an answer tells.
+    node, weight = np.polynomial.hermite_e.hermegauss(61)
+    typical = float(told(np.sqrt(2.0) * spread * node) @ weight / weight.sum())
+    guess = n_items / (typical * wanted**2)
 
     def error(pairs: int) -> float:
-        return _predicted(n_items, calls * pairs, rule, both_orders, curvature, spread, seed)
+        return _predicted(n_items, calls * pairs, rule, both_orders, told, spread, seed)
 
     pairs, reached = _fewest(error, wanted, (n_items - 1, most // calls, best), guess / calls)
     return Plan(
@@ -113,14 +116,14 @@ def _wanted(standard_error: float | None, separate: tuple[float, float] | None) 
                 "separate needs a positive difference and a probability between 1/2 and 1, "
                 f"not {separate}"
             )
-        return float(difference / ndtri(probability))
+        standard_error = float(difference / ndtri(probability))
     assert standard_error is not None
     if not standard_error > 0:
         raise ValueError(f"standard_error must be positive, not {standard_error}")
     return standard_error
 
 
-def _judge(sigma: float | None, expert: str | Expert | None) -> Curvature:
+def _information(sigma: float | None, expert: str | Expert | None) -> Callable[[Floats], Floats]:
     """What one answer tells about a difference d: the inverse of its variance."""
     if (sigma is None) == (expert is None):
         raise ValueError("give one judge: sigma=, or expert=")
@@ -138,18 +141,12 @@ def _judge(sigma: float | None, expert: str | Expert | None) -> Curvature:
     return lambda d: curvature_at(chosen, d)
 
 
-def _typical(curvature: Curvature, spread: float) -> float:
-    """Mean curvature between two random items, whose scores are normal."""
-    node, weight = np.polynomial.hermite_e.hermegauss(61)
-    return float(curvature(np.sqrt(2.0) * spread * node) @ weight / weight.sum())
-
-
 def _predicted(
     n_items: int,
     count: int,
     rule: Rule,
     both_orders: bool,
-    curvature: Curvature,
+    told: Callable[[Floats], Floats],
     spread: float,
     seed: int,
 ) -> float:
@@ -159,27 +156,17 @@ def _predicted(
     size = min(count, n * (n - 1) // (2 if rule == "regular" and calls == 1 else 1))
     if n < n_items:
         # At most half the pairs: no fuller than the larger set it stands for.
-        each = min(count / n_items, n / 4)
-        size = calls * max(round(each * n / calls), n - 1)
-    rng = np.random.default_rng(seed)
-    variance = []
+        size = calls * max(round(min(count / n_items, n / 4) * n / calls), n - 1)
+    rng, variance = np.random.default_rng(seed), []
     for _ in range(1 if rule == "greedy" else -(-_DRAWN // n)):
         pairs = select(n, size, rule=rule, both_orders=both_orders, seed=rng)
         scores = spread * rng.standard_normal(n)
-        told = curvature(scores[pairs[:, 0]] - scores[pairs[:, 1]])
-        told = told * (count / n_items) / (size / n)
-        variance.append(_all_resistances(n, pairs, told) / (n * (n - 1)))
+        weight = told(scores[pairs[:, 0]] - scores[pairs[:, 1]])
+        links = conductances(n, pairs, weight * (count / n_items) / (size / n))
+        # All are linked, so the sum over i and j of R_ij is 2 N tr(A), A without its level.
+        inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + 1.0)
+        variance.append(2.0 * (n * np.trace(inverse) - inverse.sum()) / (n * (n - 1)))
     return float(np.sqrt(np.mean(variance)))
-
-
-def _all_resistances(n_items: int, pairs: Indices, weight: Floats) -> float:
-    """The sum over i and j of R_ij where everything is linked: 2 N tr(A), A without its level.
-
-    `poe.effective_resistance` has them one by one; a plan needs thousands of sums.
-    """
-    links = conductances(n_items, pairs, weight)
-    inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + 1.0)
-    return float(2.0 * (n_items * np.trace(inverse) - inverse.sum()))
 
 
 def _fewest(
