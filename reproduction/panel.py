@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, wraps
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import product
@@ -163,6 +163,25 @@ def variants(full: bool) -> list[dict[str, object]]:
         for large in sorted({full, True})
         for torch in sorted({has_torch(), True})
     ]
+
+
+Make = Callable[[Settings], pd.DataFrame]
+
+
+def with_networks(make: Make) -> Make:
+    """A target some of whose methods are networks: on one thread, and noting what is left out."""
+
+    @wraps(make)
+    def made(s: Settings) -> pd.DataFrame:
+        with one_thread():
+            found = make(s)
+        if has_torch():
+            found.attrs["versions"] = {"torch": version("torch")}
+        else:
+            found.attrs["without"] = WITHOUT_TORCH
+        return found
+
+    return made
 
 
 @contextmanager
@@ -531,12 +550,14 @@ def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
     return result(found, CELLS, s, note=NOTE)
 
 
+@with_networks
 def table1(s: Settings) -> pd.DataFrame:
     """Eight methods, three tasks, two pools of judges."""
     used = {"majority-voting", "train-on-majority-voting"}
     return _table([(1, task, pool) for task in TASKS for pool in POOLS], METHODS, used, s)
 
 
+@with_networks
 def table2(s: Settings) -> pd.DataFrame:
     """Chatbot Arena in both orders, and in one order on the same samples (`table` says which)."""
     cases = [(table, "ChatbotArena", pool) for pool in POOLS for table in (1, 2)]
@@ -557,12 +578,20 @@ def table3(s: Settings) -> pd.DataFrame:
     return _cells(summary(rows, ["table", "dataset", "system", "method"]), {"single"}, s)
 
 
-def subsets(task: str, s: Settings) -> pd.DataFrame:
-    """Tables 4 and 5, Figures 4 and 11: subsets of the small judges.
+@with_networks
+def table4(s: Settings) -> pd.DataFrame:
+    """Table 4 and Figure 4: subsets of the small judges on TruthfulQA."""
+    return _subsets("TruthfulQA", s)
 
-    `gain` is over the majority vote of the same draw. Correlation of errors and position bias are
-    those of the whole pool.
-    """
+
+@with_networks
+def table5(s: Settings) -> pd.DataFrame:
+    """Table 5 and Figure 11: subsets of the small judges on Chatbot Arena."""
+    return _subsets("ChatbotArena", s)
+
+
+def _subsets(task: str, s: Settings) -> pd.DataFrame:
+    """`gain` is over the majority vote of the same draw; correlation and bias the whole pool's."""
     table, figure = {"TruthfulQA": (4, "figure4"), "ChatbotArena": (5, "figure11")}[task]
     cells = printed(table).set_index(["system", "method"])["id"]
     n = min(size(s).subset, SAMPLES[task])
@@ -587,6 +616,7 @@ def subsets(task: str, s: Settings) -> pd.DataFrame:
     return result(found, columns, s, dataset=task, samples=n, role="predicted")
 
 
+@with_networks
 def figure3(s: Settings) -> pd.DataFrame:
     """Figures 3, 9 and 10: slope (eq. 6) against accuracy of the small judges.
 
@@ -628,6 +658,7 @@ def figure3(s: Settings) -> pd.DataFrame:
     return result(found, columns + " samples", s, panel="figure3")
 
 
+@with_networks
 def figure6(s: Settings) -> pd.DataFrame:
     """Figures 6 to 8: `gain` over the majority vote, and accuracy, by number of samples `k`.
 
@@ -643,6 +674,7 @@ def figure6(s: Settings) -> pd.DataFrame:
     return result(found, columns, s, panel="figure6", system="7B-8B")
 
 
+@with_networks
 def context(s: Settings) -> pd.DataFrame:
     """What Table 1 leaves open: how much of the judges' common error the context shows, `k`.
 
@@ -685,6 +717,7 @@ def calls(s: Settings) -> pd.DataFrame:
     return result(found, columns, s, panel="calls", system="7B-8B", dataset="ChatbotArena")
 
 
+@with_networks
 def aggregation(s: Settings) -> pd.DataFrame:
     """LLMBar's recorded verdicts: eight methods on natural, adversarial and all pairs.
 
@@ -731,7 +764,9 @@ def aggregation(s: Settings) -> pd.DataFrame:
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         rows.append(about | slopes | {"draws": 1})
     columns = "dataset system selection judges k method quantity value sd best_judge"
-    return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
+    found = _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
+    found.attrs |= {} if texts else {"without": WITHOUT_TEXTS}
+    return found
 
 
 def experts(s: Settings) -> pd.DataFrame:
@@ -748,34 +783,3 @@ def _recorded(found: pd.DataFrame, columns: str, panel: str, s: Settings) -> pd.
         se = se.where(found["quantity"] == "accuracy")
     same = {"panel": panel, "labels": "real", "kind": "recorded"}
     return result(found.assign(se=se), f"panel {columns}", s, **same)
-
-
-RUNS: dict[str, Callable[[Settings], pd.DataFrame]] = {
-    "skill-table1": table1,
-    "skill-table2": table2,
-    "skill-table3": table3,
-    "skill-table4": lambda s: subsets("TruthfulQA", s),
-    "skill-table5": lambda s: subsets("ChatbotArena", s),
-    "skill-figure3": figure3,
-    "skill-figure6": figure6,
-    "skill-context": context,
-    "skill-calls": calls,
-    "recorded-aggregation": aggregation,
-    "recorded-experts": experts,
-}
-WITHOUT_NETWORKS = ("skill-table3", "skill-calls", "recorded-experts")
-
-
-def run(name: str, settings: Settings) -> pd.DataFrame:
-    """The result of a target, with a note of what is not in it and why."""
-    with one_thread():
-        found = RUNS[name](settings)
-    if name in WITHOUT_NETWORKS:
-        return found
-    if not has_torch():
-        found.attrs["without"] = WITHOUT_TORCH
-    elif name == "recorded-aggregation" and not llmbar_has_texts():
-        found.attrs["without"] = WITHOUT_TEXTS
-    else:
-        found.attrs["versions"] = {"torch": version("torch")}
-    return found

@@ -38,7 +38,7 @@ def tables():
     pytest.importorskip("torch")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(panel, "QUICK", TINY)
-        return {k: panel.run(f"skill-table{k}", TWO) for k in range(1, 6)}
+        return {k: getattr(panel, f"table{k}")(TWO) for k in range(1, 6)}
 
 
 # Panels after the paper's numbers ------------------------------------------------------------
@@ -167,38 +167,38 @@ def test_equal_seeds_give_equal_digits_and_another_seed_others(tables):
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
     torch.manual_seed(77)  # the global state must not matter
-    pd.testing.assert_frame_equal(tables[2], panel.run("skill-table2", TWO))
+    pd.testing.assert_frame_equal(tables[2], panel.table2(TWO))
     assert torch.get_num_threads() == before  # put back
-    other = panel.run("skill-table2", Settings(draws=2, seed=5))
+    other = panel.table2(Settings(draws=2, seed=5))
     assert (other["value"] != tables[2]["value"]).any()
 
 
 def test_figures_are_tidy():
     pytest.importorskip("torch")
-    slopes = panel.run("skill-figure3", TWO)
+    slopes = panel.figure3(TWO)
     small = [len(panel.single_accuracies(task, "7B-8B")) for task in panel.TASKS]
     assert len(slopes) == 2 * sum(small)
     assert slopes["correlation"].between(-100, 100).all()
-    sizes = panel.run("skill-figure6", TWO).set_index(["dataset", "k", "method"])
+    sizes = panel.figure6(TWO).set_index(["dataset", "k", "method"])
     for (dataset, k, _), row in sizes.iterrows():
         base = sizes.loc[(dataset, k, "majority-voting"), "value"]
         assert row["gain"] == pytest.approx(row["value"] - base)
-    shown = panel.run("skill-context", TWO).pivot(index="k", columns="method", values="value")
+    shown = panel.context(TWO).pivot(index="k", columns="method", values="value")
     assert list(shown.index) == [0.0, 0.25, 0.5, 1.0]
     assert shown["majority-voting"].nunique() == 1  # the judges are the same
-    calls = panel.run("skill-calls", TWO)
+    calls = panel.calls(TWO)
     orders = np.where(calls["selection"] == "both orders", 2, 1)
     assert (calls["judges"] * orders == calls["k"]).all()
 
 
 def test_without_torch_every_target_runs_and_leaves_the_networks_out(no_torch):
-    for name in panel.RUNS:
-        if name == "recorded-experts":
-            continue  # no networks, and a test of its own
+    learned = (*(f"table{k}" for k in (1, 2, 4, 5)), "figure3", "figure6", "context", "aggregation")
+    for name in (*learned, "table3", "calls"):
         steps = []
-        table = panel.run(name, Settings(draws=2, progress=lambda *at: steps.append(at)))  # noqa: B023
+        settings = Settings(draws=2, progress=lambda *at: steps.append(at))  # noqa: B023
+        table = getattr(panel, name)(settings)
         assert not set(table["method"]) & NETWORKS
-        left_out = name not in panel.WITHOUT_NETWORKS
+        left_out = name in learned
         assert ("judge]" in table.attrs.get("without", "")) == left_out
         assert [done for done, _ in steps] == list(range(1, len(steps) + 1))
         assert not steps or steps[-1][0] == steps[-1][1]
@@ -216,7 +216,7 @@ def test_nothing_imports_torch():
         "from reproduction import panel\n"
         "from reproduction.settings import Settings\n"
         "panel.QUICK = panel.Size(400, 320, 1, 200, (100,))\n"
-        "table = panel.run('skill-context', Settings(draws=2))\n"
+        "table = panel.context(Settings(draws=2))\n"
         "sys.exit(len(table) != 4 or not table.attrs['without'])"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -152,7 +152,7 @@ def _learn(
     kind: Any, given: Judgements, context: Any, encoder: Any, training: Training | None
 ) -> Aggregation:
     training = training or Training()
-    dev = training.development(given)
+    training.development(given)  # refused before anything is loaded
     needed("torch")
     from poe.panel import networks
 
@@ -166,15 +166,10 @@ def _learn(
                     kind,
                     given,
                     made,
+                    training,
                     seed=seed,
                     regulariser=value,
-                    skill=training.initial_skill,
-                    dev=dev,
                     each_epoch=bar.update,
-                    epochs=training.epochs,
-                    batch=training.batch,
-                    learning_rate=training.learning_rate,
-                    weight_decay=training.weight_decay,
                 )
                 for value in training.regularisers
             ]

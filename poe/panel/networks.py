@@ -17,6 +17,7 @@ from torch.nn import functional
 from poe.comparisons import Floats
 from poe.panel.encoders import Encoder
 from poe.panel.judgements import Judgements
+from poe.panel.learning import Training
 from poe.panel.voting import majority_vote, posterior
 
 Kind = Literal["majority", "crowdlayer", "skill", "skill-x"]
@@ -135,19 +136,14 @@ def train(
     kind: Kind,
     given: Judgements,
     encoder: Encoder,
+    training: Training,
     *,
     seed: int,
     regulariser: float,
-    skill: float,
-    dev: tuple[Any, Any] | None,
     each_epoch: Callable[[], object],
-    **options: Any,
 ) -> Run:
-    """Train one network with one seed and one lambda, and read it for all samples.
-
-    dev : rows and labels on which the checkpoint is chosen; None takes the last epoch. skill :
-    p_0 = p_1 at the start. options : epochs, batch, learning_rate, weight_decay of `descend`.
-    """
+    """Train one network with one seed and one lambda, and read it for all samples."""
+    dev = training.development(given)
     best, kept_epoch, state = -1.0, 0, None
 
     def after(network: Network, epoch: int) -> None:
@@ -165,10 +161,10 @@ def train(
 
     with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
         torch.manual_seed(seed)
-        network = Network(encoder, len(given.judges), given.n_classes, kind, skill=skill)
-        generator = torch.Generator().manual_seed(seed)
+        shape = (len(given.judges), given.n_classes)
+        network = Network(encoder, *shape, kind, skill=training.initial_skill)
         loss = objective(kind, given, regulariser)
-        descend(network, encoder, loss, len(given), generator, after, **options)
+        descend(network, encoder, loss, len(given), training, seed, after)
         if state is not None:
             network.load_state_dict(state)
         s, heads = read(network, encoder, torch.arange(len(given)))
@@ -186,32 +182,28 @@ def descend(
     encoder: Encoder,
     loss: Callable[..., Tensor],
     n: int,
-    generator: torch.Generator,
+    training: Training,
+    seed: int,
     after: Callable[[Network, int], None],
-    *,
-    epochs: int,
-    batch: int,
-    learning_rate: float,
-    weight_decay: float,
 ) -> None:
     """Adam on `loss(s, heads, rows)`; `after(network, epoch)` is called after each pass."""
+    generator = torch.Generator().manual_seed(seed)
     heads = [p for name, p in network.named_parameters() if name == "heads"]
     rest = [p for name, p in network.named_parameters() if name != "heads"]
     groups = [
-        {"params": [p for p in rest if p.requires_grad], "weight_decay": weight_decay},
+        {"params": [p for p in rest if p.requires_grad], "weight_decay": training.weight_decay},
         # A handful of numbers, each of which hears of every sample.
-        {"params": heads, "lr": HEADS * learning_rate},
+        {"params": heads, "lr": HEADS * training.learning_rate},
     ]
-    optimiser = torch.optim.Adam(groups, lr=learning_rate, fused=True)  # one call a step
-    for epoch in range(epochs):
+    optimiser = torch.optim.Adam(groups, lr=training.learning_rate, fused=True)  # one call a step
+    for epoch in range(training.epochs):
         network.train()
         if network.kind == "skill-x":
             # Skills that follow the context can imitate every judge without any bottleneck, so
             # the bottleneck learns first what the judges have in common.
-            network.shift.requires_grad_(2 * epoch >= epochs)
+            network.shift.requires_grad_(2 * epoch >= training.epochs)
         order = torch.randperm(n, generator=generator)
-        for low in range(0, n, batch):
-            rows = order[low : low + batch]
+        for rows in order.split(training.batch):
             value = loss(*network(encoder.batch(rows)), rows)
             optimiser.zero_grad(set_to_none=True)
             value.backward()

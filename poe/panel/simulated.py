@@ -32,7 +32,14 @@ from poe.judges.simulated import simulated_answers
 from poe.panel.judgements import Judgements, LabelledPanel, PanelError
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
-KINDS = ("none", "weak", "biased", "duplicate", "adversarial", "over-confident")
+KINDS = {  # of judges: sharpness, noise and position bias in logits
+    "none": (),
+    "weak": (0.1, 1.5, 0.0),
+    "biased": (1.0, 1.5, 2.0),
+    "duplicate": (1.0, 3.0, 0.0),
+    "adversarial": (-1.0, 1.5, 0.0),
+    "over-confident": (0.0, 6.0, 0.0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,26 +179,16 @@ def _successes(p: Floats) -> Floats:
 
 
 def simulated_judges(
-    kind: str,
-    *,
-    seed: int,
-    n_items: int = 16,
-    good: int = 3,
-    sharpness: float = 1.0,
-    noise: float = 1.5,
-    bias: float = 2.0,
-    copies: int = 4,
-    both_orders: bool = True,
+    kind: str, *, seed: int, n_items: int = 16
 ) -> tuple[dict[Hashable, Comparisons], Floats]:
-    """Comparisons of `good` good judges and one of a kind, and the items' true scores.
+    """Comparisons of three good judges and one of a kind, and the items' true scores.
 
-    A good judge answers sigma(sharpness (s_i - s_j) + noise e), e a standard normal number for
-    each ordered pair. "none" adds no judge; "weak" one with a tenth of the sharpness; "biased"
-    one that adds `bias` logits to what is shown first; "duplicate" has `copies` copies of the
-    weakest voice there is, a judge with twice the noise, answers and errors alike; "adversarial"
-    one that prefers the worse; "over-confident" a judge of pure noise with four times the noise,
-    whose probabilities are all near 0 or 1. With both_orders every ordered pair is asked,
-    otherwise each pair once and the item of the lower number, which is no better, first.
+    Every ordered pair is asked. A good judge answers sigma(s_i - s_j + 1.5 e), e a standard normal
+    number for each. "none" adds no judge; "weak" one with a tenth of the sharpness; "biased" one
+    that adds two logits to what is shown first; "duplicate" has four copies of the weakest voice
+    there is, a judge with twice the noise, answers and errors alike; "adversarial" one that prefers
+    the worse; "over-confident" a judge of pure noise with four times the noise, whose
+    probabilities are all near 0 or 1.
     """
     if kind not in KINDS:
         raise PanelError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
@@ -199,27 +196,15 @@ def simulated_judges(
     scores = rng.standard_normal(n_items)
     scores -= scores.mean()
     pairs = np.argwhere(~np.eye(n_items, dtype=bool))
-    if not both_orders:
-        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
     d = scores[pairs[:, 0]] - scores[pairs[:, 1]]
 
-    def judge(a: float, sd: float, b: float = 0.0) -> Comparisons:
-        p = simulated_answers(d, sharpness=a, bias=b, noise=sd, e=rng)
+    def judge(sharpness: float, noise: float, bias: float) -> Comparisons:
+        p = simulated_answers(d, sharpness=sharpness, bias=bias, noise=noise, e=rng)
         return Comparisons.from_pairs(pairs, p, items=n_items)
 
-    judges: dict[Hashable, Comparisons] = {
-        f"good {k + 1}": judge(sharpness, noise) for k in range(good)
-    }
+    judges: dict[Hashable, Comparisons] = {f"good {k}": judge(1.0, 1.5, 0.0) for k in (1, 2, 3)}
     if kind == "duplicate":
-        copy = judge(sharpness, 2.0 * noise)
-        judges |= {f"copy {k + 1}": copy for k in range(copies)}
+        judges |= dict.fromkeys([f"copy {k}" for k in (1, 2, 3, 4)], judge(*KINDS[kind]))
     elif kind != "none":
-        judges[kind] = judge(
-            *{
-                "weak": (0.1 * sharpness, noise),
-                "biased": (sharpness, noise, bias),
-                "adversarial": (-sharpness, noise),
-                "over-confident": (0.0, 4.0 * noise),
-            }[kind]
-        )
+        judges[kind] = judge(*KINDS[kind])
     return judges, scores

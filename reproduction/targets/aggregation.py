@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from reproduction import panel
 from reproduction.settings import Target
 
@@ -14,7 +12,7 @@ def _target(name: str, what: str, cost: float, table: str | None = None) -> Targ
     """One target; those named after the data are on recorded answers."""
     kind = "recorded" if name.startswith("recorded") else "simulated"
     paper = "recorded" if kind == "recorded" else PAPER
-    run = partial(panel.run, name)
+    run = getattr(panel, name.partition("-")[2])
     return Target(name, paper, what, kind, run, (), cost, table, panel.variants)
 
 
