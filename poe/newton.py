@@ -51,7 +51,14 @@ class Links(Protocol):
     def transposed(self, y: Floats) -> Floats: ...
     def degrees(self, weight: Floats) -> Floats: ...
     def direction(
-        self, stiffness: Floats, right: Floats, lean: Any, *, lever: Floats | None, enough: Floats
+        self,
+        stiffness: Floats,
+        right: Floats,
+        lean: Any,
+        *,
+        lever: Floats | None,
+        enough: float,
+        scale: Floats,
     ) -> tuple[Floats, Any]: ...
 
 
@@ -146,7 +153,9 @@ def minimise(
     # Far from its opinion a bounded expert's curvature can underflow; a little stiffness keeps
     # the matrix invertible, and the line search shortens the step.
     floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
-    d = graph.differences(scores) - lever * gamma
+    d = graph.differences(scores)
+    if gamma.any():
+        d = d - lever * gamma
     pull = weight * expert.slope(d, p)
     lean, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
     for step in range(max_steps + 1):
@@ -167,10 +176,12 @@ def minimise(
             -slope,
             lean,
             lever=lever if fit_bias else None,
-            enough=max(0.1 * tol, rest) * scale,
+            enough=max(0.1 * tol, rest),
+            scale=scale,
         )
-        along = graph.differences(rise) - lever * shift
-        promised = (slope * rise).sum(axis=0) - lean * shift
+        along, promised = graph.differences(rise), (slope * rise).sum(axis=0)
+        if fit_bias:
+            along, promised = along - lever * shift, promised - lean * shift
         moved = d + along
         ahead = weight * expert.slope(moved, p)
         # Where a convex energy does not rise at the end of a step, it fell all the way.

@@ -57,17 +57,19 @@ class Graph:
         lean: float = 0.0,
         *,
         lever: Floats | None = None,
-        enough: Floats | float,
+        enough: float,
+        scale: Floats | float = 1.0,
     ) -> tuple[Floats, float]:
         """Scores and bias that the Hessian maps to (right, lean), by conjugate gradients.
 
-        enough : (N,) the residual that each item may keep.
+        enough : the residual that an item may keep, in units of its `scale`, (N,).
         """
+        limit = enough * np.broadcast_to(scale, right.shape)
         value = stiffness.take(self.comparison)
         adjacency = csr_array((value, self.neighbour, self.start), shape=(self.n, self.n))
         degree = np.add.reduceat(value, self.start[:-1])
         if lever is None:
-            x = conjugate_gradients(lambda x: degree * x - adjacency @ x, degree, right, enough)
+            x = conjugate_gradients(lambda x: degree * x - adjacency @ x, degree, right, limit)
             return x, 0.0
         tilted = lever * stiffness
         border, total = self.transposed(tilted), float(lever @ tilted)
@@ -78,12 +80,12 @@ class Graph:
             return np.append(product, total * bias - border @ scores)
 
         whole, diagonal = np.append(right, lean), np.append(degree, total)
-        x = conjugate_gradients(times, diagonal, whole, np.append(enough, np.max(enough)))
+        x = conjugate_gradients(times, diagonal, whole, np.append(limit, limit.max()))
         return x[:-1], float(x[-1])
 
 
 def conjugate_gradients(
-    times: Callable[[Floats], Floats], diagonal: Floats, right: Floats, enough: Floats | float
+    times: Callable[[Floats], Floats], diagonal: Floats, right: Floats, enough: Floats
 ) -> Floats:
     """Solve a positive semidefinite system, with its diagonal as preconditioner.
 
@@ -143,7 +145,7 @@ def variances(
         right = np.zeros(comparisons.n_items)
         right[i] += 1.0
         right[j] -= 1.0
-        x, _ = graph.direction(stiffness, right, lever=lever, enough=np.full(graph.n, 1e-12))
+        x, _ = graph.direction(stiffness, right, lever=lever, enough=1e-12)
         found.append(x[i] - x[j])
     return np.array(found)
 
@@ -153,5 +155,5 @@ def bias_information(comparisons: Comparisons, stiffness: Floats, lever: Floats)
     graph = Graph(comparisons)
     tilted = lever * stiffness
     border = graph.transposed(tilted)
-    moved, _ = graph.direction(stiffness, border, enough=1e-10 * graph.degrees(tilted))
+    moved, _ = graph.direction(stiffness, border, enough=1e-10, scale=graph.degrees(tilted))
     return float(lever @ tilted - border @ moved)

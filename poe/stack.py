@@ -176,12 +176,13 @@ class Graph:
         lean: Any = 0.0,
         *,
         lever: Floats | None = None,
-        enough: Floats | float = 0.0,
+        enough: float = 0.0,
+        scale: Floats | float = 1.0,
     ) -> tuple[Floats, Any]:
         """Scores and bias that the Hessian of the energy maps to (right, lean).
 
-        lever : how far the bias moves each comparison, or None where it is not fitted. `enough` is
-        for iterative solvers; this one is exact.
+        lever : how far the bias moves each comparison, or None where it is not fitted. `enough`
+        and `scale` are for iterative solvers; this one is exact.
         """
         if lever is None:
             return self.solve(stiffness, right), np.zeros(self.batch)
@@ -196,17 +197,16 @@ class Graph:
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve W' diag(stiffness) W x = right with x_0 = 0; (N, *batch) or (N, R, *batch)."""
         links = self.links(stiffness)
-        if self.n <= FEW_ITEMS and math.prod(self.batch) >= MANY_PROBLEMS:
+        if self.n <= FEW_ITEMS and self.size >= MANY_PROBLEMS * self.n:
             return eliminate(links, right)
-        low = np.moveaxis(links, (0, 1), (-2, -1))
-        matrix = -(low + np.swapaxes(low, -1, -2))
-        diagonal = np.arange(self.n)
-        matrix[..., diagonal, diagonal] = -matrix.sum(axis=-1)
-        flat = right.reshape(self.n, -1, *self.batch)
-        columns = np.moveaxis(flat, (0, 1), (-2, -1))[..., 1:, :]
-        x = np.zeros_like(flat)
-        x[1:] = np.moveaxis(np.linalg.solve(matrix[..., 1:, 1:], columns), (-2, -1), (0, 1))
-        return x.reshape(right.shape)
+        matrices_last = (*range(2, links.ndim), 0, 1)
+        low = links.transpose(matrices_last)
+        matrix = -(low + low.swapaxes(-1, -2))
+        matrix.reshape(-1, self.n**2)[:, :: self.n + 1] = -matrix.sum(axis=-1).reshape(-1, self.n)
+        columns = right.reshape(self.n, -1, *self.batch).transpose(matrices_last)
+        found = np.zeros_like(columns)
+        found[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
+        return found.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
 
 
 def eliminate(links: Floats, right: Floats) -> Floats:
