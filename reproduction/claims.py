@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from poe._paths import data_dir
-from reproduction.files import read
 from reproduction.published import TEXTS, load
+from reproduction.run import read
 from reproduction.targets import find
 from reproduction.verdicts import PREFIXES
 

@@ -1,15 +1,271 @@
-"""What `poe reproduce` and `poe scorecard` do: one function a command; each returns a status."""
+"""What `poe reproduce` and `poe scorecard` do: one function a command; each returns a status.
+
+Progress bars go to the error stream, results to the output.
+"""
 
 from __future__ import annotations
 
 import sys
+import tempfile
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
+from tqdm import tqdm
 
+from poe._paths import data_dir
+from poe.errors import JudgeError
 from reproduction import claims as papers_claims
-from reproduction import verdicts
+from reproduction import drawings, run, verdicts
+from reproduction.measured import stored
+from reproduction.run import Made, Stopwatch, is_fresh, make
+from reproduction.settings import Settings
+from reproduction.targets import ALIASES, TARGETS, Target, find
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET", help="table1, figure6, figure6a, ..., all, list or twins."
+        ),
+    ],
+    *,
+    draws: Annotated[int, typer.Option(min=1, help="Draws a cell.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder for results (data/results).")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Judgement store: its judge instead of a twin.")
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option("--as", metavar="JUDGE", help="Which judge of the papers the store's is."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
+    full: Annotated[
+        bool, typer.Option("--full", help="The several-judges paper's sizes (half an hour).")
+    ] = False,
+    draw: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Draw figures there, as SVG and PDF."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Recompute what is up to date.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Recompute elsewhere, compare with what is committed.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> int:
+    """Make a target, all panels of a figure, or "all"; or "list" them, or calibrate the "twins"."""
+    if name == "list":
+        print(listing())
+        return 0
+    if name == "twins":
+        return calibrate()
+    chosen = _chosen(name)
+    answers = stored(store, system=system) if store else None
+    settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
+    invoked = f"poe reproduce {name}" + (" --full" if full else "")
+    if check:
+        return _compare(chosen, settings, quiet=quiet)
+    if len(chosen) == 1:
+        made = _made(chosen[0], settings, out, invoked, quiet=quiet)
+        print(report(chosen[0], made.table))
+        _say(chosen[0], settings, made)
+        status = 0
+    else:
+        status = _several(name, chosen, settings, out, invoked, force=force, quiet=quiet)
+    if draw and status == 0:
+        print(_draw(chosen, run.folder(out), draw))
+    return status
+
+
+def calibrate() -> int:
+    """Calibrate the twins and write data/twins.toml."""
+    from reproduction.calibrate import as_toml, calibrate_twins
+
+    found = calibrate_twins()
+    path = data_dir() / "twins.toml"
+    path.write_text(as_toml(found))
+    print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
+    return 0
+
+
+def _chosen(name: str) -> list[Target]:
+    try:
+        return find(name)
+    except ValueError:
+        near = get_close_matches(name, ["all", "list", "twins", *TARGETS, *ALIASES])
+        known = f"did you mean {' or '.join(near)}?" if near else "there are all, table1 and more;"
+        raise typer.BadParameter(
+            f"there is no {name!r}; {known} `poe reproduce list` names them all"
+        ) from None
+
+
+def _made(
+    target: Target,
+    settings: Settings,
+    out: Path | None,
+    invoked: str,
+    *,
+    quiet: bool,
+    leave: bool = True,
+) -> Made:
+    settings = replace(settings, target=target, asked=set())
+    run.check(settings)  # before a bar is drawn
+    with tqdm(desc=target.name, disable=quiet, leave=leave) as bar:
+
+        def moved(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        return make(replace(settings, progress=moved), out=out, invoked=invoked)
+
+
+def _several(
+    name: str,
+    chosen: list[Target],
+    settings: Settings,
+    out: Path | None,
+    invoked: str,
+    *,
+    force: bool,
+    quiet: bool,
+) -> int:
+    watch = Stopwatch(invoked, workers=settings.workers)
+    made, refused = 0, []
+    whole = tqdm(chosen, unit="target", disable=quiet)
+    try:
+        for target in whole:
+            whole.set_description(target.name)
+            if not force and is_fresh(replace(settings, target=target), out):
+                continue
+            try:
+                one = _made(target, settings, out, invoked, quiet=quiet, leave=False)
+            except JudgeError as error:  # a store that has no part in one target may in others
+                refused.append(target.name)
+                tqdm.write(f"{target.name}: not made: {error}")
+                continue
+            _say(target, settings, one)
+            made += 1
+    except KeyboardInterrupt:
+        print(f"stopped; {made} targets were recomputed and are kept, the same command goes on")
+        return 130
+    fresh, cost = len(chosen) - made - len(refused), watch.run()
+    print(
+        f"{made} of {len(chosen)} targets recomputed, {fresh} were up to date; "
+        f"{cost.seconds:.0f} s in all ({cost.cpu_seconds:.0f} s of processor time, "
+        f"{cost.cores} cores)"
+    )
+    if refused:
+        print(f"not made, {len(refused)}: {', '.join(refused)}")
+    elif name == "all":
+        path = run.write_all(out, cost, made=made, up_to_date=fresh, settings=settings)
+        print(f"this run is recorded in {path}" if path else "nothing to record")
+    return 0 if made or fresh else 1
+
+
+def _compare(chosen: list[Target], settings: Settings, *, quiet: bool) -> int:
+    """Make everything anew beside what is committed; the numbers must be the same bytes."""
+    other = []
+    with tempfile.TemporaryDirectory() as folder:
+        for target in tqdm(chosen, unit="target", disable=quiet):
+            one = _made(target, settings, Path(folder), target.command, quiet=quiet, leave=False)
+            there = run.folder() / one.path.name
+            if not there.exists() or there.read_bytes() != one.path.read_bytes():
+                other.append(target.name)
+                tqdm.write(f"{target.name}: {_difference(there, one.path)}")
+    print(f"{len(chosen) - len(other)} of {len(chosen)} results are the committed bytes")
+    return 1 if other else 0
+
+
+def _difference(committed: Path, made: Path) -> str:
+    """How two results differ, in words."""
+    if not committed.exists():
+        return "not committed"
+    one, two = (path.read_text().splitlines() for path in (committed, made))
+    if len(one) != len(two):
+        return f"{len(two)} lines, not {len(one)} as committed"
+    apart = (pd.read_csv(committed)["value"] - pd.read_csv(made)["value"]).abs().max()
+    lines = sum(a != b for a, b in zip(one, two, strict=True))
+    return f"{lines} of {len(one)} lines are not as committed; values differ by {apart:.4f} at most"
+
+
+def _say(target: Target, settings: Settings, made: Made) -> None:
+    if settings.store:
+        kinds = made.table["kind"].value_counts()
+        of = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        tqdm.write(f"{target.name}: rows by kind: {of}")
+        if made.lacking:
+            tqdm.write("these stay simulated, because the store lacks answers:")
+            tqdm.write("\n".join(f"  {line}" for line in made.lacking))
+    if made.without:
+        tqdm.write(f"{target.name}: {made.without}")
+    done = "written to" if made.written else "not written; the fuller result is kept in"
+    tqdm.write(f"{target.name}: {made.run.seconds:.0f} s; {done} {made.path}")
+
+
+def _draw(chosen: list[Target], results: Path, folder: Path) -> str:
+    """Draw the results of these targets, those that are figures."""
+    written = []
+    for target in chosen:
+        path = results / f"{target.name}.csv"
+        if path.exists() and drawings.drawable(table := pd.read_csv(path)):
+            written += drawings.save(target.name, table, folder)
+    if not written:
+        names = ", ".join(target.name for target in chosen)
+        return f"nothing to draw: {names} has no figure; `poe reproduce list` names those that do"
+    return f"drawn: {' and '.join(map(str, written))}"
+
+
+def listing() -> str:
+    """All targets, a line each; a star marks those in which a store's judge can take part."""
+    lines = [
+        f"{t.name:24} {t.inputs + ('*' if t.takes_store else ''):11} {t.paper}: {t.what}"
+        for t in TARGETS.values()
+    ]
+    lines += [f"{name:24} the same as {other}" for name, other in ALIASES.items()]
+    star = "* measured where --store names a judgement store with the answers (poe judge)"
+    return "\n".join([*lines, star])
+
+
+def report(target: Target, table: pd.DataFrame) -> str:
+    """The table as printed in the paper with ours in it, or the first rows of a figure."""
+    if not target.table:
+        head = table.drop(columns=["seed", "labels"], errors="ignore").head(12)
+        return head.to_string(index=False) + f"\n... {len(table)} rows"
+    compared = verdicts.compare(target.table, table, paper=target.paper)
+    compared = compared[compared["verdict"] != "not attempted"]
+    cell = compared["ours"].map("{:.1f}".format) + " (" + compared["published"] + ")"
+    names = ("system", "k", "selection", "dataset", "attribute")
+    keys = [name for name in names if compared[name].fillna("").nunique() > 1]
+    wide = compared.assign(cell=cell).pivot_table(
+        index=keys, columns="method", values="cell", aggfunc="first", sort=False
+    )[list(dict.fromkeys(compared["method"]))]
+    wide.columns.name = None
+    lines = [wide.fillna("").reset_index().to_string(index=False)]
+    kinds, counts = sorted(set(compared["kind"])), compared["verdict"].value_counts()
+    on = " or ".join(sorted(set(compared["labels"])))
+    lines += [
+        f"Ours, with the published value in brackets, is {'/'.join(kinds)} on {on} labels.",
+        "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
+    ]
+    predicted = compared[compared["role"].isin(["predicted", "held out"])]
+    predicted = predicted[predicted["labels"] == "real"]
+    if len(predicted):
+        lines.append(
+            f"Mean absolute difference over the {len(predicted)} predicted cells, neither used to "
+            f"calibrate nor implied by one that was: {predicted['difference'].abs().mean():.2f} "
+            "points."
+        )
+    if "drawn" in set(compared["labels"]):
+        lines.append(
+            "Drawn labels: judges and truth are drawn together with the accuracies that are "
+            "printed, without a text or label of the data set, so inputs differ in every cell."
+        )
+    return "\n".join(lines)
 
 
 def scorecard(

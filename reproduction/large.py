@@ -8,47 +8,42 @@ first where chance alone does not link them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import product
 
 import numpy as np
-from scipy.special import expit, logit
+import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.special import logit
 
-from poe import datasets, sparse
+from poe import sparse
 from poe.comparisons import Comparisons, Floats, Indices
-from poe.experts import BradleyTerry, Gaussian
+from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.metrics import spearman
 from poe.resistance import component_of
 from poe.scores import add_prior
 from poe.selection import select
-from reproduction.settings import in_threads
-from reproduction.sweep import labels
-from reproduction.twins import Twin, perceived, stream
+from reproduction.published import load
+from reproduction.settings import Calls, Settings, cell, point
+from reproduction.twins import (
+    Asker,
+    Twin,
+    attributes,
+    calibration_cells,
+    key_of,
+    labels,
+    stream,
+)
 
 POOL = 200_000  # calls
 MOST_TIMES = 100  # calls an item in the largest set any target draws
-DRAWS = 20
-
 METHODS = ("win-ratio", "BT", "PoE-g-hard", "avg-prob", "PoE-BT", "PoE-g")
 SOFT = ("avg-prob", "PoE-BT")
+RESAMPLES = 100
 
-
-@dataclass(frozen=True)
-class Large:
-    """What the draws of one twin depend on. rule : "symmetric" or "no-repeat".
-
-    bias : "none", or "plug-in", the paper's gamma and beta from the mean probability.
-    """
-
-    dataset: str
-    source: datasets.Source
-    count: int
-    rule: str = "symmetric"
-    bias: str = "none"
-    methods: tuple[str, ...] = SOFT
-    seed: int = 0
+# Pairs ---------------------------------------------------------------------------------------
 
 
 @cache
@@ -78,81 +73,45 @@ def linked_pairs(
 
 def spanning(n: int, pairs: Indices) -> Indices:
     """Positions of the pairs that link something new, one after the other: a tree."""
-    parent = list(range(n))
-    tree = []
-    for place, (a, b) in enumerate(pairs.tolist()):
-        while parent[a] != a:
-            parent[a] = parent[parent[a]]
-            a = parent[a]
-        while parent[b] != b:
-            parent[b] = parent[parent[b]]
-            b = parent[b]
-        if a != b:
-            parent[a] = b
-            tree.append(place)
-            if len(tree) == n - 1:
-                break
-    return np.array(tree, dtype=np.intp)
-
-
-Answer = Callable[[Indices], Floats]
-
-
-def twin_answers(twin: Twin, gold: Floats, rng: np.random.Generator) -> Answer:
-    """A fresh twin, asked one call at a time (each call once)."""
-    quality = perceived(gold[None], twin.rho, rng.standard_normal((1, len(gold))))[0]
-
-    def answer(pairs: Indices) -> Floats:
-        d = quality[pairs[:, 0]] - quality[pairs[:, 1]]
-        error = twin.noise * rng.standard_normal(len(pairs))
-        return np.asarray(expit(twin.sharpness * d + twin.bias + error))
-
-    return answer
-
-
-@cache
-def draw(twin: Twin, what: Large, number: int) -> dict[str, float]:
-    """Dataset-level Spearman by method, of one draw."""
-    gold = labels(what.dataset, what.source).scores[twin.attribute][0]
-    return {m: float(spearman(s, gold)) for m, s in draw_scores(twin, what, number).items()}
-
-
-def draw_scores(twin: Twin, what: Large, number: int) -> dict[str, Floats]:
-    """Scores by method, of one draw."""
-    gold = labels(what.dataset, what.source).scores[twin.attribute][0]
-    name = stream(twin)
-    design = np.random.default_rng([what.seed, number, name, what.count])
-    ask = getattr(twin, "ask", None)
-    answer = ask or twin_answers(twin, gold, np.random.default_rng([what.seed, number, name]))
-    return scores(compared(len(gold), what, answer, design, getattr(twin, "pool", None)), what)
+    place = np.arange(1.0, len(pairs) + 1.0)
+    tree = minimum_spanning_tree(csr_array((place, (pairs[:, 0], pairs[:, 1])), shape=(n, n)))
+    return np.sort(tree.data).astype(np.intp) - 1
 
 
 def compared(
     n: int,
-    what: Large,
-    answer: Answer,
+    count: int,
+    answer: Asker,
     rng: np.random.Generator,
+    *,
+    rule: str = "symmetric",
+    seed: int = 0,
     known: Indices | None = None,
 ) -> Comparisons:
-    """The comparisons of one draw: both orders averaged, or each pair in one order at random.
+    """`count` calls about n items: both orders averaged, or each pair in one order at random.
 
-    known : (M, 2) the pairs to draw from, see `linked_pairs`.
+    rule : "symmetric" or "no-repeat". known : (M, 2) the pairs to draw from, see `linked_pairs`.
     """
-    if what.rule == "symmetric":
-        pairs = linked_pairs(n, what.count // 2, rng, what.seed, known=known)
+    if rule == "symmetric":
+        pairs = linked_pairs(n, count // 2, rng, seed, known=known)
         p = (answer(pairs) + 1.0 - answer(pairs[:, ::-1])) / 2.0
     else:
-        pairs = linked_pairs(n, what.count, rng, what.seed, known=known)
+        pairs = linked_pairs(n, count, rng, seed, known=known)
         flip = rng.random(len(pairs)) < 0.5
         pairs[flip] = pairs[flip][:, ::-1]
         p = np.asarray(answer(pairs), dtype=float)
     return Comparisons.from_pairs(pairs, p, items=n)
 
 
-def scores(c: Comparisons, what: Large) -> dict[str, Floats]:
-    """Scores by method."""
+# Scores --------------------------------------------------------------------------------------
+
+
+def scores(
+    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none"
+) -> dict[str, Floats]:
+    """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()
-    mean = float(c.p.mean()) if what.bias == "plug-in" else 0.5
+    mean = float(c.p.mean()) if bias == "plug-in" else 0.5
     made: dict[str, Callable[[], Floats]] = {
         "win-ratio": lambda: mean_by_item(hard),
         "avg-prob": lambda: mean_by_item(c),
@@ -163,10 +122,10 @@ def scores(c: Comparisons, what: Large) -> dict[str, Floats]:
         "PoE-BT": lambda: _mode(c, BradleyTerry(), bias=-float(logit(mean))),
         "PoE-g": lambda: _mode(c, Gaussian(), bias=0.5 - mean),
     }
-    return {name: made[name]() for name in what.methods}
+    return {name: made[name]() for name in methods}
 
 
-def _mode(c: Comparisons, expert: BradleyTerry | Gaussian, bias: float = 0.0) -> Floats:
+def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
     return sparse.solve(c, expert, bias=bias, tol=1e-7).scores[0]
 
 
@@ -177,21 +136,136 @@ def mean_by_item(c: Comparisons) -> Floats:
     return np.asarray(won / seen, dtype=float)
 
 
-def run(
-    jobs: Sequence[tuple[Twin, Large]],
-    *,
-    draws: int,
-    workers: int = 2,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[tuple[Twin, Large], dict[str, Floats]]:
-    """All draws of every job: (draws,) correlations by method."""
+# Draws ---------------------------------------------------------------------------------------
+
+Job = tuple[Twin, Calls, str, tuple[str, ...]]  # judge, calls, bias, methods
+
+
+def run(jobs: Iterable[Job], settings: Settings) -> dict[Job, dict[str, Floats]]:
+    """All draws of every job: dataset-level Spearman times 100, (draws,) by method."""
     wanted = list(dict.fromkeys(jobs))
-    tasks = list(product(wanted, range(draws)))
-    done = in_threads(
-        lambda task: draw(*task[0], task[1]), tasks, workers=workers, progress=progress
+    numbers = range(settings.large_draws)
+    done = iter(settings.map(lambda task: draw(*task), list(product(wanted, numbers))))
+    parts = {job: [next(done) for _ in numbers] for job in wanted}
+    return {job: {m: np.array([one[m] for one in parts[job]]) for m in job[3]} for job in wanted}
+
+
+@cache
+def draw(job: Job, number: int) -> dict[str, float]:
+    """Dataset-level Spearman times 100 by method, of one draw."""
+    gold = labels(job[0].dataset).scores[job[0].attribute][0]
+    return {m: 100.0 * float(spearman(s, gold)) for m, s in draw_scores(job, number).items()}
+
+
+def draw_scores(job: Job, number: int) -> dict[str, Floats]:
+    """Scores by method, of one draw."""
+    judge, calls, bias, methods = job
+    gold = labels(judge.dataset).scores[judge.attribute][0]
+    start = [calls.seed, number, stream(judge)]
+    answer = judge.asker(gold, np.random.default_rng(start))
+    design = np.random.default_rng([*start, calls.count])
+    c = compared(
+        len(gold),
+        calls.count,
+        answer,
+        design,
+        rule=calls.rule,
+        seed=calls.seed,
+        known=judge.pool,
     )
-    out: dict[tuple[Twin, Large], dict[str, Floats]] = {}
-    for k, job in enumerate(wanted):
-        part = done[k * draws : (k + 1) * draws]
-        out[job] = {m: np.array([one[m] for one in part]) for m in job[1].methods}
-    return out
+    return scores(c, methods, bias=bias)
+
+
+# Targets -------------------------------------------------------------------------------------
+
+
+def table(settings: Settings) -> pd.DataFrame:
+    """Table 3 of poe_v2: 5N to 50N symmetric comparisons. One row a cell.
+
+    A symmetric comparison is a pair in both orders, as the table's caption counts; so 5N are 10N
+    calls, and each text is in ten pairs (`reproduction.calibrate` says why not five). CMCQRD's
+    labels are not public: its cells run on drawn labels, and say so.
+    """
+    printed = load("table3")
+
+    def job(row: pd.Series, times: int) -> Job:
+        key = key_of(row["dataset"])
+        judge = settings.judge(key, row["system"], attributes(key, row["attribute"])[0])
+        return symmetric(judge, 2 * times, SOFT, settings.seed)
+
+    jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
+    found = run(jobs, settings)
+    used = calibration_cells("hanna", "cmcqrd")
+    first = cache(draw_scores)  # two methods are printed of each run
+    rows = []
+    for one, (_, row) in zip(jobs, printed.iterrows(), strict=True):
+        judge, method = one[0], row["method"]
+        gold = labels(judge.dataset).scores[judge.attribute][0]
+        # Bootstrap over texts of the first draw's correlation.
+        again = np.random.default_rng(settings.seed).integers(
+            len(gold), size=(RESAMPLES, len(gold))
+        )
+        told = first(one, 0)[method][again]
+        # One run of one judge around its twin, given all that is known of it: 50N.
+        around = found[one][method] - found[job(row, 50)]["avg-prob"]
+        rows.append(
+            cell(
+                row,
+                found[one][method],
+                boot_se=float(100.0 * spearman(told, gold[again]).std(ddof=1)),
+                run_sd=around.std(ddof=1) / np.sqrt(2.0),
+                role="calibrated" if row["id"] in used else "predicted",
+                kind=settings.kind(judge),
+                dataset=judge.dataset,
+                place=True,
+            )
+        )
+    return pd.DataFrame(rows).assign(draws=settings.large_draws, seed=settings.seed)
+
+
+def symmetric(judge: Twin, times: int, methods: tuple[str, ...], seed: int) -> Job:
+    """`times` calls an item, both orders of each pair."""
+    n = labels(judge.dataset).n_candidates
+    return (judge, Calls(judge.dataset, times * n, seed=seed), "none", methods)
+
+
+Design = tuple[str, str, tuple[str, ...]]  # rule, bias, methods
+AVERAGES, EXPERTS = ("win-ratio", "avg-prob"), ("PoE-BT", "PoE-g")
+TIMES = (2, 3, 5, 10, 20, 50, 100)  # calls an item
+DESIGNS: dict[str, tuple[Sequence[int], tuple[Design, ...]]] = {
+    "symmetric": (TIMES, (("symmetric", "none", METHODS),)),
+    "symmetric or not": (
+        TIMES[:-1],
+        (
+            ("symmetric", "none", AVERAGES + EXPERTS),
+            ("no-repeat", "plug-in", EXPERTS),
+            ("no-repeat", "none", AVERAGES),
+        ),
+    ),
+    "bias or not": (
+        TIMES[:-1],
+        (("no-repeat", "plug-in", EXPERTS), ("no-repeat", "none", AVERAGES + EXPERTS)),
+    ),
+}
+
+
+def curve(settings: Settings) -> pd.DataFrame:
+    """An efficiency curve; the target's `designs` say which calls and which bias."""
+    (panel,) = settings.target.panels
+    system, dataset, attribute = panel
+    judge = settings.judge(dataset, system, attribute)
+    options = settings.target.options
+    times, designs = DESIGNS[options.get("designs", "symmetric")]
+    n = labels(dataset).n_candidates
+    jobs = [
+        (judge, Calls(dataset, each * n, rule, settings.seed), bias, methods)
+        for (rule, bias, methods), each in product(designs, options.get("times", times))
+    ]
+    found = run(jobs, settings)
+    return pd.DataFrame(
+        [
+            point(settings, panel, job[1].count, m, job[1].rule, found[job][m], bias=job[2])
+            for job in jobs
+            for m in job[3]
+        ]
+    )

@@ -11,10 +11,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from poe._paths import data_dir
-from reproduction import making, sources
-from reproduction.files import outdated
 from reproduction.pages import Cell, badge, table
+from reproduction.run import outdated
 from reproduction.targets import TARGETS
+from reproduction.twins import labels
 
 UP_TO_DATE = "up to date"
 HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds", "state", "code")
@@ -32,16 +32,10 @@ def descriptions(folder: Path | None = None) -> dict[str, dict[str, Any]]:
 
 
 def state(name: str, about: Mapping[str, Any]) -> str:
-    """Whether a result is what its target would write today, or what has changed since."""
-    target = TARGETS.get(name)
-    if target is None:
+    """Whether a result is what its target would write today."""
+    if name not in TARGETS:
         return "made once; its code is in the history"
-    measured = "measured" in str(about["kind"])
-    now = making.made_from(target, str(about["labels"]))
-    if measured:  # the store need not be at hand
-        now["answers"] = about["inputs"].get("answers")
-    changed = outdated(about, sources.fingerprint(), now)
-    return f"changed since: {', '.join(changed)}" if changed else UP_TO_DATE
+    return "code or data changed since" if outdated(about) else UP_TO_DATE
 
 
 def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -51,14 +45,11 @@ def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """
     made = []
     for name, about in found.items():
-        reads = [
-            f"{key} (stand-in)" if value == "stand-in" else key
-            for key, value in about["inputs"].items()
-            if "/" not in key and not key.endswith(".toml")
-        ]
+        sets = TARGETS[name].datasets if name in TARGETS else ()
+        reads = [f"{x} (stand-in)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
         row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
-        row["code"] = about.get("code", {}).get("fingerprint", "")
+        row["code"] = about.get("code", {}).get("digest", "")
         run = about.get("run") or {}
         made.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
     return pd.DataFrame(made)

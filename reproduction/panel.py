@@ -156,15 +156,6 @@ def runnable(methods: Iterable[str]) -> list[str]:
     return [m for m in methods if has_torch() or METHODS[m][0] not in WITH_CONTEXT]
 
 
-def variants(full: bool) -> list[dict[str, object]]:
-    """Settings as good as what a run gives now, or better: see `Target.variants`."""
-    return [
-        {"full": large, "networks": torch}
-        for large in sorted({full, True})
-        for torch in sorted({has_torch(), True})
-    ]
-
-
 Make = Callable[[Settings], pd.DataFrame]
 
 

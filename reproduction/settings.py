@@ -1,45 +1,57 @@
-"""What every target is told, and what a target is."""
+"""What every kind of run is told, and what all of them share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from poe import datasets
 from poe.comparisons import Floats
-from reproduction.twins import Twin, twins
+from reproduction.targets import Target
+from reproduction.twins import Twin, labels, twins
 
-Progress = Callable[[int, int], None]
-Key = tuple[str, str, str]  # dataset, system, attribute
+if TYPE_CHECKING:
+    from reproduction.measured import Key, Stored
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run a target.
+    """What to make, and how.
 
-    draws : of twins and calls on SummEval and TopicalChat; a fifth of them, as in the papers,
-    on HANNA and CMCQRD. source : which human scores. judges : judges that take the place of
-    twins, by (dataset, system, attribute), such as a store's (`reproduction.measured`).
-    full : the papers' sizes where a target uses less by default.
-    asked : the keys that a run looked for in `judges`, and whether for any pair, for saying what
-    was not there.
+    draws : of twins and calls on SummEval and TopicalChat; a fifth of them, as in the papers, on
+    HANNA and CMCQRD. store : answers whose judge takes the place of its twin. full : the papers'
+    sizes where a target uses less by default. progress : called with the steps done and of all.
+    asked : judges that a run looked for, and whether for any pair, to say what a store lacks.
+
+    The numbers depend on the target, the draws and the seed: not on the machine, nor on the number
+    of workers (threads).
     """
 
+    target: Target = field(default_factory=Target)
     draws: int = 100
     seed: int = 0
-    source: datasets.Source = "auto"
     workers: int = 2
-    progress: Progress | None = None
     full: bool = False
-    judges: Mapping[Key, Twin] = field(default_factory=dict)
+    store: Stored | None = None
+    progress: Callable[[int, int], None] | None = None
     asked: set[tuple[Key, bool]] = field(default_factory=set, compare=False)
+
+    @property
+    def large_draws(self) -> int:
+        """A fifth, as in the papers: 20 for 100."""
+        return max(self.draws // 5, 2)
+
+    @property
+    def judges(self) -> Mapping[Key, Twin]:
+        """The store's judges by (dataset, system, attribute)."""
+        return self.store.judges if self.store else {}
 
     def judge(self, dataset: str, system: str, attribute: str, *, every: bool = False) -> Twin:
         """The measured judge of that name, or its twin.
@@ -49,8 +61,9 @@ class Settings:
         key = (dataset, system, attribute)
         self.asked.add((key, every))
         given = self.judges.get(key)
-        usable = given is not None and not (every and getattr(given, "pool", None) is not None)
-        return given if given is not None and usable else twins(dataset)[system, attribute]
+        if given is None or (every and getattr(given, "pool", None) is not None):
+            return twins(dataset)[system, attribute]
+        return given
 
     def group(self, dataset: str, system: str, attributes: Iterable[str]) -> list[Twin]:
         """One judge an attribute for a mean over them: all measured, or all twins.
@@ -58,47 +71,46 @@ class Settings:
         A mean of measured and simulated numbers would be neither.
         """
         names = list(attributes)
-        found = [self.judge(dataset, system, name) for name in names]
-        if {self.kind(judge) for judge in found} == {"measured"}:
-            return found
+        judges = [self.judge(dataset, system, name) for name in names]
+        if {self.kind(judge) for judge in judges} == {"measured"}:
+            return judges
         return [twins(dataset)[system, name] for name in names]
 
     def kind(self, judge: Twin) -> str:
         """Measured or simulated."""
         return "measured" if judge in self.judges.values() else "simulated"
 
+    def step(self, done: int, total: int) -> None:
+        """Tell the progress."""
+        if self.progress:
+            self.progress(done, total)
+
+    def map(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+        """Results in the order of the jobs; an interruption does not wait for those not begun."""
+        done = []
+        with ThreadPoolExecutor(self.workers) as pool:
+            try:
+                for result in pool.map(work, jobs):
+                    done.append(result)
+                    self.step(len(done), len(jobs))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return done
+
 
 @dataclass(frozen=True)
-class Target:
-    """One table or figure that can be recomputed.
+class Calls:
+    """Which calls are made.
 
-    name : as on the command line, "table3", "figure5a", "comparative-table6". paper : key of
-    `published.PAPERS`. what : in a line. inputs : kind of evidence by default. run : from
-    settings to one row a cell or point. datasets : whose labels it reads. cost : seconds on two
-    cores, for the order of a progress bar. table : the published table it fills, if any.
-    variants : from `Settings.full` to the settings under which a result is as good as what a run
-    would give now or better; the first is that of such a run.
+    rule : "symmetric" and "greedy" ask each chosen pair in both orders and average the two
+    answers; "random" and "no-repeat" take single calls as they come. count : calls.
     """
 
-    name: str
-    paper: str
-    what: str
-    inputs: str
-    run: Callable[[Settings], pd.DataFrame]
-    datasets: tuple[str, ...]
-    cost: float
-    table: str | None = None
-    variants: Callable[[bool], Sequence[Mapping[str, object]]] = lambda full: ({},)
-
-    @property
-    def result(self) -> str:
-        """Name of its file in data/results."""
-        return self.name
-
-    @property
-    def command(self) -> str:
-        """What to type."""
-        return f"poe reproduce {self.name}"
+    dataset: str
+    count: int
+    rule: str = "symmetric"
+    seed: int = 0
 
 
 def spread(values: Floats) -> tuple[float, float]:
@@ -108,27 +120,84 @@ def spread(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(error)
 
 
-def identity(row: pd.Series, *more: str) -> dict[str, object]:
-    """The head of a result row: which printed cell it is about; `more` names further columns."""
-    return {name: row[name] for name in ("id", "system", "k", "method", "selection", *more)}
+def bootstrap_se(each: Floats) -> float:
+    """Standard error over contexts of the mean: what resampling contexts gives in the limit.
+
+    each (draws, C) or (attributes, draws, C); NaN contexts are left out.
+    """
+    known = ~np.isnan(each)
+    axes = tuple(range(each.ndim - 1))
+    count = known.sum(axis=axes)
+    means = np.where(known, each, 0.0).sum(axis=axes)[count > 0] / count[count > 0]
+    return float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
-def in_threads(
-    work: Callable[[Job], Result],
-    jobs: Sequence[Job],
+def cell(
+    row: pd.Series,
+    values: Floats,
     *,
-    workers: int,
-    progress: Progress | None = None,
-) -> list[Result]:
-    """Results in the order of the jobs; an interruption does not wait for those not begun."""
-    done = []
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for found in pool.map(work, jobs):
-                done.append(found)
-                if progress:
-                    progress(len(done), len(jobs))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return done
+    role: str,
+    kind: str,
+    dataset: str,
+    boot_se: float = np.nan,
+    run_sd: float | None = None,
+    place: bool = False,
+    **more: object,
+) -> dict[str, object]:
+    """The row of a printed cell, from what each draw gives in its place.
+
+    id, system, k, method, selection and (with `place`) dataset and attribute as printed. value, the
+    mean over draws, and se, its Monte Carlo error. boot_se : bootstrap error over contexts or
+    texts. run_sd : how far one run of one judge scatters around its twin; by default as far as the
+    draws, for the paper saw one judge and nothing ties its twin to it but what is calibrated.
+    role : what the printed number is to us; kind : of evidence.
+    """
+    value, se = spread(values)
+    names = ("id", "system", "k", "method", "selection")
+    return {
+        **{name: row[name] for name in (*names, *(("dataset", "attribute") if place else ()))},
+        "value": value,
+        "se": se,
+        "boot_se": boot_se,
+        "run_sd": float(np.std(values, ddof=1)) if run_sd is None else run_sd,
+        **more,
+        "role": role,
+        "kind": kind,
+        "labels": labels(dataset).source,
+    }
+
+
+def point(
+    settings: Settings,
+    panel: tuple[str, str, str],
+    count: int,
+    method: str,
+    selection: str,
+    values: Floats,
+    *,
+    bias: str = "none",
+    kind: str | None = None,
+    **changed: object,
+) -> dict[str, object]:
+    """The row of a curve's point: value, se, low and high (the 95 % band), from its draws."""
+    value, se = spread(values)
+    system, dataset, attribute = panel
+    row = {
+        "panel": settings.target.name,
+        "system": system,
+        "dataset": dataset,
+        "attribute": attribute,
+        "k": count,
+        "method": method,
+        "selection": selection,
+        "bias": bias,
+        "value": value,
+        "se": se,
+        "low": value - 1.96 * se,
+        "high": value + 1.96 * se,
+        "kind": kind or settings.kind(settings.judge(dataset, system, attribute)),
+        "labels": labels(dataset).source,
+        "draws": len(values),
+        "seed": settings.seed,
+    }
+    return row | changed

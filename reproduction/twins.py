@@ -9,22 +9,50 @@ calibrated on; everything else it says is a prediction. A twin is not an LLM and
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from scipy.stats import norm, rankdata
 
+from poe import datasets
 from poe._paths import data_dir
 from poe.comparisons import Floats, Indices
 from poe.judges import SimulatedJudge
+from poe.judges.simulated import simulated_answers
 from poe.stack import Stack
+from reproduction.published import NAMES
 
 # Share of the scores as they are in what twins perceive. Found, once for all judges, from the
 # win-ratio of all calls on SummEval: its Pearson less its Spearman correlation (poe_v2 Tables 5
 # and 6, judges with printed accuracies: 0.45 on average).
 INTERVAL = 0.325
+
+JUDGES = ("Llama2-7B", "Llama2-13B", "Mistral-7B", "FlanT5-3B", "FlanT5-11B")
+LARGE_JUDGES = JUDGES[:3]  # of HANNA and CMCQRD
+ATTRIBUTES = {  # by their printed labels
+    "summeval": {
+        "COH": "coherence",
+        "CON": "consistency",
+        "FLU": "fluency",
+        "REL": "relevance",
+    },
+    "topicalchat": {
+        "COH": "coherency",
+        "CNT": "continuity",
+        "ENG": "engagingness",
+        "NAT": "naturalness",
+    },
+    "hanna": {"COH": "coherence", "CMP": "complexity", "SUR": "surprise"},
+    "cmcqrd": {"DIF": "difficulty"},
+}
+
+PARAMETERS = ("judge", "dataset", "attribute", "rho", "sharpness", "noise", "bias")
+
+Asker = Callable[[Indices], Floats]
 
 
 @dataclass(frozen=True)
@@ -34,7 +62,8 @@ class Twin:
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
     item shown first, in poe_v2's prompts. calibrated_on : ids of the published numbers that
-    fixed them. earlier : rho and bias under the prompts of comparative_assessment.
+    fixed them. earlier : rho and bias under the prompts of comparative_assessment. pool : (M, 2)
+    the pairs of a large set that it can be asked about; None for any.
     """
 
     judge: str
@@ -44,8 +73,9 @@ class Twin:
     sharpness: float
     noise: float
     bias: float
-    calibrated_on: tuple[str, ...]
+    calibrated_on: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
+    pool: Indices | None = field(default=None, compare=False)
 
     def of_earlier_paper(self) -> Twin:
         """The same judge under the prompts of comparative_assessment."""
@@ -53,9 +83,7 @@ class Twin:
             raise ValueError(f"comparative_assessment has no judge {self.judge} on {self.dataset}")
         return replace(self, rho=self.earlier[0], bias=self.earlier[1], earlier=None)
 
-    def answer(
-        self, gold: Floats, rng: np.random.Generator, *, draws: int | None = None
-    ) -> SimulatedJudge:
+    def answer(self, gold: Floats, rng: np.random.Generator, *, draws: int | None = None) -> Any:
         """A judge with a fresh taste for the human scores `gold` (C, N), or `draws` of them.
 
         Its qualities have the shape (C, N), with `draws` (draws, C, N).
@@ -65,6 +93,18 @@ class Twin:
         return SimulatedJudge(
             quality, sharpness=self.sharpness, noise=self.noise, bias=self.bias, seed=rng
         )
+
+    def asker(self, gold: Floats, rng: np.random.Generator) -> Asker:
+        """What answers single calls (K, 2) about a large set (N,), each once: a fresh twin."""
+        quality = perceived(gold[None], self.rho, rng.standard_normal((1, len(gold))))[0]
+
+        def answer(pairs: Indices) -> Floats:
+            difference = quality[pairs[:, 0]] - quality[pairs[:, 1]]
+            return simulated_answers(
+                difference, sharpness=self.sharpness, bias=self.bias, noise=self.noise, e=rng
+            )
+
+        return answer
 
 
 def symmetric_stack(n_items: int, pairs: Indices, p: Floats) -> Stack:
@@ -84,18 +124,18 @@ def perceived(gold: Floats, rho: float, taste: Floats) -> Floats:
     return rho * quality_scores(gold) + np.sqrt(1.0 - rho**2) * taste
 
 
-def quality_scores(gold: Floats, *, interval: float = INTERVAL) -> Floats:
+def quality_scores(gold: Floats) -> Floats:
     """Human scores (C, N) as z, the quality that twins perceive: between ordinal and interval.
 
     A rating scale ends at its best mark, so its steps are not all the same amount of quality,
     nor does it tell their order alone. z mixes the normal quantiles of the ranks in the dataset
-    (ties share a rank) with the scores as they are, `interval` of the latter, each centred
+    (ties share a rank) with the scores as they are, `INTERVAL` of the latter, each centred
     within contexts and divided by its pooled within-context standard deviation: pooled, so that
     an article whose summaries are all good stays a hard one to judge.
     """
     gold = np.asarray(gold, dtype=float)
     normal = norm.ppf(rankdata(gold.ravel()) / (gold.size + 1.0)).reshape(gold.shape)
-    return _standardised((1.0 - interval) * _standardised(normal) + interval * _standardised(gold))
+    return _standardised((1.0 - INTERVAL) * _standardised(normal) + INTERVAL * _standardised(gold))
 
 
 def _standardised(values: Floats) -> Floats:
@@ -110,31 +150,21 @@ def stream(judge: Twin) -> int:
 
 
 @cache
-def standard_errors(dataset: str) -> dict[tuple[str, str], dict[str, float]]:
-    """Of rho, noise (in units of quality) and sharpness by (judge, attribute), where there are."""
+def _file() -> dict[str, Any]:
     with (data_dir() / "twins.toml").open("rb") as file:
-        rows = [row for row in tomllib.load(file)["twin"] if row["dataset"] == dataset]
-    return {(row["judge"], row["attribute"]): row["se"] for row in rows}
+        return tomllib.load(file)
 
 
 @cache
 def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
     """All twins of a dataset by (judge, attribute), from data/twins.toml."""
-    with (data_dir() / "twins.toml").open("rb") as file:
-        table = tomllib.load(file)
     found = [
         Twin(
-            judge=row["judge"],
-            dataset=row["dataset"],
-            attribute=row["attribute"],
-            rho=row["rho"],
-            sharpness=row["sharpness"],
-            noise=row["noise"],
-            bias=row["bias"],
+            **{name: row[name] for name in PARAMETERS},
             calibrated_on=tuple(row["calibrated_on"]),
             earlier=(row["earlier"]["rho"], row["earlier"]["bias"]) if "earlier" in row else None,
         )
-        for row in table["twin"]
+        for row in _file()["twin"]
         if row["dataset"] == dataset
     ]
     if not found:
@@ -142,11 +172,28 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
     return {(twin.judge, twin.attribute): twin for twin in found}
 
 
-def calibration_cells(*datasets: str) -> frozenset[str]:
+def calibration_cells(*names: str) -> frozenset[str]:
     """Ids of every published number used to calibrate some twin of the datasets."""
-    return frozenset(
-        cell
-        for name in datasets or ("summeval",)
-        for t in twins(name).values()
-        for cell in t.calibrated_on
-    )
+    return frozenset(cell for n in names for t in twins(n).values() for cell in t.calibrated_on)
+
+
+def consulted() -> frozenset[str]:
+    """Ids that were looked at when the form of the twins was chosen: no predictions either."""
+    return frozenset(_file()["model"]["consulted"])
+
+
+@cache
+def labels(dataset: str) -> datasets.Dataset:
+    """People's scores, loaded once. CMCQRD's are not public: drawn ones of their shape."""
+    return datasets.load(dataset)
+
+
+def key_of(name: str) -> str:
+    """The dataset's name here from that in the papers."""
+    return {printed: key for key, printed in NAMES.items()}[name]
+
+
+def attributes(dataset: str, label: str) -> list[str]:
+    """Attributes that a printed label stands for; all of the dataset's for "mean"."""
+    known = ATTRIBUTES[dataset]
+    return list(known.values()) if label == "mean" else [known[label]]

@@ -17,8 +17,8 @@ import pandas as pd
 from scipy.special import erfc
 
 from poe._paths import data_dir
-from reproduction.files import read
 from reproduction.published import PAPERS, load
+from reproduction.run import read
 
 # From best to worst; a check fails when a cell moves down. "not readable" says nothing of ours: the
 # printed value is missing from the text at hand, so there is nothing to hold a result against. It

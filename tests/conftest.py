@@ -20,19 +20,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def placeholder_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every dataset has texts, invented ones: the real ones are no part of the repository."""
     from poe.datasets import Dataset
-    from poe.datasets.originals import ALL, Content
+    from tests.helpers import placeholders
 
-    def content(data: Dataset) -> Content:
-        contexts = {k: f"What {k} is about." if k != ALL else "" for k in data.context_ids}
-        texts = tuple(
-            tuple(
-                f"Placeholder {n}, by {name}, for {k}." for n, name in enumerate(data.candidate_ids)
-            )
-            for k in contexts
-        )
-        return Content(contexts, data.candidate_ids, texts, {})
-
-    monkeypatch.setattr(Dataset, "_content", property(content))
+    monkeypatch.setattr(Dataset, "_content", property(placeholders))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

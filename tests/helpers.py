@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poe
+from poe.datasets.originals import ALL, Content
 
 # First line of a program that a test interrupts: a shell's background job, and all that it starts,
 # is born deaf to Ctrl-C.
@@ -22,6 +23,16 @@ def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.
     pairs = poe.select(n, count, seed=rng)
     c = judge.compare(pairs, items=names)
     return c.hard() if hard else c
+
+
+def placeholders(data):
+    """Invented texts for a dataset: the real ones are no part of the repository."""
+    contexts = {k: f"What {k} is about." if k != ALL else "" for k in data.context_ids}
+    texts = tuple(
+        tuple(f"Placeholder {n}, by {name}, for {k}." for n, name in enumerate(data.candidate_ids))
+        for k in contexts
+    )
+    return Content(contexts, data.candidate_ids, texts, {})
 
 
 def find_real_labels():

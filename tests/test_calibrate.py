@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import poe
-from poe.resistance import component_of
-from reproduction import calibrate, calibrate_large, facts
-from reproduction.bench import Bench
-from reproduction.calibrate import Fitted
-from reproduction.large import linked_pairs, spanning
-from reproduction.twins import Twin, twins
-from tests.helpers import real_labels
+from reproduction import calibrate
+from reproduction.calibrate import Bench, Fitted
+from reproduction.large import linked_pairs
+from reproduction.published import number
+from reproduction.twins import LARGE_JUDGES, Twin, twins
 
 GOLD = poe.datasets.load("summeval").scores["coherence"][:40]
 BENCH = Bench(GOLD, tastes=15)
@@ -26,40 +24,38 @@ def printed_about(twin, *, seed=3):
     full = poe.metrics.summary_level(won.sum(-1) - won.sum(-2), GOLD).value.mean()
     right = (won == truth)[:, truth != 0].mean()
     off = ~np.eye(16, dtype=bool)
-    return facts.Decisions(full, right, (p[..., off] > 0.5).mean(), ())
+    return full, right, (p[..., off] > 0.5).mean()
 
 
 def test_decisions_give_back_the_twin_that_made_them():
-    truth = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6, ())
-    found = calibrate.calibrate(BENCH, printed_about(truth))
+    truth = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6)
+    found = calibrate.calibrate(BENCH, *printed_about(truth))
     assert found.rho == pytest.approx(0.5, abs=0.03)
     assert found.noise == pytest.approx(0.8, abs=0.12)
     assert found.earlier[1] == pytest.approx(-0.6, abs=0.05)
 
 
 def test_how_sharply_it_speaks_changes_no_decision():
-    one = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6, ())
-    loud = Twin("x", "summeval", "coherence", 0.5, 4.0, 3.2, -2.4, ())
+    one = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6)
+    loud = Twin("x", "summeval", "coherence", 0.5, 4.0, 3.2, -2.4)
     assert printed_about(one) == printed_about(loud)
 
 
 def test_wrong_numbers_give_another_twin():
     """Negative control: five points of accuracy must not go unnoticed."""
-    wanted = printed_about(Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, 0.0, ()))
-    found = calibrate.calibrate(
-        BENCH, facts.Decisions(wanted.win_ratio, wanted.accuracy - 0.05, 0.5, ())
-    )
+    full, right, _ = printed_about(Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, 0.0))
+    found = calibrate.calibrate(BENCH, full, right - 0.05, 0.5)
     assert found.noise > 1.4
 
 
 def test_impossible_numbers_are_refused():
     with pytest.raises(ValueError, match="no noise is small enough"):
-        calibrate.calibrate(BENCH, facts.Decisions(0.30, 0.95, 0.5, ()))
+        calibrate.calibrate(BENCH, 0.30, 0.95, 0.5)
 
 
 def test_standard_errors_are_those_of_judges_drawn_anew():
     """Twins calibrated on what single judges would print scatter as the delta method says."""
-    rho_se, _ = calibrate._errors(BENCH, 0.5, 0.8)
+    rho_se = calibrate._attained(BENCH, 0.5, 0.8, 0.5).rho_se
     single = BENCH.win_ratio(0.5, 0.8).std(ddof=1)
     slope = (BENCH.win_ratio(0.54, 0.8).mean() - BENCH.win_ratio(0.46, 0.8).mean()) / 0.08
     # With accuracy known as well, rho cannot be less certain by much than from one number.
@@ -75,30 +71,25 @@ def test_the_gain_from_straightening_grows_with_sharpness_and_vanishes_without()
     assert gains[0] < gains[1] < gains[2]
 
 
-def test_no_printed_number_of_that_name():
-    with pytest.raises(KeyError, match="no published number"):
-        facts.number("poe_v2/table5/GPT-5/K48/PoE-BT")
-
-
 class TestLarge:
     gold = poe.datasets.load("cmcqrd").scores["difficulty"][0][:200]
 
     def test_average_probabilities_give_back_rho_and_noise(self):
-        bench = calibrate_large.LargeBench(self.gold)
+        bench = calibrate.LargeBench(self.gold)
         few, many = (
-            bench.average_probability(times, 0.6, 1.5, 1.0, 0.0).mean() for times in (5, 50)
+            bench.average_probability(times, 0.6, 1.5, (1.0, 0.0)).mean() for times in (5, 50)
         )
-        found = calibrate_large._fit(bench, few, many, 1.0, None, 0.5, ())
+        found = calibrate.fit_large(bench, few, many, (1.0, None), 0.5)
         assert found.rho == pytest.approx(0.6, abs=0.002)
         assert found.noise == pytest.approx(1.5, abs=0.02)
 
     def test_the_bias_gives_the_printed_mean(self):
-        bias = calibrate_large.bias_for(0.78, 0.4, 2.0)
+        bias = calibrate.bias_for(0.78, 0.4, 2.0)
         rng = np.random.default_rng(1)
         logits = 2.0 * (rng.normal(size=200_000) - rng.normal(size=200_000))
         logits += 2.0 * 0.4 * rng.normal(size=200_000) + bias
         assert (1 / (1 + np.exp(-logits))).mean() == pytest.approx(0.78, abs=0.005)
-        assert calibrate_large.bias_for(0.5, 0.4, 2.0) == 0.0
+        assert calibrate.bias_for(0.5, 0.4, 2.0) == 0.0
 
     def test_five_calls_an_item_cannot_explain_table_3(self):
         """Read as calls, even a judge without noise falls short of the printed 5N."""
@@ -116,28 +107,20 @@ class TestLarge:
                 found.append(np.corrcoef(mean, q)[0, 1])
             loss[pairs] = np.mean(found)
         printed = min(
-            facts.average_probability_at("hanna", judge, "COH", "5N").value
-            / facts.average_probability_at("hanna", judge, "COH", "50N").value
-            for judge in facts.LARGE_JUDGES
+            number(f"poe_v2/table3/{judge}/K5N/HANNA-COH/avg-prob")
+            / number(f"poe_v2/table3/{judge}/K50N/HANNA-COH/avg-prob")
+            for judge in LARGE_JUDGES
         )
         assert loss[5 * n // 2] < printed < loss[5 * n]
 
-    def test_sets_of_pairs_link_everything(self):
-        rng = np.random.default_rng(2)
-        pairs = linked_pairs(100, 110, rng)
-        assert len(pairs) == 110
-        assert not component_of(100, pairs).any()
-        assert len({tuple(sorted(pair)) for pair in pairs.tolist()}) == 110
 
-    def test_a_spanning_tree_by_hand(self):
-        pairs = np.array([[0, 1], [1, 0], [2, 3], [0, 3], [1, 2]])
-        assert spanning(4, pairs).tolist() == [0, 2, 3]
-
-
-@real_labels
-def test_the_file_is_what_calibration_gives(monkeypatch):
-    gold = poe.datasets.load("summeval").scores["relevance"]
-    found = calibrate.calibrate(Bench(gold), facts.decisions("summeval", "FlanT5-3B")["relevance"])
+def test_the_file_is_what_calibration_gives():
+    gold = {"relevance": poe.datasets.load("summeval").scores["relevance"]}
+    bench = Bench(gold["relevance"])
+    printed = "comparative_assessment/{}/FlanT5-3B/SummEval-REL/{}"
+    full, right = (number(printed.format(t, "debiased")) / 100 for t in ("table6", "table10"))
+    first = np.mean([number(printed.format("table5", f"prompt{k}")) for k in (1, 2)])
+    found = calibrate.calibrate(bench, full, right, first)
     filed = twins("summeval")["FlanT5-3B", "relevance"]
     assert found.rho == pytest.approx(filed.earlier[0], abs=2e-4)
     assert found.noise * filed.sharpness == pytest.approx(filed.noise, abs=5e-4)

@@ -31,7 +31,7 @@ def test_mistakes_name_the_choices(capsys):
     for arguments, status, message in (
         (["reproduce", "tabel1"], 2, "table1"),
         (["reproduce", "everything"], 2, "there is no"),
-        (["reproduce", "table1", "--draws", "0"], 2, "0"),
+        (["reproduce", "table1", "--draws", "0"], 2, "--draws"),
         (["data", "fetch", "sumeval"], 1, "summeval"),
         (["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "-1"], 2, "-1"),
         (["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "x"], 2, "x"),

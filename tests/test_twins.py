@@ -7,7 +7,8 @@ import pytest
 
 import poe
 from poe._paths import data_dir
-from reproduction import facts, published
+from reproduction import calibrate, published
+from reproduction import twins as module
 from reproduction.twins import Twin, calibration_cells, perceived, quality_scores, twins
 
 GOLD = poe.datasets.load("summeval").scores["coherence"]
@@ -38,7 +39,7 @@ def test_quality_of_two_by_hand():
 
 
 def test_answers_have_the_shape_asked_for_and_a_fresh_taste():
-    twin = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.3, 0.2, ())
+    twin = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.3, 0.2)
     judge = twin.answer(GOLD, np.random.default_rng(0), draws=3)
     assert judge.matrix().shape == (3, 100, 16, 16)
     assert not np.allclose(judge.quality[0], judge.quality[1])
@@ -57,15 +58,15 @@ def test_the_earlier_paper_has_its_own_bias_and_not_every_judge():
 @pytest.mark.parametrize("dataset", ["summeval", "topicalchat", "hanna", "cmcqrd"])
 def test_the_file_has_a_twin_for_every_judge_and_attribute(dataset):
     large = dataset in ("hanna", "cmcqrd")
-    judges = facts.LARGE_JUDGES if large else facts.JUDGES
+    judges = module.LARGE_JUDGES if large else module.JUDGES
     found = twins(dataset)
-    assert set(found) == {(j, a) for j in judges for a in facts.ATTRIBUTES[dataset].values()}
+    assert set(found) == {(j, a) for j in judges for a in module.ATTRIBUTES[dataset].values()}
     assert all(0 < t.rho < 1 and t.noise >= 0 and t.sharpness > 0 for t in found.values())
 
 
 def test_a_judge_speaks_equally_sharply_everywhere():
-    for judge in facts.LARGE_JUDGES:
-        every = [t for d in facts.ATTRIBUTES for (j, _), t in twins(d).items() if j == judge]
+    for judge in module.LARGE_JUDGES:
+        every = [t for d in module.ATTRIBUTES for (j, _), t in twins(d).items() if j == judge]
         assert len({t.sharpness for t in every}) == 1
 
 
@@ -73,15 +74,15 @@ def test_every_cell_used_is_published():
     known = set(published.text()["id"])
     for paper in published.PAPERS:
         known |= set(published.all_tables(paper=paper)["id"])
-    assert calibration_cells(*facts.ATTRIBUTES) <= known
-    assert set(facts.CONSULTED) <= known
+    assert calibration_cells(*module.ATTRIBUTES) <= known
+    assert set(calibrate.CONSULTED) == module.consulted() <= known
 
 
 def test_only_declared_cells_of_the_predicted_paper_were_used():
     """Full sets and the soft gain for all; one row of decisions for Mistral; Table 3's ends."""
-    mine = {c for c in calibration_cells(*facts.ATTRIBUTES) if c.startswith("poe_v2/table")}
+    mine = {c for c in calibration_cells(*module.ATTRIBUTES) if c.startswith("poe_v2/table")}
     allowed = set()
-    for judge in facts.JUDGES:
+    for judge in module.JUDGES:
         allowed |= {f"poe_v2/table5/{judge}/K240/avg-prob", f"poe_v2/table7/{judge}/K30/avg-prob"}
         allowed |= {f"poe_v2/table6/{judge}/K240/{m}" for m in ("avg-prob", "PoE-BT")}
     allowed |= {"poe_v2/table5/Mistral-7B/K48/win-ratio", "poe_v2/table7/Mistral-7B/K18/win-ratio"}
@@ -92,7 +93,7 @@ def test_only_declared_cells_of_the_predicted_paper_were_used():
 
 
 def test_nothing_held_out_was_used():
-    used = calibration_cells(*facts.ATTRIBUTES)
+    used = calibration_cells(*module.ATTRIBUTES)
     assert not [c for c in used if "/table8/" in c and c.startswith("poe_v2")]
     assert not [c for c in used if "/table2/" in c and c.startswith("poe_v2")]
 

@@ -23,7 +23,7 @@ from poe.experts import BradleyTerry, Expert, Gaussian, Laplacian
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select_stack
 from poe.stack import Stack
-from reproduction.sweep import agreements
+from reproduction.small import agreements
 from reproduction.twins import symmetric_stack, twins
 
 CASE = "b"
@@ -101,7 +101,7 @@ def _block(task: tuple[str, str, int, int], calls: tuple[int, ...] = CALLS) -> M
     twin = twins("summeval")[judge, attribute]
     chosen = methods()
     found = agreements(twin, data, calls=calls, draws=draws, seed=[number], methods=chosen)
-    return {m: float(np.mean([found[k, m].value for k in calls])) for m in chosen}
+    return {m: float(np.mean([found[k, m] for k in calls])) for m in chosen}
 
 
 def _textbook(count: int) -> Row:

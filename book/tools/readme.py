@@ -9,9 +9,10 @@ from pathlib import Path
 
 from poe import datasets
 from poe._paths import data_dir
-from reproduction import log, runs, verdicts
+from reproduction import log, verdicts
 from reproduction.claims import main_claims
 from reproduction.pages import MAIN_TABLES
+from reproduction.run import read_all
 from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +41,7 @@ def claims_block() -> str:
         "cause and the run that shows it, or where it is declared; "
         f"{unknown} say *cause unknown*.",
         "",
-        log.whole_run(runs.read_all(data_dir() / "results"), len(TARGETS)),
+        log.whole_run(read_all(data_dir() / "results"), len(TARGETS)),
         "",
         "| the paper says (section 5.1, SummEval) | published numbers | ours, simulated |",
         "|:--|:--|:--|",
@@ -66,10 +67,10 @@ def draw_picture() -> None:
     import matplotlib.pyplot as plt
 
     from poe import plots
-    from reproduction import drawings, sweep
+    from reproduction import drawings, small
 
     plots.use_style()
-    curve = sweep.efficiency(
+    curve = small.efficiency(
         "FlanT5-3B",
         datasets.load("summeval", source="real"),
         calls=(32, 40, 48, 64, 96, 144, 192, 240),

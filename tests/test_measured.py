@@ -1,11 +1,12 @@
 """Measured judges: a store in the place of twins, through `poe reproduce TARGET --store`.
 
-The judge that fills the stores is a script that knows the invented human scores of the stand-ins;
-it is declared as such in the store, and nothing it says is evidence about language models.
+The judge that fills the stores is a script that knows people's scores and is asked about
+placeholder texts; it is declared as such in the store, and nothing it says is evidence about
+language models.
 """
 
-import dataclasses
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,15 +21,24 @@ from poe.judges.demo import DemoJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
 from poe.metrics import spearman
-from reproduction import curves, figures, large, making, runs, sweep
-from reproduction.large import Large
-from reproduction.making import Request
-from reproduction.measured import judges_of, stored
-from reproduction.settings import Settings
+from reproduction import large, measured, run, small
+from reproduction.measured import stored
+from reproduction.settings import Calls, Settings
 from reproduction.targets import TARGETS
+from tests.helpers import placeholders
 
 N = 1056  # stories
-NEEDED = 50 * N  # pairs in both orders: the largest set any target draws
+NEEDED = 5 * N  # pairs in both orders; here the largest set that a target draws is a small one
+
+
+@pytest.fixture(scope="module", autouse=True)
+def texts():
+    """Every dataset has texts, invented ones, and every block of draws is a small one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(poe.datasets.Dataset, "_content", property(placeholders))
+        patch.setattr(small, "BLOCK", 2)
+        patch.setattr(measured, "MOST_TIMES", 10)
+        yield
 
 
 class Script:
@@ -54,9 +64,9 @@ class Script:
             yield k, Answer(log_p=(float(np.log(p)), float(np.log1p(-p))))
 
 
-def fill(path, name, attribute, judge=None, source="stand-in", **options):
+def fill(path, name, attribute, judge=None, **options):
     """A store with a script's answers about an attribute; returns the script."""
-    data = poe.datasets.load(name, source=source)
+    data = poe.datasets.load(name)
     script = Script(data, attribute) if judge is None else judge
     prompt = prompts.load(name, attribute)
     questions = planning.questions_of(data, prompt, contexts=range(data.n_contexts), **options)
@@ -75,7 +85,7 @@ def hanna(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stories(hanna):
     """What the store of stories offers."""
-    return stored(hanna[0], system="Mistral-7B", source="stand-in")
+    return stored(hanna[0], system="Mistral-7B")
 
 
 @pytest.fixture(scope="module")
@@ -85,58 +95,60 @@ def dialogues(tmp_path_factory):
     return path, fill(path, "topicalchat", "coherency")
 
 
-def reproduce(name, path, out, *more, system="Mistral-7B"):
-    options = ["--labels", "stand-in", "--draws", "10", "--quiet", "--out", str(out)]
-    return main(["reproduce", name, "--store", str(path), "--as", system, *options, *more])
+def reproduce(name, path, out, *, system="Mistral-7B"):
+    options = ["--draws", "10", "--quiet", "--out", str(out)]
+    return main(["reproduce", name, "--store", str(path), "--as", system, *options])
+
+
+def short(name, **options):
+    """A target with fewer points."""
+    target = TARGETS[name]
+    return replace(target, options={**target.options, **options})
 
 
 class TestHanna:
-    def test_its_pairs_are_the_pool(self, hanna, stories):
+    def test_its_pairs_are_the_pool_and_draws_stay_in_it(self, hanna, stories):
         _, script = hanna
         (judge,) = stories.judges.values()
         assert judge.pool.shape == (NEEDED, 2)
-        assert (judge.pool[:, 0] < judge.pool[:, 1]).all()
-        texts = poe.datasets.load("hanna", source="stand-in").candidates()
-        for i, j in judge.pool[::9999].tolist():
+        texts = poe.datasets.load("hanna").candidates()
+        ask = judge.asker(None, None)
+        for i, j in judge.pool[::999].tolist():
             for a, b in ((i, j), (j, i)):
                 expected = script.p(texts[a], texts[b])
-                assert judge.ask(np.array([[a, b]]))[0] == pytest.approx(expected, abs=1e-9)
-
-    def test_draws_stay_in_the_pool_and_link_everything(self, stories):
-        (judge,) = stories.judges.values()
+                assert ask(np.array([[a, b]]))[0] == pytest.approx(expected, abs=1e-9)
         known = set(map(tuple, judge.pool.tolist()))
-        for rule, count in (("symmetric", 2 * N), ("no-repeat", 2 * N), ("no-repeat", 5 * N)):
-            what = Large("hanna", "stand-in", count, rule)
-            rng = np.random.default_rng(0)
-            c = large.compared(N, what, judge.ask, rng, judge.pool)
+        rng = np.random.default_rng(0)
+        for rule, count in (("symmetric", 2 * N), ("no-repeat", 2 * N), ("no-repeat", 4 * N)):
+            c = large.compared(N, count, ask, rng, rule=rule, known=judge.pool)
             assert len(c) == (count // 2 if rule == "symmetric" else count)
             assert set(map(tuple, np.sort(c.pairs, axis=1).tolist())) <= known
             c.require_connected()
             assert not np.isnan(c.p).any()
         # Negative control: the pool of all items has pairs that were never asked.
         with pytest.raises(poe.ComparisonError, match="not in"):
-            large.compared(N, Large("hanna", "stand-in", 9 * N), judge.ask, rng)
+            large.compared(N, 9 * N, ask, rng)
 
     def test_table_3_is_measured_where_the_store_has_answers(self, hanna, tmp_path, capsys):
         path, _ = hanna
         assert reproduce("table3", path, tmp_path) == 0
         out = capsys.readouterr().out
-        table = pd.read_csv(tmp_path / "stand-in" / "table3.csv")
+        table = pd.read_csv(tmp_path / "table3.csv")
         is_ours = (table["system"] == "Mistral-7B") & (table["attribute"] == "COH")
         assert set(table.loc[is_ours, "kind"]) == {"measured"}
         assert set(table.loc[~is_ours, "kind"]) == {"simulated"}
         assert is_ours.sum() == 8
         assert "rows by kind: 88 simulated, 8 measured" in out
         assert "hanna surprise: no answers; poe judge hanna surprise --calls 200000" in out
-        about = json.loads((tmp_path / "stand-in" / "table3.json").read_text())
+        about = json.loads((tmp_path / "table3.json").read_text())
         assert about["kind"] == "measured/simulated"
-        assert set(about["inputs"]) >= {"hanna", "answers", "twins.toml"}
+        assert about["settings"]["measured"] == "Mistral-7B"
         assert str(path) not in json.dumps(about), "a place on one machine means nothing elsewhere"
 
     def test_the_numbers_are_those_of_the_answers(self, hanna, stories):
-        """All answers at once, scored without the reproduction: 50N pairs are the whole pool."""
+        """All answers at once, scored without the reproduction: 5N pairs are the whole pool."""
         _, script = hanna
-        data = poe.datasets.load("hanna", source="stand-in")
+        data = poe.datasets.load("hanna")
         texts, gold = data.candidates(), data.scores["coherence"][0]
         (judge,) = stories.judges.values()
         rows = [
@@ -145,42 +157,37 @@ class TestHanna:
         ]
         i, j, p = map(np.array, zip(*rows, strict=True))
         whole = poe.Comparisons.from_pairs(np.column_stack([i, j]), p, items=N)
-        expected = spearman(poe.average_probability(whole), gold)
-        found = large.draw(judge, Large("hanna", "stand-in", 100 * N), 0)["avg-prob"]
-        assert found == pytest.approx(float(expected), abs=1e-9)
+        expected = 100.0 * float(spearman(poe.average_probability(whole), gold))
+        job = (judge, Calls("hanna", 10 * N), "none", ("avg-prob",))
+        assert large.draw(job, 0)["avg-prob"] == pytest.approx(expected, abs=1e-7)
 
-    @pytest.mark.parametrize("name", ["figure4", "figure7b"])
-    def test_figures_of_both_designs(self, hanna, tmp_path, name, monkeypatch):
-        monkeypatch.setattr(figures, "TIMES_DESIGNS", (2, 50))
-        path, _ = hanna
-        assert reproduce(name, path, tmp_path) == 0
-        table = pd.read_csv(tmp_path / "stand-in" / f"{name}.csv")
+    def test_a_figure_of_both_designs(self, stories, tmp_path):
+        target = short("figure4", times=(2, 10))
+        table = run.make(Settings(target, draws=10, store=stories), out=tmp_path).table
         assert set(table["kind"]) == {"measured"}
         few, many = (table[table["k"] == times * N].set_index(["method", "selection", "bias"])
-                     for times in (2, 50))  # fmt: skip
+                     for times in (2, 10))  # fmt: skip
         assert (many["value"] > few["value"]).all()
 
     def test_too_small_a_store_is_refused_with_the_way_out(self, tmp_path, capsys):
         path = tmp_path / "small.sqlite"
         fill(path, "hanna", "coherence", calls=2000, both_orders=True)
-        with Store(path) as store:
-            assert len(store) > 1900
         assert reproduce("figure2", path, tmp_path) == 1
         said = capsys.readouterr().err
         assert "nothing of figure2 can be measured" in said
         assert f"1,000 pairs answered in both orders, {NEEDED:,} needed" in said
         assert "poe judge hanna coherence --calls 200000 --orders both" in said
-        assert not (tmp_path / "stand-in" / "figure2.csv").exists()
+        assert not (tmp_path / "figure2.csv").exists()
 
     def test_one_order_of_every_pair_is_not_both(self, tmp_path):
         path = tmp_path / "one-order.sqlite"
         fill(path, "hanna", "coherence", calls=3000)
-        found = stored(path, system="Mistral-7B", source="stand-in")
+        found = stored(path, system="Mistral-7B")
         assert not found.judges
         assert found.partly["hanna", "Mistral-7B", "coherence"].startswith("0 pairs answered in")
 
     def test_sorting_needs_every_pair_and_stays_with_the_twin(self, stories):
-        settings = Settings(source="stand-in", judges=stories.judges)
+        settings = Settings(store=stories)
         key = ("hanna", "Mistral-7B", "coherence")
         assert settings.kind(settings.judge(*key)) == "measured"
         assert settings.kind(settings.judge(*key, every=True)) == "simulated"
@@ -189,14 +196,24 @@ class TestHanna:
 
 
 class TestContexts:
-    def test_a_table_of_the_earlier_paper(self, dialogues, tmp_path, capsys):
+    def test_answers_come_back_as_they_were_given(self, dialogues):
+        path, script = dialogues
+        (judge,) = stored(path, system="X").judges.values()
+        data = poe.datasets.load("topicalchat")
+        texts = data.candidates(3)
+        assert judge.p[3, 1, 4] == pytest.approx(script.p(texts[1], texts[4]), abs=1e-9)
+        assert judge.answer(None, None, draws=2).matrix().shape == (2, 60, 6, 6)
+        again = stored(path, system="X").judges["topicalchat", "X", "coherency"]
+        assert judge != again, "two stores of one name are two judges"
+
+    def test_a_table_of_the_earlier_paper(self, dialogues, tmp_path):
         path, script = dialogues
         assert reproduce("comparative-table3", path, tmp_path, system="Llama2-7B") == 0
-        table = pd.read_csv(tmp_path / "stand-in" / "comparative-table3.csv")
+        table = pd.read_csv(tmp_path / "comparative-table3.csv")
         ours = table[table["kind"] == "measured"]
         assert set(ours["system"]) == {"Llama2-7B"}
         assert 0 < len(ours) < len(table)
-        data = poe.datasets.load("topicalchat", source="stand-in")
+        data = poe.datasets.load("topicalchat")
         each = []
         for c in range(data.n_contexts):
             gold, texts = data.scores["coherency"][c], data.candidates(c)
@@ -213,21 +230,19 @@ class TestContexts:
         path = tmp_path / "store.sqlite"
         fill(path, "topicalchat", "naturalness")
         assert reproduce("comparative-figure5d", path, tmp_path, system="Llama2-7B") == 0
-        table = pd.read_csv(tmp_path / "stand-in" / "comparative-figure5d.csv")
+        table = pd.read_csv(tmp_path / "comparative-figure5d.csv")
         assert set(table["kind"]) == {"measured"}
 
     def test_a_mean_over_attributes_is_measured_in_full_or_not_at_all(
-        self, dialogues, tmp_path, capsys, monkeypatch
+        self, dialogues, tmp_path, capsys
     ):
-        monkeypatch.setattr(sweep, "BLOCK", 2)
         path, _ = dialogues
         assert reproduce("table7", path, tmp_path) == 1
         said = capsys.readouterr().err
         for missing in ("continuity", "engagingness", "naturalness"):
             assert f"topicalchat {missing}: no answers; poe judge topicalchat {missing}" in said
         assert "coherency:" not in said
-        store = stored(path, system="Mistral-7B", source="stand-in")
-        settings = Settings(judges=store.judges)
+        settings = Settings(store=stored(path, system="Mistral-7B"))
         names = ("coherency", "continuity")
         mixed = settings.group("topicalchat", "Mistral-7B", names)
         assert {settings.kind(judge) for judge in mixed} == {"simulated"}
@@ -237,29 +252,26 @@ class TestContexts:
     def test_part_of_a_dataset_is_counted(self, tmp_path):
         path = tmp_path / "part.sqlite"
         fill(path, "topicalchat", "coherency", calls=10)
-        found = stored(path, system="Llama2-7B", source="stand-in")
+        found = stored(path, system="Llama2-7B")
         said = found.partly["topicalchat", "Llama2-7B", "coherency"]
         assert said == "600 of 1,800 comparisons answered"
-        with pytest.raises(JudgeError, match="600 of 1,800"):
-            judges_of(path, system="Llama2-7B", source="stand-in")
 
-    def test_the_result_is_fresh_until_the_answers_change(self, dialogues, tmp_path, monkeypatch):
-        monkeypatch.setitem(curves.CALLS, "topicalchat", (18,))
+    def test_the_result_is_fresh_until_the_answers_change(self, dialogues, tmp_path):
         path, _ = dialogues
-        target = TARGETS["figure5d"]  # FlanT5-11B, coherency
-        store = stored(path, system="FlanT5-11B", source="stand-in")
-        request = Request(draws=2, labels="stand-in", out=tmp_path, store=store)
-        made = making.make(target, request)
+        target = short("figure5d", counts=(18, 30))  # FlanT5-11B, coherency
+        settings = Settings(target, draws=2, store=stored(path, system="FlanT5-11B"))
+        made = run.make(settings, out=tmp_path)
         assert set(made.table["kind"]) == {"measured"}
         assert made.lacking == []
-        assert making.is_fresh(target, request)
-        assert not making.is_fresh(target, Request(draws=2, labels="stand-in", out=tmp_path))
+        end = made.table[made.table["k"] == 30]
+        assert end["se"].max() == pytest.approx(0.0), "a recorded judge does not vary"
+        assert run.is_fresh(settings, tmp_path)
+        assert not run.is_fresh(Settings(target, draws=2), tmp_path)
         other = tmp_path / "other.sqlite"
-        data = poe.datasets.load("topicalchat", source="stand-in")
-        fill(other, "topicalchat", "coherency", Script(data, "coherency", bias=0.5))
-        changed = stored(other, system="FlanT5-11B", source="stand-in")
-        again = Request(draws=2, labels="stand-in", out=tmp_path, store=changed)
-        assert not making.is_fresh(target, again)
+        changed = Script(poe.datasets.load("topicalchat"), "coherency", bias=0.5)
+        fill(other, "topicalchat", "coherency", changed)
+        again = replace(settings, store=stored(other, system="FlanT5-11B"))
+        assert not run.is_fresh(again, tmp_path)
 
 
 class TestRefusals:
@@ -272,41 +284,44 @@ class TestRefusals:
         assert "simulated*" in lines["table3"]
         assert "recorded*" not in lines["recorded-llmbar"]
 
-    def test_another_judge_than_the_figure_shows(self, dialogues, tmp_path, capsys, monkeypatch):
-        monkeypatch.setitem(curves.CALLS, "topicalchat", (18,))
-        path, _ = dialogues
-        assert reproduce("figure5d", path, tmp_path) == 1
-        said = capsys.readouterr().err
-        assert "figure5d shows FlanT5-11B on topicalchat" in said
-        assert "stands for Mistral-7B" in said
+    def test_another_judge_than_the_figure_shows(self, dialogues, tmp_path):
+        settings = Settings(
+            short("figure5d", counts=(18,)),
+            draws=2,
+            store=stored(dialogues[0], system="Mistral-7B"),
+        )
+        with pytest.raises(JudgeError, match="figure5d shows FlanT5-11B on topicalchat"):
+            run.make(settings, out=tmp_path)
+        assert not list(tmp_path.iterdir())
 
     def test_of_several_targets_those_that_can_be_are_made(
         self, dialogues, tmp_path, capsys, monkeypatch
     ):
-        monkeypatch.setattr(sweep, "BLOCK", 2)
-        monkeypatch.setitem(curves.CALLS, "topicalchat", (18,))
-        monkeypatch.setitem(curves.CALLS, "summeval", (48,))
-        path, _ = dialogues
-        assert reproduce("figure5", path, tmp_path, system="FlanT5-11B") == 0
+        for letter in "abcdef":
+            few, name = (48,) if letter < "d" else (18,), f"figure5{letter}"
+            monkeypatch.setitem(TARGETS, name, short(name, counts=few))
+        assert reproduce("figure5", dialogues[0], tmp_path, system="FlanT5-11B") == 0
         out = capsys.readouterr().out
         assert "1 of 6 targets recomputed" in out
         assert "not made, 5: figure5a, figure5b, figure5c, figure5e, figure5f" in out
-        assert runs.read_all(tmp_path / "stand-in") == {}
+        assert run.read_all(tmp_path) == {}
 
-    def test_a_formula_is_no_measurement(self, tmp_path, capsys):
-        path = tmp_path / "demo.sqlite"
-        fill(path, "topicalchat", "coherency", DemoJudge())
-        assert reproduce("figure5d", path, tmp_path, system="FlanT5-11B") == 1
-        assert "no language model" in capsys.readouterr().err
+    def test_stores_that_nothing_can_be_measured_with(self, dialogues, tmp_path):
+        demo = tmp_path / "demo.sqlite"
+        fill(demo, "topicalchat", "coherency", DemoJudge())
+        with pytest.raises(JudgeError, match="no language model"):
+            stored(demo, system="FlanT5-11B")
+        with pytest.raises(JudgeError, match="--as, one of Llama2-7B"):
+            stored(dialogues[0])
+        with pytest.raises(JudgeError, match="no judgement store"):
+            stored(tmp_path / "absent.sqlite")
 
     def test_answers_about_other_texts_are_not_compared_with_these_scores(
         self, dialogues, monkeypatch
     ):
-        path, _ = dialogues
-        data = poe.datasets.load("topicalchat", source="stand-in")
+        data = poe.datasets.load("topicalchat")
         texts = tuple(tuple(f"{text}!" for text in row) for row in data.texts)
-        content = dataclasses.replace(data.read(), texts=texts)
-        other = dataclasses.replace(data, read=lambda: content)
-        monkeypatch.setattr("reproduction.measured.labels", lambda *_: other)
-        with pytest.raises(JudgeError, match="about other texts than the stand-in ones"):
-            stored(path, system="Mistral-7B", source="stand-in")
+        other = replace(placeholders(data), texts=texts)
+        monkeypatch.setattr(poe.datasets.Dataset, "_content", property(lambda _: other))
+        with pytest.raises(JudgeError, match="about other texts than those that people scored"):
+            stored(dialogues[0], system="Mistral-7B")

@@ -1,0 +1,126 @@
+"""Table 9 of poe_v2: PoE-BT against two other ways of using a judge, G-Eval and PairS.
+
+PoE-BT is that of Tables 1 and 3 (K = 3N calls and 5N symmetric comparisons). PairS sorts, so it
+runs on the twins as they are, both orders averaged as its authors do: a beam of 10 in contexts of
+sixteen, and the greedy variant on HANNA's 1056 stories. The paper states neither.
+
+G-Eval scores a text alone. A twin of an absolute scorer is the human quality mixed with its own
+taste, rho_a z + sqrt(1 - rho_a^2) e: it never sees a pair, and one number, its correlation with
+people, is all there is to calibrate. That number is printed for Llama2-7B on SummEval in the
+other paper (comparative_assessment Table 1). For Mistral-7B and for HANNA nothing is printed
+but the cell itself, which would predict nothing: these are not attempted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from poe.baselines import pairs_ranking
+from poe.comparisons import Floats
+from poe.metrics import spearman
+from reproduction import large, small
+from reproduction.published import load, number
+from reproduction.settings import Calls, Settings, bootstrap_se, cell
+from reproduction.twins import (
+    Twin,
+    attributes,
+    calibration_cells,
+    key_of,
+    labels,
+    perceived,
+    stream,
+)
+
+BEAM = 10
+PAIRS_DRAWS = 4  # PairS asks one call after the other, so it cannot be stacked
+
+
+def table(settings: Settings) -> pd.DataFrame:
+    """One row a cell that can be attempted."""
+    used = calibration_cells("hanna")
+    printed = load("table9")
+    rows = []
+    for done, (_, row) in enumerate(printed.iterrows()):
+        key, method = key_of(row["dataset"]), row["method"]
+        if method == "G-Eval" and (row["system"] == "Mistral-7B" or key == "hanna"):
+            continue
+        name = attributes(key, row["attribute"])[0]
+        # PairS sorts, so it may ask about any pair.
+        judge = settings.judge(key, row["system"], name, every=method == "PAIRS-beam")
+        gold = labels(key).scores[name]
+        kind, role = settings.kind(judge), "predicted"
+        if method == "G-Eval":
+            kind = "simulated"
+            each = 100.0 * _absolute(gold, row, settings)
+        elif method == "PAIRS-beam":
+            each = 100.0 * _sorted(judge, gold, settings)
+        elif key == "hanna":
+            job = large.symmetric(judge, 10, large.SOFT, settings.seed)
+            each = large.run([job], settings)[job]["PoE-BT"]
+            cell_there = f"poe_v2/table3/{row['system']}/K5N/HANNA-{row['attribute']}/PoE-BT"
+            role = "calibrated" if cell_there in used else "predicted"
+        else:
+            calls = Calls("summeval", 48, seed=settings.seed)
+            found = small.run_blocks([(judge, calls)], settings)[judge, calls]
+            each = 100.0 * found["PoE-BT", "spearman"]
+        in_contexts = each.ndim == 2
+        values = np.nanmean(each, axis=-1) if in_contexts else each
+        about = cell(
+            row,
+            values,
+            boot_se=bootstrap_se(each) if in_contexts else np.nan,
+            role=role,
+            kind=kind,
+            dataset=key,
+            place=True,
+        )
+        rows.append(about | {"draws": len(values)})
+        settings.step(done + 1, len(printed))
+    return pd.DataFrame(rows).assign(seed=settings.seed)
+
+
+def _absolute(gold: Floats, row: pd.Series, settings: Settings) -> Floats:
+    """Correlations (draws, C) of twins of the absolute scorer whose mean is printed."""
+    place = f"{row['system']}/SummEval-{row['attribute']}"
+    wanted = number(f"comparative_assessment/table1/{place}/G-Eval") / 100.0
+    rng = np.random.default_rng([settings.seed, 9])
+    taste = rng.standard_normal((settings.draws, *gold.shape))
+
+    def each(rho: float) -> Floats:
+        return small.per_context(perceived(gold, rho, taste), gold)
+
+    rho = brentq(lambda r: float(np.nanmean(each(r))) - wanted, 0.0, 0.999, xtol=1e-4)
+    return each(float(rho))
+
+
+def _sorted(judge: Twin, gold: Floats, settings: Settings) -> Floats:
+    """Correlations of PairS: (draws, C), or (draws,) of one large set."""
+    found = []
+    for draw in range(min(settings.draws, PAIRS_DRAWS)):
+        rng = np.random.default_rng([settings.seed, draw, stream(judge), 7])
+        if len(gold) == 1:
+            ask = judge.asker(gold[0], rng)
+            ranked = pairs_ranking(
+                lambda a, b: float(ask(np.array([[a, b]]))[0]),  # noqa: B023
+                range(gold.shape[1]),
+                beam=1,
+                both_orders=True,
+                seed=draw,
+            )
+            found.append(spearman(ranked.scores, gold[0]))
+        else:
+            p = judge.answer(gold, rng, draws=1).matrix()[0]
+            p = (p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0
+            orders = [
+                pairs_ranking(
+                    lambda a, b: float(one[a, b]),  # noqa: B023
+                    range(len(one)),
+                    beam=BEAM,
+                    seed=draw,
+                ).scores
+                for one in p
+            ]
+            found.append(small.per_context(np.stack(orders), gold))
+    return np.stack(found)

@@ -1,0 +1,254 @@
+"""comparative_assessment: what single decisions of a judge say, on SummEval and TopicalChat.
+
+The twins stand under that paper's prompts (their `earlier` rho and bias). Here every call is a
+decision of its own, counted as a win, as the paper does; debiased decisions are taken at the median
+of all the judge's answers about the attribute. Prompts are averaged in the twins' bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from poe.baselines import likelihood_ranking
+from poe.comparisons import Comparisons, Floats
+from poe.scores import average_probability
+from poe.selection import Rule, select_stack
+from poe.stack import Stack
+from reproduction.published import load
+from reproduction.settings import Settings, bootstrap_se, cell, point
+from reproduction.small import per_context
+from reproduction.twins import Twin, attributes, calibration_cells, key_of, labels, stream
+
+PAPER = "comparative_assessment"
+JUDGES = ("FlanT5-3B", "FlanT5-11B", "Llama2-7B", "Llama2-13B")
+SOURCES = ("table5", "table6", "table9", "table10")  # whose cells the twins were calibrated on
+
+
+class Decisions(NamedTuple):
+    """Per draw: correlations in each context (draws, C) and shares (draws,), by threshold."""
+
+    correlation: dict[str, Floats]
+    accuracy: dict[str, Floats]
+    first: Floats
+
+
+def judge_of(settings: Settings, dataset: str, system: str, attribute: str) -> Twin:
+    """The measured judge, or its twin under that paper's prompts."""
+    return settings.judge(dataset, system, attribute).of_earlier_paper()
+
+
+def matrices(judge: Twin, gold: Floats, seed: int, draws: int) -> Iterator[Floats]:
+    """(C, N, N) answers to all calls, the diagonal NaN, of one draw after another."""
+    for number in range(draws):
+        rng = np.random.default_rng([seed, number, stream(judge), 5])
+        yield judge.answer(gold, rng, draws=1).matrix()[0]
+
+
+@cache
+def decided(judge: Twin, seed: int, draws: int) -> Decisions:
+    """All calls decided, `draws` times, at a half ("standard") and at the median ("debiased")."""
+    gold = labels(judge.dataset).scores[judge.attribute]
+    truth = np.sign(gold[:, :, None] - gold[:, None, :])
+    n = gold.shape[1]
+    correlation: dict[str, list[Floats]] = {"standard": [], "debiased": []}
+    accuracy: dict[str, list[float]] = {"standard": [], "debiased": []}
+    first = []
+    for p in matrices(judge, gold, seed, draws):
+        for how, threshold in (("standard", 0.5), ("debiased", float(np.nanmedian(p)))):
+            won = np.nan_to_num(np.sign(p - threshold))
+            correlation[how].append(per_context(margin(won), gold))
+            accuracy[how].append(float((won == truth)[truth != 0].mean()))
+            if how == "standard":
+                first.append(0.5 + 0.5 * float(won.sum()) / (len(gold) * n * (n - 1)))
+    return Decisions(
+        {how: np.stack(each) for how, each in correlation.items()},
+        {how: np.array(each) for how, each in accuracy.items()},
+        np.array(first),
+    )
+
+
+def margin(won: Floats) -> Floats:
+    """Wins less losses of each item, of (..., N, N) decisions +1, 0, -1 for the row's."""
+    return np.asarray(won.sum(axis=-1) - won.sum(axis=-2))
+
+
+def table(settings: Settings) -> pd.DataFrame:
+    """What twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
+    known = cells(settings.target.table)
+    used = _used()
+    rows = []
+    for done, (_, row) in enumerate(known.iterrows()):
+        key = key_of(row["dataset"])
+        judge = judge_of(settings, key, row["system"], attributes(key, row["attribute"])[0])
+        found = decided(judge, settings.seed, settings.draws)
+        how = "debiased" if row["method"] == "debiased" else "standard"
+        each = found.correlation[how]
+        values = {
+            "spearman": 100.0 * np.nanmean(each, axis=-1),
+            "accuracy": 100.0 * found.accuracy[how],
+            "first-position rate": found.first,
+        }[row["metric"]]
+        rows.append(
+            cell(
+                row,
+                values,
+                boot_se=100.0 * bootstrap_se(each) if row["metric"] == "spearman" else np.nan,
+                role="calibrated" if _experiment(row) in used else "predicted",
+                kind=settings.kind(judge),
+                dataset=key,
+            )
+        )
+        settings.step(done + 1, len(known))
+    return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
+
+
+def cells(table: str) -> pd.DataFrame:
+    """The printed cells of a table that twins can say something about."""
+    printed = load(table, paper=PAPER)
+    return printed[
+        printed["system"].isin(JUDGES)
+        & printed["dataset"].isin(["SummEval", "TopicalChat"])
+        & ~printed["attribute"].isin(["", "mean"])
+        & printed["method"].isin(["standard", "debiased", "comparative"])
+    ]
+
+
+def _experiment(row: pd.Series) -> tuple[str, ...]:
+    """What a cell reports: Table 7 repeats rows of 10, Table 9 of 5, and 1 and 3 rows of 6."""
+    method = "standard" if row["method"] == "comparative" else row["method"]
+    names = ("metric", "system", "dataset", "attribute", "prompt")
+    return (method, *(str(row[name]) for name in names))
+
+
+@cache
+def _used() -> frozenset[tuple[str, ...]]:
+    """Experiments of cells that the twins were calibrated on."""
+    used = calibration_cells("summeval", "topicalchat")
+    printed = pd.concat([load(name, paper=PAPER) for name in SOURCES])
+    return frozenset(_experiment(r) for _, r in printed.iterrows() if r["id"] in used)
+
+
+def consistency(settings: Settings) -> pd.DataFrame:
+    """Table 8: pairs ordered from all calls among n summaries, against all sixteen and people.
+
+    FlanT5-3B, coherence; n of the sixteen drawn at random in each context and draw.
+    """
+    judge = judge_of(settings, "summeval", "FlanT5-3B", "coherence")
+    gold = labels("summeval").scores["coherence"]
+    printed = load("table8", paper=PAPER)
+    values: dict[str, list[float]] = {id_: [] for id_ in printed["id"]}
+    rng = np.random.default_rng([settings.seed, 8])
+    draws = min(settings.draws, 25)
+    for p in matrices(judge, gold, settings.seed, draws):
+        won = np.nan_to_num(np.sign(p - 0.5))
+        for _, row in printed.iterrows():
+            n = int(row["note"].split(" = ")[1].split()[0]) if "n = " in row["note"] else 16
+            chosen = np.sort(rng.permuted(np.tile(np.arange(16), (len(gold), 1)), axis=1)[:, :n])
+            theirs = margin(won) if row["method"] == "final" else gold
+            values[row["id"]].append(100.0 * _same_order(won, theirs, chosen))
+    kind = settings.kind(judge)
+    rows = [
+        cell(row, np.array(values[row["id"]]), role="predicted", kind=kind, dataset="summeval")
+        for _, row in printed.iterrows()
+    ]
+    return pd.DataFrame(rows).assign(draws=draws, seed=settings.seed)
+
+
+def _same_order(won: Floats, theirs: Floats, chosen: Floats) -> float:
+    """Share of the pairs among the chosen that have the same order, ties in ours half."""
+    rows = np.arange(len(won))[:, None]
+    ours = margin(won[rows[..., None], chosen[:, :, None], chosen[:, None, :]])
+    theirs = theirs[rows, chosen]
+    a = np.sign(ours[:, :, None] - ours[:, None, :])
+    b = np.sign(theirs[:, :, None] - theirs[:, None, :])
+    return float(((a * b)[b != 0].mean() + 1.0) / 2.0)
+
+
+LIKELIHOOD_DRAWS = 10  # a search in every context
+
+
+def likeliest(settings: Settings) -> pd.DataFrame:
+    """Table 11: the likeliest ranking against the win-ratio, FlanT5-3B on SummEval."""
+    rows = []
+    for _, row in load("table11", paper=PAPER).iterrows():
+        name = attributes("summeval", row["attribute"])[0]
+        judge = judge_of(settings, "summeval", row["system"], name)
+        each = decided(judge, settings.seed, settings.draws).correlation["standard"]
+        # How one judge scatters is the same for both rankings, and a few draws cannot tell.
+        scatter = float((100.0 * np.nanmean(each, axis=-1)).std(ddof=1))
+        if row["method"] == "likelihood":
+            each = _likeliest(judge, settings)
+        values = 100.0 * np.nanmean(each, axis=-1)
+        about = cell(
+            row,
+            values,
+            boot_se=100.0 * bootstrap_se(each),
+            run_sd=scatter,
+            role="predicted",
+            kind=settings.kind(judge),
+            dataset="summeval",
+        )
+        source = about.pop("labels")
+        about |= {"se": scatter / np.sqrt(len(values)), "draws": len(values), "labels": source}
+        rows.append(about)
+    return pd.DataFrame(rows).assign(seed=settings.seed)
+
+
+def _likeliest(judge: Twin, settings: Settings) -> Floats:
+    gold = labels("summeval").scores[judge.attribute]
+    n = gold.shape[1]
+    pairs = np.array([(i, j) for i in range(n) for j in range(n) if i != j])
+    found = []
+    for p in matrices(judge, gold, settings.seed, min(settings.draws, LIKELIHOOD_DRAWS)):
+        ranks = []
+        for context in p:
+            c = Comparisons.from_pairs(pairs, context[pairs[:, 0], pairs[:, 1]], items=n)
+            ranks.append(likelihood_ranking(c, floor=1e-9, restarts=1).scores)
+        found.append(per_context(np.stack(ranks), gold))
+    return np.stack(found)
+
+
+RULES: tuple[Rule, ...] = ("random", "no-repeat", "symmetric")
+RUNS = 50  # of the paper's figures
+COUNTS = {
+    "summeval": (16, 32, 48, 64, 80, 96, 112, 120, 160, 200, 240),
+    "topicalchat": (6, 10, 14, 18, 22, 26, 30),
+}
+
+
+def curve(settings: Settings) -> pd.DataFrame:
+    """Win-ratio against the number of calls, three ways to choose them, debiased or not."""
+    (panel,) = settings.target.panels
+    system, dataset, attribute = panel
+    judge = judge_of(settings, dataset, system, attribute)
+    gold = labels(dataset).scores[attribute]
+    contexts, n = gold.shape
+    rows = np.arange(contexts)[:, None]
+    runs = min(settings.draws, RUNS)
+    found: dict[tuple[str, int, str], list[float]] = {}
+    for number, p in enumerate(matrices(judge, gold, settings.seed, runs)):
+        thresholds = {"none": 0.5, "reweighted": float(np.nanmedian(p))}
+        rng = np.random.default_rng([settings.seed, number, 6])
+        for rule in RULES:
+            for count in COUNTS[dataset]:
+                if rule == "no-repeat" and count > n * (n - 1) // 2:
+                    continue
+                pairs = select_stack(contexts, n, count, rule=rule, seed=rng, connected=False)
+                answers = p[rows, pairs[..., 0], pairs[..., 1]]
+                for bias, threshold in thresholds.items():
+                    hard = (np.sign(answers - threshold) + 1.0) / 2.0
+                    scores = average_probability(Stack.of(n, pairs, hard))
+                    each = float(np.nanmean(per_context(scores, gold)))
+                    found.setdefault((rule, count, bias), []).append(100.0 * each)
+        settings.step(number + 1, runs)
+    return pd.DataFrame(
+        [
+            point(settings, panel, count, "win-ratio", rule, np.array(values), bias=bias)
+            for (rule, count, bias), values in found.items()
+        ]
+    )

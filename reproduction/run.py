@@ -1,0 +1,290 @@
+"""Making a target: is its result up to date, make it, write it down with what it cost.
+
+A result is data/results/NAME.csv (one row a cell or point), which depends on target, draws and seed
+alone, with NAME.json beside it: command, kind, draws, seed, date and cost of the run, and one
+digest of all code and data of the reproduction. A result whose digest is another is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import time
+import tokenize
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+import poe
+from poe._paths import data_dir
+from poe.errors import JudgeError
+from reproduction import panel
+from reproduction.settings import Settings
+from reproduction.targets import TARGETS
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("poe", "reproduction")
+DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
+ALL = "all"  # data/results/all.json: the runs of `poe reproduce all`
+
+# What a result was made from ----------------------------------------------------------------
+
+
+@cache
+def digest(root: Path = ROOT) -> str:
+    """Of all that numbers can depend on: the code of poe and reproduction, and the data they read.
+
+    Comments, docstrings and layout of the code do not count.
+    """
+    found = hashlib.sha256()
+    code = [path for name in CODE for path in (root / name).rglob("*.py")]
+    for path in sorted({*code, *inputs(root)}):
+        found.update(path.relative_to(root).as_posix().encode())
+        found.update(_code(path.read_text("utf-8")) if path.suffix == ".py" else path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def inputs(root: Path = ROOT) -> list[Path]:
+    """The files of data/ that numbers can depend on."""
+    places = [root / "data" / name for name in DATA]
+    every = [path for place in places for path in (place, *sorted(place.rglob("*")))]
+    return [path for path in every if path.is_file() and path.suffix != ".md"]
+
+
+def _code(text: str) -> bytes:
+    """The tokens that do something: a string that begins a line is a docstring."""
+    layout = {tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE}
+    kept, before = [""], tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.COMMENT, tokenize.NL):
+            continue
+        if not (token.type == tokenize.STRING and before in layout):
+            kept.append("\n" if token.type == tokenize.NEWLINE else token.string)
+        before = token.type
+    return " ".join(kept).encode()
+
+
+def outdated(about: Mapping[str, Any]) -> bool:
+    """Whether a result, from its description, was made by other code or from other data."""
+    return bool((about.get("code") or {}).get("digest") != digest())
+
+
+def made_with(settings: Settings) -> dict[str, Any]:
+    """What else a result has to have been made with to be up to date."""
+    known: dict[str, Any] = {"draws": settings.draws, "seed": settings.seed}
+    if settings.store:
+        known |= {"measured": settings.store.system, "answers": settings.store.digest}
+    if settings.target.kind == "panel":  # sizes, and methods that need PyTorch
+        known |= {"full": settings.full, "networks": panel.has_torch()}
+    return known
+
+
+def is_fresh(settings: Settings, out: Path | None = None) -> bool:
+    """Whether the result on disk is what `make` would write now, or has more in it."""
+    path = folder(out) / f"{settings.target.name}.json"
+    if not (path.exists() and path.with_suffix(".csv").exists()):
+        return False
+    about = json.loads(path.read_text())
+    then, now = about.get("settings", {}), made_with(settings)
+    more = {name: True for name in ("full", "networks") if then.get(name)}
+    return not outdated(about) and then == {**now, **more}
+
+
+# Files --------------------------------------------------------------------------------------
+
+
+def folder(out: Path | None = None) -> Path:
+    """Where results lie: data/results, or where asked."""
+    return data_dir() / "results" if out is None else out
+
+
+def read(name: str) -> pd.DataFrame | None:
+    """The committed result of that name, or None where there is none."""
+    path = folder() / f"{name}.csv"
+    return pd.read_csv(path) if path.exists() else None
+
+
+def describe(name: str) -> dict[str, Any] | None:
+    """What lies beside the committed result of that name, or None where there is none."""
+    path = folder() / f"{name}.json"
+    return dict(json.loads(path.read_text())) if path.exists() else None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one target, or of all.
+
+    date : when it began, UTC, as ISO 8601. seconds : on the clock. cpu_seconds : of all threads
+    together. cores : that the process may use. invoked : what was typed. A target of `poe
+    reproduce all` finds draws that earlier ones have made, so it may cost less than alone.
+    """
+
+    date: str
+    seconds: float
+    cpu_seconds: float
+    cores: int
+    workers: int
+    invoked: str
+
+
+class Stopwatch:
+    """Started when made; `run` says what has passed since."""
+
+    def __init__(self, invoked: str, *, workers: int = 1) -> None:
+        self.invoked, self.workers = invoked, workers
+        # SOURCE_DATE_EPOCH, seconds since 1970, is the date by which builds repeat.
+        at = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), UTC)
+        self.date = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def run(self) -> Run:
+        """The run so far."""
+        several = hasattr(os, "sched_getaffinity")
+        return Run(
+            date=self.date,
+            seconds=round(time.perf_counter() - self._wall, 2),
+            cpu_seconds=round(time.process_time() - self._cpu, 2),
+            cores=len(os.sched_getaffinity(0)) if several else os.cpu_count() or 1,
+            workers=self.workers,
+            invoked=self.invoked,
+        )
+
+
+def of_result(about: Mapping[str, Any]) -> Run | None:
+    """The run that a result's description records, None in those written before there were any."""
+    found = about.get("run")
+    return Run(**found) if found else None
+
+
+# Making -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Made:
+    """One target that was made.
+
+    lacking : lines on judges that the store has not in full. without : what the table misses since
+    a package is not installed. written : whether it was, or a result that has more was kept.
+    """
+
+    table: pd.DataFrame
+    path: Path
+    run: Run
+    lacking: list[str] = field(default_factory=list)
+    without: str = ""
+    written: bool = True
+
+
+def table(name: str, **options: Any) -> pd.DataFrame:
+    """The table of a target, made and not written; options of `Settings`."""
+    return TARGETS[name].function(Settings(TARGETS[name], **options))
+
+
+def check(settings: Settings) -> None:
+    """Refuse a store for a target that no judge of yours can take part in."""
+    if settings.store and not settings.target.takes_store:
+        raise JudgeError(
+            f"{settings.target.name} has answers that others recorded, or that are drawn with the "
+            "truth, so no judge of yours can take part in it; `poe reproduce list` marks the "
+            "targets that --store can measure"
+        )
+
+
+def make(settings: Settings, *, out: Path | None = None, invoked: str = "") -> Made:
+    """Run a target and write its result.
+
+    Raises JudgeError, and writes nothing, where a store was given and has no part in the target.
+    """
+    check(settings)
+    target, store = settings.target, settings.store
+    watch = Stopwatch(invoked or target.command, workers=settings.workers)
+    table = target.function(settings)
+    lacking = store.lacking(settings.asked) if store else []
+    if store and "measured" not in set(table["kind"]):
+        raise JudgeError(_nothing_measured(settings, lacking))
+    run, without = watch.run(), str(table.attrs.get("without", ""))
+    path = folder(out) / f"{target.name}.csv"
+    if without and path.exists() and len(pd.read_csv(path)) > len(table):
+        return Made(table, path, run, lacking, without, written=False)
+    write(path, table, settings, run)
+    return Made(table, path, run, lacking, without)
+
+
+def write(path: Path, table: pd.DataFrame, settings: Settings, run: Run) -> None:
+    """Write NAME.csv (four decimals) and NAME.json."""
+    about = {
+        "command": settings.target.command,
+        "what": settings.target.what,
+        "kind": "/".join(sorted(map(str, table["kind"].unique()))),
+        "labels": "/".join(sorted(map(str, table["labels"].unique()))),
+        "draws": int(table["draws"].max()),
+        "seed": settings.seed,
+        "settings": made_with(settings),
+        "run": asdict(run),
+        "code": {"version": poe.__version__, "digest": digest()},
+        "versions": {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            **table.attrs.get("versions", {}),
+        },
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The description last: a run that is interrupted between the two is not fresh.
+    path.with_suffix(".json").unlink(missing_ok=True)
+    table.to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
+    path.with_suffix(".json").write_text(json.dumps(about, indent=2) + "\n")
+
+
+def _nothing_measured(settings: Settings, lacking: list[str]) -> str:
+    name, store = settings.target.name, settings.store
+    assert store is not None
+    if not lacking:
+        shown = sorted({f"{system} on {dataset}" for (dataset, system, _), _ in settings.asked})
+        return (
+            f"{name} shows {', '.join(shown)}; {store.path} stands for {store.system}, so nothing "
+            "was measured and nothing was written"
+        )
+    head = (
+        f"nothing of {name} can be measured with {store.path}, so nothing was written; of "
+        f"{store.system} it lacks"
+    )
+    return "\n".join([head, *(f"  {line}" for line in lacking)])
+
+
+# All targets --------------------------------------------------------------------------------
+
+
+def write_all(
+    out: Path | None, run: Run, *, made: int, up_to_date: int, settings: Settings
+) -> Path | None:
+    """Record a run of all targets that came to its end in all.json.
+
+    Two are kept: "latest", and "whole", the latest that made every target anew, which alone says
+    what all of them cost. A run that found nothing to do leaves the file as it is: None.
+    """
+    if not made:
+        return None
+    known = {"draws": settings.draws, "seed": settings.seed}
+    entry = {**asdict(run), "made": made, "up_to_date": up_to_date, "settings": known}
+    kept = {**read_all(folder(out)), "latest": entry} | ({} if up_to_date else {"whole": entry})
+    path = folder(out) / f"{ALL}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(kept, indent=2) + "\n")
+    return path
+
+
+def read_all(out: Path) -> dict[str, dict[str, Any]]:
+    """What `write_all` has recorded: "latest" and, if there was one, "whole"; else empty."""
+    path = out / f"{ALL}.json"
+    return dict(json.loads(path.read_text())) if path.exists() else {}

@@ -1,0 +1,121 @@
+"""Every target by name, read from data/targets.toml: what `poe reproduce` can make."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from poe._paths import data_dir
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reproduction.settings import Settings
+
+Panel = tuple[str, str, str]  # system, dataset, attribute
+CAPTIONED = "panel as captioned"
+CHOSEN = "panel of our choice, the text at hand names none"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One table or figure that can be made.
+
+    name : as on the command line and of its file in data/results. run : module and function of
+    `reproduction` that make it from `Settings`, one row a cell or point. paper : key of
+    `published.PAPERS`. what : in a line. datasets : whose labels it reads. table : the published
+    table it fills, "" if none. panels : what a figure shows. options : more that its function
+    reads.
+    """
+
+    name: str = ""
+    run: str = ""
+    paper: str = ""
+    what: str = ""
+    datasets: tuple[str, ...] = ()
+    table: str = ""
+    panels: tuple[Panel, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """Of run: its module."""
+        return self.run.partition(".")[0]
+
+    @property
+    def inputs(self) -> str:
+        """Kind of evidence where no store is given."""
+        return "recorded" if self.paper == "recorded" else "simulated"
+
+    @property
+    def takes_store(self) -> bool:
+        """Whether a measured judge can take the place of this target's twins."""
+        return self.inputs == "simulated" and bool(self.datasets)
+
+    @property
+    def command(self) -> str:
+        """What to type."""
+        return f"poe reproduce {self.name}"
+
+    @property
+    def function(self) -> Callable[[Settings], pd.DataFrame]:
+        """What makes it."""
+        module, _, name = self.run.partition(".")
+        made: Callable[[Settings], pd.DataFrame] = getattr(
+            import_module(f"reproduction.{module}"), name
+        )
+        return made
+
+
+def _target(name: str, row: dict[str, Any]) -> Target:
+    row = dict(row)
+    paper, _, table = row.pop("cells", row.pop("paper", "poe_v2")).partition("/")
+    panels = tuple(map(tuple, row.pop("panels", [row.pop("panel")] if "panel" in row else [])))
+    what, captioned = row.pop("what", ""), row.pop("captioned", True)
+    if panels:
+        said = CAPTIONED if captioned else CHOSEN
+        shown = "; ".join(f"{judge}, {data} {about} ({said})" for judge, data, about in panels)
+        what = f"{shown}, {what}".removesuffix(", ")
+    return Target(
+        name=name,
+        run=row.pop("run"),
+        paper=paper,
+        what=what,
+        datasets=tuple(row.pop("datasets", dict.fromkeys(panel[1] for panel in panels))),
+        table=table,
+        panels=panels,
+        options=row,
+    )
+
+
+with (data_dir() / "targets.toml").open("rb") as _file:
+    _rows = tomllib.load(_file)
+
+# Other names of the same runs.
+ALIASES: dict[str, str] = _rows.pop("aliases")
+# Results that are read and not made again, by name: what they are.
+KEPT: dict[str, str] = {name: row["what"] for name, row in _rows.items() if "kept" in row}
+TARGETS: dict[str, Target] = {
+    name: _target(name, row) for name, row in _rows.items() if "kept" not in row
+}
+
+
+def find(name: str) -> list[Target]:
+    """The targets of a name: one, all panels of a figure ("figure6"), or "all" in order."""
+    if name == "all":
+        return list(TARGETS.values())
+    name = ALIASES.get(name, name)
+    if name in TARGETS:
+        return [TARGETS[name]]
+    panels = [t for key, t in TARGETS.items() if key[:-1] == name and key[-1].isalpha()]
+    if not panels:
+        raise ValueError(f"there is no target {name!r}; `poe reproduce list` names them all")
+    return panels
+
+
+def of_table(paper: str, table: str) -> Target | None:
+    """The target that fills a published table."""
+    return next((t for t in TARGETS.values() if (t.paper, t.table) == (paper, table)), None)

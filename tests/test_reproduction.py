@@ -1,0 +1,321 @@
+"""Targets by name, and each kind of run, made small."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import poe
+from poe.metrics import summary_level
+from poe.resistance import component_of
+from reproduction import decided, large, published, recorded, small
+from reproduction.run import table
+from reproduction.settings import Calls, Settings, bootstrap_se
+from reproduction.small import Cell
+from reproduction.targets import ALIASES, CAPTIONED, CHOSEN, KEPT, TARGETS, find, of_table
+from reproduction.twins import ATTRIBUTES, Twin, labels, symmetric_stack, twins
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(small, "BLOCK", 2)
+
+
+def part(name, **options):
+    """Settings for a part of a target, two draws."""
+    target = TARGETS[name]
+    return Settings(replace(target, options={**target.options, **options}), draws=2, workers=1)
+
+
+# The captions of poe_v2 (its Llama-7B and Llama-13B are Llama-2's), and of comparative_assessment.
+CAPTIONS = {
+    "figure1a": "Llama2-13B, SummEval REL",
+    "figure1b": "FlanT5-11B, TopicalChat ENG",
+    "figure1c": "FlanT5-3B, SummEval COH",
+    "figure2": "Mistral-7B, HANNA COH",
+    "figure3": "Llama2-13B, CMCQRD DIF",
+    "figure4": "Mistral-7B, HANNA COH",
+    "figure5a": "FlanT5-3B, SummEval CON",
+    "figure5b": "Mistral-7B, SummEval COH",
+    "figure5c": "Llama2-13B, SummEval FLU",
+    "figure5d": "FlanT5-11B, TopicalChat COH",
+    "figure5e": "Llama2-7B, TopicalChat CNT",
+    "figure5f": "Llama2-13B, TopicalChat NAT",
+    "figure6a": "Llama2-7B, HANNA SUR",
+    "figure6b": "Llama2-7B, CMCQRD DIF",
+    "figure6c": "Llama2-13B, HANNA COH",
+    "figure6d": "Llama2-13B, HANNA SUR",
+    "figure6e": "Mistral-7B, HANNA COH",
+    "figure6f": "Mistral-7B, HANNA CMP",
+    "figure7a": "Llama2-7B, HANNA COH",
+    "figure7b": "Mistral-7B, HANNA COH",
+    "figure8a": "Llama2-7B, HANNA COH",
+    "figure8b": "Mistral-7B, CMCQRD DIF",
+    "figure8c": "Llama2-13B, HANNA CMP",
+    "comparative-figure4": "FlanT5-3B, SummEval COH",
+}
+OURS = ["v1-figure3a", "v1-figure3b", *(f"comparative-figure5{x}" for x in "abcd")]
+
+
+class TestTargets:
+    def test_every_table_and_figure_has_its_target(self):
+        for paper, numbers in (
+            ("poe_v2", (1, 2, 3, 5, 6, 7, 8, 9)),
+            ("poe_v1", range(1, 6)),
+            ("comparative_assessment", (1, 3, 5, 6, 7, 8, 9, 10, 11)),
+            ("skill_aggregation", range(1, 6)),
+        ):
+            assert all(of_table(paper, f"table{k}") for k in numbers), paper
+        assert of_table("comparative_assessment", "table2") is None
+        assert {*CAPTIONS, "figure9", "figure10"} <= set(TARGETS)
+        assert all(callable(target.function) for target in TARGETS.values())
+
+    def test_names(self):
+        assert len(find("figure6")) == 6
+        assert find("all") == list(TARGETS.values())
+        assert all(find(alias) for alias in ALIASES), "every other name leads somewhere"
+        assert not set(KEPT) & set(TARGETS)
+        with pytest.raises(ValueError, match="no target 'table4'"):
+            find("table4")
+
+    def test_a_panel_is_that_of_its_caption_or_said_to_be_ours(self):
+        for name, caption in CAPTIONS.items():
+            ((judge, dataset, attribute),) = TARGETS[name].panels
+            label = {name: short for short, name in ATTRIBUTES[dataset].items()}[attribute]
+            assert caption == f"{judge}, {published.NAMES[dataset]} {label}"
+            said = f"{judge}, {dataset} {attribute} ({CAPTIONED})"
+            assert TARGETS[name].what.startswith(said)
+        assert [name for name, t in TARGETS.items() if CHOSEN in t.what] == OURS
+        nine = (("FlanT5-3B", "summeval", "coherence"), ("Llama2-13B", "topicalchat", "continuity"))
+        assert TARGETS["figure9"].panels == TARGETS["figure10"].panels == nine
+
+
+class TestTables:
+    def test_a_cell_by_hand(self):
+        """Two draws recomputed from the definitions, without the module's plumbing."""
+        ours = table("table7", draws=2, seed=5).set_index("id")["value"]
+        values = []
+        for attribute, gold in labels("topicalchat").scores.items():
+            twin = twins("topicalchat")["FlanT5-3B", attribute]
+            calls = Calls("topicalchat", 18, seed=5)
+            stack = small.answers(twin, calls, gold, seed=[5, 0], draws=2)
+            scores = np.empty((2, *gold.shape))
+            for draw, context in np.ndindex(2, len(gold)):
+                one = poe.Comparisons(
+                    first=stack.first[draw, context],
+                    second=stack.second[draw, context],
+                    p=stack.p[draw, context],
+                    items=range(6),
+                )
+                scores[draw, context] = poe.fit(one, expert="bradley-terry").scores
+            values.append(100 * summary_level(scores, gold).value.mean())
+        cell = "poe_v2/table7/FlanT5-3B/K18/PoE-BT"
+        assert ours[cell] == pytest.approx(np.mean(values), abs=0.01)
+
+    def test_on_the_full_set_soft_methods_rank_alike(self):
+        """Paper A.3 and its consequence for Bradley-Terry; decisions likewise. Roles by count."""
+        ours = table("table1", draws=2)
+        assert sorted(ours["id"]) == sorted(published.load("table1")["id"])
+        roles = ours["role"].value_counts().to_dict()
+        assert roles == {"predicted": 34, "implied": 10, "calibrated": 6}
+        wide = {k: of.pivot(index="system", columns="method", values="value")
+                for k, of in ours.groupby("k")}  # fmt: skip
+        full, first = wide[240], wide[48]
+        for one, other in (("PoE-g", "avg-prob"), ("PoE-BT", "avg-prob"), ("BT", "win-ratio")):
+            np.testing.assert_allclose(full[one], full[other], atol=1e-9)
+        assert (first["PoE-BT"] > first["avg-prob"]).all()
+        assert (first["avg-prob"] > first["win-ratio"]).all()
+        means = table("attributes", draws=2).groupby(["system", "k", "method"])["value"].mean()
+        expected = ours.set_index(["system", "k", "method"])["value"]
+        pd.testing.assert_series_equal(means.sort_index(), expected.sort_index())
+
+    def test_cells_printed_in_several_tables_are_one_experiment(self):
+        fives = set(small.cells("table5")["cell"])
+        assert set(small.cells("table1")["cell"]) <= fives
+        assert set(small.cells("table1", "poe_v1")["cell"]) <= fives, "K in pairs"
+
+    def test_roles_by_hand(self):
+        def role(*, calls=48, rule="symmetric", method="PoE-BT", metric="spearman", **rest):
+            place = {"dataset": "SummEval", "system": "FlanT5-3B", "attribute": "mean", **rest}
+            return small.role(Cell(**place, calls=calls, rule=rule, method=method, metric=metric))
+
+        assert role() == "predicted"
+        assert role(calls=240, method="avg-prob") == "calibrated"
+        assert role(calls=240) == "implied"
+        assert role(calls=240, metric="pearson") == "calibrated"
+        assert role(calls=240, metric="pearson", method="PoE-g") == "implied"
+        assert role(calls=240, metric="pearson", method="win-ratio") == "consulted"
+        assert role(rule="greedy") == "held out"
+        talk = {"dataset": "TopicalChat", "calls": 18}
+        assert role(**talk, metric="pearson") == "held out"
+        assert role(**talk) == "predicted"
+
+    def test_bootstrap_is_that_of_resampled_contexts(self):
+        rng = np.random.default_rng(0)
+        each = rng.standard_normal((3, 50)) + rng.standard_normal(50)
+        each[:, 7] = np.nan
+        known = np.delete(each, 7, axis=1).mean(axis=0)
+        again = [rng.choice(known, len(known)).mean() for _ in range(4000)]
+        assert bootstrap_se(each) == pytest.approx(np.std(again), rel=0.06)
+
+
+class TestDraws:
+    twin = Twin("x", "topicalchat", "coherency", 0.6, 1.0, 0.5, 0.0)
+
+    def test_a_block_does_not_depend_on_what_else_is_computed_or_on_workers(self):
+        jobs = [(self.twin, Calls("topicalchat", k)) for k in (12, 18, 30)]
+        alone = small.run_blocks(jobs[1:2], Settings(draws=2, workers=1))
+        small._block.cache_clear()
+        among = small.run_blocks(jobs, Settings(draws=4, workers=3))
+        for cell, each in alone[jobs[1]].items():
+            np.testing.assert_array_equal(each, among[jobs[1]][cell][:2])
+        small._block.cache_clear()
+        other = small.run_blocks([(self.twin, Calls("topicalchat", 18, seed=1))], Settings(draws=2))
+        (found,) = other.values()
+        key = ("PoE-BT", "spearman")
+        assert (np.nan_to_num(found[key]) != np.nan_to_num(alone[jobs[1]][key])).any()
+
+    def test_both_orders_are_averaged(self):
+        pairs = np.array([[[0, 1], [1, 0]]])
+        stack = symmetric_stack(2, pairs, np.array([[0.9, 0.3]]))
+        np.testing.assert_allclose(stack.p, [[0.8]])
+        gold = labels("topicalchat").scores["coherency"]
+        for rule, count in (("symmetric", 9), ("greedy", 9), ("random", 18)):
+            calls = Calls("topicalchat", 18, rule)
+            stack = small.answers(self.twin, calls, gold, seed=[0, 0], draws=2)
+            assert stack.p.shape == (2, 60, count)
+
+    def test_greedy_sets_are_linked_and_even(self):
+        pairs = small.draw_pairs("greedy", 48, 20, 16, np.random.default_rng(0))
+        assert pairs.shape == (20, 48, 2)
+        for one in pairs:
+            assert len({tuple(sorted(pair)) for pair in one.tolist()}) == 24
+            degree = np.bincount(one.ravel(), minlength=16)
+            assert degree.max() - degree.min() <= 4  # a pair more or less, in both orders
+
+    def test_contexts_without_an_order_are_left_out(self):
+        gold = np.array([[1.0, 2.0, 3.0], [2.0, 2.0, 2.0], [1.0, 3.0, 2.0]])
+        told_nothing = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])
+        np.testing.assert_array_equal(small.per_context(told_nothing, gold), [1.0, np.nan, 0.0])
+
+    def test_methods_of_ones_own_score_the_same_draws(self):
+        options = {"calls": [18], "draws": 3, "seed": [1]}
+        methods = {"mine": poe.win_ratio, "win-ratio": small.METHODS["win-ratio"]}
+        found = small.agreements(self.twin, labels("topicalchat"), methods=methods, **options)
+        np.testing.assert_array_equal(found[18, "mine"], found[18, "win-ratio"])
+
+
+class TestCurves:
+    def test_points_of_a_panel(self):
+        found = small.curve(part("figure1b", counts=(12, 18, 30)))
+        assert set(found["k"]) == {12, 18, 30}
+        assert set(found["method"]) == set(small.METHODS)
+        assert ((found["low"] <= found["value"]) & (found["value"] <= found["high"])).all()
+        end = found[found["k"] == 30].set_index("method")["value"]
+        assert end["PoE-BT"] == pytest.approx(end["avg-prob"]), "equal on the full set"
+
+    def test_a_curve_shares_its_draws_with_the_tables(self):
+        """Same twin, same K, same seed: figure and table must report the same number."""
+        curve = small.curve(part("figure5d", counts=(18,))).set_index("method")["value"]
+        job = (twins("topicalchat")["FlanT5-11B", "coherency"], Calls("topicalchat", 18))
+        found = small.run_blocks([job], Settings(draws=2))[job]
+        mean = 100 * np.nanmean(found["PoE-BT", "spearman"])
+        assert curve["PoE-BT"] == pytest.approx(mean)
+
+    def test_laplace_selection_starts_from_a_chain_and_repeats_nothing(self):
+        judge = twins("topicalchat")["FlanT5-3B", "coherency"]
+        found = small.laplace(judge, 2, part("figure1c", counts=(10, 12, 14)))
+        assert sorted(found) == [10, 12, 14]
+        assert found[14].shape == (2, 60)
+
+    def test_joint_distribution_adds_up(self):
+        for name in ("figure9", "figure10"):
+            counts = table(name).groupby("panel")["count"].sum().tolist()
+            assert counts == [100 * 240, 60 * 30]
+
+
+class TestLarge:
+    twin = Twin("x", "cmcqrd", "difficulty", 0.7, 1.0, 0.5, 0.8)
+
+    def test_table3_has_every_cell(self, monkeypatch):
+        monkeypatch.setattr(large, "POOL", 20_000)
+        large.pool.cache_clear()
+        ours = table("table3", draws=10)
+        large.pool.cache_clear()
+        assert sorted(ours["id"]) == sorted(published.load("table3")["id"])
+        assert ours["role"].value_counts().to_dict() == {"predicted": 72, "calibrated": 24}
+        assert set(ours.loc[ours["dataset"] == "CMCQRD", "labels"]) == {"stand-in"}
+
+    def test_symmetric_calls_cancel_the_bias_and_single_ones_do_not(self):
+        rng = np.random.default_rng(0)
+        answer = self.twin.asker(labels("cmcqrd").scores["difficulty"][0], rng)
+        both = large.compared(658, 20_000, answer, rng)
+        one = large.compared(658, 10_000, answer, rng, rule="no-repeat")
+        assert len(both) == len(one) == 10_000
+        assert both.p.mean() == pytest.approx(0.5, abs=0.01)
+        assert one.p.mean() > 0.6
+
+    def test_a_bias_is_seen_and_taken_out(self):
+        """Figure 7a's judge: mean p far above a half, and large gains from the plug-in bias."""
+        found = large.curve(part("figure7a", times=(5,))).set_index(["method", "bias"])["value"]
+        assert found["PoE-BT", "plug-in"] > found["PoE-BT", "none"] + 5
+
+    def test_scores_are_those_of_the_front_doors(self):
+        rng = np.random.default_rng(1)
+        answer = self.twin.asker(np.arange(40.0), rng)
+        pairs = large.linked_pairs(40, 200, rng)
+        c = poe.Comparisons.from_pairs(pairs, answer(pairs), items=40)
+        ours = large.scores(c, large.METHODS, bias="plug-in")
+        np.testing.assert_allclose(ours["win-ratio"], poe.win_ratio(c))
+        np.testing.assert_allclose(ours["avg-prob"], poe.average_probability(c))
+        for method, expert in (("PoE-BT", "bradley-terry"), ("PoE-g", "gaussian")):
+            fit = poe.fit(c, expert=expert, bias="mean")
+            np.testing.assert_allclose(ours[method], fit.scores, atol=1e-5)
+
+    def test_sets_of_pairs_link_everything(self):
+        pairs = large.linked_pairs(100, 110, np.random.default_rng(2))
+        assert len(pairs) == 110
+        assert not component_of(100, pairs).any()
+        assert len({tuple(sorted(pair)) for pair in pairs.tolist()}) == 110
+
+    def test_a_spanning_tree_by_hand(self):
+        pairs = np.array([[0, 1], [1, 0], [2, 3], [0, 3], [1, 2]])
+        assert large.spanning(4, pairs).tolist() == [0, 2, 3]
+
+
+class TestDecided:
+    def test_decisions_by_hand(self):
+        """A judge without noise whose bias is larger than any difference always says first."""
+        judge = Twin("y", "topicalchat", "coherency", 0.9999, 1.0, 0.0, 12.0)
+        found = decided.decided(judge, 0, 1)
+        assert found.first == pytest.approx([1.0])
+        assert found.accuracy["standard"] == pytest.approx([0.5])
+        assert found.accuracy["debiased"][0] > 0.95
+
+    def test_tables_have_the_ids_of_the_paper(self):
+        for name in ("comparative-table3", "comparative-table10"):
+            known = published.load(TARGETS[name].table, paper="comparative_assessment")
+            ours = table(name, draws=2)
+            assert set(ours["id"]) <= set(known["id"])
+            assert len(ours) >= 16
+
+    def test_all_sixteen_agree_with_themselves(self):
+        ours = table("comparative-table8", draws=2).set_index("id")["value"]
+        assert ours[[name for name in ours.index if "n16/final" in name]].tolist() == [100.0]
+
+
+class TestRecorded:
+    def test_llmbar_by_hand(self, monkeypatch):
+        """Item a: right in both orders; item b: first both times, so right once."""
+        verdicts = pd.DataFrame({
+            "set": "S", "item": ["a", "a", "b", "b"], "judge": "j", "strategy": "Vanilla",
+            "first": [1, 2, 1, 2], "p": [1.0, 0.0, 1.0, 1.0], "label": [1, 1, 1, 1],
+        })  # fmt: skip
+        verdicts.attrs["kind"] = "recorded"
+        monkeypatch.setattr(recorded.recorded, "llmbar", lambda: verdicts)
+        found = table("recorded-llmbar").set_index("method")["value"]
+        assert found["first-position"] == 75.0
+        assert found["accuracy"] == 75.0
+        assert found["both-orders"] == 75.0
+        assert found["consistent"] == 50.0
