@@ -196,8 +196,7 @@ def counted(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:
     jobs = list(jobs)
     for done, job in enumerate(jobs, 1):
         yield job
-        if settings.progress:
-            settings.progress(done, len(jobs))
+        settings.step(done, len(jobs))
 
 
 # What is printed, and panels after it -------------------------------------------------------------
