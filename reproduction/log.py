@@ -48,6 +48,8 @@ def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         sets = TARGETS[name].datasets if name in TARGETS else ()
         reads = [f"{x} (stand-in)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
+        if name not in TARGETS:  # no command makes it any more
+            row["command"] = name
         row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
         row["code"] = about.get("code", {}).get("digest", "")
         run = about.get("run") or {}

@@ -10,6 +10,7 @@ from poe._paths import data_dir
 from poe.cli import main
 from reproduction import claims, pages, published, verdicts
 
+ROOT = data_dir().parent
 ALL = {paper: sum(len(published.load(t, paper=paper)) for t in tables)
        for paper, tables in published.PAPERS.items()}  # fmt: skip
 
@@ -141,6 +142,8 @@ class TestCauses:
             if "diagnosis" in entry:
                 found = verdicts.read(entry["diagnosis"])
                 assert entry.get("variant") in {None, *found.get("variant", ())}
+            else:
+                assert (ROOT / entry["declared"].split(" in ")[-1]).is_file()
 
     def test_one_experiment_has_one_name_in_all_tables(self):
         same = ["poe_v1/table1/J/K24/BT", "poe_v2/table1/J/K48/BT", "poe_v2/table2/J/K48/random/BT"]
