@@ -19,6 +19,8 @@ from poe.experts import Expert, get_expert
 from poe.fitting import fit
 from poe.result import Fit
 
+__all__ = ["Rate", "both_orders", "first_position_rate", "fit_bias", "mean_bias", "reweight"]
+
 
 class Rate(NamedTuple):
     """A share with its interval."""

@@ -3,6 +3,17 @@
 from collections.abc import Iterable
 from typing import Any
 
+__all__ = [
+    "ComparisonError",
+    "DatasetError",
+    "DisconnectedError",
+    "JudgeError",
+    "NotConvergedError",
+    "SeparableError",
+    "UnidentifiedBiasError",
+    "name_some",
+]
+
 
 class ComparisonError(ValueError):
     """The comparisons themselves are not usable; the message names rows and items."""

@@ -11,6 +11,15 @@ from poe.comparisons import Comparisons, Indices, Mask, incidence
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.experts import Expert
 
+__all__ = [
+    "one_sided",
+    "refuse_bias_without",
+    "require_beaten",
+    "require_bias_identified",
+    "require_finite",
+    "strong_components",
+]
+
 
 def one_sided(comparisons: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
     """(K,) twice: whether the energy rises at last as d grows, and as d falls.

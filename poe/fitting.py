@@ -23,6 +23,8 @@ from poe.experts import (
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
+__all__ = ["fit"]
+
 DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
 
 

@@ -15,6 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from poe.comparisons import Floats
 
+__all__ = [
+    "Correlation",
+    "dataset_level",
+    "pearson",
+    "ranks",
+    "spearman",
+    "summary_level",
+    "system_level",
+]
+
 Kind = Literal["spearman", "pearson"]
 
 

@@ -15,6 +15,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+__all__ = [
+    "INK",
+    "ITEMS",
+    "METHODS",
+    "PAPER",
+    "Look",
+    "curves",
+    "end_labels",
+    "evidence",
+    "use_style",
+]
+
 
 class Look(NamedTuple):
     """How a method is drawn everywhere in the book."""

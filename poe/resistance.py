@@ -15,6 +15,16 @@ from scipy.sparse.csgraph import connected_components
 
 from poe.comparisons import Floats, Indices
 
+__all__ = [
+    "add_comparison",
+    "as_pairs",
+    "component_of",
+    "conductances",
+    "effective_resistance",
+    "fall",
+    "log_det",
+]
+
 
 def effective_resistance(
     n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None
