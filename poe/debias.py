@@ -1,10 +1,10 @@
 """Position bias: how much a judge prefers what it is shown first, and what to do about it.
 
-Five corrections, from the simplest: ask in both orders and average (`both_orders`); shift the
-experts by a number read off the mean probability (`mean_bias`, or `poe.fit(bias="mean")`);
-estimate the shift together with the scores (`poe.fit(bias="fit")`); or move the threshold of
-the decisions until both positions win equally often (`reweight`). The book's page on position
-bias says when they differ.
+The corrections, from the simplest: ask in both orders and average (paper 3.5, book eq. 9.3:
+`Comparisons.symmetrised`); shift the experts by a number read off the mean probability
+(`mean_bias`, which is `poe.fit(bias="mean")`); estimate the shift together with the scores (book
+eqs. 7.10 and 9.11: `poe.fit(bias="fit")`); or move the threshold of the decisions until both
+positions win equally often (`reweight`). The book's page on position bias says when they differ.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy.special import expit, logit, ndtri
 
 from poe.comparisons import Comparisons
 from poe.experts import Expert, get_expert
-from poe.fitting import fit
-from poe.result import Fit
+
+__all__ = ["Rate", "first_position_rate", "mean_bias", "reweight"]
 
 __all__ = ["Rate", "both_orders", "first_position_rate", "fit_bias", "mean_bias", "reweight"]
 
@@ -30,11 +30,6 @@ class Rate(NamedTuple):
     high: float
 
 
-def both_orders(comparisons: Comparisons) -> Comparisons:
-    """Each pair's two orders averaged, (p_ij + 1 - p_ji) / 2 (paper 3.5; book eq. 9.3)."""
-    return comparisons.symmetrised()
-
-
 def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> float:
     """The paper's gamma from the mean probability (3.5, A.8, A.9), in units of a difference.
 
@@ -42,17 +37,13 @@ def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") 
     -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.10). Assumes that what is shown
     first is on average no better than what is shown second, as in random or balanced sets.
     """
-    chosen = get_expert(expert)
-    return float(chosen.mean_bias(float(np.average(comparisons.p, weights=comparisons.weight))))  # type: ignore[attr-defined]
-
-
-def fit_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> Fit:
-    """Scores and bias of largest joint likelihood: `poe.fit(..., bias="fit")`.
-
-    Assumes nothing about who is shown first (book eqs. 7.10 and 9.11). `.bias` and `.bias_se`
-    hold the estimate.
-    """
-    return fit(comparisons, expert, bias="fit")
+    rule = getattr(get_expert(expert), "mean_bias", None)
+    if rule is None:
+        raise ValueError(
+            "bias='mean' needs the expert to have mean_bias(mean_p), the shift at which that "
+            "mean probability means no difference; or give bias as a number"
+        )
+    return float(rule(float(np.average(comparisons.p, weights=comparisons.weight))))
 
 
 def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:

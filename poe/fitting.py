@@ -8,6 +8,7 @@ import numpy as np
 
 from poe import lp, newton, sparse
 from poe.comparisons import Comparisons, Floats
+from poe.debias import mean_bias
 from poe.errors import NotConvergedError
 from poe.existence import refuse_bias_without, require_bias_identified, require_finite
 from poe.experts import (
@@ -156,13 +157,7 @@ def _gamma(comparisons: Comparisons, expert: Expert, bias: float | str | None) -
     if bias is None:
         return 0.0
     if bias == "mean":
-        rule = getattr(expert, "mean_bias", None)
-        if rule is None:
-            raise ValueError(
-                "bias='mean' needs the expert to have mean_bias(mean_p), the shift at which that "
-                "mean probability means no difference; or give bias as a number"
-            )
-        return float(rule(float(np.average(comparisons.p, weights=comparisons.weight))))
+        return mean_bias(comparisons, expert)
     if isinstance(bias, str):
         raise ValueError(f"bias must be None, 'mean', 'fit' or a number, not {bias!r}")
     return float(bias)

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 import poe
 from poe.experts import ExpertError, check_expert, custom, get_expert, is_convex, own
-from poe.experts.quadrature import log_normaliser
+from poe.experts.custom import log_normaliser
 from tests.helpers import random_comparisons
 
 D = np.linspace(-4, 4, 33)

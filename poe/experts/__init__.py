@@ -11,9 +11,9 @@ from __future__ import annotations
 from poe.experts.base import Expert, is_convex
 from poe.experts.bradley_terry import BradleyTerry
 from poe.experts.checking import ExpertError, check_expert
+from poe.experts.custom import Custom, custom
 from poe.experts.gaussian import Gaussian
 from poe.experts.laplacian import Laplacian
-from poe.experts.own import Custom, custom
 from poe.experts.robust import Huber, StudentT
 from poe.experts.thurstone import Thurstone
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtri
 
 from poe.comparisons import Floats
-from poe.experts.quadrature import log_normaliser
+from poe.experts.custom import log_normaliser
 
 
 @dataclass(frozen=True)
