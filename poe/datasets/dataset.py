@@ -137,7 +137,7 @@ class Dataset:
         return "\n".join(lines)
 
 
-def load(name: str, *, texts: bool = False, source: str | None = None) -> Dataset:
+def load(name: str, *, texts: bool = False, source: object = None) -> Dataset:
     """Contexts, candidates and human scores of a dataset; its texts when they are asked for.
 
     The scores of SummEval, TopicalChat and HANNA are part of the package. Texts are read from
@@ -150,8 +150,6 @@ def load(name: str, *, texts: bool = False, source: str | None = None) -> Datase
         "hanna" (1 x 1056), "cmcqrd" (1 x 658), "webnlg" (223 x 8), "podcast" (179 x 15).
     texts : bool, optional
         Read the texts at once, so that their absence is an error now and not later.
-    source : str, optional
-        "stand-in" for an invented dataset of the same shape; it goes away with its callers.
 
     Raises
     ------
@@ -164,16 +162,9 @@ def load(name: str, *, texts: bool = False, source: str | None = None) -> Datase
         If a file is there but is not the pinned one, or not laid out as it should be.
     """
     entry = info(name)
-    if source not in (None, "real", "auto", "stand-in"):
-        raise ValueError(f"source must be one of 'real', 'auto', 'stand-in', not {source!r}")
-    absent = not entry.labels and files.find(entry.main) is None
-    if source == "stand-in" or (source == "auto" and absent and name != "cmcqrd"):
-        from poe.datasets import standin
-
-        return standin.make(entry)
     if entry.labels:
         made = _labelled(entry)
-    elif name == "cmcqrd" and absent:
+    elif name == "cmcqrd" and files.find(entry.main) is None:
         made = _drawn(entry)
     else:
         made = _own(entry)

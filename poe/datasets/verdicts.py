@@ -1,12 +1,9 @@
-"""Recorded verdicts on pairs, and recorded scores: the tables of data/labels, made tidy.
-
-`poe.judges.recorded` is the way in; it says what the columns mean.
-"""
+"""Recorded verdicts on pairs, and recorded scores: the tables of data/labels, made tidy."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +14,7 @@ from poe.datasets import files
 from poe.datasets.dataset import RATERS, table
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
 from poe.datasets.registry import recording
+from poe.errors import JudgeError, name_some
 
 LLMBAR = ("set", "item", "judge", "strategy", "first", "p", "label", "independent")
 # A verdict in a table, as P(the first is better): 1 the first, 2 the second, 0 a tie.
@@ -31,9 +29,34 @@ def hanna(judge: str, prompt: int, attribute: str) -> NDArray[np.float64]:
     return sums.astype(float).to_numpy() / RATERS
 
 
-def llmbar() -> pd.DataFrame:
-    """Two rows a pair, judge and strategy, one an order shown."""
+def llmbar(sets: str | Sequence[str] | None = None, *, source: object = None) -> pd.DataFrame:
+    """Verdicts of six language models under up to 15 prompts on LLMBar's pairs, both orders.
+
+    Parameters
+    ----------
+    sets : str or sequence of str, optional
+        "Natural", "Adversarial-Neighbor", ..., "MT-Bench"; all by default.
+
+    Returns
+    -------
+    DataFrame
+        A row a verdict: set, item, judge, strategy; first, the output (1 or 2) that was shown
+        first; p = P(the one shown first is better), 1 or 0, NaN where no verdict could be read;
+        label, the output that is better; independent, False where the two orders of a pair
+        are one opinion (strategies Swap and Rating). `attrs` has kind, licence and citation.
+
+    Raises
+    ------
+    JudgeError
+        If a set is unknown.
+    """
     wide = table("llmbar.csv.gz").astype({"item": int, "label": int})
+    if sets is not None:
+        wanted, there = ([sets] if isinstance(sets, str) else list(sets)), set(wide["set"])
+        if unknown := [name for name in wanted if name not in there]:
+            known = name_some(wide["set"].unique(), 20)
+            raise JudgeError(f"no recorded set {unknown[0]!r}; there are {known}")
+        wide = wide[wide["set"].isin(wanted)]
     asked = wide.melt(["set", "item", "label"], var_name="column", value_name="winners")
     asked = asked[asked["winners"] != ""]
     sets = {name: k for k, name in enumerate(wide["set"].unique())}
@@ -53,13 +76,18 @@ def llmbar() -> pd.DataFrame:
         # output alone: the two verdicts are one opinion, written twice.
         independent=[not name.startswith(("Swap", "Rating")) for name in strategy],
     )
-    return rows[list(LLMBAR)]
+    return _marked(rows[list(LLMBAR)], "llmbar")
 
 
 def llmbar_pairs() -> pd.DataFrame:
-    """The pairs: set, item, input, output_1, output_2, label (which output is better).
+    """LLMBar's pairs themselves: set, item, input, output_1, output_2, label.
 
-    From a clone of the repository in POE_DATA_DIR/LLMBar, or a file made from one.
+    They are read from a clone of the repository in POE_DATA_DIR/LLMBar, or a file made from one.
+
+    Raises
+    ------
+    DataNotFoundError
+        If neither is on this machine; the message says how to get it.
     """
     try:
         rows = list(map(json.loads, files.read(recording("llmbar").main).decode().splitlines()))
@@ -72,7 +100,7 @@ def llmbar_pairs() -> pd.DataFrame:
     known = table("llmbar.csv.gz")[["set", "item", "label"]]
     if not pairs[["set", "item", "label"]].astype(str).equals(known):
         raise InvalidDataError("llmbar: the pairs are not those of the verdicts in data/labels")
-    return pairs
+    return _marked(pairs, "llmbar")
 
 
 def _from_clone() -> Iterator[dict[str, Any]]:
@@ -84,8 +112,17 @@ def _from_clone() -> Iterator[dict[str, Any]]:
                 yield {**row, "set": name, "item": item}
 
 
-def pandalm() -> pd.DataFrame:
-    """A row a verdict of two judges, with the majority of three people."""
+def pandalm(*, source: object = None) -> pd.DataFrame:
+    """Verdicts of gpt-3.5-turbo and PandaLM-7B on 999 pairs of five models, one order.
+
+    Returns
+    -------
+    DataFrame
+        A row a verdict: item, judge, first and second (the models, as shown), p = 1, 0 or 1/2
+        for a tie, NaN where no verdict could be read, and people, the majority of three
+        annotators in the same coding. `attrs` has kind, licence and citation. With one order
+        only, nothing can be said about position bias.
+    """
     wide = table("pandalm.csv").astype({"item": int})
     people = wide[["annotator1", "annotator2", "annotator3"]]
     majority = people.mode(axis=1)[0].map(CODES)  # there always is one
@@ -96,4 +133,10 @@ def pandalm() -> pd.DataFrame:
         for judge in ("gpt-3.5-turbo", "pandalm-7b")
     ]
     columns = ["item", "judge", "first", "second", "p", "people"]
-    return pd.concat(parts, ignore_index=True)[columns]
+    return _marked(pd.concat(parts, ignore_index=True)[columns], "pandalm")
+
+
+def _marked(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    entry = recording(name)
+    rows.attrs = {"kind": "recorded", "licence": entry.licence, "citation": entry.citation}
+    return rows
