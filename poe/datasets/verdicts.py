@@ -59,8 +59,8 @@ def llmbar(sets: str | Sequence[str] | None = None, *, source: object = None) ->
         wide = wide[wide["set"].isin(wanted)]
     asked = wide.melt(["set", "item", "label"], var_name="column", value_name="winners")
     asked = asked[asked["winners"] != ""]
-    sets = {name: k for k, name in enumerate(wide["set"].unique())}
-    asked = asked.sort_values("set", key=lambda names: names.map(sets), kind="stable")
+    place = {name: k for k, name in enumerate(wide["set"].unique())}
+    asked = asked.sort_values("set", key=lambda names: names.map(place), kind="stable")
     rows = asked.loc[asked.index.repeat(2), ["set", "item", "label"]].reset_index(drop=True)
     column = np.repeat(asked["column"].to_numpy(object), 2)
     parts = {name: name.split("/") for name in wide.columns[3:]}
