@@ -27,26 +27,24 @@ def write(tmp_path, content, name="texts.csv"):
     return path
 
 
-def test_a_csv_file(tmp_path):
+def test_a_csv_file_and_its_groups(tmp_path):
     own = read_texts(write(tmp_path, CSV))
     assert own.ids == ("a", "b", "c")
     assert len(own) == 3
     assert own.items[1].text == 'Second\non two lines, "quoted"'
     assert own.contexts == ("Task 1", "Task 2", "Task 1")
     np.testing.assert_array_equal(own.scores, [3, np.nan, 4.5])
-
-
-def test_texts_are_grouped_by_context(tmp_path):
-    one, two = read_texts(write(tmp_path, CSV)).groups()
-    assert one.context.text == "Task 1"
+    one, two = own.groups()
     assert [item.id for item in one.items] == ["a", "c"]
-    np.testing.assert_array_equal(one.scores, [3, 4.5])
-    assert [item.id for item in two.items] == ["b"]
+    assert (one.context.text, two.context.text) == ("Task 1", "Task 2")
     assert one.context.id != two.context.id
+    np.testing.assert_array_equal(one.scores, [3, 4.5])
 
 
 def test_without_context_and_score_there_is_one_group(tmp_path):
-    own = read_texts(write(tmp_path, "text,id,note\nOne,1,x\nTwo,2,y\n"))
+    own = read_texts(
+        write(tmp_path, b"\xef\xbb\xbftext,id,note\r\nOne,1,x\r\nTwo,2,y\r\n")
+    )  # Excel's
     assert own.ids == ("1", "2")
     assert own.scores is None
     (group,) = own.groups()
@@ -60,17 +58,10 @@ def test_a_jsonl_file_says_the_same(tmp_path):
         {"id": "b", "text": 'Second\non two lines, "quoted"', "context": "Task 2", "score": None},
         {"id": "c", "text": "Third", "context": "Task 1", "score": "4.5"},
     ]
-    text = "\n".join(map(json.dumps, rows)) + "\n\n"
-    own = read_texts(write(tmp_path, text, "texts.jsonl"))
+    own = read_texts(write(tmp_path, "\n".join(map(json.dumps, rows)) + "\n\n", "texts.jsonl"))
     same = read_texts(write(tmp_path, CSV))
-    assert own.items == same.items
-    assert own.contexts == same.contexts
+    assert (own.items, own.contexts) == (same.items, same.contexts)
     np.testing.assert_array_equal(own.scores, same.scores)
-
-
-def test_excels_byte_order_mark_is_not_part_of_the_header(tmp_path):
-    own = read_texts(write(tmp_path, b"\xef\xbb\xbfid,text\r\na,One\r\nb,Two\r\n"))
-    assert own.ids == ("a", "b")
 
 
 TEXTS = st.text(
@@ -92,9 +83,8 @@ def test_any_text_survives_both_formats(tmp_path_factory, texts):
         assert [item.text for item in own.items] == texts
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_a_file_that_cannot_be_used_is_refused_by_line_and_id(tmp_path):
+    for content, message in (
         ("", "the file is empty"),
         (" \n", "the file is empty"),
         ("id,text\n", "no texts in it"),
@@ -114,17 +104,11 @@ def test_any_text_survives_both_formats(tmp_path_factory, texts):
         ('id,text\na,"One\n', "not CSV"),
         ("id,text\na,caf\xe9\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
         ("id,text\na,b\n".encode("utf-16"), "not UTF-8"),
-    ],
-)
-def test_a_csv_file_that_cannot_be_used(tmp_path, content, message):
-    with pytest.raises(datasets.InvalidDataError, match=message) as caught:
-        read_texts(write(tmp_path, content))
-    assert "texts.csv" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+    ):
+        with pytest.raises(datasets.InvalidDataError, match=message) as caught:
+            read_texts(write(tmp_path, content))
+        assert "texts.csv" in str(caught.value)
+    for content, message in (
         ('{"id": 1, "text": "a"}\n{"id": 2}\n', "line 2: lacks 'text'; it has 'id'"),
         ('{"id": 1, "text": "a"}\nnot json\n', "line 2: not JSON"),
         ('[{"id": 1, "text": "a"}]\n', "line 1: a list, not an object"),
@@ -136,11 +120,9 @@ def test_a_csv_file_that_cannot_be_used(tmp_path, content, message):
         ('{"id": 1, "text": "a", "score": [1]}\n', r"the score is \[1\], not a number"),
         ('{"id": 1, "text": "a", "score": true}\n', "the score is True, not a number"),
         ('{"id": 1, "text": "a"}\n{"id": "1", "text": "b"}\n', "line 2, id '1': is on line 1 too"),
-    ],
-)
-def test_a_jsonl_file_that_cannot_be_used(tmp_path, content, message):
-    with pytest.raises(datasets.InvalidDataError, match=message):
-        read_texts(write(tmp_path, content, "texts.jsonl"))
+    ):
+        with pytest.raises(datasets.InvalidDataError, match=message):
+            read_texts(write(tmp_path, content, "texts.jsonl"))
 
 
 def test_a_file_that_is_not_there_or_of_another_kind(tmp_path):
