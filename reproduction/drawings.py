@@ -70,7 +70,7 @@ def page(tables: Sequence[pd.DataFrame]) -> Figure:
         ax.title.set_fontsize(10.5)
         if rows["labels"].iloc[0] != "real":
             where: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 9.5, "style": "italic"}
-            ax.text(0.03, 0.9, "stand-in labels", **where)
+            ax.text(0.03, 0.9, "labels drawn at random", **where)
     return figure
 
 

@@ -46,7 +46,7 @@ def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     made = []
     for name, about in found.items():
         sets = TARGETS[name].datasets if name in TARGETS else ()
-        reads = [f"{x} (stand-in)" if labels(x).source != "real" else x for x in sets]
+        reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
         if name not in TARGETS:  # no command makes it any more
             row["command"] = name

@@ -1,11 +1,6 @@
-"""Random problems and real labels, shared by the tests."""
-
-import functools
-import os
-from pathlib import Path
+"""Random problems and invented texts, shared by the tests."""
 
 import numpy as np
-import pytest
 
 import poe
 from poe.datasets.originals import ALL, Content
@@ -33,28 +28,3 @@ def placeholders(data):
         for k in contexts
     )
     return Content(contexts, data.candidate_ids, texts, {})
-
-
-def find_real_labels():
-    """The folder with real labels: POE_DATA_DIR, or shared/data beside the repository."""
-    if poe.datasets.available("summeval"):
-        return os.environ.get("POE_DATA_DIR", "")
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return str(beside) if (beside / "summeval").is_dir() else None
-
-
-def real_labels(test):
-    """Run the test on SummEval's real labels, or skip it with the reason."""
-
-    @functools.wraps(test)
-    def with_folder(*args, monkeypatch, **kwargs):
-        if REAL:
-            monkeypatch.setenv("POE_DATA_DIR", REAL)
-        return test(*args, monkeypatch=monkeypatch, **kwargs)
-
-    return pytest.mark.skipif(
-        REAL is None, reason="SummEval's labels are not on this machine: poe data fetch summeval"
-    )(with_folder)
-
-
-REAL = find_real_labels()

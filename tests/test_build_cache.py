@@ -30,7 +30,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith("POE_")]:
         monkeypatch.delenv(name)
     root = tmp_path / "root"
-    for folder in ("poe", "reproduction", "data/results/stand-in", "notebooks", "book"):
+    for folder in ("poe", "reproduction", "data/results", "notebooks", "book"):
         (root / folder).mkdir(parents=True)
     (root / "poe/__init__.py").write_text("NUMBER = 41\n")
     (root / "poe/settings.toml").write_text("a = 1\n")
@@ -155,9 +155,7 @@ def test_a_relative_data_folder_is_made_absolute_for_the_pages(
     assert environment["PATH"] == "x"
 
 
-@pytest.mark.parametrize(
-    "name", ["poe/__pycache__/x.pyc", "poe/.hidden", "data/results/stand-in/table1.csv"]
-)
+@pytest.mark.parametrize("name", ["poe/__pycache__/x.pyc", "poe/.hidden"])
 def test_by_products_are_not_part_of_the_key(scratch: Path, name: str) -> None:
     before = state(scratch)
     write(name)(scratch)

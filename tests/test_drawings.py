@@ -89,9 +89,9 @@ def test_kind_and_stand_in_are_written_on_the_figure():
     rows = [(k, "PoE-BT", "random", "none", 1.0 * k) for k in (9, 18)]
     (ax,) = drawings.page([curve(*rows, labels="stand-in", kind="measured")]).axes
     words = [text.get_text() for text in ax.texts]
-    assert {"measured", "stand-in labels"} <= set(words)
+    assert {"measured", "labels drawn at random"} <= set(words)
     (real,) = drawings.page([curve(*rows)]).axes
-    assert not {"measured", "stand-in labels"} & {text.get_text() for text in real.texts}
+    assert not {"measured", "labels drawn at random"} & {text.get_text() for text in real.texts}
 
 
 def test_files_are_the_same_bytes_every_time_and_a_table_is_no_figure(tmp_path):

@@ -13,8 +13,10 @@ from poe.judges import Answer, Store, TextJudge, planning, prompts
 from poe.judges.demo import DemoJudge
 from tests.judging import HashJudge, texts
 
-DATASET = datasets.load("topicalchat", source="stand-in")  # 60 contexts, 6 candidates
+DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
 PROMPT = prompts.load("topicalchat", prompts.attributes("topicalchat")[0])
+
+pytestmark = pytest.mark.usefixtures("placeholder_texts")
 
 
 def test_all_comparisons_in_an_order_whose_beginnings_are_good():

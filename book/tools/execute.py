@@ -97,7 +97,7 @@ def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str
     return {
         "poe/": hash_files(root / "poe"),
         "reproduction/": hash_files(root / "reproduction"),
-        "data/": hash_files(root / "data", skip=("results/stand-in",)),
+        "data/": hash_files(root / "data"),
         "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed)),

@@ -106,10 +106,10 @@ def source_files(folder: Path, *, skip: tuple[str, ...] = ()) -> Iterator[Path]:
             yield path
 
 
-def hash_files(folder: Path, *, skip: tuple[str, ...] = ()) -> str:
+def hash_files(folder: Path) -> str:
     """Hash names and contents of every file of a folder; a missing folder hashes as empty."""
     digest = hashlib.sha256()
-    for path in source_files(folder, skip=skip):
+    for path in source_files(folder):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
     return digest.hexdigest()

@@ -72,7 +72,7 @@ def draw_picture() -> None:
     plots.use_style()
     curve = small.efficiency(
         "FlanT5-3B",
-        datasets.load("summeval", source="real"),
+        datasets.load("summeval"),
         calls=(32, 40, 48, 64, 96, 144, 192, 240),
         methods=("win-ratio", "avg-prob", "PoE-BT"),
     )
@@ -83,7 +83,4 @@ def draw_picture() -> None:
 
 if __name__ == "__main__":
     README.write_text(with_claims(README.read_text()))
-    if datasets.available("summeval"):
-        draw_picture()
-    else:
-        print("the picture was left alone: it needs SummEval's real labels")
+    draw_picture()

@@ -10,7 +10,7 @@ the folder `POE_DATA_DIR` may hold them too. Texts of your own, in a CSV or JSON
 `read_texts`.
 """
 
-from poe.datasets.dataset import Dataset, available, load, table
+from poe.datasets.dataset import Dataset, load, table
 from poe.datasets.errors import (
     DataNotFoundError,
     DatasetError,
@@ -18,8 +18,7 @@ from poe.datasets.errors import (
     InvalidDataError,
     UnknownDatasetError,
 )
-from poe.datasets.files import cache_dir, fetch, looked_for, overview
-from poe.datasets.files import find as place
+from poe.datasets.files import cache_dir, fetch, overview
 from poe.datasets.registry import (
     Attribute,
     Entry,
@@ -32,8 +31,6 @@ from poe.datasets.registry import (
 )
 from poe.datasets.texts import OwnTexts, Text, TextGroup, read_texts
 
-Source = str  # until callers that pass `source` are gone
-
 __all__ = [
     "Attribute",
     "DataNotFoundError",
@@ -45,19 +42,15 @@ __all__ = [
     "InvalidDataError",
     "OwnTexts",
     "Published",
-    "Source",
     "Text",
     "TextGroup",
     "UnknownDatasetError",
-    "available",
     "cache_dir",
     "fetch",
     "info",
     "load",
-    "looked_for",
     "names",
     "overview",
-    "place",
     "read_texts",
     "recording",
     "recordings",

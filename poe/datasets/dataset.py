@@ -8,7 +8,6 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from poe._paths import data_dir
 from poe.datasets import files
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
 from poe.datasets.originals import ALL, Content, parse
-from poe.datasets.registry import Entry, digest, info, recordings
+from poe.datasets.registry import Entry, digest, info
 from poe.datasets.texts import Text
 
 Origin = Literal["real", "stand-in"]
@@ -137,7 +136,7 @@ class Dataset:
         return "\n".join(lines)
 
 
-def load(name: str, *, texts: bool = False, source: object = None) -> Dataset:
+def load(name: str, *, texts: bool = False) -> Dataset:
     """Contexts, candidates and human scores of a dataset; its texts when they are asked for.
 
     The scores of SummEval, TopicalChat and HANNA are part of the package. Texts are read from
@@ -171,14 +170,6 @@ def load(name: str, *, texts: bool = False, source: object = None) -> Dataset:
     if texts:
         _ = made.texts
     return made
-
-
-def available(name: str) -> Path | None:
-    """Path of the scores, or None where they are not public and you have no copy."""
-    if name in recordings():
-        return data_dir() / "labels"
-    entry = info(name)
-    return data_dir() / "labels" / entry.labels if entry.labels else files.find(entry.main)
 
 
 @cache

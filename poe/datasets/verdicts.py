@@ -29,7 +29,7 @@ def hanna(judge: str, prompt: int, attribute: str) -> NDArray[np.float64]:
     return sums.astype(float).to_numpy() / RATERS
 
 
-def llmbar(sets: str | Sequence[str] | None = None, *, source: object = None) -> pd.DataFrame:
+def llmbar(sets: str | Sequence[str] | None = None) -> pd.DataFrame:
     """Verdicts of six language models under up to 15 prompts on LLMBar's pairs, both orders.
 
     Parameters
@@ -112,7 +112,7 @@ def _from_clone() -> Iterator[dict[str, Any]]:
                 yield {**row, "set": name, "item": item}
 
 
-def pandalm(*, source: object = None) -> pd.DataFrame:
+def pandalm() -> pd.DataFrame:
     """Verdicts of gpt-3.5-turbo and PandaLM-7B on 999 pairs of five models, one order.
 
     Returns

@@ -105,7 +105,6 @@ def hanna(
     *,
     scale: float = 1.0,
     hard: bool = False,
-    source: object = None,
 ) -> RecordedScores:
     """One of HANNA's recorded judges (Chhun, Suchanek and Clavel 2024).
 
