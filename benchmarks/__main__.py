@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import subprocess
 import sys
@@ -12,19 +11,11 @@ import time
 from datetime import date
 from pathlib import Path
 
-from benchmarks import machine, report
+from benchmarks import report
+from benchmarks.cases import CASES, rows
+from benchmarks.timing import describe_machine
 
 RESULTS = Path(__file__).parent / "results"
-CASES = {
-    "a": "one_context",
-    "b": "sweep",
-    "c": "large",
-    "d": "larger",
-    "e": "million",
-    "f": "greedy",
-    "g": "growth",
-    "h": "panel",
-}
 LIMIT = {"tiny": 60, "quick": 60, "full": 3600}  # seconds a case
 
 
@@ -63,13 +54,12 @@ def run_case(case: str, mode: str, output: Path, limit: float) -> str | None:
 
 
 def _work(case: str, mode: str, output: Path) -> int:
-    rows = importlib.import_module(f"benchmarks.cases.{CASES[case]}").rows(mode)
     result = {
         "case": case,
         "mode": mode,
         "date": date.today().isoformat(),
-        "machine": machine.describe(),
-        "rows": [row.as_dict() for row in rows],
+        "machine": describe_machine(),
+        "rows": [row.as_dict() for row in rows(case, mode)],
     }
     path = output / f"{case}_{CASES[case]}.json"
     path.write_text(json.dumps(result, indent=1) + "\n")

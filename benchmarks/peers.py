@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.machine import installed
-from benchmarks.timing import centred
+from benchmarks.timing import centred, installed
 
 HAVE_CHOIX, HAVE_EVALICA = installed("choix") is not None, installed("evalica") is not None
 
@@ -23,14 +22,8 @@ def wins_matrix(first, second, p, n, *, prior=0.0):
 
 
 def winners_and_losers(first, second, p):
-    better = p > 0.5
-    return list(
-        zip(
-            np.where(better, first, second).tolist(),
-            np.where(better, second, first).tolist(),
-            strict=True,
-        )
-    )
+    pairs = np.where((p > 0.5)[:, None], np.stack([first, second], 1), np.stack([second, first], 1))
+    return [tuple(pair) for pair in pairs.tolist()]
 
 
 def choix_matrix(wins):
@@ -40,25 +33,19 @@ def choix_matrix(wins):
     return choix.ilsr_pairwise_dense(wins, tol=1e-8)
 
 
-def choix_ilsr(given):
+def choix_decisions(data, n):
+    """Its three ways from a list of (winner, loser): name, function, how far off it may be."""
     import choix
 
-    n, data = given
-    return choix.ilsr_pairwise(n, data, tol=1e-8)
-
-
-def choix_newton(given):
-    import choix
-
-    n, data = given
-    return centred(choix.opt_pairwise(n, data, alpha=0.0, method="Newton-CG", tol=1e-8))
-
-
-def choix_mm(given):
-    import choix
-
-    n, data = given
-    return centred(choix.mm_pairwise(n, data, tol=1e-6))
+    return [
+        ("ilsr_pairwise", lambda: choix.ilsr_pairwise(n, data, tol=1e-8), 1e-4),
+        (
+            "opt_pairwise, Newton-CG",
+            lambda: choix.opt_pairwise(n, data, alpha=0.0, method="Newton-CG", tol=1e-8),
+            1e-4,
+        ),
+        ("mm_pairwise", lambda: choix.mm_pairwise(n, data, tol=1e-6), 1e-2),
+    ]
 
 
 def evalica_input(first, second, p, n, *, prior=0.0):

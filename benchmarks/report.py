@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases.growth import exponent
 from benchmarks.goals import GOALS
 
 TITLES = {
@@ -97,7 +96,7 @@ def _goals(rows: list[dict[str, Any]]) -> str:
             )
     if not lines:
         return ""
-    return _markdown(["goal", "at most", "measured", "", ""], lines)
+    return markdown(["goal", "at most", "measured", "", ""], lines)
 
 
 def _values(name: str, rows: list[dict[str, Any]]) -> list[tuple[float, dict[str, Any]]]:
@@ -105,7 +104,13 @@ def _values(name: str, rows: list[dict[str, Any]]) -> list[tuple[float, dict[str
         peaks = [row for row in rows if (row["goal"] or "").startswith("million")]
         worst = max(peaks, key=lambda row: row["peak_gb"], default=None)
         return [(worst["peak_gb"], worst)] if worst else []
-    return [(row["seconds"], row) for row in rows if row["goal"] == name and row["seconds"]]
+    own = [row for row in rows if row["goal"] == name and row["seconds"]]
+    if GOALS[name].unit != "times":
+        return [(row["seconds"], row) for row in own]
+    key, rival = ("problem", "method"), name.split("-")[-1]
+    others = {tuple(row[k] for k in key): row["seconds"] for row in rows if row["who"] == rival}
+    beside = [(row, others.get(tuple(row[k] for k in key))) for row in own]
+    return [(row["seconds"] / seconds, row) for row, seconds in beside if seconds]
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
@@ -129,7 +134,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
             ]
         )
     head = ["problem", "method", "who", "time", "quartiles", "ratio", "off by", "memory", "remarks"]
-    return _markdown(*_without_empty(head, lines))
+    return markdown(head, lines)
 
 
 def _growth(rows: list[dict[str, Any]], folder: Path) -> str:
@@ -142,7 +147,7 @@ def _growth(rows: list[dict[str, Any]], folder: Path) -> str:
         lines.append([who, method, slope, largest])
     return (
         f"![Seconds against the number of items, both on logarithmic axes]({FIGURE})\n\n"
-        + _markdown(["who", "method", "exponent", "largest"], lines)
+        + markdown(["who", "method", "exponent", "largest"], lines)
     )
 
 
@@ -183,13 +188,15 @@ def draw(series: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]], path: Pat
     plt.close(figure)
 
 
-def _without_empty(head: list[str], lines: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    kept = [k for k in range(len(head)) if any(line[k] for line in lines)]
-    return [head[k] for k in kept], [[line[k] for k in kept] for line in lines]
+def exponent(n: np.ndarray, seconds: np.ndarray) -> float:
+    """Slope of log time against log N through the three largest N; below, overhead counts."""
+    return float(np.polyfit(np.log(n[-3:]), np.log(seconds[-3:]), 1)[0])
 
 
-def _markdown(head: list[str], lines: list[list[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
+def markdown(head: list[str], lines: list[list[str]]) -> str:
+    """A table, without the columns that are empty and have a title."""
+    kept = [k for k, title in enumerate(head) if not title or any(line[k] for line in lines)]
+    rows = [[line[k] for k in kept] for line in (head, ["---"] * len(head), *lines)]
     return "\n".join("| " + " | ".join(cell or " " for cell in row) + " |" for row in rows)
 
 

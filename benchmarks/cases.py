@@ -1,0 +1,614 @@
+"""The cases; each is a function of the mode ("tiny", "quick" or "full") that gives rows."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import poe
+from benchmarks import peers
+from benchmarks import textbook as book
+from benchmarks.timing import (
+    Entry,
+    Row,
+    centred,
+    comparisons,
+    cores,
+    installed,
+    measured,
+    probabilities,
+    race,
+)
+from poe import central_path, newton, sparse
+from poe.experts import BradleyTerry, Gaussian, Laplacian
+from poe.scores import add_prior
+from poe.stack import Stack
+
+CASES = {
+    "a": "one_context",
+    "b": "sweep",
+    "c": "large",
+    "d": "larger",
+    "e": "million",
+    "f": "greedy",
+    "g": "growth",
+    "h": "panel",
+}
+SOFT, WITH_BIAS = "soft Bradley-Terry", "soft Bradley-Terry, bias fitted"
+PRIOR = 1.0 / 15.0
+CHECKED = "with poe's checks: linked, finite"
+FRESH = "poe.fit on comparisons not seen before: layout, connection, existence, solution"
+
+
+def rows(case: str, mode: str) -> list[Row]:
+    found = globals()[CASES[case]](mode)
+    for row in found:
+        row.case, row.goal = case, row.goal if mode == "full" else None
+    return found
+
+
+class Problem:
+    """One set of comparisons, and the entries of those who solve it."""
+
+    def __init__(self, n: int, pairs: np.ndarray, p: np.ndarray) -> None:
+        self.n, self.pairs, self.p = n, pairs, p
+        self.given = (*pairs.T, p, n)
+
+    def hard(self) -> Problem:
+        return Problem(self.n, self.pairs, np.sign(self.p - 0.5) / 2.0 + 0.5)
+
+    def fresh(self) -> poe.Comparisons:
+        return poe.Comparisons.from_pairs(self.pairs, self.p, items=self.n)
+
+    def poe(self, method: str, run: Any, includes: str = CHECKED, **more: Any) -> Entry:
+        return Entry("poe", method, run, self.fresh, includes=includes, **more)
+
+    def fit(self, method: str, includes: str = CHECKED, **options: Any) -> Entry:
+        more = {key: options.pop(key) for key in ("goal", "read") if key in options}
+        return self.poe(method, lambda c: poe.fit(c, **options).scores, includes, **more)
+
+    def textbook(
+        self, method: str, function: Any, within: float = 1e-6, who: str = "", **more: Any
+    ) -> Entry:
+        options = {key: more.pop(key) for key in ("prior",) if key in more}
+        run = lambda _: function(*self.given, **options)
+        return Entry(who or "textbook", method, run, within=within, **more)
+
+    def bradley_terry(self, method: str, *, prior: float = 0.0, within: float = 1e-2) -> Any:
+        """The entries of choix and evalica, if they are there."""
+        if peers.HAVE_CHOIX:
+            wins = peers.wins_matrix(*self.given, prior=prior)
+            says = "ilsr_pairwise_dense, from a matrix of wins"
+            run = lambda _: centred(peers.choix_matrix(wins))
+            yield Entry("choix", method, run, within=1e-5, includes=says)
+        if peers.HAVE_EVALICA:
+            lists = peers.evalica_input(*self.given, prior=prior)
+            yield Entry(
+                "evalica",
+                method,
+                lambda _: peers.evalica_bradley_terry(lists),
+                read=lambda result: peers.evalica_scores(result, log=True),
+                within=within,
+                includes="its default tolerance",
+            )
+
+    def evalica_share(self, method: str) -> Iterator[Entry]:
+        if peers.HAVE_EVALICA:
+            lists = peers.evalica_input(*self.given)
+            says = "average_win_rate: the same number where all pairs are asked equally often"
+            run = lambda _: peers.evalica_win_rate(lists)
+            read = lambda result: peers.evalica_scores(result, log=False)
+            yield Entry("evalica", method, run, read=read, includes=says)
+
+    def laplacian(self, goal: str | None = None) -> list[Entry]:
+        """Objectives an item compared are held against each other: the optimum is rarely unique."""
+
+        def objective(scores: np.ndarray) -> np.ndarray:
+            value = book.laplacian_objective(*self.given[:3], scores)
+            return np.array([value / len(self.p)])
+
+        says = "cvxpy; objectives agree"
+        return [
+            self.fit("Laplacian", expert="laplacian", read=objective, goal=goal),
+            self.textbook(
+                "Laplacian", book.laplacian_by_cvxpy, 1e-7, read=objective, includes=says
+            ),
+        ]
+
+
+def one_context(mode: str) -> list[Row]:
+    """(a) One context of 16 items at 48, 128 and 240 calls, every method."""
+    calls, repeats, budget, problems = {
+        "tiny": ((48,), 1, 0.1, 8),
+        "quick": ((48,), 3, 0.3, 200),
+        "full": ((48, 128, 240), 11, 1.0, 2000),
+    }[mode]
+    found = []
+    for k in calls:
+        rng = np.random.default_rng([0, 16, k])
+        pairs = poe.select(16, k, rule="symmetric", seed=rng)
+        problem = Problem(16, pairs, probabilities(16, pairs, rng))
+        for entries in _every_method(problem, problems, goals=k == 48):
+            found += race(f"16 items, {k} calls", entries, repeats=repeats, budget=budget)
+    return found
+
+
+def _every_method(one: Problem, problems: int, *, goals: bool) -> Iterator[list[Entry]]:
+    """Lists of entries; those of one list solve the same problem."""
+    stack = Stack.of(16, np.stack([one.pairs] * problems), np.stack([one.p] * problems))
+    hard, prior = one.hard(), f"Bradley-Terry, prior {PRIOR:.3f} wins on every pair"
+
+    def stacked(method: str, run: Any, **more: Any) -> Entry:
+        says = f"{problems} problems together, a problem's share; no checks"
+        more = {"read": lambda scores: scores[0], "within": 1e-8} | more
+        return Entry("poe, stacked", method, run, problems=problems, includes=says, **more)
+
+    def newtons(method: str, what: Stack, expert: Any, **options: Any) -> Entry:
+        return stacked(method, lambda _: newton.solve(what, expert, tol=1e-8, **options).scores)
+
+    yield [
+        one.poe("win-ratio", poe.win_ratio),
+        stacked("win-ratio", lambda _: poe.win_ratio(stack)),
+        one.textbook("win-ratio", book.win_ratio),
+        *hard.evalica_share("win-ratio"),
+    ]
+    yield [
+        one.poe("average probability", poe.average_probability),
+        stacked("average probability", lambda _: poe.average_probability(stack)),
+        one.textbook("average probability", book.average_probability),
+        *one.evalica_share("average probability"),
+    ]
+    yield [
+        one.poe(prior, lambda c: poe.bradley_terry(c, prior=PRIOR)),
+        newtons(prior, add_prior(stack.hard(), PRIOR), BradleyTerry()),
+        hard.textbook(
+            prior, book.bradley_terry_by_zermelo, prior=PRIOR, includes="Zermelo's iteration"
+        ),
+        *hard.bradley_terry(prior, prior=PRIOR, within=1e-3),
+    ]
+    bfgs = book.soft_bradley_terry_by_bfgs
+    yield [
+        one.fit(SOFT, goal="small-choix" if goals else None),
+        newtons(SOFT, stack, BradleyTerry()),
+        one.textbook(SOFT, bfgs, 1e-4, includes="BFGS with the gradient"),
+        one.textbook(SOFT, book.bradley_terry_by_zermelo, who="textbook, Zermelo"),
+        *one.bradley_terry(SOFT, within=1e-3),
+    ]
+    yield [
+        one.fit(WITH_BIAS, bias="fit"),
+        dataclasses.replace(newtons(WITH_BIAS, stack, BradleyTerry(), fit_bias=True), within=1e-6),
+    ]
+    yield [
+        one.fit("Gaussian", expert="gaussian"),
+        newtons("Gaussian", stack, Gaussian()),
+        one.textbook("Gaussian", book.gaussian_by_inverse, 1e-9, includes="inverse"),
+        one.textbook("Gaussian", book.gaussian_by_pinv, 1e-9, who="textbook, pinv"),
+    ]
+    ours, theirs = one.laplacian("small-laplacian" if goals else None)
+    path = lambda _: central_path.solve(stack, Laplacian()).scores
+    read = lambda scores: ours.read(scores[0])
+    yield [ours, stacked("Laplacian", path, read=read), theirs]
+
+
+def large(mode: str) -> list[Row]:
+    """(c) One problem of 1,056 items, with 10 and 50 comparisons an item."""
+    n, sizes, repeats, budget = {
+        "tiny": (40, (10,), 1, 0.2),
+        "quick": (300, (10,), 3, 0.8),
+        "full": (1056, (10, 50), 11, 5.0),
+    }[mode]
+    found = []
+    for per_item in sizes:
+        for entries in _large_methods(Problem(n, *comparisons(n, per_item)), per_item):
+            name = f"{n:,} items, {per_item}N comparisons"
+            found += race(name, entries, repeats=repeats, budget=budget)
+    return found
+
+
+def _large_methods(one: Problem, per_item: int) -> Iterator[list[Entry]]:
+    most = per_item == 50
+
+    def solver(method: str, expert: Any) -> Entry:
+        run = lambda c: sparse.solve(c, expert, tol=1e-8).scores[0]
+        entry = one.poe(method, run, "the solution and the layout only", within=1e-9)
+        return dataclasses.replace(entry, who="poe, solver alone")
+
+    goal = "large-gaussian" if most else None
+    lsmr = partial(one.textbook, who="textbook, sparse W", includes="scipy's LSMR")
+    yield [
+        one.fit("Gaussian", FRESH, expert="gaussian", solver="sparse", goal=goal),
+        solver("Gaussian", Gaussian()),
+        one.textbook("Gaussian", book.gaussian_by_inverse, 1e-5, includes="dense W, inverse"),
+        lsmr("Gaussian", book.gaussian_by_lsmr, 1e-5),
+    ]
+    yield [
+        one.fit(SOFT, FRESH, solver="sparse", goal="large-bt" if most else None),
+        solver(SOFT, BradleyTerry()),
+        one.textbook(SOFT, book.soft_bradley_terry_by_bfgs, 1e-4, includes="dense W, BFGS"),
+        lsmr(SOFT, book.soft_bradley_terry_by_lbfgs, 1e-4, includes="scipy's L-BFGS-B"),
+        *one.bradley_terry(SOFT),
+    ]
+    says = FRESH + ", and whether the bias is identified"
+    yield [one.fit(WITH_BIAS, says, bias="fit", solver="sparse")]
+    if not most:
+        yield list(_decisions(one))
+    yield one.laplacian("large-laplacian" if most else "large-laplacian-10")
+
+
+def _decisions(like: Problem) -> Iterator[Entry]:
+    """Hard Bradley-Terry without a prior, which most packages are about.
+
+    The items are close to each other, so that none wins everything and scores are finite.
+    """
+    method, (first, second) = "Bradley-Terry on decisions", like.pairs.T
+    rng = np.random.default_rng([like.n, len(like.p)])
+    quality = 0.3 * rng.standard_normal(like.n)
+    chance = 1.0 / (1.0 + np.exp(quality[second] - quality[first]))
+    one = Problem(like.n, like.pairs, (rng.random(len(chance)) < chance).astype(float))
+    yield one.fit(method, FRESH, solver="sparse")
+    if peers.HAVE_CHOIX:
+        data = peers.winners_and_losers(*one.given[:3])
+        for name, run, within in peers.choix_decisions(data, one.n):
+            call = lambda _, run=run: run()
+            yield Entry(f"choix, {name}", method, call, read=centred, within=within)
+    yield from (entry for entry in one.bradley_terry(method) if entry.who == "evalica")
+
+
+def larger(mode: str) -> list[Row]:
+    """(d) One problem of 100,000 items with a million comparisons."""
+    n, repeats, budget = {
+        "tiny": (200, 1, 0.2),
+        "quick": (10_000, 3, 2.0),
+        "full": (100_000, 7, 15.0),
+    }[mode]
+    one, name = Problem(n, *comparisons(n, 10)), f"{n:,} items, 10N comparisons"
+    sparse_w = partial(one.textbook, within=1e-4, who="textbook, sparse W")
+    found = []
+    for entries in (
+        [
+            one.fit("Gaussian", FRESH, expert="gaussian", solver="sparse"),
+            sparse_w("Gaussian", book.gaussian_by_lsmr, includes="scipy's LSMR"),
+        ],
+        [
+            one.fit(SOFT, FRESH, solver="sparse"),
+            sparse_w(SOFT, book.soft_bradley_terry_by_lbfgs, includes="scipy's L-BFGS-B"),
+        ],
+        [one.fit(WITH_BIAS, FRESH, bias="fit", solver="sparse")],
+    ):
+        found += race(name, entries, repeats=repeats, budget=budget)
+    matrix = f"needs a dense {n:,} x {n:,} matrix of {8e-9 * n * n:.0f} GB"
+    for who in ("textbook", "choix, ilsr_pairwise", "choix, opt_pairwise", "evalica"):
+        found.append(Row("", name, SOFT, who, note=matrix))
+    if peers.HAVE_CHOIX:
+        # Minorisation-maximisation needs no matrix, but goes through the comparisons in Python.
+        import choix
+
+        data, start = peers.winners_and_losers(*one.given[:3]), time.perf_counter()
+        # It says that one round was not enough, and divides by items that have not won yet.
+        with contextlib.suppress(RuntimeError), np.errstate(all="ignore"):
+            choix.mm_pairwise(n, data, max_iter=1)
+        taken = time.perf_counter() - start
+        note = f"one of its rounds takes {taken:.2g} s, and it allows itself 10,000"
+        method = "Bradley-Terry on decisions"
+        found.append(Row("", name, method, "choix, mm_pairwise", note=note))
+    return found
+
+
+def million(mode: str) -> list[Row]:
+    """(e) A million items, ten million comparisons; each fit in a process of its own."""
+    n, repeats = {"tiny": (300, 1), "quick": (30_000, 1), "full": (1_000_000, 3)}[mode]
+    found = []
+    for name, method, goal in (
+        ("gaussian", "Gaussian", "million-gaussian"),
+        ("bradley-terry", SOFT, None),
+        ("bradley-terry-bias", WITH_BIAS, "million-bt"),
+    ):
+        row, last = measured(name, n, repeats=repeats)
+        row.problem, row.method, row.goal = f"{n:,} items, {10 * n:,} comparisons", method, goal
+        row.includes = (
+            "poe.fit with all checks; making the Comparisons from arrays of positions took "
+            f"{last['built']:.2g} s more; {last['steps']} Newton steps to a largest gradient entry "
+            f"of {last['gradient']:.0e}; memory is the whole process, data included"
+        )
+        found.append(row)
+    return found
+
+
+def greedy(mode: str) -> list[Row]:
+    """(f) Greedy selection of 10N pairs, and what is left of it where N^2 numbers are too many."""
+    # items; items and steps of the textbook's race; items of the fallback; repeats, seconds
+    n, small, steps, huge, repeats, budget = {
+        "tiny": (40, 20, 10, 7000, 1, 0.2),
+        "quick": (200, 60, 100, 20_000, 3, 2.0),
+        "full": (1056, 1056, 300, 20_000, 3, 20.0),
+    }[mode]
+    method, count = "greedy selection", small - 1 + steps  # the chain, and then greedy steps
+    select = partial(poe.select, rule="greedy", seed=0)
+    value = lambda pairs: np.array([poe.log_det(small, pairs) / small])
+    says = "Sherman-Morrison; log determinants an item agree, ties fall differently"
+    theirs = lambda _: book.greedy(small, count)
+    found = race(
+        f"{small:,} items, {steps} steps from the chain",
+        [
+            Entry("poe", method, lambda _: select(small, count), read=value),
+            Entry("textbook", method, theirs, read=value, within=1e-2, includes=says),
+        ],
+        repeats=repeats,
+        budget=budget,
+    )
+    for rule, size, times in (("greedy", n, repeats), ("regular", n, 1), ("regular", huge, 1)):
+        row, last = measured(rule, size, repeats=times)
+        row.method, row.problem = f"{rule} selection", f"{size:,} items, 10N pairs"
+        row.goal = "greedy" if rule == "greedy" else None
+        if np.isfinite(last["log_det"]):
+            row.includes = f"log determinant {last['log_det']:.2f}"
+        found.append(row)
+    try:
+        select(huge, 10 * huge)
+    except ValueError as error:
+        found[-1].note = f'rule "greedy" says: {error}'
+    return found
+
+
+SPARSE = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+DENSE = (100, 200, 400, 800, 1600)
+
+
+def growth(mode: str) -> list[Row]:
+    """(g) How the cost grows with the number of items, at ten comparisons an item."""
+    most, repeats, budget = {
+        "tiny": (200, 1, 0.1),
+        "quick": (10_000, 3, 0.3),
+        "full": (1_000_000, 5, 10.0),
+    }[mode]
+
+    def peer(who: str, one: Problem) -> Entry | None:
+        return next((e for e in one.bradley_terry(SOFT) if e.who == who), None)
+
+    def greedily(one: Problem) -> Entry:
+        run = lambda _: poe.select(one.n, 10 * one.n, rule="greedy")
+        return Entry("poe", "greedy selection", run)
+
+    makers = [
+        (SPARSE, lambda one: one.fit("Gaussian", expert="gaussian", solver="sparse")),
+        (SPARSE, lambda one: one.fit(SOFT, solver="sparse")),
+        (SPARSE, lambda one: one.fit(WITH_BIAS, bias="fit", solver="sparse")),
+        ((*DENSE, 3200), lambda one: one.fit("Laplacian", expert="laplacian")),
+        (DENSE, greedily),
+        (DENSE, lambda one: one.textbook("Gaussian", book.gaussian_by_inverse)),
+        (DENSE[:4], lambda one: one.textbook(SOFT, book.soft_bradley_terry_by_bfgs)),
+        (
+            SPARSE[:5],
+            lambda one: one.textbook(
+                SOFT, book.soft_bradley_terry_by_lbfgs, who="textbook, sparse W"
+            ),
+        ),
+        (DENSE, partial(peer, "choix")),
+        ((*DENSE, 3200), partial(peer, "evalica")),
+    ]
+    found = []
+    for sizes, make in makers:
+        chosen = [n for n in sizes if n <= most] or [50, 100, 200]
+        for n in chosen if mode != "quick" else chosen[:3]:
+            entry = make(Problem(n, *comparisons(n, 10)))
+            if entry is None:
+                continue
+            entry = dataclasses.replace(entry, read=lambda _: 0.0, includes="")
+            row = race(f"{n:,} items", [entry], repeats=repeats, budget=budget)[0]
+            row.off, row.more = None, {"n": n}
+            found.append(row)
+    return found
+
+
+# (b) The sweep -----------------------------------------------------------------------------------
+
+CALLS = tuple(range(32, 241, 16))  # 14 values, from 2N to all pairs in both orders
+DRAWS, BLOCK, TOLERANCE = 100, 10, 1e-8  # the tolerance of poe reproduce
+
+
+def sweep(mode: str) -> list[Row]:
+    """(b) The paper's whole sweep: 5 judges, 4 attributes, 100 contexts, 100 draws, 14 values of K.
+
+    Every draw makes a fresh twin of a judge and a fresh symmetric set of calls in every context;
+    six methods and the Laplacian score it, and each is correlated with the gold scores.
+    """
+    from reproduction.twins import twins
+
+    draws, textbook, jobs = {"tiny": (1, 1, 1), "quick": (2, 1, 3), "full": (100, 10, 20)}[mode]
+    every = sorted(twins("summeval"))
+    chosen = every[:: max(len(every) // jobs, 1)][:jobs]
+    blocks = [min(BLOCK, draws - start) for start in range(0, draws, BLOCK)]
+    tasks = [(*name, number, size) for name, (number, size) in product(chosen, enumerate(blocks))]
+    with ProcessPoolExecutor(cores()) as pool:
+        # Imports are not what is measured.
+        list(pool.map(partial(_block, calls=CALLS[:1]), [(*every[0], 0, 1)] * cores()))
+        start = time.perf_counter()
+        means = list(pool.map(_block, tasks))
+        seconds = time.perf_counter() - start
+    share = len(chosen) * draws / (len(every) * DRAWS)
+    problem = "the whole sweep, 2.8 million problems of 16 items"
+    ours = Row(
+        "",
+        problem,
+        f"{len(means[0])} methods",
+        "poe, stacked",
+        seconds=seconds / share,
+        repeats=1,
+        includes="drawing twins and calls, answering, scoring and Spearman's correlations; "
+        f"tolerance {TOLERANCE:.0e}; {cores()} processes",
+        goal="sweep",
+        note="run in full" if share == 1.0 else f"run on {share:.2%} and multiplied up",
+        more={"mean": {m: float(np.mean([one[m] for one in means])) for m in means[0]}},
+    )
+    seconds, count = _textbook_sweep(textbook)
+    whole = len(every) * DRAWS * 100 * len(CALLS)
+    theirs = Row(
+        "",
+        problem,
+        "7 methods",
+        "textbook",
+        seconds=seconds / count * whole / cores(),
+        repeats=1,
+        includes="scoring and Spearman's correlations only",
+        note=f"run on {count} of {whole:,} problems on one core, multiplied up and divided by the "
+        "number of cores",
+    )
+    return [ours, theirs]
+
+
+def _methods() -> dict[str, Any]:
+    """The paper's six and the Laplacian."""
+
+    def by_newton(stack: Stack, expert: Any) -> np.ndarray:
+        return newton.solve(stack, expert, tol=TOLERANCE).scores
+
+    return {
+        "win-ratio": poe.win_ratio,
+        "BT": lambda stack: by_newton(add_prior(stack.hard(), PRIOR), BradleyTerry()),
+        "PoE-g-hard": lambda stack: by_newton(stack.hard(), Gaussian()),
+        "avg-prob": poe.average_probability,
+        "PoE-BT": lambda stack: by_newton(stack, BradleyTerry()),
+        "PoE-g": lambda stack: by_newton(stack, Gaussian()),
+        "PoE-L": lambda stack: central_path.solve(stack, Laplacian()).scores,
+    }
+
+
+def _block(task: tuple[str, str, int, int], *, calls: tuple[int, ...] = CALLS) -> dict[str, float]:
+    from reproduction.small import agreements
+    from reproduction.twins import twins
+
+    judge, attribute, number, draws = task
+    data, twin = poe.datasets.load("summeval"), twins("summeval")[judge, attribute]
+    found = agreements(twin, data, calls=calls, draws=draws, seed=[number], methods=_methods())
+    return {m: float(np.mean([found[k, m] for k in calls])) for m in _methods()}
+
+
+def _textbook_sweep(count: int) -> tuple[float, int]:
+    """Seconds for so many problems of each K, one at a time, scored and correlated."""
+    from scipy.stats import spearmanr
+
+    from poe.selection import select_stack
+    from reproduction.twins import symmetric_stack, twins
+
+    twin = next(iter(twins("summeval").values()))
+    gold = poe.datasets.load("summeval").scores[twin.attribute]
+    n, rng, seconds = gold.shape[1], np.random.default_rng(0), 0.0
+    judge = twin.answer(gold, rng)
+    for k in CALLS:
+        pairs = select_stack(len(gold), n, k, rule="symmetric", seed=rng)
+        stack = symmetric_stack(n, pairs, judge.answer(pairs))
+        expected = _methods()["PoE-BT"](stack)
+        for row in range(count):
+            f, g, p = stack.first[row], stack.second[row], stack.p[row]
+            start = time.perf_counter()
+            hard = np.sign(p - 0.5) / 2.0 + 0.5
+            soft = book.soft_bradley_terry_by_bfgs(f, g, p, n)
+            scores = [
+                soft,
+                book.win_ratio(f, g, p, n),
+                book.bradley_terry_by_zermelo(f, g, hard, n, prior=PRIOR),
+                book.gaussian_by_inverse(f, g, hard, n),
+                book.average_probability(f, g, p, n),
+                book.gaussian_by_inverse(f, g, p, n),
+                book.laplacian_by_cvxpy(f, g, p, n),
+            ]
+            [spearmanr(one, gold[row]).statistic for one in scores]
+            seconds += time.perf_counter() - start
+            assert np.abs(soft - expected[row]).max() < 1e-4
+    return seconds, count * len(CALLS)
+
+
+# (h) Several judges ------------------------------------------------------------------------------
+
+
+def panel(mode: str) -> list[Row]:
+    """(h) Dawid and Skene beside crowd-kit; SkillAggregation with the light encoder."""
+    # samples beside crowd-kit and alone; texts, seeds; repeats, seconds
+    small, many, texts, seeds, repeats, budget = {
+        "tiny": (300, 2_000, 100, 1, 1, 2.0),
+        "quick": (1_000, 100_000, 500, 1, 2, 5.0),
+        "full": (100_000, 1_000_000, 34_000, 5, 3, 120.0),
+    }[mode]
+    run = partial(race, repeats=repeats, budget=budget)
+    said, method = _decided(many, 10), "Dawid-Skene"
+    alone = Entry(
+        "poe",
+        method,
+        lambda _: poe.panel.aggregate(said),
+        read=lambda found: found.p[:1000],
+        includes="checks and standard errors",
+        goal="dawid-skene-million",
+    )
+    return [
+        *run(f"{small:,} samples, 10 judges", list(_dawid_skene(_decided(small, 10)))),
+        *run(f"{many:,} samples, 10 judges", [alone]),
+        *_skill(texts, seeds, threads=cores() if mode == "full" else 1),
+    ]
+
+
+def _decided(n: int, k: int) -> np.ndarray:
+    """Decisions of k judges between 65 and 95 per cent right, erring independently."""
+    rng = np.random.default_rng([0, n, k])
+    truth = rng.integers(2, size=n)
+    right = rng.random((n, k)) < np.linspace(0.65, 0.95, k)
+    return np.where(right, truth[:, None], 1 - truth[:, None])
+
+
+def _dawid_skene(said: np.ndarray) -> Iterator[Entry]:
+    yield Entry(
+        "poe",
+        "Dawid-Skene",
+        lambda _: poe.panel.aggregate(said, prior="fit"),
+        read=lambda found: found.p,
+        includes="checks and standard errors; samples judged alike are counted once",
+    )
+    if installed("crowd-kit") is None:
+        return
+    import pandas as pd
+    from crowdkit.aggregation import DawidSkene
+
+    task, worker = np.nonzero(said >= 0)
+    table = pd.DataFrame({"task": task, "worker": worker, "label": said[task, worker]})
+    yield Entry(
+        "crowd-kit",
+        "Dawid-Skene",
+        lambda _: DawidSkene(n_iter=60, tol=1e-8).fit(table),
+        read=lambda found: found.probas_.sort_index()[1].to_numpy(),
+        within=1e-3,
+        includes="its input, a table of a row a judgement, made before",
+    )
+
+
+def _skill(n: int, seeds: int, *, threads: int) -> list[Row]:
+    problem, method = f"{n:,} texts, 9 judges, {seeds} seeds", "SkillAggregation, light encoder"
+    if installed("torch") is None:
+        return [Row("", problem, method, "poe", note="torch is not installed")]
+    import torch
+
+    torch.set_num_threads(threads)
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=n)
+    said = np.where(rng.random((n, 9)) < 0.65, truth[:, None], 1 - truth[:, None])
+    # Random words, one in thirty of which depends on the truth.
+    drawn = rng.integers(200, 5000, size=(n, 200))
+    tells = rng.random(drawn.shape) < 1 / 30
+    drawn[tells] = (rng.integers(0, 100, size=drawn.shape) + 100 * truth[:, None])[tells]
+    texts = [" ".join(row) for row in np.array([f"w{i}" for i in range(5000)])[drawn]]
+    training = poe.panel.Training(seeds=tuple(range(seeds)))
+    entry = Entry(
+        "poe",
+        method,
+        lambda _: poe.panel.aggregate(said, "skill", context=texts, training=training),
+        read=lambda found: found.p[:100],
+        includes=f"hashing the texts (200 words each) and {training.epochs} epochs a seed",
+        goal="skill-34k",
+    )
+    return race(problem, [entry], repeats=1, budget=1.0)
