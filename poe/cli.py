@@ -53,11 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _plain_warnings():
             _attach(arguments)
-            app(args=arguments, prog_name="poe")
-        return 0
-    except SystemExit as stop:
-        return _status(stop)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+            status = app(args=arguments, prog_name="poe", standalone_mode=False)
+        sys.stdout.flush()
+        if status == 130:  # Ctrl-C where a command does not say itself what is kept
+            print("poe: stopped; nothing was written", file=sys.stderr)
+        return abs(int(status or 0))
+    except (BrokenPipeError, SystemExit):  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # as for a program that SIGPIPE ends
     except (
@@ -70,14 +71,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     ) as error:
         print(f"poe: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("poe: stopped; nothing was written", file=sys.stderr)
-        return 130
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        from typer.rich_utils import rich_format_error
 
-
-def _status(stop: SystemExit) -> int:
-    sys.stdout.flush()
-    return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        rich_format_error(error)  # a mistake on the command line, with the usage
+        return 2
 
 
 def _attach(arguments: Sequence[str]) -> None:
@@ -267,7 +267,7 @@ def _stopped(store: Store) -> typer.Exit:
         "goes on from there and asks nothing twice",
         file=sys.stderr,
     )
-    return typer.Exit(130)
+    return typer.Exit(-130)  # stopped, and said so
 
 
 class Spending:

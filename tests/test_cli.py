@@ -33,8 +33,16 @@ def test_mistakes_name_the_choices(capsys):
         (["reproduce", "everything"], 2, "there is no"),
         (["reproduce", "table1", "--draws", "0"], 2, "--draws"),
         (["data", "fetch", "sumeval"], 1, "summeval"),
-        (["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "-1"], 2, "-1"),
-        (["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "x"], 2, "x"),
+        (
+            ["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "-1"],
+            2,
+            "--seed",
+        ),
+        (
+            ["rank", "t.csv", "--attribute", "clearer", "--judge", "demo", "--seed", "x"],
+            2,
+            "--seed",
+        ),
         (["rank", "t.csv", "--judge", "demo"], 2, "--attribute"),
     ):
         assert main(arguments) == status, arguments
