@@ -152,7 +152,7 @@ def _several(
             made += 1
     except KeyboardInterrupt:
         print(f"stopped; {made} targets were recomputed and are kept, the same command goes on")
-        return 130
+        return -130  # stopped, and said so
     fresh, cost = len(chosen) - made - len(refused), watch.run()
     print(
         f"{made} of {len(chosen)} targets recomputed, {fresh} were up to date; "
