@@ -6,6 +6,7 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from numbers import Integral
@@ -22,15 +23,25 @@ from poe.errors import ComparisonError, DisconnectedError, name_some
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparisons", "Floats", "Indices", "Mask"]
+__all__ = [
+    "Comparisons",
+    "Floats",
+    "Indices",
+    "Layout",
+    "Mask",
+    "component_labels",
+    "incidence",
+    "reachable",
+    "refuse_rows",
+    "require_unique",
+]
 
 Array = NDArray[Any]
-Columns = tuple[Array, Array, Array]  # (K, 2) pairs, (K,) p, (K,) weight
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-SMALL = 1000  # comparisons; below, building sparse matrices costs more than it saves
+FEW = 100  # items; up to so many, products of matrices find groups sooner than a search
 SHOWN = 5  # rows that a message lists
 
 
@@ -71,10 +82,11 @@ class Comparisons:
         items: Iterable[Any] | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
-        first, second = names_of(first), names_of(second)
-        require_same_length(first=first, second=second)
-        self.items = item_order(first, second, items)
-        self._set(*positions_of(first, second, self.items), p, weight)
+        names = {"first": _names(first, "first"), "second": _names(second, "second")}
+        _require_same_length(**names)
+        self.items = _in_order(names) if items is None else tuple(_names(items, "items"))
+        require_unique(self.items)
+        self._set(*_positions(names, self.items), p, weight)
 
     @classmethod
     def from_pairs(
@@ -90,19 +102,34 @@ class Comparisons:
         `items` is the N item names, or the number N, which names them 0 to N - 1.
         """
         made = cls.__new__(cls)
-        made.items = tuple(range(items)) if isinstance(items, int) else tuple(items)
-        require_unique(made.items)
-        made._set(*position_pairs(pairs, len(made.items)), p, weight)
+        if isinstance(items, Integral):
+            made.items = tuple(range(int(items)))
+        else:
+            made.items = tuple(_names(items, "items"))  # type: ignore[arg-type]
+            require_unique(made.items)
+        made._set(*_columns(pairs, len(made.items)), p, weight)
         return made
 
     def _set(self, first: Indices, second: Indices, p: Any, weight: Any) -> None:
-        probability = numbers_of(p, "p")
-        weights = np.ones(len(probability)) if weight is None else numbers_of(weight, "weight")
-        require_same_length(first=first, second=second, p=probability, weight=weights)
-        require_rows(first, second, probability, weights, self.items)
-        self.first, self.second, self.p, self.weight = first, second, probability, weights
-        for array in (first, second, probability, weights):
+        """The one pass of checks that every set of comparisons goes through."""
+        p = _numbers(p, "p")
+        weight = np.ones(len(p)) if weight is None else _numbers(weight, "weight")
+        _require_same_length(first=first, second=second, p=p, weight=weight)
+        if not len(p):
+            raise ComparisonError("there are no comparisons: at least one is needed")
+        for right, why in (
+            ((p >= 0) & (p <= 1), lambda k: f"p is {p[k]:g}, not in [0, 1]"),  # False for NaN
+            (first != second, lambda k: "an item is compared with itself"),
+            (
+                (weight > 0) & (weight < np.inf),
+                lambda k: f"weight is {weight[k]:g}, not a positive number",
+            ),
+        ):
+            if not right.all():
+                refuse_rows(~right, first, second, self.items, why)
+        for array in (first, second, p, weight):
             array.setflags(write=False)
+        self.first, self.second, self.p, self.weight = first, second, p, weight
 
     # Tables and files ------------------------------------------------------------------
 
@@ -124,7 +151,12 @@ class Comparisons:
         if weight is None and "weight" in table.columns:
             weight = "weight"
         wanted = [first, second, p] + ([weight] if weight else [])
-        require_columns(table, wanted, names=[first, second])
+        missing = [column for column in wanted if column not in table.columns]
+        if missing:
+            raise ComparisonError(
+                f"the table has no column {name_some(missing)}; it has "
+                f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
+            )
         return cls(
             first=table[first].tolist(),
             second=table[second].tolist(),
@@ -207,16 +239,26 @@ class Comparisons:
     @cached_property
     def layout(self) -> Layout:
         """The comparisons sorted by item, for solvers of large problems; made once."""
-        return lay_out(self.first, self.second, self.n_items)
-
-    @cached_property
-    def _is_connected(self) -> bool:
-        return is_connected(self.layout) if len(self) > SMALL else not self._labels.any()
+        rows = incidence(self.first, self.second, self.n_items)
+        columns = rows.tocsc()  # a counting sort: linear in their number
+        item = np.arange(self.n_items, dtype=columns.indices.dtype)
+        total = rows.indices[0::2] + rows.indices[1::2]
+        neighbour = total[columns.indices] - np.repeat(item, np.diff(columns.indptr))
+        return Layout(columns.indptr, columns.indices, neighbour)
 
     @cached_property
     def _labels(self) -> Indices:
-        known = self.layout if len(self) > SMALL else None
-        return component_labels(self.first, self.second, self.n_items, known=known)
+        return component_labels(self.first, self.second, self.n_items)
+
+    @cached_property
+    def _is_connected(self) -> bool:
+        n = self.n_items
+        if n <= FEW:
+            return not self._labels.any()
+        # A walk from the first item, which is quicker than labels for all.
+        ones = np.ones(len(self.layout.neighbour))
+        graph = csr_array((ones, self.layout.neighbour, self.layout.start), shape=(n, n))
+        return len(breadth_first_order(graph, 0, return_predecessors=False)) == n
 
     def require_compared(self) -> None:
         """Raise ComparisonError naming the items that appear in no comparison."""
@@ -254,95 +296,135 @@ class Comparisons:
         return self._with_p(0.5 * (1.0 + np.sign(self.p - 0.5)))
 
     def _with_p(self, p: Floats) -> Comparisons:
-        return Comparisons.from_pairs(self.pairs, p, items=self.items, weight=self.weight)
+        made = copy.copy(self)  # what is known of the graph stays known
+        p.setflags(write=False)
+        made.p = p
+        return made
 
     def merged(self) -> Comparisons:
         """Repeats of the same ordered pair as one: mean p, summed weight."""
-        pairs, p, weight = _merged(self.first, self.second, self.p, self.weight, self.n_items)
+        n = self.n_items
+        codes, group = np.unique(self.first * n + self.second, return_inverse=True)
+        weight = np.bincount(group, self.weight)
+        p = np.clip(np.bincount(group, self.weight * self.p) / weight, 0, 1)
+        pairs = np.column_stack(np.divmod(codes, n))
         return Comparisons.from_pairs(pairs, p, items=self.items, weight=weight)
 
     def symmetrised(self) -> Comparisons:
-        """Both orders of each pair averaged: p = (p_ij + 1 - p_ji) / 2 (paper 3.5).
+        """Both orders of each pair averaged: p = (p_ij + 1 - p_ji) / 2 (paper 3.5; book eq. 9.3).
 
         Returns one comparison a pair, weight summed. Raises ComparisonError naming the
         pairs that were judged in one order only: they have nothing to be averaged with.
         """
-        once = self.merged()
-        pairs, p, weight = _symmetrised(once.pairs, once.p, once.weight, self.items)
-        return Comparisons.from_pairs(pairs, p, items=self.items, weight=weight)
+        once, n = self.merged(), self.n_items
+        code, mirrored = once.first * n + once.second, once.second * n + once.first
+        single = np.flatnonzero(~np.isin(mirrored, code))
+        if single.size:
+            names = [[once.items[i] for i in once.pairs[k]] for k in single]
+            raise ComparisonError(
+                f"judged in one order only: {name_some(f'{a} before {b}' for a, b in names)}; ask "
+                "for the other order, or model the position bias instead (bias= in poe.fit)"
+            )
+        forth = np.flatnonzero(once.first < once.second)
+        back = np.searchsorted(code, mirrored[forth])  # merged comparisons are sorted by code
+        p = (once.p[forth] + 1.0 - once.p[back]) / 2.0
+        weight = once.weight[forth] + once.weight[back]
+        return Comparisons.from_pairs(once.pairs[forth], p, items=self.items, weight=weight)
 
 
-# What a `Comparisons` may be made from --------------------------------------------------
+# What a `Comparisons` may be made from: every refusal names the row, the items and the way out
 
 
-def names_of(values: Iterable[Any]) -> list[Any]:
+def _names(values: Iterable[Any], column: str) -> list[Any]:
     """Item names as a list, NumPy's scalars as Python's: the two must be one item."""
     if isinstance(values, str):
         raise ComparisonError(f"expected a sequence of item names, not the single text {values!r}")
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
+    names = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for row, name in enumerate(names):
+        try:
+            missing = name is None or hash(name) is None or bool(name != name)
+        except (TypeError, ValueError):  # a list, or pandas' missing value
+            missing = True
+        if missing:
+            raise ComparisonError(
+                f"row {row}: an item name is missing, or is no text or number: {column} is {name!r}"
+            )
+    return names
 
 
-def item_order(
-    first: list[Any], second: list[Any], items: Iterable[Any] | None
-) -> tuple[Hashable, ...]:
-    """The items as given, or those that occur: integers ascending, others as they appear."""
-    if items is not None:
-        order = tuple(names_of(items))
-        require_unique(order)
-        return order
-    seen = dict.fromkeys(name for pair in zip(first, second, strict=True) for name in pair)
+def _in_order(names: dict[str, list[Any]]) -> tuple[Hashable, ...]:
+    """The items that occur: integers ascending, anything else in order of first appearance."""
+    seen: dict[Any, Any] = {}
+    for pair in zip(*names.values(), strict=True):
+        for name in pair:
+            if isinstance(seen.setdefault(name, name), bool) != isinstance(name, bool):
+                raise ComparisonError(
+                    f"the names {seen[name]!r} and {name!r} are equal in Python; make them texts"
+                )
     whole = all(isinstance(name, Integral) and not isinstance(name, bool) for name in seen)
     return tuple(sorted(seen)) if whole else tuple(seen)
 
 
-def positions_of(
-    first: list[Any], second: list[Any], items: Sequence[Hashable]
-) -> tuple[Array, Array]:
+def _positions(names: dict[str, list[Any]], items: Sequence[Hashable]) -> tuple[Indices, Indices]:
     """Positions in `items` of the names in both columns; an unknown name is refused."""
     position = {name: i for i, name in enumerate(items)}
-    for column, names in (("first", first), ("second", second)):
-        for row, name in enumerate(names):
-            if name not in position:
-                raise ComparisonError(
-                    f"row {row}: {column} is {name!r}, which is not among the items "
-                    f"({name_some(position)})"
-                )
-    one, other = (
-        np.array([position[name] for name in names], dtype=np.intp) for names in (first, second)
-    )
-    return one, other
+    try:
+        first, second = ([position[name] for name in one] for one in names.values())
+        return np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
+    except KeyError:
+        for column, one in names.items():
+            for row, name in enumerate(one):
+                if name not in position:
+                    raise ComparisonError(
+                        f"row {row}: {column} is {name!r}, which is not among the items "
+                        f"({name_some(position)})"
+                    ) from None
+        raise
 
 
-def position_pairs(pairs: ArrayLike, n_items: int) -> tuple[Array, Array]:
+def _columns(pairs: ArrayLike, n_items: int) -> tuple[Indices, Indices]:
     """Both columns of (K, 2) positions, which must lie among N items."""
     pairs = np.asarray(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ComparisonError(f"pairs must have shape (K, 2), not {pairs.shape}")
     if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
         raise ComparisonError("pairs must be integer positions; for names use Comparisons()")
-    outside = np.flatnonzero(((pairs < 0) | (pairs >= n_items)).any(axis=1))
-    if outside.size:
+    if pairs.size and not 0 <= pairs.min() <= pairs.max() < n_items:
+        row = np.flatnonzero(((pairs < 0) | (pairs >= n_items)).any(axis=1))[0]
         raise ComparisonError(
-            f"row {outside[0]}: positions {pairs[outside[0]].tolist()} must lie in 0..{n_items - 1}"
+            f"row {row}: positions {pairs[row].tolist()} must lie in 0..{n_items - 1}"
         )
     return pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.intp)
 
 
-def require_rows(
-    first: Array, second: Array, p: Array, weight: Array, items: Sequence[Hashable]
-) -> None:
-    """Refuse rows whose p, pair or weight cannot be, naming their items."""
-    if not len(first):
-        raise ComparisonError("there are no comparisons: at least one is needed")
+def _numbers(values: ArrayLike, what: str) -> Floats:
+    """One number a comparison."""
+    if np.ma.is_masked(values):
+        row = np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(values)))[0]
+        raise ComparisonError(f"{what} is masked in row {row}; leave such comparisons out")
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ComparisonError(f"{what} must be numbers, one a comparison") from None
+    if array.ndim != 1:
+        raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    return array
 
-    def refuse(wrong: Array, why: Callable[[int], str]) -> None:
-        refuse_rows(wrong, first, second, items, why)
 
-    inside = (p >= 0) & (p <= 1)  # False for NaN
-    refuse(~inside, lambda k: f"p is {p[k]:g}, not in [0, 1]")
-    refuse(first == second, lambda k: "an item is compared with itself")
-    usable = np.isfinite(weight) & (weight > 0)
-    refuse(~usable, lambda k: f"weight is {weight[k]:g}, not a positive number")
+def _require_same_length(**columns: Any) -> None:
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ComparisonError(
+            "the columns differ in length: "
+            + ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        )
+
+
+def require_unique(items: Sequence[Hashable]) -> None:
+    """Refuse items that are listed twice."""
+    if len(set(items)) < len(items):
+        twice = [name for name in dict.fromkeys(items) if items.count(name) > 1]
+        raise ComparisonError(f"listed more than once in items: {name_some(twice)}")
 
 
 def refuse_rows(
@@ -361,74 +443,7 @@ def refuse_rows(
     raise ComparisonError("\n".join(lines))
 
 
-def require_columns(table: pd.DataFrame, wanted: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a table that lacks a wanted column, or a name in one of the columns `names`."""
-    missing = [column for column in wanted if column not in table.columns]
-    if missing:
-        raise ComparisonError(
-            f"the table has no column {name_some(missing)}; it has "
-            f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
-        )
-    blank = table[list(names)].isna().any(axis=1).to_numpy()
-    if blank.any():
-        raise ComparisonError(f"row {np.flatnonzero(blank)[0]}: an item name is missing")
-
-
-def numbers_of(values: ArrayLike, what: str) -> Array:
-    """One number a comparison."""
-    try:
-        array = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ComparisonError(f"{what} must be numbers, one a comparison") from None
-    if array.ndim != 1:
-        raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")
-    return array
-
-
-def require_unique(items: Sequence[Hashable]) -> None:
-    """Refuse items that are listed twice."""
-    if len(set(items)) < len(items):
-        twice = [name for name in dict.fromkeys(items) if items.count(name) > 1]
-        raise ComparisonError(f"listed more than once in items: {name_some(twice)}")
-
-
-def require_same_length(**columns: Any) -> None:
-    """Refuse columns that differ in length."""
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ComparisonError(
-            "the columns differ in length: "
-            + ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        )
-
-
-def _merged(first: Array, second: Array, p: Array, weight: Array, n_items: int) -> Columns:
-    """Repeats of the same ordered pair as one: mean p by weight, weight summed."""
-    codes, group = np.unique(first * n_items + second, return_inverse=True)
-    total = np.bincount(group, weight)
-    mean = np.bincount(group, weight * p) / total
-    return np.column_stack(np.divmod(codes, n_items)), np.clip(mean, 0, 1), total
-
-
-def _symmetrised(pairs: Array, p: Array, weight: Array, items: Sequence[Hashable]) -> Columns:
-    """Both orders of each of the merged pairs as one, (p_ij + 1 - p_ji) / 2, weight summed.
-
-    Raises ComparisonError naming the pairs that are there in one order only.
-    """
-    there = {(i, j): k for k, (i, j) in enumerate(pairs.tolist())}
-    single = [pair for pair in there if pair[::-1] not in there]
-    if single:
-        named = [f"{items[i]} before {items[j]}" for i, j in single]
-        raise ComparisonError(
-            f"judged in one order only: {name_some(named)}; ask for the other order, or "
-            "model the position bias instead (bias= in poe.fit)"
-        )
-    forth = np.flatnonzero(pairs[:, 0] < pairs[:, 1])
-    back = np.array([there[(j, i)] for i, j in pairs[forth].tolist()], dtype=np.intp)
-    return pairs[forth], (p[forth] + 1.0 - p[back]) / 2.0, weight[forth] + weight[back]
-
-
-# The comparison graph laid out by item --------------------------------------------------
+# The comparison graph ------------------------------------------------------------------
 
 
 class Layout(NamedTuple):
@@ -439,12 +454,12 @@ class Layout(NamedTuple):
     large problems are bound by memory traffic.
     """
 
-    start: NDArray[Any]
-    comparison: NDArray[Any]
-    neighbour: NDArray[Any]
+    start: Array
+    comparison: Array
+    neighbour: Array
 
 
-def incidence(first: NDArray[Any], second: NDArray[Any], n_items: int) -> csr_array:
+def incidence(first: Array, second: Array, n_items: int) -> csr_array:
     """W, sparse: row k holds +1 at the first item and -1 at the second."""
     k = len(first)
     index: Any = np.int32 if max(2 * k, n_items) < 2**31 else np.int64
@@ -454,46 +469,19 @@ def incidence(first: NDArray[Any], second: NDArray[Any], n_items: int) -> csr_ar
     return csr_array((sign, ends, np.arange(0, 2 * k + 1, 2, dtype=index)), shape=(k, n_items))
 
 
-def lay_out(first: NDArray[Any], second: NDArray[Any], n_items: int) -> Layout:
-    """Sort the comparisons by item (a counting sort: linear in their number)."""
-    rows = incidence(first, second, n_items)
-    columns = rows.tocsc()
-    item = np.repeat(np.arange(n_items, dtype=columns.indices.dtype), np.diff(columns.indptr))
-    total = rows.indices[0::2] + rows.indices[1::2]
-    return Layout(columns.indptr, columns.indices, total[columns.indices] - item)
-
-
-def component_labels(
-    first: NDArray[Any], second: NDArray[Any], n_items: int, *, known: Layout | None = None
-) -> NDArray[np.intp]:
-    """(n_items,) label of the group of linked items each belongs to.
-
-    `known` saves the sorting of a large problem that was laid out before.
-    """
-    if len(first) <= SMALL:
-        return _small_labels(first, second, n_items)
-    start, _, neighbour = known or lay_out(first, second, n_items)
-    graph = csr_array((np.ones(len(neighbour)), neighbour, start), shape=(n_items, n_items))
+def component_labels(first: Array, second: Array, n_items: int) -> Indices:
+    """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
+    if n_items <= FEW:
+        reached = reachable(np.append(first, second), np.append(second, first), n_items)
+        return np.unique(reached.argmax(axis=1), return_inverse=True)[1]
+    graph = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
-def is_connected(layout: Layout) -> bool:
-    """Whether a walk from the first item reaches them all; quicker than labels for all."""
-    n = len(layout.start) - 1
-    ones = np.ones(len(layout.neighbour))
-    graph = csr_array((ones, layout.neighbour, layout.start), shape=(n, n))
-    reached = breadth_first_order(graph, 0, directed=True, return_predecessors=False)
-    return len(reached) == n
-
-
-def _small_labels(first: NDArray[Any], second: NDArray[Any], n_items: int) -> NDArray[np.intp]:
-    """Each item takes the smallest label it touches: quicker than SciPy for a few hundred."""
-    label = np.arange(n_items)
-    while True:
-        before = label.copy()
-        low = np.minimum(label[first], label[second])
-        np.minimum.at(label, first, low)
-        np.minimum.at(label, second, low)
-        label = label[label]
-        if np.array_equal(label, before):
-            return np.unique(label, return_inverse=True)[1]
+def reachable(tail: Array, head: Array, n_items: int) -> Mask:
+    """(n_items, n_items) whether arrows from tail to head lead from one item to another."""
+    paths = np.eye(n_items, dtype=np.float32)
+    paths[tail, head] = 1.0
+    for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
+        paths = np.minimum(paths @ paths, 1.0)
+    return paths > 0

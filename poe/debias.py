@@ -19,8 +19,6 @@ from poe.experts import Expert, get_expert
 
 __all__ = ["Rate", "first_position_rate", "mean_bias", "reweight"]
 
-__all__ = ["Rate", "both_orders", "first_position_rate", "fit_bias", "mean_bias", "reweight"]
-
 
 class Rate(NamedTuple):
     """A share with its interval."""

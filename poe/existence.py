@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import lsqr
 
-from poe.comparisons import Comparisons, Indices, Mask, incidence
+from poe.comparisons import FEW, Comparisons, Indices, Mask, incidence, reachable
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.experts import Expert
+from poe.stack import Graph
 
 __all__ = [
     "one_sided",
@@ -73,6 +73,9 @@ def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
 
 def strong_components(n_items: int, edges: Indices) -> Indices:
     """Label of each item's strongly connected component in a directed graph."""
+    if n_items <= FEW:
+        reached = reachable(edges[:, 0], edges[:, 1], n_items)
+        return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
     return connected_components(graph, directed=True, connection="strong")[1]
 
@@ -112,9 +115,10 @@ def require_bias_identified(comparisons: Comparisons) -> None:
     They can if some scores make every difference first minus second the same, as along a
     chain a-b-c that is never shown the other way round.
     """
-    w = incidence(comparisons.first, comparisons.second, comparisons.n_items)
-    left = lsqr(w, np.ones(len(comparisons)), atol=1e-12, btol=1e-12)[3]
-    refuse_bias_without(left**2 / len(comparisons), comparisons)
+    graph, ones = Graph.of(comparisons), np.ones(len(comparisons))
+    border = graph.transposed(ones)
+    imitated = float(border @ graph.solve(ones, border))
+    refuse_bias_without(1.0 - imitated / len(comparisons), comparisons)
 
 
 def refuse_bias_without(information: float, comparisons: Comparisons) -> None:

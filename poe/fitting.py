@@ -61,6 +61,11 @@ def fit(
     UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
     than scores that are not the optimum.
     """
+    if not isinstance(comparisons, Comparisons):
+        raise TypeError(
+            f"poe.fit needs Comparisons, not {type(comparisons).__name__}; make them from a table "
+            "with poe.Comparisons.from_table(table)"
+        )
     chosen = get_expert(expert)
     if not isinstance(chosen, (*KNOWN, Custom)):
         check_expert(chosen, p=comparisons.p)

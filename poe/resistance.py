@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from poe.comparisons import Floats, Indices
+from poe.comparisons import Floats, Indices, component_labels
 
 __all__ = [
     "add_comparison",
@@ -91,8 +89,7 @@ def conductances(n_items: int, pairs: ArrayLike, weight: ArrayLike | None = None
 def component_of(n_items: int, pairs: ArrayLike) -> Indices:
     """(N,) number of the group of linked items each item belongs to."""
     first, second = as_pairs(n_items, pairs).T
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+    return component_labels(first, second, n_items)
 
 
 def as_pairs(n_items: int, pairs: ArrayLike) -> Indices:

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 from poe import newton, sparse
-from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.comparisons import Comparisons, Floats, Indices, Mask, component_labels
+from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.stack import by_item, differences, laplacian
 
@@ -303,6 +304,14 @@ class Fit:
                 "the pairs that matter"
             )
         c, stiffness = self.comparisons, self.stiffness
+        bent = stiffness != 0.0
+        loose = component_labels(c.first[bent], c.second[bent], c.n_items)
+        if loose.any():
+            names = name_some(self.items[i] for i in np.flatnonzero(loose != 0))
+            raise ValueError(
+                f"at these scores no expert that links {names} with the rest has any curvature, so "
+                "nothing says how sure their scores are; take another expert, or a wider one"
+            )
         inverse = newton.pseudo_inverse(laplacian(c, stiffness))
         if not self.bias_fitted:
             return inverse

@@ -9,6 +9,8 @@ import numpy as np
 
 from poe.comparisons import Floats
 
+__all__ = ["AroundMean", "Expert", "OfP", "is_convex", "require_positive"]
+
 OfP = Callable[[Floats], Floats]  # a function of the probability, elementwise
 
 

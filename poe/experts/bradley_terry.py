@@ -10,6 +10,8 @@ from scipy.special import expit, logit
 
 from poe.comparisons import Floats
 
+__all__ = ["BradleyTerry"]
+
 
 @dataclass(frozen=True)
 class BradleyTerry:

@@ -11,6 +11,8 @@ from poe.comparisons import Floats
 from poe.experts.base import OfP
 from poe.experts.checking import ExpertError, check_expert
 
+__all__ = ["Custom", "custom", "log_normaliser"]
+
 OfBoth = Callable[[Floats, Floats], Floats]  # a function of difference and probability
 
 

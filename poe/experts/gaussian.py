@@ -10,6 +10,8 @@ import numpy as np
 from poe.comparisons import Floats
 from poe.experts.base import AroundMean, OfP, require_positive
 
+__all__ = ["Gaussian"]
+
 
 @dataclass(frozen=True)
 class Gaussian(AroundMean):

@@ -11,6 +11,8 @@ from scipy.special import gammaln, ndtr
 from poe.comparisons import Floats
 from poe.experts.base import AroundMean, OfP, require_positive
 
+__all__ = ["Huber", "StudentT"]
+
 
 @dataclass(frozen=True)
 class Huber(AroundMean):

@@ -11,6 +11,8 @@ from scipy.special import erfcx, log_ndtr, ndtri
 from poe.comparisons import Floats
 from poe.experts.custom import log_normaliser
 
+__all__ = ["Thurstone"]
+
 
 @dataclass(frozen=True)
 class Thurstone:
