@@ -40,6 +40,7 @@ NextRule = Literal["laplace", "determinant", "random"]
 _LISTED = 200  # items up to which random sets are drawn from a list of all pairs
 _REDRAWS = 200  # of such sets before a spanning tree is used
 _REDRAWS_LARGE = 10  # of larger ones, which fit at once or never
+_LISTED_NEXT = 3000  # items up to which all new pairs are listed to draw the next from
 _REPAIRS = 100  # rounds of swaps before another ring is drawn; ten are rarely needed
 
 
@@ -225,8 +226,8 @@ def next_comparisons(
 
     No pair is repeated while there are new ones; a pair asked in one order only is then
     asked in the other. A new pair is shown in a random order. Comparisons that a prior added to
-    the fit count as information, not as asked. All rules store N x N numbers, for up to 6,000
-    items.
+    the fit count as information, not as asked. "laplace" and "determinant" store N x N numbers
+    (up to 6,000 items); "random" works at any N.
     """
     if count < 1 or (both_orders and count % 2):
         even = " and, with both orders, even" if both_orders else ""
@@ -250,8 +251,8 @@ def next_comparisons(
         weight, links = fit.comparisons.weight[really], linked(n, asked, seed=rng)
         return _extended(rng, n, asked, weight, links, count, both_orders)
     if rule == "random":
-        require_room(n)
-        return _next_random(rng, n, asked, count, both_orders)
+        draw = _next_random if n <= _LISTED_NEXT else _next_scattered
+        return draw(rng, n, asked, count, both_orders)
     raise ValueError(f"rule must be 'laplace', 'determinant' or 'random', not {rule!r}")
 
 
@@ -324,6 +325,26 @@ def _next_random(
         np.add.at(shown, (pairs[:, 0], pairs[:, 1]), 1)
         made = np.vstack([made, pairs])
     return made[:count]
+
+
+def _next_scattered(
+    rng: np.random.Generator, n_items: int, asked: Indices, count: int, both_orders: bool
+) -> Indices:
+    """New pairs without a list of all: draw, and draw again those that are not new."""
+    taken = np.unique(_codes(asked, n_items))
+    if 4 * (len(taken) + count) > n_items * (n_items - 1):
+        raise ValueError(
+            f"{len(taken)} pairs of {n_items} items were asked; {count} more comparisons would be "
+            "over half of all pairs, which is not supported beyond 3,000 items"
+        )
+    size, fresh = count // (1 + both_orders), np.empty(0, dtype=np.intp)
+    while len(fresh) < size:
+        pairs = rng.integers(n_items, size=(2, 2 * count)).T
+        new = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(code := _codes(pairs, n_items), taken)
+        code = np.append(fresh, code[new])
+        fresh = code[np.sort(np.unique(code, return_index=True)[1])][:size]
+    pairs = np.column_stack(np.divmod(fresh, n_items))
+    return in_orders_shown(pairs, both_orders=both_orders, rng=rng)
 
 
 # Random sets ----------------------------------------------------------------------------------
