@@ -132,7 +132,7 @@ def test_the_command_runs_and_finds_its_data(clean_room: Path) -> None:
     for words in (["reproduce", "table1"], ["scorecard"]):
         refused = run_bare([command, *words], clean_room.parent)
         assert refused.returncode == 1
-        assert refused.stderr.startswith(f"poe: `poe {words[0]}` needs the repository")
+        assert refused.stderr.startswith(f"poe: poe {words[0]} needs the papers' numbers")
 
 
 def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: Path) -> None:
