@@ -66,11 +66,13 @@ def fit(
             f"poe.fit needs Comparisons, not {type(comparisons).__name__}; make them from a table "
             "with poe.Comparisons.from_table(table)"
         )
+    if covariance not in ("curvature", "scatter"):
+        raise ValueError(f"covariance must be 'curvature' or 'scatter', not {covariance!r}")
     chosen = get_expert(expert)
     if not isinstance(chosen, (*KNOWN, Custom)):
         check_expert(chosen, p=comparisons.p)
     fit_bias = bias == "fit"
-    problem = add_prior(comparisons, prior)
+    problem = add_prior(comparisons, prior) if prior else comparisons
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0
     problem.require_connected()
@@ -82,33 +84,36 @@ def fit(
                 "a fitted bias is not available for Laplacian experts; give the bias as a number "
                 "or as 'mean', or use bias='fit' with another expert first"
             )
-        return _fit_l1(problem, chosen, gamma, tilt).with_covariance(covariance)
-    if solver == "auto":
-        solver = "dense" if problem.n_items <= DENSE_ITEMS else "sparse"
-    if solver not in ("dense", "sparse"):
-        raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
-    if fit_bias and solver == "dense":
-        require_bias_identified(comparisons)
-    solve = newton.solve if solver == "dense" else sparse.solve
-    tol = tol or (1e-10 if solver == "dense" else 1e-8)
-    found = solve(
-        problem,
-        chosen,
-        bias=gamma,
-        fit_bias=fit_bias,
-        tilt=tilt,
-        start=0.0 if is_convex(chosen) else _start(problem, chosen, gamma, tilt),
-        tol=tol,
-        max_steps=max_steps,
-    )
-    message = (
-        f"{solver} Newton, {found.steps[0]} steps, largest gradient entry "
-        f"{found.gradient[0]:.1e} (tolerance {tol:.0e})"
-    )
-    if not is_convex(chosen):
-        message += "; the energy is not convex, so this mode may be one of several"
-    if not found.converged[0]:
-        raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
+        exact = lp.solve_l1(problem, chosen, bias=gamma, tilt=tilt)
+        which = "the only optimum" if exact.unique else "of many optima the least-squares one"
+        message = f"linear program, {which}, relative duality gap {exact.gap:.0e}"
+        found: newton.Solution = exact
+    else:
+        if solver == "auto":
+            solver = "dense" if problem.n_items <= DENSE_ITEMS else "sparse"
+        if solver not in ("dense", "sparse"):
+            raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
+        if fit_bias and solver == "dense":
+            require_bias_identified(comparisons)
+        tol = tol or (1e-10 if solver == "dense" else 1e-8)
+        found = (newton if solver == "dense" else sparse).solve(
+            problem,
+            chosen,
+            bias=gamma,
+            fit_bias=fit_bias,
+            tilt=tilt,
+            start=0.0 if is_convex(chosen) else _start(problem, chosen, gamma, tilt),
+            tol=tol,
+            max_steps=max_steps,
+        )
+        message = (
+            f"{solver} Newton, {found.steps[0]} steps, largest gradient entry "
+            f"{found.gradient[0]:.1e} (tolerance {tol:.0e})"
+        )
+        if not is_convex(chosen):
+            message += "; the energy is not convex, so this mode may be one of several"
+        if not found.converged[0]:
+            raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
     result = Fit(
         items=problem.items,
         scores=found.scores[0],
@@ -117,34 +122,17 @@ def fit(
         energy=float(found.energy[0]),
         steps=int(found.steps[0]),
         gradient=float(found.gradient[0]),
-        converged=True,
+        converged=bool(found.converged[0]),
         message=message,
         comparisons=problem,
         bias_fitted=fit_bias,
         tilt=tilt,
+        covariance_choice=covariance,
     )
     if fit_bias and solver == "sparse":
         # Conjugate gradients do not mind an undetermined bias, so it is looked for afterwards.
         refuse_bias_without(result.bias_information / float(result.stiffness.sum()), problem)
-    return result.with_covariance(covariance)
-
-
-def _fit_l1(problem: Comparisons, expert: Laplacian, gamma: float, tilt: Floats | float) -> Fit:
-    found = lp.solve_l1(problem, expert, bias=gamma, tilt=tilt)
-    which = "the only optimum" if found.unique else "of many optima the least-squares one"
-    return Fit(
-        items=problem.items,
-        scores=found.scores[0],
-        expert=expert,
-        bias=gamma,
-        energy=float(found.energy[0]),
-        steps=int(found.steps[0]),
-        gradient=float(found.gradient[0]),
-        converged=bool(found.converged[0]),
-        message=f"linear program, {which}, relative duality gap {found.gap:.0e}",
-        comparisons=problem,
-        tilt=tilt,
-    )
+    return result
 
 
 def _start(

@@ -130,6 +130,17 @@ class TestRefusals:
         with pytest.raises(poe.ComparisonError, match="single text 'ab'"):
             poe.Comparisons(first="ab", second=["c", "d"], p=[0.5, 0.5])
 
+    def test_names_that_are_none_or_equal_in_disguise(self):
+        for bad in (float("nan"), None, pd.NA, ["a"]):
+            with pytest.raises(poe.ComparisonError, match="row 1: an item name is missing"):
+                poe.Comparisons(first=["a", bad], second=["b", "c"], p=[0.5, 0.5])
+        with pytest.raises(poe.ComparisonError, match="True and 1 are equal in Python"):
+            poe.Comparisons(first=[True, 2], second=[1, 3], p=[0.5, 0.5])
+
+    def test_a_masked_probability_stays_masked(self):
+        with pytest.raises(poe.ComparisonError, match="p is masked in row 1"):
+            four(np.ma.array([0.9, 0.6, 0.3], mask=[False, True, False]))
+
     def test_positions_out_of_range(self):
         with pytest.raises(poe.ComparisonError, match=r"row 0: positions \[0, 4\] .* 0..3"):
             poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4)
@@ -194,6 +205,9 @@ class TestStructure:
     def test_symmetrised_names_single_orders(self):
         with pytest.raises(poe.ComparisonError, match="one order only: 'ash before birch'"):
             four().symmetrised()
+
+    def test_the_number_of_items_may_be_numpys(self):
+        assert poe.Comparisons.from_pairs([[0, 1]], [0.5], items=np.int64(3)).n_items == 3
 
     def test_take_keeps_items(self):
         c = four().take([2])

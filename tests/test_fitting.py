@@ -383,3 +383,16 @@ class TestStudentT:
 
     def test_a_convex_energy_says_nothing_of_modes(self):
         assert "not convex" not in poe.fit(random_comparisons(0), "huber").message
+
+
+def test_a_table_is_not_yet_comparisons():
+    with pytest.raises(TypeError, match=r"needs Comparisons, not dict.*from_table"):
+        poe.fit({"first": ["a"], "second": ["b"], "p": [0.7]})
+
+
+def test_no_curvature_is_no_certainty():
+    """Every answer lies beyond delta, where Huber's expert is a constant pull."""
+    circle = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1, 1, 1])
+    fit = poe.fit(circle, "huber")
+    with pytest.raises(ValueError, match="no expert that links 'b', 'c' with the rest has any"):
+        fit.rank_interval()

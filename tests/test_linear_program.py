@@ -289,21 +289,9 @@ class TestStack:
         assert found.converged.all()
         np.testing.assert_allclose(found.energy, 0, atol=1e-10)
 
-    def test_parts_that_fit_the_cache_do_not_show(self, monkeypatch):
-        many = stacked([problem(seed, n=7, count=20) for seed in range(9)])
-        whole = central_path.solve(many, Laplacian())
-        monkeypatch.setattr("poe.newton.CACHED", 45)
-        again = central_path.solve(many, Laplacian())
-        np.testing.assert_allclose(again.scores, whole.scores, atol=1e-12)
-
     def test_the_rule_for_ties_is_kept(self):
         """Of many optima the one with the fewest squares, as for a single problem."""
         problems = [problem(seed, n=16, count=48) for seed in range(10)]
         found = central_path.solve(stacked(problems), Laplacian()).scores
         for c, scores in zip(problems, found, strict=True):
             assert squares(c, scores) == pytest.approx(squares(c, solve_l1(c).scores[0]), rel=1e-4)
-
-    def test_a_limit_on_steps_is_admitted(self):
-        few = central_path.solve(stacked([problem(1)]), Laplacian(), max_steps=2)
-        assert not few.converged.any()
-        assert few.steps[0] == 2
