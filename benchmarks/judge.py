@@ -143,26 +143,19 @@ def work(model: Any) -> Work:
 
 def needed(counted: Work, reader: Any, asked: Sequence[Any]) -> float:
     """Floating-point operations that the questions need, in the way the judge asks them."""
-    from poe.judges.transformers import prefix
+    from poe.judges.transformers import tree
 
     ready = reader.prepare(asked)
     sequences = [one.ids for one in ready]
     if reader.engine.sharing is not None:
-        forest = prefix.build(sequences)
-        tokens, looks = prefix.size(forest), looks_at(forest)
+        forest = tree.build(sequences)
+        tokens, looks = tree.size(forest), tree.pairs(forest)
     else:
         tokens = sum(map(len, sequences))
         whole = reader.loaded.encoder_decoder  # an encoder looks both ways
         looks = sum(n * n if whole else n * (n + 1) // 2 for n in map(len, sequences))
     starts = sum(len(one.target.start) for one in ready)
     return counted.flops(tokens=tokens, pairs=looks, starts=starts, answers=len(asked))
-
-
-def looks_at(forest: Sequence[Any]) -> int:
-    """How many times a token looks at one before it or at itself, without a window."""
-    return sum(
-        sum(range(node.start + 1, node.stop + 1)) + looks_at(node.children) for node in forest
-    )
 
 
 # Prompts out of invented words, each word one token ----------------------------------------------

@@ -1,4 +1,4 @@
-"""The house as CONTRIBUTING draws it: which way imports run, how large the rooms are, what loads."""
+"""The house as CONTRIBUTING draws it: which way imports run, what is public, what loads."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from benchmarks import judge
 from benchmarks.judge import SHAPES, Lengths, Work, build, questions, tokenizer, work
-from poe.judges.transformers import prefix as tree
+from poe.judges.transformers import tree
 from poe.judges.transformers.model import ChatWriter
 
 pytestmark = pytest.mark.xdist_group("transformers")
@@ -52,7 +52,7 @@ def test_the_real_shapes_have_the_sizes_of_the_real_models():
 )
 def test_pairs_are_those_of_every_beginning(sequences):
     beginnings = {tuple(s[: k + 1]) for s in sequences for k in range(len(s))}
-    assert judge.looks_at(tree.build(sequences)) == sum(map(len, beginnings))
+    assert tree.pairs(tree.build(sequences)) == sum(map(len, beginnings))
 
 
 def test_operations_are_two_a_multiplication():

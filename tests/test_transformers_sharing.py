@@ -13,7 +13,7 @@ import torch
 
 from poe.errors import JudgeError
 from poe.judges import Prompt, Question, Text, prompts
-from poe.judges.transformers import prefix
+from poe.judges.transformers import prefix, tree
 from tests import tiny_models as tiny
 from tests.tiny_models import answers, judge, questions
 
@@ -203,7 +203,7 @@ def test_sixteen_candidates_and_four_attributes_need_a_fourteenth_of_the_tokens(
     ]
     # by hand: each prompt; the article, 16 first ones, 16 x 15 second ones, and the questions
     assert sum(map(len, sequences)) == 960 * (450 + 75 + 75 + 22) == 597_120
-    shared = prefix.size(prefix.build(sequences))
+    shared = tree.size(tree.build(sequences))
     assert shared == 450 + 16 * 75 + 240 * 75 + 960 * 22 == 40_770
 
 
@@ -241,9 +241,9 @@ def test_the_papers_prompts_share_what_they_have_in_common():
     )
     reader = judge(tiny.decoder("llama"))
     sequences = reader.writer.encode([reader.writer.write(q.prompt, q.text) for q in asked])
-    forest, separate = prefix.build(sequences), sum(map(len, sequences))
+    forest, separate = tree.build(sequences), sum(map(len, sequences))
     assert len(forest[0].tokens) > 120  # the article
-    assert separate > 8 * prefix.size(forest)
+    assert separate > 8 * tree.size(forest)
     shared = answers(reader, asked)
     expected = p_of(by_hand(reader.loaded.model, asked, reader))
     np.testing.assert_allclose([a.p for a in shared], expected, atol=1e-5)
@@ -317,22 +317,22 @@ def rebuilt(forest, count):
 
 @given(sequences_of_tokens)
 def test_a_tree_holds_every_beginning_once_and_gives_the_prompts_back(sequences):
-    forest = prefix.build(sequences)
+    forest = tree.build(sequences)
     assert rebuilt(forest, len(sequences)) == sequences
-    assert prefix.size(forest) == len(prefixes(sequences))
+    assert tree.size(forest) == len(prefixes(sequences))
 
 
 @given(sequences_of_tokens)
 def test_shares_add_up_to_what_is_computed(sequences):
-    forest = prefix.build(sequences)
-    share = prefix.shares(forest, len(sequences))
-    assert share.sum() == pytest.approx(prefix.size(forest))
+    forest = tree.build(sequences)
+    share = tree.shares(forest, len(sequences))
+    assert share.sum() == pytest.approx(tree.size(forest))
     assert (share <= np.array([len(s) for s in sequences]) + 1e-9).all()
 
 
 @given(sequences_of_tokens)
 def test_in_a_row_a_token_sees_its_own_beginning_and_nothing_else(sequences):
-    flat = prefix.flatten(prefix.build(sequences))
+    flat = tree.flatten(tree.build(sequences))
     for leaf, prompt in zip(flat.leaves, flat.prompts, strict=True):
         seen = [j for j in range(len(flat.ids)) if j <= leaf < flat.last[j]]
         assert flat.ids[seen].tolist() == sequences[prompt]
@@ -342,18 +342,18 @@ def test_in_a_row_a_token_sees_its_own_beginning_and_nothing_else(sequences):
 
 @given(sequences_of_tokens, st.integers(1, 30))
 def test_packing_keeps_order_and_room(sequences, most):
-    forest = prefix.build(sequences)
-    bins = prefix.pack(forest, most)
+    forest = tree.build(sequences)
+    bins = tree.pack(forest, most)
     assert [id(node) for some in bins for node in some] == [id(node) for node in forest]
-    assert all(prefix.size(some) <= most or len(some) == 1 for some in bins)
+    assert all(tree.size(some) <= most or len(some) == 1 for some in bins)
 
 
 def test_shares_by_hand():
     # 1 2 is shared by three prompts, 3 by two of them, the rest belongs to one.
-    share = prefix.shares(prefix.build([[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 7]]), 3)
+    share = tree.shares(tree.build([[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 7]]), 3)
     np.testing.assert_allclose(share, [2 / 3 + 1 / 2 + 1, 2 / 3 + 1 / 2 + 2, 2 / 3 + 1])
 
 
 def test_a_prompt_without_tokens_is_refused():
     with pytest.raises(ValueError, match="no tokens"):
-        prefix.build([[1], []])
+        tree.build([[1], []])

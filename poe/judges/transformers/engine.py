@@ -13,9 +13,10 @@ import numpy as np
 import torch
 
 from poe.errors import JudgeError
-from poe.judges.transformers import prefix
+from poe.judges.transformers import prefix, tree
 from poe.judges.transformers.model import Loaded, Target
-from poe.judges.transformers.prefix import CannotShareError, Found, Read, Sharing, Tokens
+from poe.judges.transformers.prefix import CannotShareError, Found, Read, Sharing
+from poe.judges.transformers.tree import Tokens
 
 SAVES = 0.8  # prefixes are shared if that leaves less than this share of the tokens
 # Tokens in a batch of separate prompts, and in a row of branches on a shared prefix.
@@ -100,12 +101,12 @@ class Engine:
         """What can be shared, until CannotShareError says that it cannot."""
         if len(chosen) < 2 or (self.sharing is None and not self.why_not):
             return
-        forest = prefix.build([ready[k].ids for k in chosen])
-        if prefix.size(forest) > SAVES * sum(len(ready[k].ids) for k in chosen):
+        forest = tree.build([ready[k].ids for k in chosen])
+        if tree.size(forest) > SAVES * sum(len(ready[k].ids) for k in chosen):
             return
         if self.sharing is None:
             raise CannotShareError(self.why_not)
-        share = prefix.shares(forest, len(chosen))
+        share = tree.shares(forest, len(chosen))
         found = self.sharing.answer(forest, self._reader([ready[k] for k in chosen]))
         while True:
             try:
