@@ -20,6 +20,7 @@ def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.
     return c.hard() if hard else c
 
 
+@functools.cache
 def placeholders(data):
     """Invented texts for a dataset: the real ones are no part of the repository."""
     contexts = {k: f"What {k} is about." if k != ALL else "" for k in data.context_ids}
