@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         from typer.rich_utils import rich_format_error
 
-        rich_format_error(error)  # a mistake on the command line, with the usage
+        rich_format_error(cast(Any, error))  # a mistake on the command line, with the usage
         return 2
 
 
