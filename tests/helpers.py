@@ -1,5 +1,7 @@
 """Random problems and invented texts, shared by the tests."""
 
+import functools
+
 import numpy as np
 
 import poe
