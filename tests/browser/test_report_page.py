@@ -18,7 +18,7 @@ from tests.browser.checks import (
 
 pytestmark = pytest.mark.browser
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "explanations.csv"
+EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "examples" / "explanations.csv"
 HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
 
 
