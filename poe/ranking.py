@@ -241,11 +241,12 @@ def rank(
             reason = history.reason() or (
                 f"the budget of {calls} comparisons is spent" if spent >= calls else ""
             )
-            now = Ranking(found, history.table(), reason, notes=tuple(notes), **settings)
-            if progress is not None:
-                progress(now)
-            if reason:
-                return now
+            if reason or progress is not None:  # the history's table is work nobody else needs
+                now = Ranking(found, history.table(), reason, notes=tuple(notes), **settings)
+                if progress is not None:
+                    progress(now)
+                if reason:
+                    return now
             pairs = next_comparisons(
                 found,
                 min(batch, calls - spent),
