@@ -270,7 +270,7 @@ def _stopped(store: Store) -> typer.Exit:
     return typer.Exit(-130)  # stopped, and said so
 
 
-class Spending:
+class Meter:
     """A progress bar that stops where a spending limit is reached; a store's `progress`.
 
     base : calls done before this round. The limits are of new answers.
@@ -432,7 +432,7 @@ def rank(
         found: list[Ranking] = []
         try:
             for group, kept, copies, calls, prompt in ready:
-                spending = Spending(
+                meter = Meter(
                     calls, quiet=quiet, limit_calls=limit_calls, limit_tokens=limit_tokens
                 )
                 judged = judges.TextJudge(
@@ -442,7 +442,7 @@ def rank(
                     store=kept_answers,
                     context=group.context,
                     undecided=undecided,
-                    progress=spending,
+                    progress=meter,
                 )
                 found.append(
                     rank_items(
@@ -458,7 +458,7 @@ def rank(
                         level=confidence,
                         top=top or until_top or 3,
                         seed=seed,
-                        progress=lambda now, bar=spending: setattr(  # type: ignore[misc]
+                        progress=lambda now, bar=meter: setattr(  # type: ignore[misc]
                             bar, "base", len(now.comparisons)
                         ),
                         copies=copies,
@@ -466,7 +466,7 @@ def rank(
                         name="" if group.context is None else group.context.id,
                     )
                 )
-                spending.bar.close()
+                meter.bar.close()
         except KeyboardInterrupt:
             raise _stopped(kept_answers) from None
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id
@@ -601,13 +601,13 @@ def judge(
             _print_cost([questions[k] for k in missing], reader, kept_answers)
             return
         chosen = missing[:limit_calls]
-        spending = Spending(len(chosen), quiet=quiet, limit_tokens=limit_tokens)
+        meter = Meter(len(chosen), quiet=quiet, limit_tokens=limit_tokens)
         try:
-            kept_answers.ask(reader, [questions[k] for k in chosen], progress=spending)
+            kept_answers.ask(reader, [questions[k] for k in chosen], progress=meter)
         except KeyboardInterrupt:
             raise _stopped(kept_answers) from None
         finally:
-            spending.bar.close()
+            meter.bar.close()
         if len(chosen) < len(missing):
             print(
                 f"{len(chosen):,} asked, {len(missing) - len(chosen):,} left by --limit-calls; the "
