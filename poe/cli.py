@@ -411,7 +411,7 @@ def rank(
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     _require_writable(report, out, comparisons)
     # Copies of a text are ranked once, which the table and the report say.
-    groups = datasets.read_texts(texts, duplicates="allow").groups()
+    groups = datasets.read_texts(texts).groups()
     ready = []
     for group in groups:
         try:

@@ -49,14 +49,12 @@ def as_csv(rows):
 def test_every_file_is_pinned_or_says_how_to_get_it():
     assert datasets.names() == LABELLED + OWN
     assert datasets.recordings() == RECORDED
-    for entry in [*map(datasets.info, LABELLED + OWN), *map(datasets.recording, RECORDED)]:
+    for entry in map(datasets.info, LABELLED + OWN + RECORDED):
         assert entry.licence
         assert entry.citation
         assert entry.bibkey
-        assert "{mit}" not in entry.notice
         assert ("Permission is hereby granted" in entry.notice) == ("MIT" in entry.licence)
         for file in entry.files:
-            assert bool(file.sha256) == bool(file.size)
             if file.url:
                 assert file.url.startswith("https://raw.githubusercontent.com/")
                 assert len(file.sha256) == 64
@@ -88,6 +86,8 @@ def test_an_unknown_name_suggests_near_ones():
         for call in (datasets.load, datasets.fetch):
             with pytest.raises(datasets.UnknownDatasetError, match=hint):
                 call(wrong)
+    with pytest.raises(datasets.UnknownDatasetError, match=r"see poe\.judges\.recorded"):
+        datasets.load("llmbar")
 
 
 # Scores without texts.
@@ -97,32 +97,25 @@ def test_a_labelled_dataset_needs_no_file():
     loaded = datasets.load("summeval")
     assert (loaded.n_contexts, loaded.n_candidates, loaded.source) == (100, 16, "real")
     assert loaded.attributes == ("coherence", "consistency", "fluency", "relevance")
-    for part in ("'summeval'", "100 contexts x 16 candidates", "consistency", "Apache-2.0"):
-        assert part in repr(loaded)
-    assert "MIT License, Copyright (c) 2021 Alex Fabbri" in loaded.provenance["notice"]
+    assert "100 contexts x 16 candidates" in repr(loaded)
+    assert "MIT License, Copyright (c) 2021 Alex Fabbri" in loaded.entry.notice
     with pytest.raises(ValueError, match="read-only"):
         loaded.scores["fluency"][0, 0] = 1.0
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        loaded.name = "other"
 
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_texts_that_are_not_here_name_the_command(name, tmp_path):
     loaded = datasets.load(name)
     assert not loaded.has_texts
-    asks = (
-        lambda: loaded.candidates(),
-        lambda: loaded.contexts,
-        lambda: datasets.load(name, texts=True),
-    )
-    for ask in asks:
-        with pytest.raises(datasets.DataNotFoundError) as caught:
-            ask()
-        message = str(caught.value)
-        assert f"poe data fetch {name}" in message
-        for place in datasets.info(name).main.names:
-            assert f"{tmp_path / 'data' / place}.gz\n" in message
-        assert str(tmp_path / "cache") in message
+    with pytest.raises(datasets.DataNotFoundError):
+        datasets.load(name, texts=True)
+    with pytest.raises(datasets.DataNotFoundError) as caught:
+        loaded.candidates()
+    message = str(caught.value)
+    assert f"poe data fetch {name}" in message
+    for place in datasets.info(name).main.names:
+        assert f"{tmp_path / 'data' / place}.gz\n" in message
+    assert str(tmp_path / "cache") in message
 
 
 def test_a_changed_file_is_refused_with_both_checksums(place):
@@ -132,23 +125,12 @@ def test_a_changed_file_is_refused_with_both_checksums(place):
         path = place(name, b"[]")
         with pytest.raises(datasets.InvalidDataError) as caught:
             loaded.candidates()
-        for part in (str(path), f"expected sha256 {file.sha256}", "got 4f53cda18c2baa", file.url):
+        for part in (str(path), f"expected sha256 {file.sha256}", "got 4f53cda18c2baa", "fetch"):
             assert part in str(caught.value)
         path.unlink()
-    path = place(f"{file.names[0]}.gz", bytes(10**7))
-    with pytest.raises(datasets.InvalidDataError, match=f"more than {file.size} bytes"):
-        loaded.candidates()
     path.write_bytes(gzip.compress(b"[]" * 1000)[:-20])
     with pytest.raises(datasets.InvalidDataError, match=r"\.gz cannot be read"):
         loaded.candidates()
-
-
-def test_a_digest_at_second_hand_is_called_one(place):
-    """HANNA's stories: nobody here has had the file, so a difference may be the digest's fault."""
-    place("hanna_stories_annotations.csv", b"another file")
-    with pytest.raises(datasets.InvalidDataError, match="it may be the digest that is wrong"):
-        datasets.load("hanna", texts=True)
-    assert datasets.overview().count("never computed here") == 1
 
 
 def test_the_overview_says_what_is_here_and_how_to_get_the_rest(place, tmp_path):
@@ -156,7 +138,7 @@ def test_the_overview_says_what_is_here_and_how_to_get_the_rest(place, tmp_path)
     told = datasets.overview()
     assert told.count("scores: part of the package") == 5
     assert f"texts: {path}\n" in told
-    assert "texts: not on this machine; get them with: poe data fetch hanna" in told
+    assert "texts: not on this machine; get it: poe data fetch hanna" in told
     assert f"it goes to {tmp_path / 'data' / 'cmcqrd' / 'cmcqrd.json'}\n" in told
 
 
@@ -185,8 +167,7 @@ def test_hannas_stories_come_with_their_prompts_and_match_the_labels(place, monk
     assert loaded.context() is None
     for key, value, message in (
         ("Empathy", 1 + rows[7]["Empathy"] % 5, "not of the version that the labels"),
-        ("Story", "another", "the ratings of story 7 are about several texts"),
-        ("Coherence", "", "not laid out as expected after text 7 .ValueError"),
+        ("Coherence", "", "not laid out as expected .ValueError"),
     ):
         place("hanna/hanna_stories_annotations.csv", edit(key, value, row=7)(list(rows)))
         with pytest.raises(datasets.InvalidDataError, match=message):
@@ -194,13 +175,9 @@ def test_hannas_stories_come_with_their_prompts_and_match_the_labels(place, monk
 
 
 def test_a_data_folder_that_is_none(monkeypatch, tmp_path):
-    (tmp_path / "file").write_text("a file")
-    for name, kind in (("absent", "does not exist"), ("file", "is not a folder")):
-        monkeypatch.setenv("POE_DATA_DIR", str(tmp_path / name))
-        with pytest.raises(
-            datasets.DataNotFoundError, match=rf"{name}', which {kind}.*unset POE_DATA_DIR"
-        ):
-            datasets.load("summeval", texts=True)
+    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path / "absent"))
+    with pytest.raises(datasets.DataNotFoundError, match=r"not a folder.*unset POE_DATA_DIR"):
+        datasets.load("summeval", texts=True)
 
 
 # CMCQRD without a copy: drawn.
@@ -210,11 +187,9 @@ def test_cmcqrds_scores_are_drawn_and_called_so():
     drawn = datasets.load("cmcqrd")
     assert drawn.source == "stand-in"
     assert "drawn at random" in repr(drawn)
-    assert "drawn at random" in drawn.provenance["scores"]
     values = drawn.scores["difficulty"]
     assert values.shape == (1, 658)
     assert len(np.unique(values)) == 658
-    np.testing.assert_array_equal(values, datasets.load("cmcqrd").scores["difficulty"])
     with pytest.raises(datasets.DataNotFoundError, match="agree to the licence at http"):
         drawn.candidates()
 
@@ -264,7 +239,6 @@ def test_cmcqrd_shows_passage_question_and_numbered_options(place):
     np.testing.assert_array_equal(loaded.scores["difficulty"], [[0, 1, 10, 11]])
     assert loaded.candidates()[2].text == "Passage 1.\n\nWhich?\n1) one\n2) two"
     assert loaded.context() is None
-    assert loaded.provenance["count"] == "1 x 4; the papers have 1 x 658"
 
 
 def test_webnlg_groups_the_texts_by_their_triples_without_the_references(place):
@@ -294,32 +268,29 @@ def edit(key, value, row=-1):
     return change
 
 
-def test_a_wrong_copy_is_refused_by_name_and_place(place):
-    cases = [
-        ("cmcqrd", edit("id", "p0"), "text 3, 'p0/1' in context 'all' is there a second time"),
-        ("cmcqrd", edit("questions", [{}]), "after text 2 .KeyError: 'options'.; poe/"),
-        ("cmcqrd", edit("questions", [{"question": "?", "options": ["x"]}]), "has not two options"),
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("cmcqrd", edit("id", "p0"), "'p0/1' in context 'all' is there a second time"),
+        ("cmcqrd", edit("questions", [{}]), "not laid out as expected .KeyError: 'options'"),
         ("cmcqrd", lambda rows: [], "holds no texts"),
-        ("cmcqrd", lambda rows: {"passages": rows}, "not laid out as expected after text 0"),
-        ("webnlg", edit("grammar", "good"), "'Alpha' in context 'triples-001': grammar is 'good'"),
-        ("webnlg", edit("grammar", 9), "grammar is '9', not a number from 1 to 3"),
-        ("webnlg", edit("grammar", "nan"), "grammar is 'nan', not a number"),
-        ("webnlg", edit("text", ""), "a text is empty"),
+        ("cmcqrd", lambda rows: {"passages": rows}, "not laid out as expected"),
+        ("cmcqrd", lambda rows: b"<html>", "not laid out as expected"),
+        ("webnlg", edit("grammar", "good"), "not laid out as expected .ValueError"),
+        ("webnlg", edit("grammar", 9), "'Alpha' in context 'triples-001' has a grammar .* 1 to 3"),
+        ("webnlg", edit("grammar", "nan"), "has a grammar that is no number"),
+        ("webnlg", edit("text", ""), "'Alpha' in context 'triples-001' has no text"),
         ("webnlg", edit("team", "Zeta"), "'Zeta' in context 'triples-001' is there a second time"),
         ("webnlg", lambda rows: rows[:-1], "'triples-001' has texts of 'Zeta', not of 'Alpha', 'Z"),
-        ("podcast", edit("score", "A"), "score is 'A', not a number from 0 to 3"),
-        ("podcast", edit("transcript", "else"), "its context has another text before"),
-        ("podcast", lambda rows: [*rows, 3], "after text 4 .TypeError"),
-    ]
-    for name, change, message in cases:
-        file, make = COPIES[name]
-        place(file, change(make()))
-        with pytest.raises(datasets.InvalidDataError, match=message):
-            datasets.load(name)
-    for data, message in ((b"<html>", "not laid out"), ("caf\xe9".encode("latin-1"), "not laid")):
-        place("cmcqrd/cmcqrd.json", data)
-        with pytest.raises(datasets.InvalidDataError, match=message):
-            datasets.load("cmcqrd")
+        ("podcast", edit("score", "A"), "not laid out as expected .KeyError: 'A'"),
+        ("podcast", edit("transcript", "else"), "answers to another text than those before"),
+    ],
+)
+def test_a_wrong_copy_is_refused_by_name_and_place(place, name, change, message):
+    file, make = COPIES[name]
+    place(file, change(make()))
+    with pytest.raises(datasets.InvalidDataError, match=message):
+        datasets.load(name)
 
 
 def test_without_a_copy_one_learns_how_to_get_it(tmp_path):

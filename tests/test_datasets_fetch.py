@@ -73,7 +73,9 @@ def test_a_download_is_verified_and_has_its_notice_beside_it(server, file):
     datasets.fetch("topicalchat")
     assert server.requests == 1  # the second call asked for nothing
     path.write_bytes(PAYLOAD[:-1])
-    with pytest.raises(datasets.InvalidDataError, match="replace it: poe data fetch topicalchat"):
+    with pytest.raises(
+        datasets.InvalidDataError, match="delete it and get it: poe data fetch topicalchat"
+    ):
         files.read(file)
     assert datasets.fetch("topicalchat").read_bytes() == PAYLOAD  # the damaged copy is replaced
 

@@ -87,26 +87,6 @@ def test_ids_are_those_of_the_sources():
     )
     assert hanna.context_ids == ("all",)
     assert hanna.candidate_ids == tuple(f"story-{k:04d}" for k in range(1056))
-    writers = "Human BertGeneration CTRL GPT GPT-2_(tag) GPT-2 RoBERTa XLNet Fusion HINT TD-VAE"
-    assert [w.replace(" ", "_") for w in hanna.systems[::96]] == writers.split()
-
-
-def test_scores_have_the_known_means_and_ties():
-    loaded = datasets.load("summeval").scores
-    means = {a: round(float(values.mean()), 3) for a, values in loaded.items()}
-    known = {"coherence": 3.413, "consistency": 4.660, "fluency": 4.673, "relevance": 3.777}
-    assert means == pytest.approx(known, abs=0.0011)  # 3.4125 rounds either way
-    assert [int((np.ptp(v, axis=1) == 0).sum()) for v in loaded.values()] == [0, 4, 2, 0]
-    talk = datasets.load("topicalchat").scores
-    assert {a: (v.min(), v.max()) for a, v in talk.items()} == {
-        "coherency": (0, 1),
-        "continuity": (1, 3),
-        "engagingness": (1, 3),
-        "naturalness": (1, 3),
-    }
-    writers = datasets.load("hanna").scores["coherence"].reshape(11, 96).mean(axis=1).round(2)
-    assert writers[0] == 4.43
-    assert (writers[1:].min(), writers[1:].max()) == (2.38, 3.31)
 
 
 def test_the_tables_are_small_and_hold_no_text():

@@ -31,7 +31,7 @@ HANNA_JUDGES = ("Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGP
 GPT = {"1": "1", "2": "2", "Tie": "0", "garbage": ""}  # as annotators write it; empty: no verdict
 
 
-def original(entry: datasets.Published, role: str) -> bytes:
+def original(entry: datasets.Entry, role: str) -> bytes:
     """The bytes of an original file, found right, downloaded where it is absent."""
     file = entry.file(role)
     try:
@@ -142,7 +142,7 @@ def llmbar_rows() -> Iterator[tuple[str, int, int, str, str, str]]:
     if clone.is_dir():
         return
     # The same rows as a table, which was made from that folder before.
-    entry = datasets.recording("llmbar")
+    entry = datasets.info("llmbar")
     pairs = [json.loads(line) for line in original(entry, "pairs").decode().splitlines() if line]
     labels = {(row["set"], row["item"]): row["label"] for row in pairs}
     table = pd.read_csv(io.BytesIO(original(entry, "verdicts")), dtype=str)
@@ -160,7 +160,7 @@ def winner(said: object) -> str:
 
 def pandalm() -> pd.DataFrame:
     """999 pairs: three people's and two judges' verdicts (1, 2, 0 a tie, empty none)."""
-    entry = datasets.recording("pandalm")
+    entry = datasets.info("pandalm")
     gpt, panda = (
         {row["idx"]: row[field] for row in json.loads(original(entry, role))}
         for role, field in (("gpt-3.5-turbo", "gpt_result"), ("pandalm-7b", "pandalm_result"))

@@ -19,16 +19,7 @@ from poe.datasets.errors import (
     UnknownDatasetError,
 )
 from poe.datasets.files import cache_dir, fetch, overview
-from poe.datasets.registry import (
-    Attribute,
-    Entry,
-    File,
-    Published,
-    info,
-    names,
-    recording,
-    recordings,
-)
+from poe.datasets.registry import Attribute, Entry, File, info, names, recordings
 from poe.datasets.texts import OwnTexts, Text, TextGroup, read_texts
 
 __all__ = [
@@ -41,7 +32,6 @@ __all__ = [
     "File",
     "InvalidDataError",
     "OwnTexts",
-    "Published",
     "Text",
     "TextGroup",
     "UnknownDatasetError",
@@ -52,7 +42,6 @@ __all__ = [
     "names",
     "overview",
     "read_texts",
-    "recording",
     "recordings",
     "table",
 ]

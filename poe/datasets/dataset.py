@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from poe._paths import data_dir
 from poe.datasets import files
-from poe.datasets.errors import DataNotFoundError, InvalidDataError
+from poe.datasets.errors import DataNotFoundError, InvalidDataError, UnknownDatasetError
 from poe.datasets.originals import ALL, Content, parse
 from poe.datasets.registry import Entry, digest, info
 from poe.datasets.texts import Text
@@ -33,8 +33,8 @@ class Dataset:
 
     Attributes
     ----------
-    name, title : str
-        Name in the registry, and what it is in one line.
+    entry : Entry
+        What the registry knows: name, title, licence with its notice, how to cite it.
     context_ids : tuple of str, length C
         Identifiers of the contexts in the source. Where all texts are compared with all (HANNA,
         CMCQRD) there is one context.
@@ -43,31 +43,29 @@ class Dataset:
         same order, in every context.
     scores : dict of str to array (C, N)
         For each attribute the mean human score, read-only, higher is better.
+    read : callable
+        Reads the original file, when texts are first asked for.
     source : "real" or "stand-in"
         Whether people gave the scores, or they were drawn at random because the real ones are
         not public (CMCQRD where you have no copy of your own).
-    provenance : dict of str to str
-        Where scores and texts come from, the licence with its notice, and how to cite them.
-    systems : tuple of str, length N
-        Who wrote each candidate, where candidates are not systems themselves; else empty.
-    read : callable
-        Reads the original file, when texts are first asked for.
     """
 
-    name: str
-    title: str
+    entry: Entry
     context_ids: tuple[str, ...]
     candidate_ids: tuple[str, ...]
     scores: dict[str, NDArray[np.float64]]
-    source: Origin
-    provenance: dict[str, str]
     read: Callable[[], Content]
-    systems: tuple[str, ...] = ()
+    source: Origin = "real"
 
     def __post_init__(self) -> None:
         # Labels are facts: no computation may change them by accident.
         for values in self.scores.values():
             values.setflags(write=False)
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+        return self.entry.name
 
     @cached_property
     def _content(self) -> Content:
@@ -97,12 +95,12 @@ class Dataset:
 
     @property
     def n_contexts(self) -> int:
-        """Number of contexts, C."""
+        """C."""
         return len(self.context_ids)
 
     @property
     def n_candidates(self) -> int:
-        """Number of candidates in each context, N."""
+        """N."""
         return len(self.candidate_ids)
 
     @property
@@ -120,20 +118,11 @@ class Dataset:
         return Text(self.context_ids[context], text) if text else None
 
     def __repr__(self) -> str:
-        shape = f"{self.n_contexts} contexts x {self.n_candidates} candidates"
-        if self.n_contexts == 1:
-            shape = f"{self.n_candidates} candidates, all compared with all"
         drawn = "" if self.source == "real" else "; the scores are drawn at random"
-        lines = [f"<Dataset {self.name!r}: {self.title}", f"  {shape}{drawn}"]
-        for attribute, values in self.scores.items():
-            tied = int((np.ptp(values, axis=1) == 0).sum())
-            lines.append(
-                f"  {attribute}: mean {values.mean():.3f}, "
-                f"range {values.min():g} to {values.max():g}, "
-                f"{tied} contexts with all scores equal"
-            )
-        lines.append(f"  licence: {self.provenance['licence']}>")
-        return "\n".join(lines)
+        return (
+            f"<Dataset {self.name!r}: {self.n_contexts} contexts x {self.n_candidates} candidates, "
+            f"scored for {', '.join(self.scores)}{drawn}; licence: {self.entry.licence}>"
+        )
 
 
 def load(name: str, *, texts: bool = False) -> Dataset:
@@ -155,12 +144,14 @@ def load(name: str, *, texts: bool = False) -> Dataset:
     UnknownDatasetError
         If there is no dataset of that name.
     DataNotFoundError
-        If texts, or scores that are not public, are not on this machine, or `POE_DATA_DIR` is
-        not a folder; the message says how to get them.
+        If texts, or scores that are not public, are not on this machine; the message says how to
+        get them.
     InvalidDataError
         If a file is there but is not the pinned one, or not laid out as it should be.
     """
     entry = info(name)
+    if not entry.attributes:
+        raise UnknownDatasetError(f"{name!r} are verdicts on pairs: see poe.judges.recorded")
     if entry.labels:
         made = _labelled(entry)
     elif name == "cmcqrd" and files.find(entry.main) is None:
@@ -210,21 +201,14 @@ def _labelled(entry: Entry) -> Dataset:
             )
         return content
 
-    systems = tuple(rows["system"]) if "system" in rows else ()
-    return _dataset(entry, contexts, candidates, means, read, systems=systems)
+    return Dataset(entry, contexts, candidates, means, read)
 
 
 def _own(entry: Entry) -> Dataset:
     """A dataset whose scores and texts are in the user's own copy."""
     content = parse(entry, files.read(entry.main))
-    made = _dataset(
-        entry, tuple(content.contexts), content.candidates, content.scores, lambda: content
-    )
-    there, papers = (made.n_contexts, made.n_candidates), (entry.contexts, entry.candidates)
-    if there != papers:
-        count = "{} x {}; the papers have {} x {}".format(*there, *papers)
-        made.provenance["count"] = count
-    return made
+    contexts = tuple(content.contexts)
+    return Dataset(entry, contexts, content.candidates, content.scores, lambda: content)
 
 
 def _drawn(entry: Entry) -> Dataset:
@@ -239,36 +223,7 @@ def _drawn(entry: Entry) -> Dataset:
     quality = 0.7 * kind + 0.7 * own
     ratings = quality + 0.1 * rng.standard_normal((RATERS, *shape))
     ids = tuple(f"drawn-{n:04d}" for n in range(shape[1]))
-    made = _dataset(
-        entry,
-        (ALL,),
-        ids,
-        {entry.attributes[0].name: ratings.sum(axis=0) / RATERS},
-        lambda: parse(entry, files.read(entry.main)),
-        source="stand-in",
-    )
-    made.provenance["scores"] = "drawn at random: the real ones are not public"
-    return made
-
-
-def _dataset(
-    entry: Entry,
-    contexts: tuple[str, ...],
-    candidates: tuple[str, ...],
-    scores: dict[str, NDArray[np.float64]],
-    read: Callable[[], Content],
-    *,
-    systems: tuple[str, ...] = (),
-    source: Origin = "real",
-) -> Dataset:
-    provenance = {
-        "source": " ".join(file.url or file.obtain for file in entry.files),
-        "scores": entry.raters,
-        "licence": entry.licence,
-        "notice": entry.notice,
-        "citation": entry.citation,
-        "bibkey": entry.bibkey,
-    }
+    scores = {entry.attributes[0].name: ratings.sum(axis=0) / RATERS}
     return Dataset(
-        entry.name, entry.title, contexts, candidates, scores, source, provenance, read, systems
+        entry, (ALL,), ids, scores, lambda: parse(entry, files.read(entry.main)), "stand-in"
     )

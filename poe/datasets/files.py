@@ -12,11 +12,10 @@ from pathlib import Path
 import platformdirs
 
 from poe.datasets.errors import DataNotFoundError, DownloadError, InvalidDataError
-from poe.datasets.registry import File, Published, info, names, recording, recordings
+from poe.datasets.registry import Entry, File, info, names, recordings
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"
-MAX_BYTES = 512 * 2**20  # of a user's own copy, whose size nobody pinned
 TIMEOUT = 30.0  # seconds without a byte
 RETRIES = 3  # after the first attempt, a second apart, then two, then three
 
@@ -30,19 +29,15 @@ def cache_dir() -> Path:
 def data_folder() -> Path | None:
     """Folder named by `POE_DATA_DIR`, or None where it is not set.
 
-    Raises
-    ------
-    DataNotFoundError
-        If it is set but is no folder: a wrong setting is never passed over in silence.
+    Raises DataNotFoundError if it is set but is no folder: a wrong setting is never passed over.
     """
     chosen = os.environ.get(DATA_VARIABLE)
     if not chosen:
         return None
     folder = Path(chosen).expanduser()
     if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
         raise DataNotFoundError(
-            f"{DATA_VARIABLE} is {chosen!r}, which {what} (seen from {Path.cwd()}); "
+            f"{DATA_VARIABLE} is {chosen!r}, which is not a folder (seen from {Path.cwd()}); "
             f"correct it, or unset {DATA_VARIABLE} to use the cache"
         )
     return folder
@@ -81,32 +76,22 @@ def read(file: File) -> bytes:
     path = find(file)
     if path is None:
         places = "".join(f"\n  {place}" for place in looked_for(file))
-        way = f"get it: poe data fetch {file.dataset}"
-        if not file.url:
-            way = f"to get your own copy: {file.obtain}; put it at the first of these"
         raise DataNotFoundError(
-            f"{file.dataset}: the file of its {file.role} is not on this machine; "
-            f"looked for{places}\n{way}"
+            f"{file.dataset}: the file of its {file.role} is not on this machine; looked for"
+            f"{places}\n{file.way}; it goes to one of these places"
         )
-    limit = file.size if file.sha256 else MAX_BYTES
-    replace = f"replace it with a good copy{f' of {file.url}' if file.url else f': {file.obtain}'}"
-    if file.url and path == cached_path(file):
-        replace = f"replace it: poe data fetch {file.dataset}"
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            data = stream.read(limit + 1)  # one more than right: a bomb stops here
+            data = stream.read()
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidDataError(
-            f"{file.dataset}: {path} cannot be read ({error}); {replace}"
+            f"{file.dataset}: {path} cannot be read ({error}); delete it and {file.way}"
         ) from error
-    if not file.sha256 and len(data) > limit:
-        raise InvalidDataError(f"{file.dataset}: {path} has more than {limit} bytes; not read")
     got = hashlib.sha256(data).hexdigest()
     if file.sha256 and got != file.sha256:
-        size = f"more than {file.size}" if len(data) > file.size else f"{len(data)}"
         raise InvalidDataError(
             f"{file.dataset}: {path} is not the pinned file: expected sha256 {file.sha256} "
-            f"({file.size} bytes), got {got} ({size} bytes){_doubt(file)}; {replace}"
+            f"({file.size} bytes), got {got} ({len(data)} bytes); delete it and {file.way}"
         )
     return data
 
@@ -114,21 +99,14 @@ def read(file: File) -> bytes:
 def overview() -> str:
     """What `poe data list` prints: what there is, under which licence, and where texts are."""
     lines = []
-    for entry in (*map(info, names()), *map(recording, recordings())):
+    for entry in map(info, (*names(), *recordings())):
         lines.append(f"{entry.name}: {entry.title}; licence: {entry.licence}")
-        file = entry.main
         if entry.labels:
             lines.append("    scores: part of the package")
-        said: object = find(file)
-        if said is None and file.url:
-            said = f"not on this machine; get them with: poe data fetch {entry.name}"
-        elif said is None:
-            said = (
-                f"not on this machine; your own copy: {file.obtain}; it goes to "
-                f"{looked_for(file)[0]}"
-            )
-        doubt = " (digest from another project, never computed here)" if file.secondhand else ""
-        lines.append(f"    texts: {said}{doubt}")
+        file = entry.main
+        place = find(file) or f"not on this machine; {file.way}"
+        goes = "" if find(file) or file.url else f"; it goes to {looked_for(file)[0]}"
+        lines.append(f"    texts: {place}{goes}")
     return "\n".join(lines)
 
 
@@ -156,18 +134,18 @@ def fetch(name: str) -> Path:
     DownloadError
         If a file cannot be downloaded, verified or stored.
     """
-    entry: Published = recording(name) if name in recordings() else info(name)
+    entry = info(name)
     if not entry.main.url:
         raise DataNotFoundError(
-            f"{name}: there is no pinned public address to fetch it from; to get your own copy: "
-            f"{entry.main.obtain}; it goes to {looked_for(entry.main)[0]}"
+            f"{name}: there is no pinned public address to fetch it from; {entry.main.way}; "
+            f"it goes to {looked_for(entry.main)[0]}"
         )
     for file in entry.files:
         download(entry, file)
     return cached_path(entry.main)
 
 
-def download(entry: Published, file: File) -> Path:
+def download(entry: Entry, file: File) -> None:
     """Fetch one file into the cache, as `fetch` does for all of them."""
     import pooch  # takes a while to import, and few ever download
     from requests import RequestException
@@ -186,8 +164,8 @@ def download(entry: Published, file: File) -> Path:
         path.with_name(path.name + ".NOTICE.txt").write_text(notice, encoding="utf-8")
     except ValueError as error:  # what came is not the pinned file
         raise DownloadError(
-            f"{file.dataset}: {file.url}: {error}{_doubt(file)}. Something between here and the "
-            "server may change it, such as a log-in page; open the address in a browser to see"
+            f"{file.dataset}: {file.url}: {error}. Something between here and the server may "
+            "change it, such as a log-in page; open the address in a browser to see"
         ) from error
     except RequestException as error:
         raise DownloadError(
@@ -196,17 +174,6 @@ def download(entry: Published, file: File) -> Path:
         ) from error
     except OSError as error:
         raise DownloadError(
-            f"{file.dataset}: cannot store the file at {path} ({error}); it needs "
-            f"{file.size / 1e6:.1f} MB. Make room there, or set {CACHE_VARIABLE} to a folder "
-            "that can be written to"
+            f"{file.dataset}: cannot store the file at {path} ({error}); make room there for "
+            f"{file.size / 1e6:.1f} MB, or set {CACHE_VARIABLE} to another folder"
         ) from error
-    return path
-
-
-def _doubt(file: File) -> str:
-    return (
-        "; this digest was taken over from another project and never computed here, so it may be "
-        "the digest that is wrong"
-        if file.secondhand
-        else ""
-    )

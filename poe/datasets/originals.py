@@ -16,7 +16,7 @@ podcast, JSON, a list of summaries with the keys transcript, summary, episode_id
 score: "B", "F", "G" or "E" (bad, fair, good, excellent), here 0, 1, 2, 3.
 
 The papers use 658 questions, 223 x 8 texts and 179 x 15 summaries; a copy of another size is
-read, and its provenance says so. A judge is shown a question with its passage and numbered
+read as it is. A judge is shown a question with its passage and numbered
 options, a text's triples one a line under the sentence of the authors' code, and a story of HANNA
 with its prompt (poe_v2, authors' code; book chapter 2).
 """
@@ -26,16 +26,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from poe.datasets.errors import InvalidDataError
-from poe.datasets.registry import Attribute, Entry
+from poe.datasets.registry import Entry
 from poe.datasets.safe_pickle import load_plain
 from poe.errors import name_some
 
@@ -62,7 +62,7 @@ class Content:
 
 
 def _summeval(data: bytes) -> Iterator[Row]:
-    for name, article in load_plain(data, what="the file of summeval").items():
+    for name, article in load_plain(data).items():
         for system, summary in article["sys_summs"].items():
             yield name, article["src"], system, summary["sys_summ"], summary["scores"]
 
@@ -79,8 +79,6 @@ def _hanna(data: bytes) -> Iterator[Row]:
         stories.setdefault(int(rating["Story ID"]), []).append(rating)
     fields = ("Coherence", "Complexity", "Surprise", "Relevance", "Empathy", "Engagement")
     for k, ratings in sorted(stories.items()):
-        if len({(rating["Prompt"], rating["Story"]) for rating in ratings}) > 1:
-            raise ValueError(f"the ratings of story {k} are about several texts")
         text = f"Prompt: {ratings[0]['Prompt']}\n\nGenerated Story: {ratings[0]['Story']}"
         means = {f: sum(float(rating[f]) for rating in ratings) / len(ratings) for f in fields}
         yield ALL, "", f"story-{k:04d}", text, means
@@ -90,8 +88,6 @@ def _cmcqrd(data: bytes) -> Iterator[Row]:
     for p, passage in enumerate(json.loads(data), start=1):
         for q, question in enumerate(passage["questions"], start=1):
             options = [f"{n}) {option}" for n, option in enumerate(question["options"], start=1)]
-            if len(options) < 2:
-                raise ValueError(f"question {q} of passage {p} has not two options or more")
             text = "\n".join([passage["context"], "", question["question"], *options])
             yield ALL, "", f"{passage.get('id', f'passage-{p:03d}')}/{q}", text, question
 
@@ -107,9 +103,9 @@ def _webnlg(data: bytes) -> Iterator[Row]:
 
 def _podcast(data: bytes) -> Iterator[Row]:
     for item in json.loads(data):
-        score = {"score": GRADES.get(item["score"], item["score"])}
         context, candidate = str(item["episode_id"]), str(item["system_id"])
-        yield context, item["transcript"], candidate, item["summary"], score
+        grade = {"score": GRADES[item["score"]]}
+        yield context, item["transcript"], candidate, item["summary"], grade
 
 
 READERS: dict[str, Callable[[bytes], Iterator[Row]]] = {
@@ -123,11 +119,8 @@ READERS: dict[str, Callable[[bytes], Iterator[Row]]] = {
 
 
 def _csv(data: bytes) -> list[dict[str, str]]:
-    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
-    for number, row in enumerate(rows, start=1):
-        if None in row or None in row.values():
-            raise ValueError(f"row {number} has not as many cells as the header")
-    return rows
+    text = io.StringIO(data.decode("utf-8-sig"), newline="")
+    return list(csv.DictReader(text, strict=True))
 
 
 def parse(entry: Entry, data: bytes) -> Content:
@@ -139,56 +132,45 @@ def parse(entry: Entry, data: bytes) -> Content:
         If the file is not laid out as expected, lacks a text or a score, has a candidate twice,
         or has not the same candidates in every context; the message names the row.
     """
-    contexts: dict[str, str] = {}
-    found: dict[str, dict[str, tuple[str, list[float]]]] = {}
-    number = 0
     try:
-        for number, (context, shown, candidate, text, scores) in enumerate(
-            READERS[entry.name](data), start=1
-        ):
-            where = f"text {number}, {candidate!r} in context {context!r}"
-            if not (isinstance(shown, str) and isinstance(text, str) and text.strip()):
-                raise InvalidDataError(f"{entry.name}: {where}: a text is empty, or is no text")
-            if contexts.setdefault(context, shown) != shown:
-                raise InvalidDataError(
-                    f"{entry.name}: {where}: its context has another text before"
-                )
-            if candidate in found.setdefault(context, {}):
-                raise InvalidDataError(f"{entry.name}: {where} is there a second time")
-            values = [_score(entry, a, scores[a.field], where) for a in entry.attributes]
-            found[context][candidate] = text, values
+        found = [
+            (context, about, candidate, text, *(float(scores[a.field]) for a in entry.attributes))
+            for context, about, candidate, text, scores in READERS[entry.name](data)
+        ]
     except (KeyError, TypeError, AttributeError, ValueError, csv.Error) as error:
         raise InvalidDataError(
-            f"{entry.name}: the file is not laid out as expected after text {number} "
-            f"({type(error).__name__}: {error}); poe/datasets/originals.py describes the layout"
+            f"{entry.name}: the file is not laid out as expected ({type(error).__name__}: "
+            f"{error}); poe/datasets/originals.py describes the layout"
         ) from error
     if not found:
         raise InvalidDataError(f"{entry.name}: the file holds no texts")
-    candidates = tuple(next(iter(found.values())))
-    for context, texts in found.items():
-        if set(texts) != set(candidates):
+    attributes = [a.name for a in entry.attributes]
+    rows = pd.DataFrame(found, columns=["context", "about", "candidate", "text", *attributes])
+
+    def refuse(wrong: pd.Series, why: str) -> None:
+        if wrong.any():
+            context, candidate = rows.loc[wrong.idxmax(), ["context", "candidate"]]
+            raise InvalidDataError(f"{entry.name}: {candidate!r} in context {context!r} {why}")
+
+    refuse(rows["text"].str.strip() == "", "has no text")
+    refuse(rows.duplicated(["context", "candidate"]), "is there a second time")
+    first = rows.groupby("context")["about"].transform("first")
+    refuse(rows["about"] != first, "answers to another text than those before")
+    for a in entry.attributes:
+        known = rows[a.name].between(a.low, a.high) & np.isfinite(rows[a.name])
+        refuse(~known, f"has a {a.field} that is no number from {a.low:g} to {a.high:g}")
+
+    candidates = tuple(rows["candidate"][rows["context"] == rows["context"][0]])
+    for context, there in rows.groupby("context", sort=False)["candidate"]:
+        if set(there) != set(candidates):
             raise InvalidDataError(
-                f"{entry.name}: context {context!r} has texts of {name_some(texts)}, not of "
+                f"{entry.name}: context {context!r} has texts of {name_some(there)}, not of "
                 f"{name_some(candidates)} as the first one"
             )
-    table = np.array([[texts[name][1] for name in candidates] for texts in found.values()])
-    return Content(
-        contexts,
-        candidates,
-        tuple(tuple(texts[name][0] for name in candidates) for texts in found.values()),
-        {a.name: np.ascontiguousarray(table[..., k]) for k, a in enumerate(entry.attributes)},
-    )
-
-
-def _score(entry: Entry, attribute: Attribute, value: Any, where: str) -> float:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    # Written so that NaN and infinities fail as well.
-    if not (math.isfinite(number) and attribute.low <= number <= attribute.high):
-        raise InvalidDataError(
-            f"{entry.name}: {where}: {attribute.field} is {value!r}, not a number from "
-            f"{attribute.low:g} to {attribute.high:g}"
-        )
-    return number
+    contexts = dict(zip(rows["context"], rows["about"], strict=True))
+    order = pd.MultiIndex.from_product([contexts, candidates])
+    table = rows.set_index(["context", "candidate"]).loc[order]
+    shape = (len(contexts), len(candidates))
+    texts = table["text"].to_numpy().reshape(shape)
+    scores = {name: table[name].to_numpy().reshape(shape) for name in attributes}
+    return Content(contexts, candidates, tuple(map(tuple, texts)), scores)

@@ -6,7 +6,7 @@ import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from poe._paths import data_dir
 from poe.datasets.errors import UnknownDatasetError
@@ -29,8 +29,7 @@ class File:
     """One original file of a dataset or recording; data/datasets.toml explains the fields.
 
     A file without `url` is not downloaded: `obtain` says how a user gets their own copy. One
-    without `sha256` cannot be compared with a pinned one, and is checked field by field. With
-    `secondhand` the digest is another project's word: the file has never been hashed here.
+    without `sha256` cannot be compared with a pinned one, and is checked field by field.
     """
 
     dataset: str
@@ -40,14 +39,24 @@ class File:
     sha256: str = ""
     size: int = 0
     obtain: str = ""
-    secondhand: bool = False
+
+    @property
+    def way(self) -> str:
+        """How to get it, in words."""
+        if self.url:
+            return f"get it: poe data fetch {self.dataset}"
+        return f"to get your own copy: {self.obtain}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
-    """What the registry knows about published data: files, licence, citation.
+class Entry:
+    """What the registry knows about a dataset with human scores, or about recorded verdicts.
 
     labels : the table in data/labels with its scores or verdicts, "" where they are not public.
+    contexts, candidates : its shape as the papers give it; where people bring their own copy,
+        that copy decides. shared_context : whether the candidates of a context answer to a text
+        that the judge is shown. attributes : what people scored; a recording has none.
+    decimals : to how many its source rounds a mean of scores.
     """
 
     name: str
@@ -58,6 +67,12 @@ class Published:
     citation: str
     files: tuple[File, ...]
     labels: str = ""
+    contexts: int = 0
+    candidates: int = 0
+    shared_context: bool = False
+    raters: str = ""
+    attributes: tuple[Attribute, ...] = ()
+    decimals: int | None = None
 
     @property
     def main(self) -> File:
@@ -69,91 +84,54 @@ class Published:
         return next(file for file in self.files if file.role == role)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry(Published):
-    """A dataset with human scores.
-
-    contexts, candidates : its shape as the papers give it; where people bring their own copy,
-        that copy decides. shared_context : whether the candidates of a context answer to a text
-        that the judge is shown. decimals : to how many its source rounds a mean of scores.
-    """
-
-    contexts: int
-    candidates: int
-    shared_context: bool
-    raters: str
-    attributes: tuple[Attribute, ...]
-    decimals: int | None = None
-
-
 @cache
-def _registry() -> tuple[dict[str, Entry], dict[str, Published], dict[str, str]]:
+def _registry() -> tuple[dict[str, Entry], dict[str, str]]:
     with (data_dir() / "datasets.toml").open("rb") as stream:
         tables = tomllib.load(stream)
     mit, digests = tables.pop("notices")["mit"].strip(), tables.pop("labels")
-    recorded = tables.pop("recorded")
-    entries = {name: Entry(**_fields(name, table, mit)) for name, table in tables.items()}
-    return (
-        entries,
-        {name: Published(**_fields(name, table, mit)) for name, table in recorded.items()},
-        digests,
-    )
+    tables |= tables.pop("recorded")
+    return {name: _entry(name, table, mit) for name, table in tables.items()}, digests
 
 
-def _fields(name: str, table: dict[str, Any], mit: str) -> dict[str, Any]:
-    files = (
-        File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
-    )
-    fields = {
-        **table,
-        "name": name,
+def _entry(name: str, table: dict[str, Any], mit: str) -> Entry:
+    changed = {
         "notice": table["notice"].strip().replace("{mit}", mit),
-        "files": tuple(files),
+        "files": tuple(
+            File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
+        ),
+        "attributes": tuple(Attribute(**row) for row in table.get("attributes", ())),
     }
-    if "attributes" in table:
-        fields["attributes"] = tuple(Attribute(**row) for row in table["attributes"])
-    return fields
+    return Entry(name=name, **{**table, **changed})
 
 
 def names() -> tuple[str, ...]:
     """Names that `load` accepts."""
-    return tuple(_registry()[0])
+    return tuple(name for name, entry in _registry()[0].items() if entry.attributes)
 
 
 def recordings() -> tuple[str, ...]:
     """Names of the recorded verdicts that are not datasets; see `poe.judges.recorded`."""
-    return tuple(_registry()[1])
+    return tuple(name for name, entry in _registry()[0].items() if not entry.attributes)
 
 
 def info(name: str) -> Entry:
-    """Files, licence, citation, shape and attributes of one dataset.
+    """Files, licence, citation, shape and attributes of one dataset or recording.
 
     Raises
     ------
     UnknownDatasetError
-        If there is no such dataset; the message suggests near names.
+        If there is no such name; the message suggests near ones.
     """
-    return _find(name, _registry()[0], "dataset")
-
-
-def recording(name: str) -> Published:
-    """Files, licence and citation of recorded verdicts; errors as for `info`."""
-    return _find(name, _registry()[1], "recording")
+    entries = _registry()[0]
+    if name not in entries:
+        near = difflib.get_close_matches(name.lower().replace("-", ""), entries, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise UnknownDatasetError(
+            f"no dataset named {name!r}; {hint}there are {', '.join(map(repr, entries))}"
+        )
+    return entries[name]
 
 
 def digest(table: str) -> str:
     """SHA-256 of a table in data/labels, uncompressed."""
-    return _registry()[2][table]
-
-
-Found = TypeVar("Found", bound=Published)
-
-
-def _find(name: str, entries: dict[str, Found], what: str) -> Found:
-    if name in entries:
-        return entries[name]
-    near = difflib.get_close_matches(str(name).lower().replace("-", ""), entries, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise UnknownDatasetError(
-        f"no {what} named {name!r}; {hint}there are {', '.join(map(repr, entries))}"
-    )
+    return _registry()[1][table]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from poe.datasets import files
 from poe.datasets.dataset import RATERS, table
 from poe.datasets.errors import DataNotFoundError, InvalidDataError
-from poe.datasets.registry import recording
+from poe.datasets.registry import info
 from poe.errors import JudgeError, name_some
 
 LLMBAR = ("set", "item", "judge", "strategy", "first", "p", "label", "independent")
@@ -90,7 +90,7 @@ def llmbar_pairs() -> pd.DataFrame:
         If neither is on this machine; the message says how to get it.
     """
     try:
-        rows = list(map(json.loads, files.read(recording("llmbar").main).decode().splitlines()))
+        rows = list(map(json.loads, files.read(info("llmbar").main).decode().splitlines()))
     except DataNotFoundError:
         rows = list(_from_clone())
         if not rows:
@@ -137,6 +137,6 @@ def pandalm() -> pd.DataFrame:
 
 
 def _marked(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    entry = recording(name)
+    entry = info(name)
     rows.attrs = {"kind": "recorded", "licence": entry.licence, "citation": entry.citation}
     return rows
