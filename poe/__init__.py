@@ -5,8 +5,8 @@
     fit.scores; fit.interval(0.95); fit.prob_better("essay-3", "essay-8")
     poe.rank(texts, judge, attribute="more persuasive")
 
-Submodules are imported when they are first used: poe.baselines, poe.datasets, poe.debias,
-poe.judges, poe.metrics, poe.panel, poe.plots.
+Names and submodules (poe.baselines, poe.datasets, poe.judges, poe.panel, ...) are imported when
+they are first used, so that `import poe` takes no time.
 """
 
 from __future__ import annotations
@@ -14,93 +14,67 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from poe.comparisons import Comparisons
-from poe.errors import (
-    ComparisonError,
-    DisconnectedError,
-    JudgeError,
-    NotConvergedError,
-    SeparableError,
-    UnidentifiedBiasError,
-)
-from poe.experts import (
-    BradleyTerry,
-    Expert,
-    Gaussian,
-    Huber,
-    Laplacian,
-    StudentT,
-    Thurstone,
-    check_expert,
-)
-from poe.fitting import fit
-from poe.planning import plan
-from poe.ranking import Ranking, rank
-from poe.resistance import effective_resistance, log_det
-from poe.result import Fit
-from poe.scores import average_probability, bradley_terry, win_ratio
-from poe.selection import next_comparisons, select
-from poe.stack import Stack
-from poe.stopping import ranks_within, se_below, top_known
-
+# ruff: noqa: F401
 if TYPE_CHECKING:
-    from poe import (  # noqa: F401
-        baselines,
-        datasets,
-        debias,
-        experts,
-        judges,
-        metrics,
-        panel,
-        plots,
+    from poe import baselines, datasets, debias, experts, judges, metrics, panel, plots, stopping
+    from poe.comparisons import Comparisons
+    from poe.errors import (
+        ComparisonError,
+        DisconnectedError,
+        NotConvergedError,
+        SeparableError,
+        UnidentifiedBiasError,
     )
+    from poe.experts import BradleyTerry, Gaussian, Laplacian
+    from poe.fitting import fit
+    from poe.planning import plan
+    from poe.ranking import Ranking, rank
+    from poe.resistance import effective_resistance, log_det
+    from poe.result import Fit
+    from poe.scores import average_probability, bradley_terry, win_ratio
+    from poe.selection import next_comparisons, select
+    from poe.stack import Stack
+    from poe.stopping import ranks_within, se_below, top_known
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "BradleyTerry",
-    "ComparisonError",
-    "Comparisons",
-    "DisconnectedError",
-    "Expert",
-    "Fit",
-    "Gaussian",
-    "Huber",
-    "JudgeError",
-    "Laplacian",
-    "NotConvergedError",
-    "Ranking",
-    "SeparableError",
-    "Stack",
-    "StudentT",
-    "Thurstone",
-    "UnidentifiedBiasError",
-    "average_probability",
-    "bradley_terry",
-    "check_expert",
-    "effective_resistance",
-    "fit",
-    "log_det",
-    "next_comparisons",
-    "plan",
-    "rank",
-    "ranks_within",
-    "se_below",
-    "select",
-    "top_known",
-    "win_ratio",
-]
-
-_SUBMODULES = {
-    *("baselines", "datasets", "debias", "experts", "judges", "metrics", "panel", "plots"),
+# Which module each name comes from.
+_NAMES = {
+    "comparisons": ["Comparisons"],
+    "errors": [
+        "ComparisonError",
+        "DisconnectedError",
+        "NotConvergedError",
+        "SeparableError",
+        "UnidentifiedBiasError",
+    ],
+    "experts": ["BradleyTerry", "Gaussian", "Laplacian"],
+    "fitting": ["fit"],
+    "planning": ["plan"],
+    "ranking": ["Ranking", "rank"],
+    "resistance": ["effective_resistance", "log_det"],
+    "result": ["Fit"],
+    "scores": ["average_probability", "bradley_terry", "win_ratio"],
+    "selection": ["next_comparisons", "select"],
+    "stack": ["Stack"],
+    "stopping": ["ranks_within", "se_below", "top_known"],
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"poe.{name}")
-    raise AttributeError(f"module 'poe' has no attribute {name!r}")
+    module = _HOME.get(name)
+    try:
+        found = importlib.import_module(f"poe.{module or name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"poe.{name}":
+            raise  # what the module needs is not installed
+        raise AttributeError(f"module 'poe' has no attribute {name!r}") from None
+    globals()[name] = getattr(found, name) if module else found
+    return globals()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+    return sorted({*globals(), *__all__})

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from poe.comparisons import Comparisons, Floats, Indices, refuse_rows, require_unique
-from poe.errors import ComparisonError, name_some
+from poe.errors import ComparisonError
 
 __all__ = [
     "ExpectedScores",
@@ -75,63 +74,36 @@ class ExpectedScores(NamedTuple):
 
 
 def expected_score(
-    probabilities: ArrayLike,
-    scores: ArrayLike,
-    *,
-    log: bool = False,
-    min_mass: float = 0.01,
-    items: Sequence[Hashable] | None = None,
+    probabilities: ArrayLike, scores: ArrayLike, *, min_mass: float = 0.01
 ) -> ExpectedScores:
     """G-Eval's score: sum of score times probability, over the sum of the probabilities.
 
     (Liu et al. 2023; comparative_assessment 4.3.2; poe_v2 C.8.)
 
-    probabilities : (..., M) that the next token is each of the M score tokens, or their
-        logarithms with log=True. They need not add up to one; what is missing went to
-        other tokens, and is reported as one minus `mass`. scores : (M,) the number each
-        token stands for.
+    probabilities : (..., M) that the next token is each of the M score tokens. They need not add
+        up to one; what is missing went to other tokens, and is reported as one minus `mass`.
+        A model without tokens' probabilities can be sampled: give the shares of its replies.
+    scores : (M,) the number each token stands for.
     min_mass : where the score tokens together have less, the expectation would rest on the
-        model's noise, and ComparisonError names the `items` (or positions); 0 accepts all.
-
-    A model without tokens' probabilities can be sampled: give the shares of its replies.
+        model's noise, and ComparisonError says where; 0 accepts all but none at all.
     """
-    values, given = np.asarray(scores, dtype=float), np.asarray(probabilities, dtype=float)
-    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError("scores must be a list of finite numbers, one a token")
-    if given.ndim < 1 or given.shape[-1] != len(values):
-        raise ValueError(
-            f"the last axis must hold one entry for each of the {len(values)} scores; the "
-            f"shape is {given.shape}"
-        )
-
-    def refuse(wrong: ArrayLike, why: str) -> None:
-        if not np.any(wrong):
-            return
-        names: list[Any] = [
-            tuple(p) if len(p) > 1 else p[0] for p in np.argwhere(wrong).tolist() if p
-        ]
-        if items is not None and len(items) == np.size(wrong):
-            names = [items[int(k)] for k in np.flatnonzero(wrong)]
-        raise ComparisonError(f"items {name_some(names)}: {why}" if names else why)
-
-    if log:
-        refuse(np.isnan(given).any(-1), "log-probability is NaN")
-        logs = given
-    else:
-        wrong = ~((given >= 0.0) & (given <= 1.0)).all(-1)
-        refuse(wrong, "probability outside [0, 1] (for logarithms give log=True)")
-        with np.errstate(divide="ignore"):
-            logs = np.log(given)
-    total = logsumexp(logs, axis=-1)
-    mass = np.exp(total)
-    refuse(mass > 1.0 + 1e-4, "probabilities of the score tokens add up to more than 1")
-    refuse(
-        (mass < min_mass) | np.isneginf(total),
-        f"score tokens have a probability of less than {min_mass:g} together, so the model is "
-        "not answering with a score; check the prompt and the token ids (a leading space makes "
-        "another token), or lower min_mass",
-    )
-    return ExpectedScores(np.exp(logs - total[..., None]) @ values, np.minimum(mass, 1.0))
+    values, p = np.asarray(scores, dtype=float), np.asarray(probabilities, dtype=float)
+    if values.ndim != 1 or p.shape[-1:] != values.shape:
+        raise ValueError(f"one probability for each score: shapes are {p.shape}, {values.shape}")
+    mass = p.sum(axis=-1)
+    for wrong, why in (
+        (~((p >= 0.0) & (p <= 1.0)).all(axis=-1), "a probability lies outside [0, 1]"),
+        (mass > 1.0 + 1e-4, "the probabilities of the score tokens add up to more than 1"),
+        (
+            (mass < min_mass) | (mass == 0.0),
+            f"the score tokens have a probability of less than {min_mass:g} together, so the model "
+            "is not answering with a score; check the prompt and the token ids (a leading space "
+            "makes another token), or lower min_mass",
+        ),
+    ):
+        if wrong.any():
+            raise ComparisonError(f"at {np.argwhere(wrong)[:5].tolist()}: {why}")
+    return ExpectedScores(p @ values / mass, np.minimum(mass, 1.0))
 
 
 # The most likely order ---------------------------------------------------------------------------

@@ -23,8 +23,9 @@ import numpy as np
 
 from poe.comparisons import Floats, Indices, Mask
 from poe.experts import Laplacian
-from poe.newton import Solution, in_blocks
-from poe.stack import Graph, Problem, Stack, eliminate
+from poe.graph import Graph, eliminate
+from poe.newton import Solution
+from poe.stack import Problem, Stack, in_blocks
 
 __all__ = ["solve"]
 
@@ -60,7 +61,7 @@ def solve(
 def _solve(
     stack: Stack, expert: Laplacian, gamma: Floats, tilt: Floats, tol: float, max_steps: int
 ) -> Solution:
-    """One block of problems, which lie along the last axis here, as in `poe.stack.Graph`."""
+    """One block of problems, which lie along the last axis here, as in `poe.graph.Graph`."""
     graph, p = Graph.of(stack), np.ascontiguousarray(stack.p.T)
     b = expert.b(p)
     cost = np.ascontiguousarray(stack.weight.T) / b  # of a unit of residual

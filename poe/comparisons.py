@@ -11,37 +11,21 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from numpy.typing import ArrayLike
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
+from poe.graph import Array, Floats, Indices, Mask, component_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Comparisons",
-    "Floats",
-    "Indices",
-    "Layout",
-    "Mask",
-    "component_labels",
-    "incidence",
-    "reachable",
-    "refuse_rows",
-    "require_unique",
-]
+    from poe.sparse import Layout
 
-Array = NDArray[Any]
-Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+__all__ = ["Array", "Comparisons", "Floats", "Indices", "Mask", "refuse_rows", "require_unique"]
 
-FEW = 100  # items; up to so many, products of matrices find groups sooner than a search
 SHOWN = 5  # rows that a message lists
 
 
@@ -82,11 +66,12 @@ class Comparisons:
         items: Iterable[Any] | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
-        names = {"first": _names(first, "first"), "second": _names(second, "second")}
-        _require_same_length(**names)
-        self.items = _in_order(names) if items is None else tuple(_names(items, "items"))
+        first, second = _names(first, "first"), _names(second, "second")
+        _require_same_length(first=first, second=second)
+        self.items = _in_order(first, second) if items is None else tuple(_names(items, "items"))
         require_unique(self.items)
-        self._set(*_positions(names, self.items), p, weight)
+        place = {name: i for i, name in enumerate(self.items)}
+        self._set(_places(first, "first", place), _places(second, "second", place), p, weight)
 
     @classmethod
     def from_pairs(
@@ -117,16 +102,12 @@ class Comparisons:
         _require_same_length(first=first, second=second, p=p, weight=weight)
         if not len(p):
             raise ComparisonError("there are no comparisons: at least one is needed")
-        for right, why in (
-            ((p >= 0) & (p <= 1), lambda k: f"p is {p[k]:g}, not in [0, 1]"),  # False for NaN
-            (first != second, lambda k: "an item is compared with itself"),
-            (
-                (weight > 0) & (weight < np.inf),
-                lambda k: f"weight is {weight[k]:g}, not a positive number",
-            ),
-        ):
-            if not right.all():
-                refuse_rows(~right, first, second, self.items, why)
+        rows = (first, second, self.items)
+        right = (p >= 0) & (p <= 1)  # False for NaN
+        refuse_rows(~right, *rows, lambda k: f"p is {p[k]:g}, not in [0, 1]")
+        refuse_rows(first == second, *rows, lambda k: "an item is compared with itself")
+        right = (weight > 0) & (weight < np.inf)
+        refuse_rows(~right, *rows, lambda k: f"weight is {weight[k]:g}, not a positive number")
         for array in (first, second, p, weight):
             array.setflags(write=False)
         self.first, self.second, self.p, self.weight = first, second, p, weight
@@ -239,26 +220,13 @@ class Comparisons:
     @cached_property
     def layout(self) -> Layout:
         """The comparisons sorted by item, for solvers of large problems; made once."""
-        rows = incidence(self.first, self.second, self.n_items)
-        columns = rows.tocsc()  # a counting sort: linear in their number
-        item = np.arange(self.n_items, dtype=columns.indices.dtype)
-        total = rows.indices[0::2] + rows.indices[1::2]
-        neighbour = total[columns.indices] - np.repeat(item, np.diff(columns.indptr))
-        return Layout(columns.indptr, columns.indices, neighbour)
+        from poe.sparse import Layout
+
+        return Layout.of(self)
 
     @cached_property
     def _labels(self) -> Indices:
         return component_labels(self.first, self.second, self.n_items)
-
-    @cached_property
-    def _is_connected(self) -> bool:
-        n = self.n_items
-        if n <= FEW:
-            return not self._labels.any()
-        # A walk from the first item, which is quicker than labels for all.
-        ones = np.ones(len(self.layout.neighbour))
-        graph = csr_array((ones, self.layout.neighbour, self.layout.start), shape=(n, n))
-        return len(breadth_first_order(graph, 0, return_predecessors=False)) == n
 
     def require_compared(self) -> None:
         """Raise ComparisonError naming the items that appear in no comparison."""
@@ -274,7 +242,7 @@ class Comparisons:
     def require_connected(self) -> None:
         """Raise DisconnectedError unless every item is linked to every other."""
         self.require_compared()
-        if not self._is_connected:
+        if self._labels.any():
             groups = self.components()
             raise DisconnectedError(
                 f"items {name_some(groups[1])} share no comparison with the rest "
@@ -293,12 +261,9 @@ class Comparisons:
 
     def hard(self) -> Comparisons:
         """Decisions only: p above 1/2 becomes 1, below becomes 0, exactly 1/2 stays a tie."""
-        return self._with_p(0.5 * (1.0 + np.sign(self.p - 0.5)))
-
-    def _with_p(self, p: Floats) -> Comparisons:
         made = copy.copy(self)  # what is known of the graph stays known
-        p.setflags(write=False)
-        made.p = p
+        made.p = 0.5 * (1.0 + np.sign(self.p - 0.5))
+        made.p.setflags(write=False)
         return made
 
     def merged(self) -> Comparisons:
@@ -352,34 +317,23 @@ def _names(values: Iterable[Any], column: str) -> list[Any]:
     return names
 
 
-def _in_order(names: dict[str, list[Any]]) -> tuple[Hashable, ...]:
+def _in_order(first: list[Any], second: list[Any]) -> tuple[Hashable, ...]:
     """The items that occur: integers ascending, anything else in order of first appearance."""
-    seen: dict[Any, Any] = {}
-    for pair in zip(*names.values(), strict=True):
-        for name in pair:
-            if isinstance(seen.setdefault(name, name), bool) != isinstance(name, bool):
-                raise ComparisonError(
-                    f"the names {seen[name]!r} and {name!r} are equal in Python; make them texts"
-                )
-    whole = all(isinstance(name, Integral) and not isinstance(name, bool) for name in seen)
+    seen = dict.fromkeys(name for pair in zip(first, second, strict=True) for name in pair)
+    whole = all(isinstance(name, Integral) for name in seen)
     return tuple(sorted(seen)) if whole else tuple(seen)
 
 
-def _positions(names: dict[str, list[Any]], items: Sequence[Hashable]) -> tuple[Indices, Indices]:
-    """Positions in `items` of the names in both columns; an unknown name is refused."""
-    position = {name: i for i, name in enumerate(items)}
+def _places(names: list[Any], column: str, place: dict[Hashable, int]) -> Indices:
+    """Positions of the names among the items; an unknown name is refused."""
     try:
-        first, second = ([position[name] for name in one] for one in names.values())
-        return np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
-    except KeyError:
-        for column, one in names.items():
-            for row, name in enumerate(one):
-                if name not in position:
-                    raise ComparisonError(
-                        f"row {row}: {column} is {name!r}, which is not among the items "
-                        f"({name_some(position)})"
-                    ) from None
-        raise
+        return np.array([place[name] for name in names], dtype=np.intp)
+    except KeyError as unknown:
+        name = unknown.args[0]
+        raise ComparisonError(
+            f"row {names.index(name)}: {column} is {name!r}, which is not among the items "
+            f"({name_some(place)})"
+        ) from None
 
 
 def _columns(pairs: ArrayLike, n_items: int) -> tuple[Indices, Indices]:
@@ -399,11 +353,8 @@ def _columns(pairs: ArrayLike, n_items: int) -> tuple[Indices, Indices]:
 
 def _numbers(values: ArrayLike, what: str) -> Floats:
     """One number a comparison."""
-    if np.ma.is_masked(values):
-        row = np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(values)))[0]
-        raise ComparisonError(f"{what} is masked in row {row}; leave such comparisons out")
     try:
-        array = np.array(values, dtype=float)
+        array = np.array(np.ma.filled(values, np.nan), dtype=float)
     except (TypeError, ValueError):
         raise ComparisonError(f"{what} must be numbers, one a comparison") from None
     if array.ndim != 1:
@@ -441,47 +392,3 @@ def refuse_rows(
     if rows.size > SHOWN:
         lines.append(f"and {rows.size - SHOWN} more rows like these")
     raise ComparisonError("\n".join(lines))
-
-
-# The comparison graph ------------------------------------------------------------------
-
-
-class Layout(NamedTuple):
-    """Comparisons sorted by item, each twice: once for either of its items.
-
-    Entries start[i] to start[i + 1] belong to item i: `comparison` is the row of the
-    comparison and `neighbour` the other item. Indices are 32-bit where that is enough, because
-    large problems are bound by memory traffic.
-    """
-
-    start: Array
-    comparison: Array
-    neighbour: Array
-
-
-def incidence(first: Array, second: Array, n_items: int) -> csr_array:
-    """W, sparse: row k holds +1 at the first item and -1 at the second."""
-    k = len(first)
-    index: Any = np.int32 if max(2 * k, n_items) < 2**31 else np.int64
-    ends = np.empty(2 * k, dtype=index)
-    ends[0::2], ends[1::2] = first, second
-    sign = np.tile(np.array([1.0, -1.0]), k)
-    return csr_array((sign, ends, np.arange(0, 2 * k + 1, 2, dtype=index)), shape=(k, n_items))
-
-
-def component_labels(first: Array, second: Array, n_items: int) -> Indices:
-    """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
-    if n_items <= FEW:
-        reached = reachable(np.append(first, second), np.append(second, first), n_items)
-        return np.unique(reached.argmax(axis=1), return_inverse=True)[1]
-    graph = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
-
-
-def reachable(tail: Array, head: Array, n_items: int) -> Mask:
-    """(n_items, n_items) whether arrows from tail to head lead from one item to another."""
-    paths = np.eye(n_items, dtype=np.float32)
-    paths[tail, head] = 1.0
-    for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
-        paths = np.minimum(paths @ paths, 1.0)
-    return paths > 0

@@ -3,46 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, hstack, vstack
-from scipy.sparse.csgraph import connected_components
 
-from poe.comparisons import FEW, Comparisons, Indices, Mask, incidence, reachable
+from poe.comparisons import Comparisons, Indices, Mask
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
-from poe.experts import Expert
-from poe.stack import Graph
+from poe.graph import FEW, Graph, reachable
 
-__all__ = [
-    "one_sided",
-    "refuse_bias_without",
-    "require_beaten",
-    "require_bias_identified",
-    "require_finite",
-    "strong_components",
-]
+__all__ = ["require_beaten", "require_bias_identified", "require_finite", "strong_components"]
 
 
-def one_sided(comparisons: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
-    """(K,) twice: whether the energy rises at last as d grows, and as d falls.
+def require_finite(
+    comparisons: Comparisons, rises: Mask, falls: Mask, *, fit_bias: bool = False
+) -> None:
+    """Raise SeparableError if the energy falls for ever in some direction.
 
-    Where it does not, the expert never pulls back from that side: a certain win does not mind
-    however far the winner is ahead.
+    rises, falls : (K,) whether a comparison's energy grows at last as its difference does, and
+    as it falls. Where it does not, the expert never pulls back from that side: a certain win does
+    not mind however far the winner is ahead.
     """
-    far = np.full(len(comparisons), 700.0)  # exp() of it is still a number
-    with np.errstate(all="ignore"):
-        # Written so that NaN, from an expert that cannot look so far, passes.
-        above = ~(expert.slope(far, comparisons.p) <= 0)
-        below = ~(expert.slope(-far, comparisons.p) >= 0)
-    return above, below
-
-
-def require_finite(comparisons: Comparisons, expert: Expert, *, fit_bias: bool = False) -> None:
-    """Raise SeparableError if the energy falls for ever in some direction."""
-    above, below = one_sided(comparisons, expert)
-    if (above & below).all():
-        return  # every expert pulls back from both sides; connectivity is enough
-    require_beaten(comparisons, lost=above, won=below)
+    require_beaten(comparisons, lost=rises, won=falls)
     if fit_bias:
-        _require_finite_bias(comparisons, above, below)
+        _require_finite_bias(comparisons, rises, falls)
 
 
 def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
@@ -76,6 +56,9 @@ def strong_components(n_items: int, edges: Indices) -> Indices:
     if n_items <= FEW:
         reached = reachable(edges[:, 0], edges[:, 1], n_items)
         return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
     return connected_components(graph, directed=True, connection="strong")[1]
 
@@ -83,6 +66,9 @@ def strong_components(n_items: int, edges: Indices) -> Indices:
 def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> None:
     """With a free bias there is one more direction to run away in; a linear program finds it."""
     from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack, vstack
+
+    from poe.sparse import incidence
 
     k, n = len(comparisons), comparisons.n_items
     # Rows of (W, -1) times the direction (v, g) must not go where an expert pulls back.
@@ -109,24 +95,16 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
         )
 
 
-def require_bias_identified(comparisons: Comparisons) -> None:
+def require_bias_identified(comparisons: Comparisons, graph: Graph) -> None:
     """Raise UnidentifiedBiasError if scores alone could imitate a position bias.
 
     They can if some scores make every difference first minus second the same, as along a
-    chain a-b-c that is never shown the other way round.
+    chain a-b-c that is never shown the other way round. graph : of these comparisons.
     """
-    graph, ones = Graph.of(comparisons), np.ones(len(comparisons))
-    border = graph.transposed(ones)
-    imitated = float(border @ graph.solve(ones, border))
-    refuse_bias_without(1.0 - imitated / len(comparisons), comparisons)
-
-
-def refuse_bias_without(information: float, comparisons: Comparisons) -> None:
-    """Raise UnidentifiedBiasError if scores absorb all but 1e-8 of what is known of the bias.
-
-    `information` is that share, between 0 and 1.
-    """
-    if information < 1e-8:
+    ones = np.ones(len(comparisons))
+    border, degree = graph.transposed(ones), graph.degrees(ones)
+    scores, _ = graph.direction(ones, border, enough=1e-10, scale=degree)
+    if 1.0 - float(border @ scores) / len(comparisons) < 1e-8:  # of the bias, what they leave
         raise UnidentifiedBiasError(
             "a position bias cannot be told from the scores: scores that drop by the same amount "
             f"from first to second in all {len(comparisons)} comparisons would look just like it; "

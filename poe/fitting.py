@@ -6,21 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from poe import lp, newton, sparse
-from poe.comparisons import Comparisons, Floats
+from poe import existence, newton
+from poe.comparisons import Comparisons, Floats, Mask
 from poe.debias import mean_bias
 from poe.errors import NotConvergedError
-from poe.existence import refuse_bias_without, require_bias_identified, require_finite
-from poe.experts import (
-    KNOWN,
-    Custom,
-    Expert,
-    Gaussian,
-    Laplacian,
-    check_expert,
-    get_expert,
-    is_convex,
-)
+from poe.experts import KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
+from poe.graph import Graph
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
@@ -66,17 +57,17 @@ def fit(
             f"poe.fit needs Comparisons, not {type(comparisons).__name__}; make them from a table "
             "with poe.Comparisons.from_table(table)"
         )
-    if covariance not in ("curvature", "scatter"):
-        raise ValueError(f"covariance must be 'curvature' or 'scatter', not {covariance!r}")
     chosen = get_expert(expert)
-    if not isinstance(chosen, (*KNOWN, Custom)):
+    if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
     fit_bias = bias == "fit"
     problem = add_prior(comparisons, prior) if prior else comparisons
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0
     problem.require_connected()
-    require_finite(problem, chosen, fit_bias=fit_bias)
+    rises, falls = _pulled_back(problem, chosen)
+    if not (rises & falls).all():  # otherwise that all are connected is enough
+        existence.require_finite(problem, rises, falls, fit_bias=fit_bias)
     gamma = 0.0 if fit_bias else _gamma(comparisons, chosen, bias)
     if isinstance(chosen, Laplacian):
         if fit_bias:
@@ -84,25 +75,27 @@ def fit(
                 "a fitted bias is not available for Laplacian experts; give the bias as a number "
                 "or as 'mean', or use bias='fit' with another expert first"
             )
-        exact = lp.solve_l1(problem, chosen, bias=gamma, tilt=tilt)
-        which = "the only optimum" if exact.unique else "of many optima the least-squares one"
-        message = f"linear program, {which}, relative duality gap {exact.gap:.0e}"
-        found: newton.Solution = exact
+        found, message = _by_linear_program(problem, chosen, gamma, tilt)
     else:
         if solver == "auto":
             solver = "dense" if problem.n_items <= DENSE_ITEMS else "sparse"
         if solver not in ("dense", "sparse"):
             raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
-        if fit_bias and solver == "dense":
-            require_bias_identified(comparisons)
+        graph = _graph(problem, solver)
+        if fit_bias and not (prior and comparisons.components()[1:]):
+            # Where only a prior links some items, it tells the bias too.
+            seen = _graph(comparisons, solver) if prior else graph
+            existence.require_bias_identified(comparisons, seen)
+        convex = getattr(chosen, "convex", True)
         tol = tol or (1e-10 if solver == "dense" else 1e-8)
-        found = (newton if solver == "dense" else sparse).solve(
+        found = newton.solve(
             problem,
             chosen,
+            graph=graph,
             bias=gamma,
             fit_bias=fit_bias,
             tilt=tilt,
-            start=0.0 if is_convex(chosen) else _start(problem, chosen, gamma, tilt),
+            start=0.0 if convex else _start(problem, chosen, gamma, tilt),
             tol=tol,
             max_steps=max_steps,
         )
@@ -110,11 +103,11 @@ def fit(
             f"{solver} Newton, {found.steps[0]} steps, largest gradient entry "
             f"{found.gradient[0]:.1e} (tolerance {tol:.0e})"
         )
-        if not is_convex(chosen):
+        if not convex:
             message += "; the energy is not convex, so this mode may be one of several"
         if not found.converged[0]:
             raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
-    result = Fit(
+    return Fit(
         items=problem.items,
         scores=found.scores[0],
         expert=chosen,
@@ -129,10 +122,34 @@ def fit(
         tilt=tilt,
         covariance_choice=covariance,
     )
-    if fit_bias and solver == "sparse":
-        # Conjugate gradients do not mind an undetermined bias, so it is looked for afterwards.
-        refuse_bias_without(result.bias_information / float(result.stiffness.sum()), problem)
-    return result
+
+
+def _graph(comparisons: Comparisons, solver: str) -> Graph:
+    if solver == "dense":
+        return Graph.of(comparisons)
+    from poe import sparse
+
+    return sparse.Graph(comparisons)
+
+
+def _pulled_back(problem: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
+    """(K,) twice: whether the energy rises at last as d grows, and as d falls."""
+    far = np.full(len(problem), 700.0)  # exp() of it is still a number
+    with np.errstate(all="ignore"):
+        # Written so that NaN, from an expert that cannot look so far, passes.
+        above = ~(expert.slope(far, problem.p) <= 0)
+        below = ~(expert.slope(-far, problem.p) >= 0)
+    return above, below
+
+
+def _by_linear_program(
+    problem: Comparisons, expert: Laplacian, gamma: float, tilt: Floats | float
+) -> tuple[newton.Solution, str]:
+    from poe import lp
+
+    found = lp.solve_l1(problem, expert, bias=gamma, tilt=tilt)
+    which = "the only optimum" if found.unique else "of many optima the least-squares one"
+    return found, f"linear program, {which}, relative duality gap {found.gap:.0e}"
 
 
 def _start(
@@ -143,7 +160,8 @@ def _start(
     if opinion is None:
         return 0.0
     squares = Gaussian(mean=opinion)
-    return sparse.solve(problem, squares, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
+    graph = _graph(problem, "sparse")
+    return newton.solve(problem, squares, graph=graph, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
 
 
 def _gamma(comparisons: Comparisons, expert: Expert, bias: float | str | None) -> float:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import diags_array
 
-from poe.comparisons import Comparisons, Floats, Indices, incidence
+from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import NotConvergedError
 from poe.existence import strong_components
 from poe.experts import Laplacian
 from poe.newton import Solution
+from poe.sparse import incidence
 
 if TYPE_CHECKING:
     import cvxpy

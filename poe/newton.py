@@ -8,20 +8,17 @@ is one more unknown, a constant offset of all differences, and costs next to not
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from poe.comparisons import Comparisons, Floats, Mask
-from poe.experts import Expert, Gaussian, is_convex
-from poe.stack import Graph, Problem, as_stack
+from poe.comparisons import Floats, Indices, Mask
+from poe.experts import Expert, Gaussian
+from poe.graph import Graph
+from poe.stack import CACHED, Problem, Stack, in_blocks
 
-__all__ = ["Solution", "in_blocks", "minimise", "pseudo_inverse", "solve"]
-
-CACHED = 30_000  # comparisons worked on at a time; more do not fit the processor's cache
+__all__ = ["Solution", "solve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,34 +35,15 @@ class Solution:
     bias: Floats
     energy: Floats
     gradient: Floats
-    steps: NDArray[np.intp]
+    steps: Indices
     converged: Mask
-
-
-class Links(Protocol):
-    """What Newton's method asks of a comparison graph: `poe.stack.Graph`, `poe.sparse.Graph`."""
-
-    n: int
-
-    def differences(self, x: Floats) -> Floats: ...
-    def transposed(self, y: Floats) -> Floats: ...
-    def degrees(self, weight: Floats) -> Floats: ...
-    def direction(
-        self,
-        stiffness: Floats,
-        right: Floats,
-        lean: Any,
-        *,
-        lever: Floats | None,
-        enough: float,
-        scale: Floats,
-    ) -> tuple[Floats, Any]: ...
 
 
 def solve(
     problem: Problem,
     expert: Expert,
     *,
+    graph: Graph | None = None,
     bias: Floats | float = 0.0,
     fit_bias: bool = False,
     tilt: Floats | float = 1.0,
@@ -76,71 +54,26 @@ def solve(
     """Minimise the sum of weight * energy(s_first - s_second - tilt * bias, p), mean-zero scores.
 
     The mode of paper eq. 3, where the slopes balance (book eq. 5.3). The graph must be
-    connected and the minimum finite; `poe.fit` checks both. `bias` is one number or one a
-    problem: held there, or with `fit_bias` the start of its own search. `tilt` is 1 where the
-    order shown matters and 0 where it does not, as for the ties of a prior. `start` is where
-    the scores begin, which matters for energies that are not convex.
+    connected and the minimum finite; `poe.fit` checks both.
+
+    graph : how linear systems are solved, `poe.sparse.Graph` for one large problem. bias : one
+    number or one a problem, held there, or with `fit_bias` the start of its own search. tilt : 1
+    where the order shown matters and 0 where it does not, as for the ties of a prior. start :
+    where the scores begin, which matters for energies that are not convex.
     """
+    if isinstance(problem, Stack) and problem.p.size > CACHED and len(problem.p) > 1:
+        starts = np.broadcast_to(start, (len(problem.p), problem.n_items))
+        options: dict[str, Any] = {"fit_bias": fit_bias, "tol": tol, "max_steps": max_steps}
 
-    def one(part: Problem, bias: Any, tilt: Any, start: Any) -> Solution:
-        return minimise(
-            Graph.of(part),
-            part,
-            expert,
-            bias=bias,
-            fit_bias=fit_bias,
-            tilt=tilt,
-            start=start,
-            tol=tol,
-            max_steps=max_steps,
-        )
+        def one(part: Stack, bias: Floats, tilt: Floats, start: Floats) -> Solution:
+            return solve(part, expert, bias=bias, tilt=tilt, start=start, **options)
 
-    if isinstance(problem, Comparisons):
-        return one(problem, bias, tilt, start)
-    starts = np.broadcast_to(np.asarray(start, dtype=float), (len(problem.p), problem.n_items))
-    return in_blocks(one, problem, bias, tilt, starts)
-
-
-def in_blocks(
-    one: Callable[..., Solution],
-    problem: Problem,
-    bias: Floats | float,
-    tilt: Floats | float,
-    *others: Floats,
-) -> Solution:
-    """Solve a stack in parts that fit the processor's cache, each by one(part, bias, tilt, ...)."""
-    stack = as_stack(problem)
-    b, k = stack.p.shape
-    gamma = np.broadcast_to(np.asarray(bias, dtype=float), (b,))
-    columns = (gamma, np.broadcast_to(np.asarray(tilt, dtype=float), (b, k)), *others)
-    size = max(1, CACHED // k)
-    parts = []
-    for low in range(0, b, size):
-        rows = slice(low, low + size)
-        parts.append(one(stack.take(rows), *(column[rows] for column in columns)))
-    joined = zip(*(vars(part).values() for part in parts), strict=True)
-    return Solution(*(np.concatenate(column) for column in joined))
-
-
-def minimise(
-    graph: Links,
-    problem: Problem,
-    expert: Expert,
-    *,
-    bias: Any,
-    fit_bias: bool,
-    tilt: Any,
-    start: Any,
-    tol: float,
-    max_steps: int,
-) -> Solution:
-    """`solve` on a graph that was laid out: the one Newton loop of the package.
-
-    Arrays have comparisons or items along the first axis and, for a stack, problems along the
-    second.
-    """
+        return in_blocks(one, problem, bias, tilt, starts)
+    # Comparisons or items lie along the first axis and, for a stack, problems along the second.
+    graph = Graph.of(problem) if graph is None else graph
     p, weight = np.ascontiguousarray(problem.p.T), np.ascontiguousarray(problem.weight.T)
-    batch, convex, quadratic = p.shape[1:], is_convex(expert), isinstance(expert, Gaussian)
+    batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
+    convex = getattr(expert, "convex", True)  # experts that do not say are taken to be
     lever = np.broadcast_to(np.asarray(tilt, dtype=float).T, p.shape)
     scores = np.array(np.broadcast_to(np.asarray(start, dtype=float).T, (graph.n, *batch)))
     gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), batch))
@@ -233,14 +166,3 @@ def _shortened(
     found = length.copy()
     found.reshape(-1)[rows] = tried
     return found
-
-
-def pseudo_inverse(matrix: Floats) -> Floats:
-    """Pseudo-inverse of connected Laplacians (..., N, N): the mean-zero covariance.
-
-    A Laplacian is blind to a shift of all scores. An average eigenvalue in that direction makes
-    it invertible without touching mean-zero vectors, and is taken away afterwards.
-    """
-    n = matrix.shape[-1]
-    level = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / n
-    return np.asarray(np.linalg.inv(matrix + level / n) - 1.0 / (n * level))

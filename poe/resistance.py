@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe.comparisons import Floats, Indices, component_labels
+from poe.comparisons import Floats, Indices
+from poe.graph import component_labels
 
 __all__ = [
     "add_comparison",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from poe import newton, sparse
-from poe.comparisons import Comparisons, Floats, Indices, Mask, component_labels
+from poe.comparisons import Comparisons, Floats, Indices, Mask
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.stack import by_item, differences, laplacian
+from poe.graph import component_labels
+from poe.stack import by_item, differences, laplacian, pseudo_inverse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +71,11 @@ class Fit:
     tilt: Floats | float = field(default=1.0, repr=False)
     covariance_choice: Covariance = "curvature"
 
+    def __post_init__(self) -> None:
+        choice = self.covariance_choice
+        if choice not in ("curvature", "scatter"):
+            raise ValueError(f"covariance must be 'curvature' or 'scatter', not {choice!r}")
+
     # Uncertainty -----------------------------------------------------------------------
 
     def with_covariance(self, choice: Covariance) -> Fit:
@@ -84,9 +89,7 @@ class Fit:
             be told (`scatter` is None) it is the curvature's; Gaussian experts without a sigma
             take theirs from the residuals either way.
         """
-        if choice not in ("curvature", "scatter"):
-            raise ValueError(f"covariance must be 'curvature' or 'scatter', not {choice!r}")
-        return self if choice == self.covariance_choice else replace(self, covariance_choice=choice)
+        return replace(self, covariance_choice=choice)
 
     def covariance(self) -> Floats:
         """(N, N) covariance of the scores under the mean-zero convention.
@@ -116,6 +119,8 @@ class Fit:
         if not self._is_large:
             c = self._unscaled
             return float(np.sqrt(self._scale * max(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0)))
+        from poe import sparse
+
         pairs = np.array([[i, j]])
         lever = self._lever if self.bias_fitted else None
         found = sparse.variances(self.comparisons, self.stiffness, pairs, lever=lever)
@@ -145,7 +150,10 @@ class Fit:
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
         """(draws, N) draws of all scores from the Gaussian around the mode."""
-        return sample(self.scores, self.covariance(), draws, seed)
+        value, vector = np.linalg.eigh(self.covariance())
+        root = vector * np.sqrt(np.clip(value, 0.0, None))
+        noise = np.random.default_rng(seed).standard_normal((draws, len(self.items)))
+        return self.scores + noise @ root.T
 
     # Ranks -----------------------------------------------------------------------------
 
@@ -154,17 +162,26 @@ class Fit:
         return [self.items[i] for i in np.argsort(-self.scores, kind="stable")]
 
     def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
-        """(N, 2) lowest and highest rank, 1 the best, of each item's central interval."""
-        return rank_interval(self.sample(draws, seed=seed), _level(level))
+        """(N, 2) lowest and highest rank, 1 the best, of each item's central interval.
+
+        Ranks have no closed form, so they are counted over draws from the Gaussian.
+        """
+        tail = (1.0 - _level(level)) / 2.0
+        places = _places(self.sample(draws, seed=seed))
+        ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
+        return ends.T.astype(np.intp)
 
     def prob_top(self, k: int, *, draws: int = 2000, seed: int = 0) -> Floats:
         """(N,) probability of each item to be among the k best (book eq. 14.3)."""
-        return prob_top(self.sample(draws, seed=seed), self._count(k))
+        places = _places(self.sample(draws, seed=seed))
+        return np.asarray((places <= self._count(k)).mean(axis=0))
 
     def prob_top_set(self, k: int, *, draws: int = 2000, seed: int = 0) -> float:
         """Probability that the k best are exactly the k with the highest scores (book eq. 14.5)."""
-        drawn = self.sample(draws, seed=seed)
-        return prob_top_set(drawn, self.scores, self._count(k))
+        if self._count(k) == len(self.items):
+            return 1.0
+        drawn = self.sample(draws, seed=seed)[:, np.argsort(-self.scores, kind="stable")]
+        return float((drawn[:, :k].min(axis=1) > drawn[:, k:].max(axis=1)).mean())
 
     # To look at ------------------------------------------------------------------------
 
@@ -290,6 +307,8 @@ class Fit:
     @cached_property
     def bias_information(self) -> float:
         """Curvature of the objective along the bias when the scores follow it."""
+        from poe import sparse
+
         return sparse.bias_information(self.comparisons, self.stiffness, self._lever)
 
     @cached_property
@@ -312,7 +331,7 @@ class Fit:
                 f"at these scores no expert that links {names} with the rest has any curvature, so "
                 "nothing says how sure their scores are; take another expert, or a wider one"
             )
-        inverse = newton.pseudo_inverse(laplacian(c, stiffness))
+        inverse = pseudo_inverse(laplacian(c, stiffness))
         if not self.bias_fitted:
             return inverse
         tilted = self._lever * stiffness
@@ -383,42 +402,6 @@ def _level(level: float) -> float:
     return level
 
 
-# Ranks have no closed form, so they are counted over draws from the Gaussian ---------------
-
-
-def sample(mean: Floats, covariance: Floats, draws: int, seed: int) -> Floats:
-    """(draws, N) draws; the covariance may be singular, as mean-zero scores make it."""
-    value, vector = np.linalg.eigh(covariance)
-    root = vector * np.sqrt(np.clip(value, 0.0, None))
-    return mean + np.random.default_rng(seed).standard_normal((draws, len(mean))) @ root.T
-
-
-def ranks(scores: Floats) -> Indices:
-    """(draws, N) ranks of each draw, 1 for the highest score."""
-    order = np.argsort(-scores, axis=1)
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.arange(1, scores.shape[1] + 1)[None], axis=1)
-    return place
-
-
-def rank_interval(draws: Floats, level: float) -> Indices:
-    """(N, 2) lowest and highest rank of the central interval of each item."""
-    tail = (1.0 - level) / 2.0
-    place = ranks(draws)
-    low = np.quantile(place, tail, axis=0, method="inverted_cdf")
-    high = np.quantile(place, 1.0 - tail, axis=0, method="inverted_cdf")
-    return np.column_stack([low, high]).astype(np.intp)
-
-
-def prob_top(draws: Floats, k: int) -> Floats:
-    """(N,) share of draws in which the item is among the k best."""
-    return np.asarray((ranks(draws) <= k).mean(axis=0))
-
-
-def prob_top_set(draws: Floats, scores: Floats, k: int) -> float:
-    """Share of draws whose k best are the k best of `scores`."""
-    now = np.argsort(-scores, kind="stable")[:k]
-    rest = np.setdiff1d(np.arange(len(scores)), now)
-    if not rest.size:
-        return 1.0
-    return float((draws[:, now].min(axis=1) > draws[:, rest].max(axis=1)).mean())
+def _places(scores: Floats) -> Indices:
+    """(draws, N) ranks in each draw, 1 for the highest score."""
+    return np.argsort(np.argsort(-scores, axis=1), axis=1) + 1

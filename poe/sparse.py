@@ -8,23 +8,55 @@ iterations, while a direct factorisation would fill in. Memory grows with N + K,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from poe.comparisons import Comparisons, Floats
+from poe import graph, newton
+from poe.comparisons import Array, Comparisons, Floats, Indices
 from poe.experts import Expert
-from poe.newton import Solution, minimise
 
-__all__ = ["Graph", "bias_information", "solve", "variances"]
+__all__ = ["Graph", "Layout", "bias_information", "incidence", "solve", "variances"]
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 
 
-class Graph:
-    """The comparison graph of one large problem, for `poe.newton.minimise`.
+class Layout(NamedTuple):
+    """Comparisons sorted by item, each twice: once for either of its items.
+
+    Entries start[i] to start[i + 1] belong to item i: `comparison` is the row of the
+    comparison and `neighbour` the other item. Indices are 32-bit where that is enough, because
+    large problems are bound by memory traffic.
+    """
+
+    start: Array
+    comparison: Array
+    neighbour: Array
+
+    @classmethod
+    def of(cls, comparisons: Comparisons) -> Layout:
+        """By the columns of W: a counting sort, linear in their number."""
+        rows = incidence(comparisons.first, comparisons.second, comparisons.n_items)
+        columns = rows.tocsc()
+        item = np.arange(comparisons.n_items, dtype=columns.indices.dtype)
+        total = rows.indices[0::2] + rows.indices[1::2]
+        neighbour = total[columns.indices] - np.repeat(item, np.diff(columns.indptr))
+        return cls(columns.indptr, columns.indices, neighbour)
+
+
+def incidence(first: Array, second: Array, n_items: int) -> csr_array:
+    """W, sparse: row k holds +1 at the first item and -1 at the second."""
+    k = len(first)
+    index: Any = np.int32 if max(2 * k, n_items) < 2**31 else np.int64
+    ends = np.empty(2 * k, dtype=index)
+    ends[0::2], ends[1::2] = first, second
+    sign = np.tile(np.array([1.0, -1.0]), k)
+    return csr_array((sign, ends, np.arange(0, 2 * k + 1, 2, dtype=index)), shape=(k, n_items))
+
+
+class Graph(graph.Graph):
+    """The comparison graph of one large problem, for `poe.newton.solve`.
 
     Only the values of a Laplacian change from one Newton step to the next, so the
     comparisons are sorted by item once.
@@ -57,7 +89,7 @@ class Graph:
         lean: float = 0.0,
         *,
         lever: Floats | None = None,
-        enough: float,
+        enough: float = 1e-12,
         scale: Floats | float = 1.0,
     ) -> tuple[Floats, float]:
         """Scores and bias that the Hessian maps to (right, lean), by conjugate gradients.
@@ -110,33 +142,13 @@ def conjugate_gradients(
     return x
 
 
-def solve(
-    comparisons: Comparisons,
-    expert: Expert,
-    *,
-    bias: float = 0.0,
-    fit_bias: bool = False,
-    tilt: Floats | float = 1.0,
-    start: Floats | float = 0.0,
-    tol: float = 1e-10,
-    max_steps: int = 100,
-) -> Solution:
-    """As `poe.newton.solve`, for one problem of any size."""
-    return minimise(
-        Graph(comparisons),
-        comparisons,
-        expert,
-        bias=bias,
-        fit_bias=fit_bias,
-        tilt=tilt,
-        start=start,
-        tol=tol,
-        max_steps=max_steps,
-    )
+def solve(comparisons: Comparisons, expert: Expert, **options: Any) -> newton.Solution:
+    """As `poe.newton.solve`, with its options, for one problem of any size."""
+    return newton.solve(comparisons, expert, graph=Graph(comparisons), **options)
 
 
 def variances(
-    comparisons: Comparisons, stiffness: Floats, pairs: NDArray[np.intp], *, lever: Floats | None
+    comparisons: Comparisons, stiffness: Floats, pairs: Indices, *, lever: Floats | None
 ) -> Floats:
     """Variance of s_i - s_j for each of (M, 2) pairs, one solve a pair."""
     graph = Graph(comparisons)
@@ -145,7 +157,7 @@ def variances(
         right = np.zeros(comparisons.n_items)
         right[i] += 1.0
         right[j] -= 1.0
-        x, _ = graph.direction(stiffness, right, lever=lever, enough=1e-12)
+        x, _ = graph.direction(stiffness, right, lever=lever)
         found.append(x[i] - x[j])
     return np.array(found)
 

@@ -10,25 +10,25 @@ Every function of `poe.scores` and `poe.newton` reads `first`, `second`, `p`, `w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.graph import sums
 
 __all__ = [
-    "Graph",
     "Problem",
     "Stack",
     "as_stack",
     "by_item",
     "differences",
-    "eliminate",
+    "in_blocks",
     "laplacian",
+    "pseudo_inverse",
 ]
-
-FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,7 @@ class Stack:
 
 
 Problem = Comparisons | Stack
+CACHED = 30_000  # comparisons worked on at a time; more do not fit the processor's cache
 
 
 def as_stack(problem: Problem) -> Stack:
@@ -83,8 +84,8 @@ def by_item(problem: Problem, at_first: Floats, at_second: Floats) -> Floats:
     shape, n = problem.first.shape[:-1], problem.n_items
     offset = n * np.arange(math.prod(shape)).reshape(*shape, 1)
     size = n * math.prod(shape)
-    total = _sums(problem.first + offset, at_first, size)
-    total += _sums(problem.second + offset, at_second, size)
+    total = sums(problem.first + offset, at_first, size)
+    total += sums(problem.second + offset, at_second, size)
     return total.reshape(*shape, n)
 
 
@@ -96,13 +97,24 @@ def laplacian(problem: Problem, strength: Floats) -> Floats:
     shape, n = problem.first.shape[:-1], problem.n_items
     offset = n * n * np.arange(math.prod(shape)).reshape(*shape, 1)
     cell = problem.first * n + problem.second + offset
-    links = _sums(cell, strength, n * n * math.prod(shape)).reshape(*shape, n, n)
+    links = sums(cell, strength, n * n * math.prod(shape)).reshape(*shape, n, n)
     links = links + np.swapaxes(links, -1, -2)
     diagonal = np.arange(n)
     degree = links.sum(axis=-1)
     links *= -1.0
     links[..., diagonal, diagonal] = degree
     return links
+
+
+def pseudo_inverse(matrix: Floats) -> Floats:
+    """Pseudo-inverse of connected Laplacians (..., N, N): the mean-zero covariance.
+
+    A Laplacian is blind to a shift of all scores. An average eigenvalue in that direction makes
+    it invertible without touching mean-zero vectors, and is taken away afterwards.
+    """
+    n = matrix.shape[-1]
+    level = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / n
+    return np.asarray(np.linalg.inv(matrix + level / n) - 1.0 / (n * level))
 
 
 def differences(problem: Problem, scores: Floats) -> Floats:
@@ -114,123 +126,25 @@ def differences(problem: Problem, scores: Floats) -> Floats:
     )
 
 
-def _sums(cell: Indices, value: Floats, size: int) -> Floats:
-    # One flat bincount over all problems: far faster than np.add.at.
-    return np.asarray(np.bincount(cell.ravel(), value.ravel(), minlength=size), dtype=float)
+def in_blocks(
+    solve: Callable[..., Any],
+    problem: Problem,
+    bias: Floats | float,
+    tilt: Floats | float,
+    *others: Floats,
+) -> Any:
+    """Solve a stack in parts that fit the processor's cache, each by solve(part, bias, tilt, ...).
 
-
-class Graph:
-    """The comparison graph of one small problem, or the graphs of a stack, laid out for solvers.
-
-    Problems lie along the last axis, so that NumPy's inner loops run over all of them: a number
-    an item is (N, *batch), a number a comparison (K, *batch), with batch = () for one problem
-    and (B,) for a stack. `poe.sparse.Graph` does the same for one huge problem.
+    What `solve` returns, a dataclass of arrays with a row a problem, is joined; `bias` is one
+    number or (B,), `tilt` one number or (B, K), the others (B, ...).
     """
-
-    def __init__(self, n_items: int, first: Indices, second: Indices) -> None:
-        self.n, self.first, self.second = n_items, first, second
-        self.batch = first.shape[1:]
-        b = math.prod(self.batch)
-        self.size, column = n_items * b, np.arange(b).reshape(self.batch)
-        cell = np.maximum(first, second) * n_items + np.minimum(first, second)
-        # Places in the flattened arrays: one index is quicker to follow than two.
-        self._first, self._second, self._cell = (
-            (index * b + column).ravel() for index in (first, second, cell)
-        )
-
-    @classmethod
-    def of(cls, problem: Problem) -> Graph:
-        """The graph of `Comparisons` or of a `Stack` of shape (B, K)."""
-        return cls(
-            problem.n_items, *(np.ascontiguousarray(i.T) for i in (problem.first, problem.second))
-        )
-
-    def take(self, rows: Indices) -> Graph:
-        """The graphs of some problems of the stack."""
-        return Graph(self.n, self.first[:, rows], self.second[:, rows])
-
-    def differences(self, x: Floats) -> Floats:
-        """W x: (N, *batch) to (K, *batch)."""
-        flat = x.reshape(-1)
-        return (flat.take(self._first) - flat.take(self._second)).reshape(self.first.shape)
-
-    def transposed(self, y: Floats) -> Floats:
-        """W' y: (K, *batch) to (N, *batch)."""
-        total = _sums(self._first, y, self.size) - _sums(self._second, y, self.size)
-        return total.reshape(self.n, *self.batch)
-
-    def degrees(self, weight: Floats) -> Floats:
-        """Sum of the weights of each item's comparisons."""
-        total = _sums(self._first, weight, self.size) + _sums(self._second, weight, self.size)
-        return total.reshape(self.n, *self.batch)
-
-    def links(self, strength: Floats) -> Floats:
-        """Total strength between items i > j at [i, j], (N, N, *batch)."""
-        cells = _sums(self._cell, strength, self.n * self.size)
-        return cells.reshape(self.n, self.n, *self.batch)
-
-    def direction(
-        self,
-        stiffness: Floats,
-        right: Floats,
-        lean: Any = 0.0,
-        *,
-        lever: Floats | None = None,
-        enough: float = 0.0,
-        scale: Floats | float = 1.0,
-    ) -> tuple[Floats, Any]:
-        """Scores and bias that the Hessian of the energy maps to (right, lean).
-
-        lever : how far the bias moves each comparison, or None where it is not fitted. `enough`
-        and `scale` are for iterative solvers; this one is exact.
-        """
-        if lever is None:
-            return self.solve(stiffness, right), np.zeros(self.batch)
-        tilted = lever * stiffness
-        border = self.transposed(tilted)
-        both = self.solve(stiffness, np.stack([right, border], axis=1))
-        plain, moved = both[:, 0], both[:, 1]
-        information = (lever * tilted).sum(axis=0) - (border * moved).sum(axis=0)
-        shift = (lean + (border * plain).sum(axis=0)) / information
-        return plain + moved * shift, shift
-
-    def solve(self, stiffness: Floats, right: Floats) -> Floats:
-        """Solve W' diag(stiffness) W x = right with x_0 = 0; (N, *batch) or (N, R, *batch)."""
-        links = self.links(stiffness)
-        if self.n <= FEW_ITEMS and self.size >= MANY_PROBLEMS * self.n:
-            return eliminate(links, right)
-        matrices_last = (*range(2, links.ndim), 0, 1)
-        low = links.transpose(matrices_last)
-        matrix = -(low + low.swapaxes(-1, -2))
-        matrix.reshape(-1, self.n**2)[:, :: self.n + 1] = -matrix.sum(axis=-1).reshape(-1, self.n)
-        columns = right.reshape(self.n, -1, *self.batch).transpose(matrices_last)
-        found = np.zeros_like(columns)
-        found[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
-        return found.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
-
-
-def eliminate(links: Floats, right: Floats) -> Floats:
-    """Solve L x = right for Laplacians L, with x_0 = 0; both arguments are overwritten.
-
-    links : (N, N, B) strengths of the links between items, read below the diagonal only.
-    right : (N, B) or (N, R, B), each column summing to zero.
-
-    An item that is removed joins its neighbours: a and b get a new link of
-    links_ia links_ib / sum_j links_ij (the star-mesh transformation of electrical networks). That
-    is Gaussian elimination without a subtraction, so small links next to huge ones keep all
-    their digits, as they must where weights differ by a factor of 1e18.
-    """
-    x = right if right.ndim == 3 else right[:, None]
-    share = np.zeros_like(links)  # [i, j]: of what passed through i, how much went on to j
-    total = np.ones_like(links[0])
-    for i in range(len(links) - 1, 0, -1):
-        own = links[i, :i]
-        own += np.einsum("kb,kjb->jb", share[i + 1 :, i], links[i + 1 :, :i])
-        np.sum(own, axis=0, out=total[i])
-        np.divide(own, total[i], out=share[i, :i])
-        x[:i] += share[i, :i, None] * x[i]
-    x[0] = 0.0
-    for i in range(1, len(links)):
-        x[i] /= total[i]
-        x[i] += np.einsum("jb,jrb->rb", share[i, :i], x[:i])
-    return x.reshape(right.shape)
+    stack = as_stack(problem)
+    b, k = stack.p.shape
+    columns = (np.broadcast_to(bias, (b,)), np.broadcast_to(tilt, (b, k)), *others)
+    size = max(1, CACHED // k)
+    parts = []
+    for low in range(0, b, size):
+        rows = slice(low, low + size)
+        parts.append(solve(stack.take(rows), *(column[rows] for column in columns)))
+    joined = zip(*(vars(part).values() for part in parts), strict=True)
+    return type(parts[0])(*(np.concatenate(column) for column in joined))

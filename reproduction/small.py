@@ -23,7 +23,7 @@ from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.metrics import pearson, spearman
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select, select_stack
-from poe.stack import Stack, differences, laplacian
+from poe.stack import Stack, differences, laplacian, pseudo_inverse
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, bootstrap_se, cell, point, spread
 from reproduction.twins import (
@@ -440,7 +440,7 @@ def _most_telling(
 ) -> tuple[Indices, Indices]:
     n = stack.n_items
     slope = BradleyTerry().curvature(differences(stack, scores), stack.p)
-    a = newton.pseudo_inverse(laplacian(stack, stack.weight * slope))
+    a = pseudo_inverse(laplacian(stack, stack.weight * slope))
     own = np.diagonal(a, axis1=-2, axis2=-1)
     resistance = own[:, :, None] + own[:, None, :] - 2.0 * a
     gap = scores[:, :, None] - scores[:, None, :]

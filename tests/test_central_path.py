@@ -8,10 +8,11 @@ from scipy.optimize import linprog
 
 import poe
 from poe import central_path, newton
-from poe.comparisons import incidence
 from poe.experts import Laplacian
+from poe.graph import eliminate
 from poe.lp import solve_l1
-from poe.stack import Stack, by_item, eliminate, laplacian
+from poe.sparse import incidence
+from poe.stack import Stack, by_item, laplacian
 
 
 def stack_of(seed, *, problems=12, n=9, count=20, digits=None, weights=False):

@@ -138,7 +138,6 @@ def test_one_choice_serves_every_question():
     np.testing.assert_allclose(
         scaled.covariance(), fit.with_covariance("scatter").covariance(), atol=1e-12
     )
-    assert scaled.with_covariance("scatter") is scaled
     assert poe.se_below(0.2).measure(scaled) == scaled.standard_errors().max()
     assert poe.se_below(0.2).measure(scaled) < poe.se_below(0.2).measure(fit)
     table = scaled.to_frame(0.9)

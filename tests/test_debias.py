@@ -111,6 +111,12 @@ class TestUnidentified:
         turned = poe.Comparisons.from_pairs([*pairs, (5, 0)], np.linspace(0.3, 0.9, 10), items=6)
         assert np.isfinite(poe.fit(turned, bias="fit").bias)
 
+    def test_groups_that_only_a_prior_links(self):
+        c = poe.Comparisons(first=list("abcd"), second=list("badc"), p=[0.7] * 4)
+        fit = poe.fit(c, bias="fit", prior=0.1)  # first is preferred everywhere, alike
+        assert fit.bias == pytest.approx(-logit(0.7))
+        assert fit.scores == pytest.approx(0.0)
+
     def test_two_steps_against_one_identify_it(self):
         c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[0.7, 0.8, 0.8])
         fit = poe.fit(c, bias="fit")

@@ -10,7 +10,7 @@ from scipy.stats import laplace, norm, t
 
 import poe
 from poe import newton
-from poe.experts import Huber, Laplacian, StudentT, Thurstone, get_expert, is_convex
+from poe.experts import Huber, Laplacian, StudentT, Thurstone, get_expert
 from tests.helpers import random_comparisons
 
 EXPERTS = {
@@ -96,7 +96,7 @@ class TestEveryExpert:
     def test_convexity_is_declared_rightly(self, expert):
         d = np.linspace(-6, 6, 601)[:, None] + 0 * P
         rises = np.diff(expert.slope(d, P + 0 * d), axis=0)
-        assert is_convex(expert) == bool((rises >= -1e-12).all())
+        assert expert.convex == bool((rises >= -1e-12).all())
 
 
 class TestBradleyTerry:
@@ -242,7 +242,7 @@ class TestRobust:
         """Five opinions of -0.4 against four of +0.4: either camp can win."""
         c = poe.Comparisons(first=["a"] * 9, second=["b"] * 9, p=[0.1] * 5 + [0.9] * 4)
         expert = StudentT(sigma=0.05, nu=1.0)
-        assert not is_convex(expert)
+        assert not expert.convex
         d = np.linspace(-0.8, 0.8, 1601)
         energy = expert.energy(d[:, None], c.p).sum(axis=1)
         dips = d[1:-1][(energy[1:-1] < energy[:-2]) & (energy[1:-1] < energy[2:])]
@@ -290,7 +290,7 @@ def test_mean_bias_of_the_paper():
 def test_names(name):
     expert = get_expert(name)
     assert expert.name == name
-    assert isinstance(expert, poe.Expert)
+    assert isinstance(expert, poe.experts.Expert)
     assert get_expert(expert) is expert
 
 

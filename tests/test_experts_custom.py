@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 import poe
-from poe.experts import ExpertError, check_expert, custom, get_expert, is_convex
+from poe.experts import ExpertError, check_expert, custom, get_expert
 from poe.experts.custom import log_normaliser
 from tests.helpers import random_comparisons
 
@@ -124,8 +124,8 @@ class TestCustom:
         made = custom(
             cauchy, curvature=lambda d, p: 2 / (1 + (d - p + 0.5) ** 2), convex=False, name="cauchy"
         )
-        assert not is_convex(made)
-        assert is_convex(custom(cosh_energy))
+        assert not made.convex
+        assert custom(cosh_energy).convex
         assert repr(made) == "custom expert 'cauchy'"
         # 1 / (pi (1 + z^2)) is the density, with tails that fall as slowly as any.
         np.testing.assert_allclose(

@@ -374,7 +374,7 @@ class TestStudentT:
     def test_starts_where_it_can_see_the_best_mode(self):
         """Three answers in a row against one gross error: zero scores are a poor place to start."""
         c = random_comparisons(22, n=10, count=60)
-        fit = poe.fit(c, poe.StudentT(sigma=0.1, nu=3.0), max_steps=1000)
+        fit = poe.fit(c, poe.experts.StudentT(sigma=0.1, nu=3.0), max_steps=1000)
         squares = poe.fit(c, "gaussian")
         expert = fit.expert
         d = squares.scores[c.first] - squares.scores[c.second]

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import expit
 
 import poe
-from poe import result
 from tests.helpers import random_comparisons
 
 
@@ -18,13 +17,16 @@ def test_draws_have_the_stated_covariance():
     assert np.array_equal(fit.sample(5, seed=1), fit.sample(5, seed=1))
 
 
-def test_ranks_by_hand():
+def test_ranks_by_hand(monkeypatch):
+    """Four draws, whose ranks are 1 3 2, 3 2 1, 1 2 3 and 3 1 2."""
     drawn = np.array([[3.0, 1, 2], [1, 2, 3], [9, 8, 7], [0, 5, 1]])
-    assert result.ranks(drawn).tolist() == [[1, 3, 2], [3, 2, 1], [1, 2, 3], [3, 1, 2]]
-    assert result.prob_top(drawn, 1).tolist() == [0.5, 0.25, 0.25]
-    assert result.prob_top_set(drawn, np.array([2.0, 1, 0]), 2) == 0.25
-    assert result.prob_top_set(drawn, np.array([2.0, 1, 0]), 3) == 1.0
-    assert result.rank_interval(drawn, 0.5).tolist() == [[1, 3], [1, 2], [1, 2]]
+    c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.7, 0.8])
+    fit = poe.fit(c)
+    monkeypatch.setattr(poe.Fit, "sample", lambda *_, **__: drawn)
+    assert fit.ranking() == ["a", "b", "c"]
+    assert fit.prob_top(1).tolist() == [0.5, 0.25, 0.25]
+    assert [fit.prob_top_set(k) for k in (1, 2, 3)] == [0.5, 0.25, 1.0]
+    assert fit.rank_interval(0.5).tolist() == [[1, 3], [1, 2], [1, 2]]
 
 
 GRID = np.linspace(-6, 6, 601)
@@ -75,7 +77,7 @@ def test_rank_statements_hold_at_their_rate():
         c = poe.Comparisons.from_pairs(pairs, won.astype(float), items=10)
         fit = poe.fit(c, prior=0.05)
         told.append(fit.prob_top(3, draws=500))
-        place = result.ranks(quality[None])[0]
+        place = np.argsort(np.argsort(-quality)) + 1
         true.append(place <= 3)
         low, high = fit.rank_interval(0.9, draws=500).T
         inside.append(((low <= place) & (place <= high)).mean())

@@ -9,7 +9,7 @@ import numpy as np
 
 from poe.comparisons import Floats
 
-__all__ = ["AroundMean", "Expert", "OfP", "is_convex", "require_positive"]
+__all__ = ["AroundMean", "Expert", "OfP", "require_positive"]
 
 OfP = Callable[[Floats], Floats]  # a function of the probability, elementwise
 
@@ -43,11 +43,6 @@ class Expert(Protocol):
     def log_density(self, d: Floats, p: Floats) -> Floats:
         """Log of the density, normalised over d."""
         ...
-
-
-def is_convex(expert: Expert) -> bool:
-    """Whether the mode found is the only one (experts that do not say are taken to be)."""
-    return bool(getattr(expert, "convex", True))
 
 
 class AroundMean:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poe.comparisons import Floats
-from poe.experts.base import Expert, is_convex
+from poe.experts.base import Expert
 
 __all__ = ["ExpertError", "check_expert"]
 
@@ -46,7 +46,7 @@ def check_expert(expert: Expert, *, p: ArrayLike | None = None) -> None:
     if hasattr(expert, "second_derivative"):
         second = _values(expert, "second_derivative", d, q)
         _same_derivative(expert, "second_derivative", second, "slope", d, q)
-    elif is_convex(expert):
+    elif getattr(expert, "convex", True):
         _same_derivative(expert, "curvature", curvature, "slope", d, q)
     _refuse(
         expert,

@@ -40,8 +40,9 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from poe.comparisons import Comparisons, Floats, Indices, component_labels
+from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import NotConvergedError, name_some
+from poe.graph import component_labels
 from poe.panel.judgements import PanelError, UnidentifiedPanelError
 
 DENSE_ITEMS = 1500

@@ -1,0 +1,171 @@
+"""The comparison graph of one small problem, or of many: W, its Laplacian, and who is linked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Array",
+    "Floats",
+    "Graph",
+    "Indices",
+    "Mask",
+    "component_labels",
+    "eliminate",
+    "reachable",
+    "sums",
+]
+
+Array = NDArray[Any]
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+FEW = 100  # items; up to so many, products of matrices find groups sooner than a search
+FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
+
+
+class Graph:
+    """The comparison graph of one small problem, or the graphs of a stack, laid out for solvers.
+
+    Problems lie along the last axis, so that NumPy's inner loops run over all of them: a number
+    an item is (N, *batch), a number a comparison (K, *batch), with batch = () for one problem
+    and (B,) for a stack. `poe.sparse.Graph` does the same for one huge problem.
+    """
+
+    def __init__(self, n_items: int, first: Indices, second: Indices) -> None:
+        self.n, self.first, self.second = n_items, first, second
+        self.batch = first.shape[1:]
+        b = math.prod(self.batch)
+        self.size, column = n_items * b, np.arange(b).reshape(self.batch)
+        cell = np.maximum(first, second) * n_items + np.minimum(first, second)
+        # Places in the flattened arrays: one index is quicker to follow than two.
+        self._first, self._second, self._cell = (
+            (index * b + column).ravel() for index in (first, second, cell)
+        )
+
+    @classmethod
+    def of(cls, problem: Any) -> Graph:
+        """The graph of `Comparisons`, or of a `Stack` of shape (B, K)."""
+        ends = (np.ascontiguousarray(one.T) for one in (problem.first, problem.second))
+        return Graph(problem.n_items, *ends)
+
+    def take(self, rows: Indices) -> Graph:
+        """The graphs of some problems of the stack."""
+        return Graph(self.n, self.first[:, rows], self.second[:, rows])
+
+    def differences(self, x: Floats) -> Floats:
+        """W x: (N, *batch) to (K, *batch)."""
+        flat = x.reshape(-1)
+        return (flat.take(self._first) - flat.take(self._second)).reshape(self.first.shape)
+
+    def transposed(self, y: Floats) -> Floats:
+        """W' y: (K, *batch) to (N, *batch)."""
+        total = sums(self._first, y, self.size) - sums(self._second, y, self.size)
+        return total.reshape(self.n, *self.batch)
+
+    def degrees(self, weight: Floats) -> Floats:
+        """Sum of the weights of each item's comparisons."""
+        total = sums(self._first, weight, self.size) + sums(self._second, weight, self.size)
+        return total.reshape(self.n, *self.batch)
+
+    def links(self, strength: Floats) -> Floats:
+        """Total strength between items i > j at [i, j], (N, N, *batch)."""
+        cells = sums(self._cell, strength, self.n * self.size)
+        return cells.reshape(self.n, self.n, *self.batch)
+
+    def direction(
+        self,
+        stiffness: Floats,
+        right: Floats,
+        lean: Any = 0.0,
+        *,
+        lever: Floats | None = None,
+        enough: float = 0.0,
+        scale: Floats | float = 1.0,
+    ) -> tuple[Floats, Any]:
+        """Scores and bias that the Hessian of the energy maps to (right, lean).
+
+        lever : how far the bias moves each comparison, or None where it is not fitted. `enough`
+        and `scale` are for iterative solvers; this one is exact.
+        """
+        if lever is None:
+            return self.solve(stiffness, right), np.zeros(self.batch)
+        tilted = lever * stiffness
+        border = self.transposed(tilted)
+        both = self.solve(stiffness, np.stack([right, border], axis=1))
+        plain, moved = both[:, 0], both[:, 1]
+        information = (lever * tilted).sum(axis=0) - (border * moved).sum(axis=0)
+        shift = (lean + (border * plain).sum(axis=0)) / information
+        return plain + moved * shift, shift
+
+    def solve(self, stiffness: Floats, right: Floats) -> Floats:
+        """Solve W' diag(stiffness) W x = right with x_0 = 0; (N, *batch) or (N, R, *batch)."""
+        links = self.links(stiffness)
+        if self.n <= FEW_ITEMS and self.size >= MANY_PROBLEMS * self.n:
+            return eliminate(links, right)
+        matrices_last = (*range(2, links.ndim), 0, 1)
+        low = links.transpose(matrices_last)
+        matrix = -(low + low.swapaxes(-1, -2))
+        matrix.reshape(-1, self.n**2)[:, :: self.n + 1] = -matrix.sum(axis=-1).reshape(-1, self.n)
+        columns = right.reshape(self.n, -1, *self.batch).transpose(matrices_last)
+        found = np.zeros_like(columns)
+        found[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
+        return found.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
+
+
+def eliminate(links: Floats, right: Floats) -> Floats:
+    """Solve L x = right for Laplacians L, with x_0 = 0; both arguments are overwritten.
+
+    links : (N, N, B) strengths of the links between items, read below the diagonal only.
+    right : (N, B) or (N, R, B), each column summing to zero.
+
+    An item that is removed joins its neighbours: a and b get a new link of
+    links_ia links_ib / sum_j links_ij (the star-mesh transformation of electrical networks). That
+    is Gaussian elimination without a subtraction, so small links next to huge ones keep all
+    their digits, as they must where weights differ by a factor of 1e18.
+    """
+    x = right if right.ndim == 3 else right[:, None]
+    share = np.zeros_like(links)  # [i, j]: of what passed through i, how much went on to j
+    total = np.ones_like(links[0])
+    for i in range(len(links) - 1, 0, -1):
+        own = links[i, :i]
+        own += np.einsum("kb,kjb->jb", share[i + 1 :, i], links[i + 1 :, :i])
+        np.sum(own, axis=0, out=total[i])
+        np.divide(own, total[i], out=share[i, :i])
+        x[:i] += share[i, :i, None] * x[i]
+    x[0] = 0.0
+    for i in range(1, len(links)):
+        x[i] /= total[i]
+        x[i] += np.einsum("jb,jrb->rb", share[i, :i], x[:i])
+    return x.reshape(right.shape)
+
+
+def sums(cell: Indices, value: Floats, size: int) -> Floats:
+    """Sum the values of each cell: one flat bincount, far faster than np.add.at."""
+    return np.asarray(np.bincount(cell.ravel(), value.ravel(), minlength=size), dtype=float)
+
+
+def component_labels(first: Array, second: Array, n_items: int) -> Indices:
+    """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
+    if n_items <= FEW:
+        reached = reachable(np.append(first, second), np.append(second, first), n_items)
+        return np.unique(reached.argmax(axis=1), return_inverse=True)[1]
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+
+
+def reachable(tail: Array, head: Array, n_items: int) -> Mask:
+    """(n_items, n_items) whether arrows from tail to head lead from one item to another."""
+    paths = np.eye(n_items, dtype=np.float32)
+    paths[tail, head] = 1.0
+    for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
+        paths = np.minimum(paths @ paths, 1.0)
+    return paths > 0
