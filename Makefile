@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light pdf test lint format notebooks slides judge handout check-handout lab bench bench-judge clean distclean
+.PHONY: help book book-light pdf test lint format notebooks slides judge measure handout check-handout lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -48,8 +48,12 @@ notebooks: $(STAMP) ## Write every chapter as a clean .ipynb
 slides: book ## Write a deck of slides for every chapter
 	@$(PY) -m book.tools slides
 
-judge: $(STAMP) ## Add what running language models needs (torch)
+judge: $(STAMP) ## Add what running language models needs (torch), and a small one
 	@$(PIP) -e ".[dev,judge]"
+	@$(VENV)/bin/poe data fetch smollm2
+
+measure: judge ## Ask the small model about the datasets (hours; goes on where it was)
+	@$(PY) -m reproduction.measure
 
 handout: $(STAMP) ## Write student notebooks without the solutions
 	@$(PY) -m book.tools handout

@@ -171,7 +171,7 @@ ASKED, SCORES, FILES, JUDGE = (
 )
 STOP = "Stop before the budget is spent, as soon as one holds"
 STORE = Path("judgements.sqlite")
-FORMS = "demo, hf:MODEL, hf:MODEL@REVISION or openai:MODEL@URL."
+FORMS = "smollm2, hf:MODEL, hf:MODEL@REVISION, hf:FILE.gguf, openai:MODEL@URL or demo."
 Orders = Literal["one", "both"]
 Count = int | None
 JudgeName = Annotated[str, _opt(FORMS, "--judge", metavar="JUDGE")]
@@ -680,10 +680,11 @@ def data_list() -> None:
 
 @data_app.command("fetch")
 def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data list`.")]) -> None:
-    """Download from the pinned address and verify."""
+    """Download from the pinned address and verify; smollm2 is a small language model."""
     from poe import datasets
+    from poe.judges.transformers import gguf
 
-    print(f"{name} is at {datasets.fetch(name)}")
+    print(f"{name} is at {gguf.fetch() if name == 'smollm2' else datasets.fetch(name)}")
 
 
 @store_app.command("list")

