@@ -55,7 +55,6 @@ from reproduction.large import linked_pairs
 from reproduction.published import NAMES, number
 from reproduction.twins import (
     ATTRIBUTES,
-    INTERVAL,
     JUDGES,
     LARGE_JUDGES,
     labels,
@@ -141,7 +140,7 @@ class Bench:
     def both_orders(self, twin: Fitted) -> Iterator[Floats]:
         """(C, N, N) probabilities averaged over both orders."""
         for d in self.differences(twin.rho, twin.noise):
-            p = expit(twin.sharpness * (d + twin.bias))
+            p = simulated_answers(d, sharpness=twin.sharpness)  # the noise is in d
             yield (p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0
 
     def win_ratio(self, rho: float, noise: float) -> Floats:
@@ -512,55 +511,12 @@ def bias_for(mean_p: float, noise: float, sharpness: float) -> float:
 
 # The file -----------------------------------------------------------------------------------
 
-# Looked at when the form of the twin was chosen (human scores on a normal scale rather than
-# as they are), so no predictions either: hard decisions, Pearson, all calls.
-CONSULTED = tuple(
-    f"poe_v2/table6/{judge}/K240/{method}"
-    for judge in JUDGES
-    for method in ("win-ratio", "PoE-g-hard")
-)
-# Compared with nothing of ours before the twins were fixed.
-HELD_OUT = ("poe_v2 Table 2, rows Selected", "poe_v2 Table 8")
-HEADER = """\
-# Twins: simulated judges calibrated on published numbers. Written by `poe reproduce twins`
-# from human scores; edit reproduction/calibrate.py, not this file.
-#
-# sharpness  logits per unit of perceived quality: one a judge
-# noise      standard deviation of a call's logit; bias: logits for the item shown first
-# earlier    rho and bias under the prompts of comparative_assessment
-# se         standard errors of rho, of the noise in units of quality, and of the sharpness, by
-#            the delta method: rounding of the printed cells and the taste of the one judge
-#            that the paper saw
-# reached    what the twin attains of what was printed (the full-set correlation after the level
-#            was moved to poe_v2's, the others before)
-# calibrated_on  every published cell that was used; none of them counts as predicted
 
-[model]
-description = "q = rho z + sqrt(1 - rho^2) e; p = sigmoid(sharpness (q_i - q_j) + bias + noise)"
-human_scores = "z: normal quantiles of the ranks, with a share of the scores as they are"
-interval = {interval}
-tastes = {tastes}
-seed = {seed}
-# Looked at when the form of the model was chosen, so not predicted either.
-consulted = [
-{consulted}]
-# Not compared with anything of ours before the twins were fixed.
-held_out = [
-{held_out}]
-"""
-
-
-def as_toml(found: Mapping[str, Twins]) -> str:
-    """The text of data/twins.toml."""
-    head = HEADER.format(
-        tastes=2 * TASTES,
-        seed=SEED,
-        interval=INTERVAL,
-        consulted=_listed(CONSULTED),
-        held_out=_listed(HELD_OUT),
-    )
+def with_twins(text: str, found: Mapping[str, Twins]) -> str:
+    """The text of data/twins.toml with these twins under its head, which stays as it is."""
+    head = text.partition("[[twin]]")[0]
     twins = [_entry(name, *who, t) for name, every in found.items() for who, t in every.items()]
-    return "\n".join([head, *twins])
+    return head + "\n".join(twins)
 
 
 def _entry(dataset: str, judge: str, attribute: str, twin: Fitted) -> str:

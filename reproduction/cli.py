@@ -21,7 +21,7 @@ from poe.errors import JudgeError
 from reproduction import claims as papers_claims
 from reproduction import drawings, run, verdicts
 from reproduction.measured import stored
-from reproduction.run import Made, Stopwatch, is_fresh, make
+from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
 from reproduction.targets import ALIASES, TARGETS, Target, find
 
@@ -67,16 +67,16 @@ def reproduce(
     chosen = _chosen(name)
     answers = stored(store, system=system) if store else None
     settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
-    invoked = f"poe reproduce {name}" + (" --full" if full else "")
     if check:
         return _compare(chosen, settings, quiet=quiet)
+    invoked = f"poe reproduce {name}" + (" --full" if full else "")
     if len(chosen) == 1:
         made = _made(chosen[0], settings, out, invoked, quiet=quiet)
         print(report(chosen[0], made.table))
         _say(chosen[0], settings, made)
         status = 0
     else:
-        status = _several(name, chosen, settings, out, invoked, force=force, quiet=quiet)
+        status = _several(chosen, settings, out, invoked, force=force, quiet=quiet)
     if draw and status == 0:
         print(_draw(chosen, run.folder(out), draw))
     return status
@@ -84,11 +84,11 @@ def reproduce(
 
 def calibrate() -> int:
     """Calibrate the twins and write data/twins.toml."""
-    from reproduction.calibrate import as_toml, calibrate_twins
+    from reproduction.calibrate import calibrate_twins, with_twins
 
     found = calibrate_twins()
     path = data_dir() / "twins.toml"
-    path.write_text(as_toml(found))
+    path.write_text(with_twins(path.read_text(), found))
     print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
     return 0
 
@@ -105,17 +105,11 @@ def _chosen(name: str) -> list[Target]:
 
 
 def _made(
-    target: Target,
-    settings: Settings,
-    out: Path | None,
-    invoked: str,
-    *,
-    quiet: bool,
-    leave: bool = True,
+    target: Target, settings: Settings, out: Path | None, invoked: str, *, quiet: bool
 ) -> Made:
     settings = replace(settings, target=target, asked=set())
     run.check(settings)  # before a bar is drawn
-    with tqdm(desc=target.name, disable=quiet, leave=leave) as bar:
+    with tqdm(desc=target.name, disable=quiet) as bar:
 
         def moved(done: int, total: int) -> None:
             bar.total = total
@@ -125,7 +119,6 @@ def _made(
 
 
 def _several(
-    name: str,
     chosen: list[Target],
     settings: Settings,
     out: Path | None,
@@ -134,77 +127,76 @@ def _several(
     force: bool,
     quiet: bool,
 ) -> int:
-    watch = Stopwatch(invoked, workers=settings.workers)
-    made, refused = 0, []
-    whole = tqdm(chosen, unit="target", disable=quiet)
-    try:
-        for target in whole:
-            whole.set_description(target.name)
-            if not force and is_fresh(replace(settings, target=target), out):
-                continue
+    """Make those that are not up to date, and say what was made."""
+    waiting = [t for t in chosen if force or not is_fresh(replace(settings, target=t), out)]
+    refused = []
+
+    def work() -> None:
+        for target in waiting:
             try:
-                one = _made(target, settings, out, invoked, quiet=quiet, leave=False)
+                made = _made(target, settings, out, invoked, quiet=quiet)
             except JudgeError as error:  # a store that has no part in one target may in others
                 refused.append(target.name)
-                tqdm.write(f"{target.name}: not made: {error}")
-                continue
-            _say(target, settings, one)
-            made += 1
+                print(f"{target.name}: not made: {error}")
+            else:
+                _say(target, settings, made)
+
+    try:
+        _, cost = run.timed(work, invoked=invoked, workers=settings.workers)
     except KeyboardInterrupt:
-        print(f"stopped; {made} targets were recomputed and are kept, the same command goes on")
+        print("stopped; what was recomputed is kept, and the same command goes on")
         return -130  # stopped, and said so
-    fresh, cost = len(chosen) - made - len(refused), watch.run()
     print(
-        f"{made} of {len(chosen)} targets recomputed, {fresh} were up to date; "
-        f"{cost.seconds:.0f} s in all ({cost.cpu_seconds:.0f} s of processor time, "
-        f"{cost.cores} cores)"
+        f"{len(waiting) - len(refused)} of {len(chosen)} targets recomputed, "
+        f"{len(chosen) - len(waiting)} were up to date; {cost.seconds:.0f} s in all "
+        f"({cost.cpu_seconds:.0f} s of processor time, {cost.cores} cores)"
     )
     if refused:
         print(f"not made, {len(refused)}: {', '.join(refused)}")
-    elif name == "all":
-        path = run.write_all(out, cost, made=made, up_to_date=fresh, settings=settings)
-        print(f"this run is recorded in {path}" if path else "nothing to record")
-    return 0 if made or fresh else 1
+    elif len(waiting) == len(TARGETS):
+        print(f"this run is recorded in {run.write_whole(cost, len(TARGETS), out)}")
+    return 1 if len(refused) == len(chosen) else 0
 
 
 def _compare(chosen: list[Target], settings: Settings, *, quiet: bool) -> int:
     """Make everything anew beside what is committed; the numbers must be the same bytes."""
-    other = []
+    other = 0
     with tempfile.TemporaryDirectory() as folder:
-        for target in tqdm(chosen, unit="target", disable=quiet):
-            one = _made(target, settings, Path(folder), target.command, quiet=quiet, leave=False)
-            there = run.folder() / one.path.name
-            if not there.exists() or there.read_bytes() != one.path.read_bytes():
-                other.append(target.name)
-                tqdm.write(f"{target.name}: {_difference(there, one.path)}")
-    print(f"{len(chosen) - len(other)} of {len(chosen)} results are the committed bytes")
+        for target in chosen:
+            made = _made(target, settings, Path(folder), target.command, quiet=quiet).path
+            if problem := _difference(run.folder() / made.name, made):
+                other += 1
+                print(f"{target.name}: {problem}")
+    print(f"{len(chosen) - other} of {len(chosen)} results are the committed bytes")
     return 1 if other else 0
 
 
 def _difference(committed: Path, made: Path) -> str:
-    """How two results differ, in words."""
+    """How two results differ, in words; "" where they do not."""
     if not committed.exists():
         return "not committed"
     one, two = (path.read_text().splitlines() for path in (committed, made))
     if len(one) != len(two):
         return f"{len(two)} lines, not {len(one)} as committed"
-    apart = (pd.read_csv(committed)["value"] - pd.read_csv(made)["value"]).abs().max()
     lines = sum(a != b for a, b in zip(one, two, strict=True))
-    return f"{lines} of {len(one)} lines are not as committed; values differ by {apart:.4f} at most"
+    apart = (pd.read_csv(committed)["value"] - pd.read_csv(made)["value"]).abs().max()
+    said = f"{lines} of {len(one)} lines are not as committed; values differ by {apart:.4f} at most"
+    return said if lines else ""
 
 
 def _say(target: Target, settings: Settings, made: Made) -> None:
+    lines = []
     if settings.store:
         kinds = made.table["kind"].value_counts()
-        of = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        tqdm.write(f"{target.name}: rows by kind: {of}")
-        if made.lacking:
-            tqdm.write("these stay simulated, because the store lacks answers:")
-            tqdm.write("\n".join(f"  {line}" for line in made.lacking))
+        lines.append("rows by kind: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+    if made.lacking:
+        lines.append("these stay simulated, because the store lacks answers:")
+        lines += made.lacking
     if made.without:
-        tqdm.write(f"{target.name}: {made.without}")
+        lines.append(made.without)
     done = "written to" if made.written else "not written; the fuller result is kept in"
-    tqdm.write(f"{target.name}: {made.run.seconds:.0f} s; {done} {made.path}")
+    lines.append(f"{made.run.seconds:.0f} s; {done} {made.path}")
+    print("\n".join(f"{target.name}: {line}" for line in lines))
 
 
 def _draw(chosen: list[Target], results: Path, folder: Path) -> str:
@@ -215,8 +207,7 @@ def _draw(chosen: list[Target], results: Path, folder: Path) -> str:
         if path.exists() and drawings.drawable(table := pd.read_csv(path)):
             written += drawings.save(target.name, table, folder)
     if not written:
-        names = ", ".join(target.name for target in chosen)
-        return f"nothing to draw: {names} has no figure; `poe reproduce list` names those that do"
+        return "nothing to draw: `poe reproduce list` names the figures"
     return f"drawn: {' and '.join(map(str, written))}"
 
 
@@ -227,8 +218,8 @@ def listing() -> str:
         for t in TARGETS.values()
     ]
     lines += [f"{name:24} the same as {other}" for name, other in ALIASES.items()]
-    star = "* measured where --store names a judgement store with the answers (poe judge)"
-    return "\n".join([*lines, star])
+    lines.append("* measured where --store names a judgement store with the answers (poe judge)")
+    return "\n".join(lines)
 
 
 def report(target: Target, table: pd.DataFrame) -> str:
@@ -252,18 +243,11 @@ def report(target: Target, table: pd.DataFrame) -> str:
         f"Ours, with the published value in brackets, is {'/'.join(kinds)} on {on} labels.",
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
     ]
-    predicted = compared[compared["role"].isin(["predicted", "held out"])]
-    predicted = predicted[predicted["labels"] == "real"]
+    predicted = verdicts.predictions(compared)
     if len(predicted):
         lines.append(
-            f"Mean absolute difference over the {len(predicted)} predicted cells, neither used to "
-            f"calibrate nor implied by one that was: {predicted['difference'].abs().mean():.2f} "
-            "points."
-        )
-    if "drawn" in set(compared["labels"]):
-        lines.append(
-            "Drawn labels: judges and truth are drawn together with the accuracies that are "
-            "printed, without a text or label of the data set, so inputs differ in every cell."
+            f"Mean absolute difference over the {len(predicted)} predicted cells: "
+            f"{predicted['difference'].abs().mean():.2f} points."
         )
     return "\n".join(lines)
 

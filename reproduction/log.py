@@ -79,15 +79,14 @@ def _row(run: dict[str, Any]) -> list[object]:
     ]
 
 
-def whole_run(recorded: Mapping[str, Mapping[str, Any]], n_targets: int) -> str:
-    """In a sentence what one uninterrupted run of all targets took, if one is recorded."""
-    run = recorded.get("whole")
-    if run is None:
+def whole_run(run: Mapping[str, Any], n_targets: int) -> str:
+    """In a sentence what one uninterrupted run of all targets took (`run.read_whole`)."""
+    if not run:
         return "No uninterrupted run of all targets is recorded."
     which = "All" if run["made"] == n_targets else "The then"
-    number = {1: "one", 2: "two", 4: "four", 8: "eight"}.get(run["cores"], run["cores"])
+    cores = {1: "one core", 2: "two cores"}.get(run["cores"], f"{run['cores']} cores")
     return (
         f"{which} {run['made']} targets were made anew in one uninterrupted run of "
-        f"{run['seconds'] / 60.0:.1f} minutes on {number} core{'s' * (run['cores'] > 1)}, begun on "
+        f"{run['seconds'] / 60.0:.1f} minutes on {cores}, begun on "
         f"{run['date'][:10]} ({run['cpu_seconds'] / 60.0:.1f} minutes of processor time)."
     )

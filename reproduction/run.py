@@ -7,19 +7,18 @@ digest of all code and data of the reproduction. A result whose digest is anothe
 
 from __future__ import annotations
 
+import ast
 import hashlib
-import io
 import json
 import os
 import platform
 import time
-import tokenize
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -35,7 +34,9 @@ from reproduction.targets import TARGETS
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("poe", "reproduction")
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
-ALL = "all"  # data/results/all.json: the runs of `poe reproduce all`
+WHOLE = "all.json"  # beside the results: what the latest run of every target cost
+
+Result = TypeVar("Result")
 
 # What a result was made from ----------------------------------------------------------------
 
@@ -62,16 +63,16 @@ def inputs(root: Path = ROOT) -> list[Path]:
 
 
 def _code(text: str) -> bytes:
-    """The tokens that do something: a string that begins a line is a docstring."""
-    layout = {tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE}
-    kept, before = [""], tokenize.NEWLINE
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.COMMENT, tokenize.NL):
-            continue
-        if not (token.type == tokenize.STRING and before in layout):
-            kept.append("\n" if token.type == tokenize.NEWLINE else token.string)
-        before = token.type
-    return " ".join(kept).encode()
+    """The statements that do something: a string that stands alone is a docstring."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [each for each in node.body if not _is_docstring(each)]
+    return ast.unparse(tree).encode()
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def outdated(about: Mapping[str, Any]) -> bool:
@@ -114,15 +115,12 @@ def read(name: str) -> pd.DataFrame | None:
     return pd.read_csv(path) if path.exists() else None
 
 
-def describe(name: str) -> dict[str, Any] | None:
-    """What lies beside the committed result of that name, or None where there is none."""
-    path = folder() / f"{name}.json"
-    return dict(json.loads(path.read_text())) if path.exists() else None
+# Making -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one target, or of all.
+    """What one run of one target, or of all, took.
 
     date : when it began, UTC, as ISO 8601. seconds : on the clock. cpu_seconds : of all threads
     together. cores : that the process may use. invoked : what was typed. A target of `poe
@@ -137,36 +135,15 @@ class Run:
     invoked: str
 
 
-class Stopwatch:
-    """Started when made; `run` says what has passed since."""
-
-    def __init__(self, invoked: str, *, workers: int = 1) -> None:
-        self.invoked, self.workers = invoked, workers
-        # SOURCE_DATE_EPOCH, seconds since 1970, is the date by which builds repeat.
-        at = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), UTC)
-        self.date = at.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-
-    def run(self) -> Run:
-        """The run so far."""
-        several = hasattr(os, "sched_getaffinity")
-        return Run(
-            date=self.date,
-            seconds=round(time.perf_counter() - self._wall, 2),
-            cpu_seconds=round(time.process_time() - self._cpu, 2),
-            cores=len(os.sched_getaffinity(0)) if several else os.cpu_count() or 1,
-            workers=self.workers,
-            invoked=self.invoked,
-        )
-
-
-def of_result(about: Mapping[str, Any]) -> Run | None:
-    """The run that a result's description records, None in those written before there were any."""
-    found = about.get("run")
-    return Run(**found) if found else None
-
-
-# Making -------------------------------------------------------------------------------------
+def timed(work: Callable[[], Result], *, invoked: str, workers: int) -> tuple[Result, Run]:
+    """What some work gives, and what it took."""
+    date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    several = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if several else os.cpu_count() or 1
+    return result, Run(date, round(seconds, 2), round(cpu_seconds, 2), cores, workers, invoked)
 
 
 @dataclass(frozen=True)
@@ -180,9 +157,9 @@ class Made:
     table: pd.DataFrame
     path: Path
     run: Run
-    lacking: list[str] = field(default_factory=list)
-    without: str = ""
-    written: bool = True
+    lacking: list[str]
+    without: str
+    written: bool
 
 
 def table(name: str, **options: Any) -> pd.DataFrame:
@@ -207,17 +184,20 @@ def make(settings: Settings, *, out: Path | None = None, invoked: str = "") -> M
     """
     check(settings)
     target, store = settings.target, settings.store
-    watch = Stopwatch(invoked or target.command, workers=settings.workers)
-    table = target.function(settings)
+    table, run = timed(
+        lambda: target.function(settings),
+        invoked=invoked or target.command,
+        workers=settings.workers,
+    )
     lacking = store.lacking(settings.asked) if store else []
     if store and "measured" not in set(table["kind"]):
         raise JudgeError(_nothing_measured(settings, lacking))
-    run, without = watch.run(), str(table.attrs.get("without", ""))
     path = folder(out) / f"{target.name}.csv"
-    if without and path.exists() and len(pd.read_csv(path)) > len(table):
-        return Made(table, path, run, lacking, without, written=False)
-    write(path, table, settings, run)
-    return Made(table, path, run, lacking, without)
+    without = str(table.attrs.get("without", ""))
+    written = not (without and path.exists() and len(pd.read_csv(path)) > len(table))
+    if written:
+        write(path, table, settings, run)
+    return Made(table, path, run, lacking, without, written)
 
 
 def write(path: Path, table: pd.DataFrame, settings: Settings, run: Run) -> None:
@@ -262,29 +242,14 @@ def _nothing_measured(settings: Settings, lacking: list[str]) -> str:
     return "\n".join([head, *(f"  {line}" for line in lacking)])
 
 
-# All targets --------------------------------------------------------------------------------
-
-
-def write_all(
-    out: Path | None, run: Run, *, made: int, up_to_date: int, settings: Settings
-) -> Path | None:
-    """Record a run of all targets that came to its end in all.json.
-
-    Two are kept: "latest", and "whole", the latest that made every target anew, which alone says
-    what all of them cost. A run that found nothing to do leaves the file as it is: None.
-    """
-    if not made:
-        return None
-    known = {"draws": settings.draws, "seed": settings.seed}
-    entry = {**asdict(run), "made": made, "up_to_date": up_to_date, "settings": known}
-    kept = {**read_all(folder(out)), "latest": entry} | ({} if up_to_date else {"whole": entry})
-    path = folder(out) / f"{ALL}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(kept, indent=2) + "\n")
+def write_whole(run: Run, targets: int, out: Path | None = None) -> Path:
+    """Record what a run that made every one of so many targets anew took."""
+    path = folder(out) / WHOLE
+    path.write_text(json.dumps({**asdict(run), "made": targets}, indent=2) + "\n")
     return path
 
 
-def read_all(out: Path) -> dict[str, dict[str, Any]]:
-    """What `write_all` has recorded: "latest" and, if there was one, "whole"; else empty."""
-    path = out / f"{ALL}.json"
+def read_whole(out: Path | None = None) -> dict[str, Any]:
+    """What `write_whole` has recorded; empty where nothing was."""
+    path = folder(out) / WHOLE
     return dict(json.loads(path.read_text())) if path.exists() else {}

@@ -312,7 +312,7 @@ class TestRefusals:
         out = capsys.readouterr().out
         assert "1 of 6 targets recomputed" in out
         assert "not made, 5: figure5a, figure5b, figure5c, figure5e, figure5f" in out
-        assert run.read_all(tmp_path) == {}
+        assert run.read_whole(tmp_path) == {}
 
     def test_stores_that_nothing_can_be_measured_with(self, dialogues, tmp_path):
         demo = tmp_path / "demo.sqlite"

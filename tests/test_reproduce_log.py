@@ -46,13 +46,13 @@ def test_the_table_sorts_dates_by_time_and_says_what_is_not_recorded(about):
     assert html.count("</td>") == html.count("<td")
 
 
-def test_only_a_run_that_made_everything_is_called_whole():
-    entry = {**RUN.__dict__, "seconds": 600.0, "made": 5, "up_to_date": 0, "settings": {}}
-    assert "No uninterrupted run" in log.whole_run({"latest": entry}, 5)
-    said = log.whole_run({"whole": entry}, 5)
+def test_the_cost_of_everything_in_a_sentence():
+    entry = {**RUN.__dict__, "seconds": 600.0, "made": 5}
+    assert "No uninterrupted run" in log.whole_run({}, 5)
+    said = log.whole_run(entry, 5)
     assert said.startswith("All 5 targets were made anew")
     assert "10.0 minutes on two cores, begun on 2026-01-02" in said
-    assert log.whole_run({"whole": entry}, 6).startswith("The then 5 targets")
+    assert log.whole_run(entry, 6).startswith("The then 5 targets")
 
 
 def test_every_committed_result_has_a_row():

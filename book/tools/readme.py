@@ -8,11 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from poe import datasets
-from poe._paths import data_dir
 from reproduction import log, verdicts
 from reproduction.claims import main_claims
 from reproduction.pages import MAIN_TABLES
-from reproduction.run import read_all
+from reproduction.run import read_whole
 from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +40,7 @@ def claims_block() -> str:
         "cause and the run that shows it, or where it is declared; "
         f"{unknown} say *cause unknown*.",
         "",
-        log.whole_run(read_all(data_dir() / "results"), len(TARGETS)),
+        log.whole_run(read_whole(), len(TARGETS)),
         "",
         "| the paper says (section 5.1, SummEval) | published numbers | ours, simulated |",
         "|:--|:--|:--|",
