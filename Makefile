@@ -67,8 +67,7 @@ lab: $(STAMP) ## Open the chapters in JupyterLab
 	@$(PY) -m jupyter lab notebooks
 
 bench: $(STAMP) ## Run the benchmarks
-	@if [ -d benchmarks ]; then $(PY) -m benchmarks; \
-	  else echo "There are no benchmarks yet: they will stand in benchmarks/."; fi
+	@$(PY) -m benchmarks
 
 bench-judge: judge ## Measure how fast language models judge (on a GPU, if any)
 	@$(PY) -m benchmarks.judge $(ARGS)

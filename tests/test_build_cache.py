@@ -6,17 +6,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 
+from book.tools import execute
 from book.tools.__main__ import main
-from book.tools.execute import (
-    Execution,
-    data_folders,
-    execute_pages,
-    kernel_environment,
-    shared_state,
-)
-from book.tools.pages import BuildError, find_pages
+from book.tools.execute import Execution, data_folders, execute_pages, kernel_environment
+from book.tools.pages import BuildError, Page, find_pages
 from poe.datasets import cache_dir
 from tests.scratch_book import HEADER
 
@@ -40,7 +36,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def execute(root: Path) -> list[Execution]:
+def run(root: Path) -> list[Execution]:
     """Execute a scratch book."""
     return execute_pages(find_pages(root), root=root, build=root / "_build")
 
@@ -50,34 +46,56 @@ def printed(run: Execution) -> str:
     return run.result.read_text(encoding="utf-8")
 
 
-def test_second_run_executes_nothing(scratch: Path) -> None:
-    (first,) = execute(scratch)
-    (second,) = execute(scratch)
-    assert (first.ran, second.ran) == (True, False)
-    assert second.result.read_text() == printed(first)
-    assert "<41>" in printed(second)
+class TestCache:
+    @pytest.fixture(autouse=True)
+    def without_kernels(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A page is executed by looking up its number: what is tested is when, not how."""
 
+        def look(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNode:
+            number = (root / "poe/__init__.py").read_text()
+            return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(number)])
 
-def test_a_changed_package_gives_the_new_number(scratch: Path) -> None:
-    execute(scratch)
-    (scratch / "poe/__init__.py").write_text("NUMBER = 42\n")
-    (run,) = execute(scratch)
-    assert run.ran
-    assert run.reason == "poe/ changed"
-    assert "<42>" in printed(run)
-    assert "<41>" not in printed(run)
+        monkeypatch.setattr(execute, "run_notebook", look)
 
+    def test_only_a_change_executes_a_page(self, scratch: Path) -> None:
+        (first,) = run(scratch)
+        (second,) = run(scratch)
+        assert (first.ran, second.ran) == (True, False)
+        (scratch / "poe/__init__.py").write_text("NUMBER = 42\n")
+        (third,) = run(scratch)
+        assert (third.ran, third.reason) == (True, "poe/ changed")
+        assert "42" in printed(third)
+        third.result.unlink()
+        (fourth,) = run(scratch)
+        assert fourth.ran, "a lost result is made again"
+        (scratch / "notebooks/03-first.md").rename(scratch / "notebooks/04-first.md")
+        run(scratch)
+        assert not fourth.result.exists(), "the result of a removed page is removed"
 
-def test_a_changed_text_executes_its_page_alone(scratch: Path) -> None:
-    (scratch / "notebooks/05-other.md").write_text(HEADER + FIRST.replace("First", "Other"))
-    execute(scratch)
-    with (scratch / "notebooks/05-other.md").open("a") as page:
-        page.write("\nOne more sentence.\n")
-    runs = execute(scratch)
-    assert [(run.page.name, run.ran, run.reason) for run in runs] == [
-        ("03-first", False, ""),
-        ("05-other", True, "its text changed"),
-    ]
+    def test_a_changed_text_executes_its_page_alone(self, scratch: Path) -> None:
+        (scratch / "notebooks/05-other.md").write_text(HEADER + FIRST.replace("First", "Other"))
+        run(scratch)
+        with (scratch / "notebooks/05-other.md").open("a") as page:
+            page.write("\nOne more sentence.\n")
+        assert [(one.page.name, one.ran, one.reason) for one in run(scratch)] == [
+            ("03-first", False, ""),
+            ("05-other", True, "its text changed"),
+        ]
+
+    def test_a_package_that_changes_while_a_page_runs_is_not_trusted(
+        self, scratch: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        look = execute.run_notebook
+
+        def edited(page: Page, **folders: Path) -> nbformat.NotebookNode:
+            (scratch / "poe/__init__.py").write_text("NUMBER = 42\n")
+            return look(page, **folders)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(execute, "run_notebook", edited)
+            run(scratch)
+        (again,) = run(scratch)
+        assert again.ran
 
 
 def write(name: str, text: str = "new") -> Callable[[Path], None]:
@@ -93,43 +111,32 @@ def write(name: str, text: str = "new") -> Callable[[Path], None]:
 def state(root: Path, **environment: str) -> dict[str, str]:
     """Return the part of the key that all pages share."""
     fixed = {"XDG_CACHE_HOME": str(root / "../cache"), "POE_DATA_DIR": str(root / "../shared")}
-    return shared_state(root, environment={**fixed, **environment})
+    return execute.shared_state(root, environment={**fixed, **environment})
 
 
-@pytest.mark.parametrize(
-    ("edit", "part"),
-    [
+def test_each_input_is_part_of_the_key(scratch: Path) -> None:
+    data = scratch / "../shared/data.csv"
+    for edit, part in (
         (write("poe/__init__.py"), "poe/"),
-        (write("poe/settings.toml"), "poe/"),
         (write("poe/solvers/new.py"), "poe/"),
         (write("reproduction/new.py"), "reproduction/"),
-        (lambda root: (root / "poe/settings.toml").unlink(), "poe/"),
         (lambda root: (root / "poe/settings.toml").rename(root / "poe/renamed.toml"), "poe/"),
-        (write("data/numbers.csv"), "data/"),
         (write("data/results/table1.csv"), "data/"),
         (write("constraints.txt"), "constraints.txt"),
-        (write("../shared/summeval/human_scores.csv"), "the data sets"),
+        (write("../shared/data.csv"), "the data sets"),
+        (lambda _: os.utime(data, ns=(1, 1)), "the data sets"),
         (write("../cache/poe/summeval.json"), "the data sets"),
-    ],
-)
-def test_each_input_is_part_of_the_key(
-    scratch: Path, edit: Callable[[Path], None], part: str
-) -> None:
+    ):
+        before = state(scratch)
+        edit(scratch)
+        after = state(scratch)
+        assert [name for name in before if before[name] != after[name]] == [part]
+
+
+def test_by_products_and_other_variables_are_not_part_of_the_key(scratch: Path) -> None:
     before = state(scratch)
-    edit(scratch)
-    after = state(scratch)
-    assert [name for name in before if before[name] != after[name]] == [part]
-
-
-def test_touching_a_data_set_is_noticed(scratch: Path) -> None:
-    write("../shared/data.csv")(scratch)
-    before = state(scratch)
-    os.utime(scratch / "../shared/data.csv", ns=(1, 1))
-    assert state(scratch)["the data sets"] != before["the data sets"]
-
-
-def test_a_poe_variable_is_part_of_the_key_and_others_are_not(scratch: Path) -> None:
-    before = state(scratch)
+    write("poe/__pycache__/x.pyc")(scratch)
+    write("poe/.hidden")(scratch)
     assert state(scratch, HOSTNAME="elsewhere") == before
     assert state(scratch, POE_OPTION="1") != before
 
@@ -155,107 +162,51 @@ def test_a_relative_data_folder_is_made_absolute_for_the_pages(
     assert environment["PATH"] == "x"
 
 
-@pytest.mark.parametrize("name", ["poe/__pycache__/x.pyc", "poe/.hidden"])
-def test_by_products_are_not_part_of_the_key(scratch: Path, name: str) -> None:
-    before = state(scratch)
-    write(name)(scratch)
-    assert state(scratch) == before
-
-
-def test_a_package_that_changes_while_a_page_runs_is_not_trusted(scratch: Path) -> None:
-    module = scratch / "poe/__init__.py"
-    body = f"from pathlib import Path\nPath({str(module)!r}).write_text('NUMBER = 42\\n')"
-    text = FIRST.replace("import poe\n", f"import poe\n{body}\n")
-    (scratch / "notebooks/03-first.md").write_text(HEADER + text)
-    execute(scratch)
-    (again,) = execute(scratch)
-    assert again.ran
-    assert "<42>" in printed(again)
-
-
-def test_the_result_of_a_removed_page_is_removed(scratch: Path) -> None:
-    (run,) = execute(scratch)
-    (scratch / "notebooks/03-first.md").rename(scratch / "notebooks/04-first.md")
-    execute(scratch)
-    assert not run.result.exists()
-
-
-def test_a_lost_result_is_made_again(scratch: Path) -> None:
-    (run,) = execute(scratch)
-    run.result.unlink()
-    (again,) = execute(scratch)
-    assert again.ran
-
-
-def test_the_working_directory_is_empty_and_not_the_repository(scratch: Path) -> None:
+def test_a_page_runs_with_the_package_in_an_empty_folder(scratch: Path) -> None:
     cell = "import os\n\nprint(os.listdir(), os.path.basename(os.getcwd()))"
-    text = f"# Where\n\n```{{code-cell}} python\n{cell}\n```\n"
-    (scratch / "notebooks/03-first.md").write_text(HEADER + text)
-    (run,) = execute(scratch)
-    assert "[] 03-first" in printed(run)
-
-
-def failing(scratch: Path, cell: str, *, header: str = HEADER) -> str:
-    """Break the second cell of the page; return the complaint."""
     text = f"{FIRST}\n```{{code-cell}} python\n{cell}\n```\n"
-    (scratch / "notebooks/03-first.md").write_text(header + text)
-    with pytest.raises(BuildError) as caught:
-        execute(scratch)
-    return str(caught.value)
+    (scratch / "notebooks/03-first.md").write_text(HEADER + text)
+    (one,) = run(scratch)
+    assert "<41>" in printed(one)
+    assert "[] 03-first" in printed(one)
 
 
-def test_a_failing_cell_names_chapter_cell_and_error(scratch: Path) -> None:
-    message = failing(scratch, "item = 'essay-12'\nraise ValueError('no score for ' + item)")
-    assert "03-first.md, line 20, code cell 2 of 2" in message
-    assert "raise ValueError('no score for ' + item)" in message
-    assert "ValueError: no score for essay-12" in message
-    assert "\x1b" not in message
-
-
-def test_a_cell_that_never_ends_is_stopped(scratch: Path) -> None:
-    header = HEADER.replace("jupytext:", "timeout: 1\njupytext:", 1)
-    message = failing(scratch, "import time\n\ntime.sleep(60)", header=header)
-    assert "code cell 2 of 2" in message
-    assert "longer than 1 s" in message
-
-
-def test_a_dead_kernel_is_reported(scratch: Path) -> None:
-    message = failing(scratch, "import os\n\nos._exit(1)")
-    assert "03-first.md" in message
-    assert "kernel died" in message
-
-
-def test_a_warning_in_the_page_is_refused(scratch: Path) -> None:
-    message = failing(scratch, "import warnings\n\nwarnings.warn('careful', stacklevel=1)")
-    assert "code cell 2 of 2 writes to stderr" in message
-    assert "UserWarning: careful" in message
-
-
-def test_a_failed_page_is_not_served_later(scratch: Path) -> None:
-    failing(scratch, "1 / 0")
-    with pytest.raises(BuildError):
-        execute(scratch)
-
-
-def test_the_command_fails_with_the_chapter_on_stderr(
-    scratch: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (
+            "item = 'essay-12'\nraise ValueError('no score for ' + item)",
+            ["line 20, code cell 2 of 2", "'no score for ' + item", "Error: no score for essay-12"],
+        ),
+        ("import time\n\ntime.sleep(60)", ["code cell 2 of 2", "longer than 1 s"]),
+        ("import os\n\nos._exit(1)", ["kernel died"]),
+        (
+            "import warnings\n\nwarnings.warn('careful', stacklevel=1)",
+            ["code cell 2 of 2 writes to stderr", "UserWarning: careful"],
+        ),
+    ],
+    ids=["error", "endless", "dead", "warning"],
+)
+def test_a_failing_cell_names_chapter_cell_and_error(
+    scratch: Path, cell: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    text = f"{FIRST}\n```{{code-cell}} python\n{cell}\n```\n"
+    header = HEADER.replace("jupytext:", "timeout: 1\njupytext:", 1) if "sleep" in cell else HEADER
     page = scratch / "notebooks/03-first.md"
-    page.write_text(HEADER + FIRST.replace("poe.NUMBER", "poe.MISSING"))
+    page.write_text(header + text)
     assert main(["build", "--root", str(scratch)]) == 1
     said = capsys.readouterr().err
-    assert "03-first.md" in said
-    assert "MISSING" in said
+    for word in ("03-first.md", *words):
+        assert word in said
+    assert "\x1b" not in said
+    assert not list((scratch / "_build/executed").glob("*")), "nothing that a later build serves"
     assert not (scratch / "_build/html").exists()
 
 
-def test_two_pages_of_one_name_are_refused(scratch: Path) -> None:
+def test_pages_that_cannot_be_told_apart_or_read_are_refused(scratch: Path) -> None:
     (scratch / "book/03-first.md").write_text("# First\n")
     with pytest.raises(BuildError, match="same name"):
         find_pages(scratch)
-
-
-def test_front_matter_that_does_not_close_is_refused(scratch: Path) -> None:
-    (scratch / "book/notation.md").write_text("---\nkernelspec:\n\n# Notation\n")
-    with pytest.raises(BuildError, match=r"notation\.md.*never closes"):
+    (scratch / "book/03-first.md").write_text("---\nkernelspec:\n\n# Notation\n")
+    with pytest.raises(BuildError, match=r"03-first\.md.*never closes"):
         find_pages(scratch)

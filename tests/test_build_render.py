@@ -102,11 +102,10 @@ def text_of(page: Path) -> str:
 
 @dataclass(frozen=True)
 class Built:
-    """A book built twice, with another number in its package each time."""
+    """A book that was refused for broken references, then mended and built."""
 
     root: Path
-    before: str
-    after: str
+    refused: str
 
     @property
     def html(self) -> Path:
@@ -115,28 +114,36 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Build, change the package and nothing else, build again."""
+    """Build a broken book; mend it, change the number in its package, build again."""
     root = tmp_path_factory.mktemp("book") / "root"
     write_book(root)
-    first = build_book(root, build=root / "_build", light=True)
-    before = text_of(first.parent / "06-gaussian.html")
-    (first.parent / "stale.html").write_text("left over")
+    chapter = root / "notebooks/06-gaussian.md"
+    chapter.write_text(HEADER + CHAPTER + "\nSee {eq}`eq-missing` and {ref}`nothing`.\n")
+    with pytest.raises(BuildError) as caught:
+        build_book(root, build=root / "_build", light=True)
+    built = Built(root, str(caught.value))
+    assert not built.html.exists()
+    built.html.mkdir()
+    (built.html / "stale.html").write_text("left over")
+    chapter.write_text(HEADER + CHAPTER)
     (root / "poe/__init__.py").write_text("NUMBER = 42\n")
     build_book(root, build=root / "_build", light=True)
-    after = text_of(first.parent / "06-gaussian.html")
-    return Built(root, before, after)
+    return built
 
 
-def test_the_page_shows_the_number_of_the_package_as_it_is_now(built: Built) -> None:
-    assert "the package says 41" in built.before
-    assert "The number is 41" in built.before
-    assert "the package says 42" in built.after
-    assert "The number is 42" in built.after
-    assert "41" not in built.after
+def test_every_warning_refuses_the_book_and_names_page_and_cell(built: Built) -> None:
+    assert "eq-missing" in built.refused
+    assert "nothing" in built.refused
+    assert re.search(r"06-gaussian\.md, cell \d+, line \d+: WARNING", built.refused)
 
 
-def test_the_number_glued_into_another_page_is_new_too(built: Built) -> None:
+def test_pages_show_the_number_of_the_package_as_it_is_now(built: Built) -> None:
+    text = text_of(built.html / "06-gaussian.html")
+    assert "the package says 42" in text
+    assert "The number is 42" in text
+    assert "41" not in text
     assert "the number 42." in text_of(built.html / "index.html")
+    assert not (built.html / "stale.html").exists()
 
 
 def test_an_unchanged_book_is_not_rendered_again(
@@ -149,10 +156,6 @@ def test_an_unchanged_book_is_not_rendered_again(
     assert "nothing changed since the last time" in said
     assert f"file://{built.html}/index.html" in said
     assert (built.html / "index.html").stat().st_mtime_ns == stamp
-
-
-def test_files_of_an_earlier_build_are_gone(built: Built) -> None:
-    assert not (built.html / "stale.html").exists()
 
 
 def test_numbers_come_from_the_file_name(built: Built) -> None:
@@ -172,12 +175,11 @@ def test_light_leaves_out_the_chapters_that_need_torch(built: Built) -> None:
     assert "Judge" not in (built.html / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["index", "06-gaussian"])
-def test_the_download_is_a_clean_notebook_of_the_page(built: Built, name: str) -> None:
-    assert notebook_problems(built.html / f"{name}.html") == []
-    notebook = nbformat.read(built.html / f"_sources/{name}.ipynb", as_version=4)
-    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    assert any("print(" in source for source in sources)
+def test_the_download_is_a_clean_notebook_of_the_page(built: Built) -> None:
+    for name in ("index", "06-gaussian"):
+        assert notebook_problems(built.html / f"{name}.html") == []
+        notebook = nbformat.read(built.html / f"_sources/{name}.ipynb", as_version=4)
+        assert any("print(" in cell.source for cell in notebook.cells)
 
 
 def test_links_work_and_nothing_is_loaded_from_the_web(built: Built) -> None:
@@ -194,31 +196,13 @@ def test_each_script_is_loaded_once(built: Built) -> None:
     assert len(scripts) == len(set(scripts))
 
 
-def test_the_notebooks_target_writes_every_chapter(built: Built) -> None:
+def test_targets_beside_the_build(built: Built, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["notebooks", "--root", str(built.root)]) == 0
     names = sorted(path.stem for path in (built.root / "_build/notebooks").glob("*.ipynb"))
     assert names == ["06-gaussian", "09-judge", "index"]
-
-
-def test_the_extras_target_prints_what_chapters_need(
-    built: Built, capsys: pytest.CaptureFixture[str]
-) -> None:
+    capsys.readouterr()
     assert main(["extras", "--root", str(built.root)]) == 0
     assert capsys.readouterr().out == "judge\n"
-
-
-def test_every_warning_refuses_the_book_and_names_page_and_cell(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    write_book(root)
-    broken = "\nSee {eq}`eq-missing` and {ref}`nothing`.\n"
-    (root / "notebooks/06-gaussian.md").write_text(HEADER + CHAPTER + broken)
-    with pytest.raises(BuildError) as caught:
-        build_book(root, build=root / "_build", light=True)
-    said = str(caught.value)
-    assert "eq-missing" in said
-    assert "nothing" in said
-    assert re.search(r"06-gaussian\.md, cell \d+, line \d+: WARNING", said)
-    assert not (root / "_build/html").exists()
 
 
 def test_staged_links_point_to_executed_pages_and_leave_others_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import distributions, version
 from pathlib import Path
 
@@ -28,20 +30,6 @@ c = get_config()
 c.InlineBackend.figure_formats = {"svg"}
 c.IPKernelApp.log_level = 40
 """
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
 
 
@@ -85,13 +73,18 @@ def data_folders(environment: Mapping[str, str]) -> list[Path]:
     ]
 
 
+@cache
+def installed() -> list[str]:
+    """Name the installed packages with their versions."""
+    return sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
+
+
 def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str]:
     """Hash everything but its own text that a page's numbers could depend on.
 
     Nobody tracks which page uses which file: any change re-executes every
     page. That costs seconds; a stale number costs the reader's trust.
     """
-    installed = sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
     poe_variables = sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
     return {
@@ -100,7 +93,7 @@ def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str
         "data/": hash_files(root / "data"),
         "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
-        "the installed packages": text_hash("\n".join(installed)),
+        "the installed packages": text_hash("\n".join(installed())),
         "book/tools/": hash_files(Path(__file__).parent),
         "Python": sys.version,
         "the POE_ variables": text_hash("\n".join(poe_variables)),
@@ -116,9 +109,9 @@ def environment_in_words() -> str:
 
 
 def today() -> str:
-    """Return the date in words, in English wherever the machine stands."""
+    """Return the date in words."""
     day = datetime.now(UTC).date()
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {calendar.month_name[day.month]} {day.year}"
 
 
 def kernel_environment(
