@@ -6,7 +6,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from datetime import date
 from pathlib import Path
@@ -16,18 +15,16 @@ from benchmarks.cases import CASES, rows
 from benchmarks.timing import describe_machine
 
 RESULTS = Path(__file__).parent / "results"
-LIMIT = {"tiny": 60, "quick": 60, "full": 3600}  # seconds a case
+LIMIT = {"tiny": 60, "full": 3600}  # seconds a case
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.worker:
         return _work(options.worker, options.mode, Path(options.output))
-    if options.quick and not options.output:
-        options.output = tempfile.mkdtemp(prefix="benchmarks-")
     output = Path(options.output or RESULTS)
     output.mkdir(parents=True, exist_ok=True)
-    mode = options.mode or ("quick" if options.quick else "full")
+    mode = options.mode
     failed = []
     for case in [] if options.report else options.case.split(","):
         print(f"({case}) {CASES[case].replace('_', ' ')}, {mode} ...", flush=True)
@@ -68,12 +65,11 @@ def _work(case: str, mode: str, output: Path) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="smaller problems, under two minutes")
     parser.add_argument("--case", default=",".join(CASES), help="cases, such as c or a,c")
     parser.add_argument("--output", help="folder for the results (default: the committed ones)")
     parser.add_argument("--limit", type=float, help="seconds a case may take")
     parser.add_argument("--report", action="store_true", help="only write the report again")
-    parser.add_argument("--mode", choices=LIMIT, help=argparse.SUPPRESS)
+    parser.add_argument("--mode", choices=LIMIT, default="full", help="tiny: for the tests")
     parser.add_argument("--worker", choices=CASES, help=argparse.SUPPRESS)
     return parser
 

@@ -1,4 +1,4 @@
-"""The cases; each is a function of the mode ("tiny", "quick" or "full") that gives rows."""
+"""The cases; each is a function of the mode ("tiny" or "full") that gives rows."""
 
 from __future__ import annotations
 
@@ -128,7 +128,6 @@ def one_context(mode: str) -> list[Row]:
     """(a) One context of 16 items at 48, 128 and 240 calls, every method."""
     calls, repeats, budget, problems = {
         "tiny": ((48,), 1, 0.1, 8),
-        "quick": ((48,), 3, 0.3, 200),
         "full": ((48, 128, 240), 11, 1.0, 2000),
     }[mode]
     found = []
@@ -202,7 +201,6 @@ def large(mode: str) -> list[Row]:
     """(c) One problem of 1,056 items, with 10 and 50 comparisons an item."""
     n, sizes, repeats, budget = {
         "tiny": (40, (10,), 1, 0.2),
-        "quick": (300, (10,), 3, 0.8),
         "full": (1056, (10, 50), 11, 5.0),
     }[mode]
     found = []
@@ -266,7 +264,6 @@ def larger(mode: str) -> list[Row]:
     """(d) One problem of 100,000 items with a million comparisons."""
     n, repeats, budget = {
         "tiny": (200, 1, 0.2),
-        "quick": (10_000, 3, 2.0),
         "full": (100_000, 7, 15.0),
     }[mode]
     one, name = Problem(n, *comparisons(n, 10)), f"{n:,} items, 10N comparisons"
@@ -304,7 +301,7 @@ def larger(mode: str) -> list[Row]:
 
 def million(mode: str) -> list[Row]:
     """(e) A million items, ten million comparisons; each fit in a process of its own."""
-    n, repeats = {"tiny": (300, 1), "quick": (30_000, 1), "full": (1_000_000, 3)}[mode]
+    n, repeats = {"tiny": (300, 1), "full": (1_000_000, 3)}[mode]
     found = []
     for name, method, goal in (
         ("gaussian", "Gaussian", "million-gaussian"),
@@ -327,7 +324,6 @@ def greedy(mode: str) -> list[Row]:
     # items; items and steps of the textbook's race; items of the fallback; repeats, seconds
     n, small, steps, huge, repeats, budget = {
         "tiny": (40, 20, 10, 7000, 1, 0.2),
-        "quick": (200, 60, 100, 20_000, 3, 2.0),
         "full": (1056, 1056, 300, 20_000, 3, 20.0),
     }[mode]
     method, count = "greedy selection", small - 1 + steps  # the chain, and then greedy steps
@@ -366,7 +362,6 @@ def growth(mode: str) -> list[Row]:
     """(g) How the cost grows with the number of items, at ten comparisons an item."""
     most, repeats, budget = {
         "tiny": (200, 1, 0.1),
-        "quick": (10_000, 3, 0.3),
         "full": (1_000_000, 5, 10.0),
     }[mode]
 
@@ -397,7 +392,7 @@ def growth(mode: str) -> list[Row]:
     found = []
     for sizes, make in makers:
         chosen = [n for n in sizes if n <= most] or [50, 100, 200]
-        for n in chosen if mode != "quick" else chosen[:3]:
+        for n in chosen:
             entry = make(Problem(n, *comparisons(n, 10)))
             if entry is None:
                 continue
@@ -422,7 +417,7 @@ def sweep(mode: str) -> list[Row]:
     """
     from reproduction.twins import twins
 
-    draws, textbook, jobs = {"tiny": (1, 1, 1), "quick": (2, 1, 3), "full": (100, 10, 20)}[mode]
+    draws, textbook, jobs = {"tiny": (1, 1, 1), "full": (100, 10, 20)}[mode]
     every = sorted(twins("summeval"))
     chosen = every[:: max(len(every) // jobs, 1)][:jobs]
     blocks = [min(BLOCK, draws - start) for start in range(0, draws, BLOCK)]
@@ -534,7 +529,6 @@ def panel(mode: str) -> list[Row]:
     # samples beside crowd-kit and alone; texts, seeds; repeats, seconds
     small, many, texts, seeds, repeats, budget = {
         "tiny": (300, 2_000, 100, 1, 1, 2.0),
-        "quick": (1_000, 100_000, 500, 1, 2, 5.0),
         "full": (100_000, 1_000_000, 34_000, 5, 3, 120.0),
     }[mode]
     run = partial(race, repeats=repeats, budget=budget)

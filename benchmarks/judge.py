@@ -2,7 +2,8 @@
 
 Prompts of SummEval's shape go through models of the papers' judges' shapes with random weights
 (what they answer is noise, how long it takes is not): one at a time, as the papers' code
-does; in batches; and with what prompts share computed once.
+does; in batches; and with what prompts share computed once. The JSON file that it writes is shown
+in the chapter on running judges.
 """
 
 from __future__ import annotations
@@ -24,15 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import timing
-from benchmarks.report import markdown
 
 RESULTS = Path(__file__).parent / "results"
 # Tokens in a batch, and in a row of branches on a shared prefix; the best of them is reported.
 SIZES = {"cpu": ((1024, 4096), (128, 512, 2600)), "cuda": ((8192, 32768), (512, 1024, 2048, 4096))}
 WAYS = ("one at a time", "batched", "prefix-shared")
-CALLS = 96_000  # SummEval: 100 articles, 16 x 15 ordered pairs of summaries, 4 attributes
-PUBLISHED = 4.0  # GPU hours, stated in the paper for Llama2-7B: an hour an attribute on an L40
-FEWER, FASTER, SHARE = 10.0, 8.0, 0.45  # goals
 
 
 # Models of real shapes, and what arithmetic they do ----------------------------------------------
@@ -272,11 +269,10 @@ def main(arguments: list[str] | None = None) -> int:
         "rows": rows,
     }
     slug = re.sub(r"[^a-z0-9]+", "-", described.lower()).strip("-") if device != "cpu" else "cpu"
-    path = Path(options.output or RESULTS) / f"judge-{slug}"
+    path = Path(options.output or RESULTS) / f"judge-{slug}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-    path.with_suffix(".md").write_text(page(result))
-    print(f"Results are in {path.with_suffix('.md')}")
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"Results are in {path}")
     return 0
 
 
@@ -302,15 +298,14 @@ def measure(
     for way, size, asked in plans:
         options: dict[str, Any] = {"share_prefixes": False, "batch_tokens": size}
         reader = TransformersJudge(loaded, **({"row_tokens": size} if way == WAYS[2] else options))
-        seconds, wall, answers = [], [], []
+        seconds, answers = [], []
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*gives the label words only")
             list(reader.answer(asked[: max(4, len(asked) // 20)]))  # warms up, checks the sharing
             for _ in range(repeats):
-                start, start_wall = _clock(device), time.perf_counter()
+                start = _clock(device)
                 answers = list(reader.answer(asked))
                 seconds.append(_clock(device) - start)
-                wall.append(time.perf_counter() - start_wall)
         taken = min(seconds)
         memory = torch.cuda.max_memory_allocated() / 1e9 if device != "cpu" else None
         row = {
@@ -320,7 +315,6 @@ def measure(
             "calls": len(asked),
             "seconds": taken,
             "all_seconds": seconds,
-            "wall_seconds": wall,
             "calls_per_second": len(asked) / taken,
             "tokens": sum(answer.tokens for _, answer in answers),
             "computed": round(sum(answer.computed for _, answer in answers)),
@@ -360,84 +354,6 @@ def _clock(device: str) -> float:
 
 def _load() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-
-
-# The page ----------------------------------------------------------------------------------------
-
-
-def best(rows: list[dict[str, Any]], shape: str, way: str) -> dict[str, Any] | None:
-    """The fastest of a shape asked in one way, over the sizes that were tried."""
-    found = [row for row in rows if row["shape"] == shape and row["way"] == way]
-    return max(found, key=lambda row: row["calls_per_second"], default=None)
-
-
-def page(result: dict[str, Any]) -> str:
-    """What was measured, goals, and what a whole experiment takes by it."""
-    lengths, load, rows = result["lengths"], result["load_average"], result["rows"]
-    on_gpu = any(row["peak_memory_gb"] is not None for row in rows)
-    threads = "one thread, and seconds are those the processor spent on it, not those on the wall; "
-    table, goals, times = [], [], []
-    for row in rows:
-        memory = row["peak_memory_gb"]
-        table.append(
-            [
-                row["shape"],
-                row["way"],
-                "" if row["size"] == 1 else f"{row['size']:,}",
-                f"{row['calls']:,}",
-                f"{row['calls_per_second']:.3g}",
-                f"{row['computed'] / row['calls']:.1f}",
-                f"{row['tflops']:.3g}",
-                f"{row['tflops'] / result['matmul_tflops']:.0%}",
-                "" if memory is None else f"{memory:.1f}",
-            ]
-        )
-    for shape in dict.fromkeys(row["shape"] for row in rows):
-        found = [best(rows, shape, way) for way in WAYS]
-        for way, row in zip(WAYS, found, strict=True):
-            if row:
-                seconds = CALLS / row["calls_per_second"]
-                said = f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-                times.append([shape, way, said])
-        alone, batched, shared = found
-        values = []
-        if batched:
-            share = batched["tflops"] / result["matmul_tflops"]
-            values.append(("batched: share of the peak", SHARE, share, "{:.0%}"))
-        if alone and shared:
-            fewer = shared["tokens"] / shared["computed"]
-            faster = shared["calls_per_second"] / alone["calls_per_second"]
-            more = "shared: more calls a second than one at a time"
-            values.append(("shared: fewer tokens", FEWER, fewer, "{:.1f} times"))
-            values.append((more, FASTER, faster, "{:.1f} times"))
-        for what, least, value, form in values:
-            met = ("met" if value >= least else "not met") if on_gpu else ""
-            goals.append([shape, what, form.format(least), form.format(value), met])
-    head = ["shape", "prompts", "tokens at once", "calls", "calls/s", "tokens computed a call"]
-    head += ["TFLOP/s", "of the peak", "memory, GB"]
-    parts = [
-        "# How fast a language model judges",
-        "Written by `python -m benchmarks.judge` (`make bench-judge`); do not edit. Models of "
-        "these shapes with random weights: what they answer is noise, how long it takes is "
-        f"measured. Prompts have SummEval's shape: an article of {lengths['article']} tokens, "
-        f"{lengths['summaries']} summaries of {lengths['summary']}, {lengths['questions']} "
-        f"questions of {lengths['question']}; every word is a token. Writing and tokenising the "
-        "prompts is included.",
-        f"{result['device']}, {result['dtype']}, torch {result['torch']}, transformers "
-        f"{result['transformers']}; {'' if on_gpu else threads}load average {load['before']} "
-        f"before and {load['after']} after (a quiet machine starts near 0); {result['date']}. A "
-        f"product of two square matrices reaches {result['matmul_tflops']:.3g} TFLOP/s here. "
-        "TFLOP/s below count what the answers need: not padding, not what a mask hides. Of the "
-        "repeats the fastest counts.",
-        markdown(head, table),
-        "## Goals set beforehand, for a GPU",
-        markdown(["shape", "", "at least", "measured", ""], goals),
-        f"## All of SummEval: {CALLS:,} calls, by these rates",
-        f"The paper states {PUBLISHED:.0f} GPU hours for Llama2-7B, an hour an attribute on an L40 "
-        "(published). Only a row of that shape, and with the device in mind, compares with it.",
-        markdown(["shape", "prompts", "time"], times),
-    ]
-    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":

@@ -78,14 +78,11 @@ def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("judge")
     given = ["--device", "cpu", "--repeats", "1", "--matmul", "64", "--output", str(folder)]
     assert judge.main([*given, "--lengths", "30", "6", "4", "4", "2"]) == 0
-    return json.loads((folder / "judge-cpu.json").read_text()), (
-        folder / "judge-cpu.md"
-    ).read_text()
+    return json.loads((folder / "judge-cpu.json").read_text())
 
 
 def test_every_way_of_asking_is_measured(result):
-    found, _ = result
-    ways = {(row["shape"], row["way"]) for row in found["rows"]}
+    ways = {(row["shape"], row["way"]) for row in result["rows"]}
     assert ways == {
         ("small decoder", "one at a time"),
         ("small decoder", "batched"),
@@ -93,18 +90,10 @@ def test_every_way_of_asking_is_measured(result):
         ("small encoder-decoder", "one at a time"),
         ("small encoder-decoder", "batched"),
     }
-    for row in found["rows"]:
+    for row in result["rows"]:
         assert row["calls_per_second"] > 0
         assert row["tflops"] > 0
         shared = row["way"] == "prefix-shared"
         assert (row["computed"] < row["tokens"]) == shared
-    assert found["load_average"]["before"] is not None
-
-
-def test_the_page_says_what_and_where_but_names_no_place(result):
-    found, page = result
-    assert "random weights" in page
-    assert f"load average {found['load_average']['before']}" in page
-    assert "All of SummEval: 96,000 calls" in page
-    assert "published" in page
-    assert not re.search(r"(^|[\s\"'(])/(home|root|tmp|usr|work|var)/", page + json.dumps(found))
+    assert result["load_average"]["before"] is not None
+    assert not re.search(r"(^|[\s\"'(])/(home|root|tmp|usr|work|var)/", json.dumps(result))
