@@ -187,35 +187,6 @@ def _heat(row: pd.Series) -> Cell:
     return Cell(shown, {"class": f"cell {css(verdict)}", "title": said, "data-sort": ""})
 
 
-def side_by_side(compared: pd.DataFrame) -> Markup:
-    """The paper's table with ours above the published value in each cell (`verdicts.compare`).
-
-    Each cell carries its verdict as a sign and a colour; hovering shows the difference, the
-    tolerance and the role. Calibrated and implied cells are set in brackets.
-    """
-    methods = compared["method"].unique()
-    rows = [
-        [system, Cell(k, {}), *(_beside(row) for _, row in cells.iterrows())]
-        for (system, k), cells in compared.groupby(["system", "k"], sort=False)
-    ]
-    return table(["judge", "calls", *methods], rows)
-
-
-def _beside(row: pd.Series) -> Cell:
-    ours, verdict = f"{row['ours']:.1f}", row["verdict"]
-    said = (
-        f"{verdict}: difference {row['difference']:+.2f}, tolerance {row['tolerance']:.2f}, "
-        f"standard error {row['se']:.2f}; {row['role']}"
-    )
-    shown = Markup('<b>{}</b><span class="verdict-sign" aria-label="{}">{}</span><br>{}').format(
-        ours if row["role"] == "predicted" else f"({ours})",
-        verdict,
-        SIGNS[verdict],
-        _small(row["published"]),
-    )
-    return Cell(shown, {"class": css(verdict), "title": said})
-
-
 def causes(card: pd.DataFrame) -> Markup:
     """Every cause of deviations with what shows it, its cells, and what it leaves of them."""
     rows = effects(card)

@@ -40,35 +40,18 @@ TEXTS = {"summeval": 16, "topicalchat": 6, "hanna": 1056, "cmcqrd": 658}
 def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
     """Every cell of one table of a paper, one row a cell.
 
-    Parameters
-    ----------
-    table : str or int
-        `"table1"` or `1`; see `PAPERS`. poe_v2's Table 4 holds prompts, not numbers.
-    paper : str
-        One of `PAPERS`.
+    table : "table1" or 1; paper : one of `PAPERS`. poe_v2's Table 4 holds prompts, not numbers.
 
-    Returns
-    -------
-    DataFrame
-        The columns of the CSV file as strings (`id`, `table`, `system`, `k`,
-        `method`, `selection`, `dataset`, `attribute`, `value`, `sd`, `metric`,
-        `note`; for comparative_assessment also `prompt` and `level`; empty where
-        nothing is printed or nothing can be read, which `note` says) and, derived
-        from them, `number` and `sd_number` (floats, NaN where empty), `decimals`
-        (digits printed after the point, hence the rounding error of the cell) and
-        `unit`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such paper, or the paper has no such table of numbers.
+    The columns of the CSV file as strings (id, table, system, k, method, selection, dataset,
+    attribute, value, sd, metric, note; for comparative_assessment also prompt and level; empty
+    where nothing is printed or nothing can be read, which note says) and, derived from them, number
+    and sd_number (floats, NaN where empty), decimals (digits printed after the point, hence the
+    rounding error of the cell) and unit. Raises ValueError where there is no such paper or table.
     """
-    if paper not in PAPERS:
-        raise ValueError(f"no paper {paper!r}; there are {', '.join(PAPERS)}")
     name = f"table{table}" if isinstance(table, int) else table
-    if name not in PAPERS[paper]:
-        known = ", ".join(PAPERS[paper])
-        raise ValueError(f"no table of numbers {table!r} in {paper}; there are {known}")
+    if name not in PAPERS.get(paper, ()):
+        known = "; ".join(f"{paper}: {', '.join(tables)}" for paper, tables in PAPERS.items())
+        raise ValueError(f"no table of numbers {table!r} in {paper!r}; there are {known}")
     frame = _csv(f"{paper}_{name}")
     return frame.assign(
         number=pd.to_numeric(frame["value"]),

@@ -114,8 +114,3 @@ def find(name: str) -> list[Target]:
     if not panels:
         raise ValueError(f"there is no target {name!r}; `poe reproduce list` names them all")
     return panels
-
-
-def of_table(paper: str, table: str) -> Target | None:
-    """The target that fills a published table."""
-    return next((t for t in TARGETS.values() if (t.paper, t.table) == (paper, table)), None)

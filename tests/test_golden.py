@@ -15,7 +15,7 @@ from reproduction import run
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
-WHOLE = ("figure9", "figure10", "comparative-table8", "recorded-llmbar", "recorded-pandalm")
+WHOLE = ("figure9", "figure10", "comparative-table8", "recorded-llmbar")
 PARTS = {  # points of a curve do not depend on the others
     "figure5d": {"counts": (18,)},
     "figure7a": {"times": (2,)},
