@@ -204,10 +204,10 @@ def test_hashing_is_of_the_text_alone():
     ("context", "message"),
     [
         (None, "needs the context of every sample"),
-        ("one text", "not a single text"),
-        (["a", "b"], "there are 2 contexts for 4 samples"),
+        ("four", "needs the context of every sample"),
+        (["a", "b"], "4 texts, or vectors"),
         (["a", " ", "", "d"], r"no text in samples 1, 2"),
-        (["a", "b", None, "d"], "the context of sample 2 is None"),
+        (["a", "b", None, "d"], "no text in samples 2"),
         (np.ones(4), "samples x features"),
         (np.array([[1.0], [2.0], [np.nan], [0.0]]), "finite numbers"),
     ],
@@ -220,13 +220,8 @@ def test_bad_contexts_are_refused(context, message):
 def test_bad_settings_are_refused():
     with pytest.raises(panel.PanelError, match="need a labelled development set"):
         panel.Training(regulariser=(0.0, 0.1))
-    with pytest.raises(panel.PanelError, match="at least one seed"):
-        panel.Training(seeds=())
     with pytest.raises(panel.PanelError, match="between 1/2 and 1"):
         panel.Training(initial_skill=0.4)
-    for dev, message in ((([9], [0]), "outside 0..3"), (([0], [7]), "labels outside 0..1")):
-        with pytest.raises(panel.PanelError, match=message):
-            panel.aggregate(np.eye(4), "skill", context=np.eye(4), training=panel.Training(dev=dev))
 
 
 def test_methods_without_context_do_not_import_torch():

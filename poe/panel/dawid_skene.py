@@ -5,25 +5,21 @@ The second half is how sure those matrices are: the curvature of the likelihood 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import Any, Literal
+from collections.abc import Hashable
+from typing import Literal
 
 import numpy as np
+import pandas as pd
+from scipy.linalg import block_diag
 from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
 
 from poe.comparisons import Floats, Indices
 from poe.errors import name_some
-from poe.panel.judgements import (
-    Decisions,
-    Judgements,
-    PanelError,
-    Patterns,
-    find_patterns,
-    one_hot,
-)
-from poe.panel.voting import TINY, Aggregation
+from poe.panel.judgements import Decisions, Judgements, PanelError
+from poe.panel.voting import TINY, Aggregation, softmax
 
-CHUNK = 1 << 16  # patterns looked at together
+STARTS = ("majority", "random")
 FLAT = 1e-6  # eigenvalues below this share of the largest count as zero
 FIXED = 1e-6  # a probability this close to 0 or 1 is at the edge, where there is no curvature
 
@@ -63,32 +59,41 @@ def dawid_skene(
     Where that is false the labels are wrong, and nothing in the likelihood says so; see
     `poe.panel.diagnose`.
     """
+    if prior not in ("uniform", "fit") or (isinstance(start, str) and start not in STARTS):
+        raise ValueError(f"no such prior or start: {prior!r}, {start!r}")
     c = given.n_classes
-    patterns = find_patterns(given.decisions)
-    confusion = _start(given, patterns, start, seed)
+    decisions, weight, where = find_patterns(given.decisions)
+    wide = one_hot(decisions, c)
     said = np.isin(np.arange(c), given.decisions)
     shares = said / said.sum()  # a class that nobody ever names has no share
+    if isinstance(start, np.ndarray):
+        confusion = _maximise(wide[where], np.eye(c)[start])
+    else:
+        confusion = _start(given, wide, weight, start, seed)
     change, steps = np.inf, 0
     while change > tol and steps < max_steps:
-        tally, mass, _ = _expect(patterns, confusion, shares)
-        updated = _normalised(tally)
-        shares = mass / mass.sum() if prior == "fit" else shares
+        believed = softmax(_joint(wide, confusion, shares)) * weight[:, None]
+        updated = _maximise(wide, believed)
+        if prior == "fit":
+            shares = believed.sum(axis=0) / believed.sum()
         change = float(np.abs(updated - confusion).max())
         confusion, steps = updated, steps + 1
     confusion, shares, renamed = _orient(confusion, shares, given, trusted)
-    tally, mass, log_likelihood = _expect(patterns, confusion, shares)
-    q = np.concatenate([part[1] for part in _parts(patterns, confusion, shares)])
-    se, slope_se, flat = _standard_errors(patterns, q, confusion, shares, fit_prior=prior == "fit")
-    labels = np.argmax(q, axis=1)[patterns.where]
+    joint = _joint(wide, confusion, shares)
+    q = softmax(joint)
+    se, slope_se, flat = _standard_errors(
+        decisions, weight, q, confusion, shares, fit_prior=prior == "fit"
+    )
+    labels = np.argmax(q, axis=1)[where]
     labels[~given.seen.any(axis=1)] = -1
 
     notes = [f"EM, {steps} steps, last change {change:.1e} (tolerance {tol:.0e})"]
     if change > tol:
         notes[0] += ", NOT converged: raise max_steps"
-    if empty := [given.classes[c] for c in np.flatnonzero(mass < 0.5)]:
+    if empty := [given.classes[c] for c in np.flatnonzero(weight @ q < 0.5)]:
         notes.append(f"no sample is believed to be of class {', '.join(map(repr, empty))}")
-    said_classes = (tally.sum(axis=1) > 0).sum(axis=1)
-    if constant := [given.judges[k] for k in np.flatnonzero(said_classes == 1)]:
+    answers = (wide > 0).any(axis=0).reshape(-1, c).sum(axis=1)
+    if constant := [given.judges[k] for k in np.flatnonzero(answers == 1)]:
         notes.append(f"always gave one answer: {', '.join(map(repr, constant))}")
     if renamed:
         notes.append("classes were renamed so that those trusted are better than chance")
@@ -102,75 +107,66 @@ def dawid_skene(
         given.judges,
         given.classes,
         labels,
-        q[patterns.where],
+        q[where],
         "; ".join(notes),
         confusion,
         se,
         slope_se,
         shares,
-        change <= tol,
-        log_likelihood,
+        converged=change <= tol,
+        log_likelihood=float(weight @ logsumexp(joint, axis=1)),
     )
 
 
-def _start(given: Judgements, patterns: Patterns, start: Any, seed: int) -> Floats:
+def find_patterns(decisions: Decisions) -> tuple[Decisions, Floats, Indices]:
+    """Different rows of judgements, how often each occurs, and which row each sample has.
+
+    Few judges make few different rows: a million samples of ten judges of two classes have at
+    most 3^10.
+    """
+    columns = list(range(decisions.shape[1]))
+    where = pd.DataFrame(decisions).groupby(columns).ngroup().to_numpy()
+    _, first, count = np.unique(where, return_index=True, return_counts=True)
+    return decisions[first], count.astype(float), where
+
+
+def one_hot(decisions: Decisions, n_classes: int) -> Floats:
+    """(P, K C): a one in column k C + b where judge k said b, none where it is missing."""
+    wide = decisions[:, :, None] == np.arange(n_classes)
+    return wide.reshape(len(decisions), -1).astype(float)
+
+
+def _start(given: Judgements, wide: Floats, weight: Floats, start: str, seed: int) -> Floats:
     """Confusion matrices [k, c, b] to begin with."""
     k, c = len(given.judges), given.n_classes
-    decisions = patterns.decisions
-    if isinstance(start, np.ndarray):
-        if start.shape != (len(given),):
-            raise PanelError(f"start has shape {start.shape}, not ({len(given)},)")
-        decisions, q = given.decisions, np.eye(c)[start.astype(np.intp)]
-    elif start == "random":
+    if start == "random":
         diagonal = np.random.default_rng(seed).uniform(0.5, 1.0, size=(k, c, 1))
         return np.where(np.eye(c, dtype=bool), diagonal, (1.0 - diagonal) / (c - 1))
-    elif start == "majority":
-        votes = one_hot(decisions, c).reshape(len(decisions), k, c).sum(axis=1)
-        total = votes.sum(axis=1, keepdims=True)
-        q = np.where(total > 0, votes / np.maximum(total, 1.0), 1.0 / c)
-        q *= patterns.weight[:, None]
-    else:
-        raise ValueError(f"start must be 'majority' or 'random', not {start!r}")
-    return _normalised((one_hot(decisions, c).T @ q).reshape(k, c, c).transpose(0, 2, 1))
+    votes = wide.reshape(len(wide), k, c).sum(axis=1)
+    total = votes.sum(axis=1, keepdims=True)
+    q = np.where(total > 0, votes / np.maximum(total, 1.0), 1.0 / c)
+    return _maximise(wide, q * weight[:, None])
 
 
-def _parts(
-    patterns: Patterns, confusion: Floats, shares: Floats
-) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Slices of the patterns: one-hot decisions, q and log-likelihood of each pattern."""
+def _joint(wide: Floats, confusion: Floats, shares: Floats) -> Floats:
+    """(P, C) logarithm of P(truth c, these judgements)."""
     k, c, _ = confusion.shape
     log_c = np.log(np.maximum(confusion, TINY)).transpose(0, 2, 1).reshape(k * c, c)
     with np.errstate(divide="ignore"):
         log_prior = np.log(shares)  # a class with no share keeps none
-    for low in range(0, len(patterns.weight), CHUNK):
-        wide = one_hot(patterns.decisions[low : low + CHUNK], c)
-        joint = wide @ log_c + log_prior
-        top = joint.max(axis=1, keepdims=True)
-        q = np.exp(joint - top)
-        total = q.sum(axis=1, keepdims=True)
-        q /= total
-        yield wide, q, (top + np.log(total))[:, 0]
+    return wide @ log_c + log_prior
 
 
-def _expect(patterns: Patterns, confusion: Floats, shares: Floats) -> tuple[Floats, Floats, float]:
-    """Expected counts [k, c, b], expected number of samples of each class, log-likelihood."""
-    k, c, _ = confusion.shape
-    tally, mass, value, low = np.zeros((k * c, c)), np.zeros(c), 0.0, 0
-    for wide, q, log_p in _parts(patterns, confusion, shares):
-        count = patterns.weight[low : low + len(q)]
-        low += len(q)
-        weighted = q * count[:, None]
-        tally += wide.T @ weighted
-        mass += weighted.sum(axis=0)
-        value += float(count @ log_p)
-    return tally.reshape(k, c, c).transpose(0, 2, 1), mass, value
+def _maximise(wide: Floats, believed: Floats) -> Floats:
+    """Confusion matrices [k, c, b] from how many samples are believed to be of each class.
 
-
-def _normalised(tally: Floats) -> Floats:
-    """Rows that sum to one; a class that nothing is believed to be of says nothing: uniform."""
+    A class that nothing is believed to be of says nothing: its row is uniform.
+    """
+    c = believed.shape[1]
+    tally = (wide.T @ believed).reshape(-1, c, c).transpose(0, 2, 1)
     total = tally.sum(axis=2, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(total > TINY, tally / total, 1.0 / tally.shape[2])
+        return np.where(total > TINY, tally / total, 1.0 / c)
 
 
 def _orient(
@@ -190,28 +186,32 @@ def _orient(
 
 
 def _standard_errors(
-    patterns: Patterns, q: Floats, confusion: Floats, shares: Floats, *, fit_prior: bool
+    decisions: Decisions,
+    weight: Floats,
+    q: Floats,
+    confusion: Floats,
+    shares: Floats,
+    *,
+    fit_prior: bool,
 ) -> tuple[Floats, Floats, int]:
     """Errors (K, C, C) of the confusion matrices and (K,) of the slopes; directions without any.
 
-    From the observed information. Parameters are the logits of P(b | c) against the last b, for
-    every judge and class, and those of the class shares if they were fitted. Probabilities at 0
-    or 1 are held there.
+    Probabilities at 0 or 1 are held there, and so are class shares that were not fitted.
     """
     k, c, _ = confusion.shape
     m = c - 1
-    hessian = _information(patterns.decisions, patterns.weight, q, confusion, shares, fit_prior)
+    hessian = information(decisions, weight, q, confusion, shares)
     # With the last class at 0 the logits against it are infinite, and so are the others'.
     inside = (confusion > FIXED) & (confusion < 1.0 - FIXED)
     moves = inside[:, :, :m] & (confusion[:, :, m:] > FIXED)
     moves &= (shares > FIXED)[None, :, None]  # a class nobody belongs to moves nothing
-    free = moves.transpose(1, 0, 2).ravel()
-    if fit_prior:
-        free = np.concatenate([free, (shares[:m] > FIXED) & (shares[m] > FIXED)])
+    shares_move = fit_prior & (shares[:m] > FIXED) & (shares[m] > FIXED)
+    free = np.concatenate([moves.transpose(1, 0, 2).ravel(), shares_move])
     values, vectors = np.linalg.eigh(hessian[np.ix_(free, free)])
     flat = int((values < FLAT * max(values.max(initial=0.0), 1e-300)).sum())
     # K judges give C^K - 1 frequencies; more unknowns than that cannot be found.
-    flat = max(flat, len(hessian) - (c**k - 1)) if k < 20 else flat
+    unknowns = c * k * m + fit_prior * m
+    flat = max(flat, unknowns - (c**k - 1)) if k < 20 else flat
     if flat or not free.any():
         return np.full((k, c, c), np.nan), np.full(k, np.nan), flat
     covariance = np.zeros_like(hessian)
@@ -231,46 +231,34 @@ def _by_logits(p: Floats) -> Floats:
     return np.asarray((p[..., :, None] * (np.eye(c) - p[..., None, :]))[..., : c - 1])
 
 
-def _information(
-    decisions: Decisions,
-    count: Floats,
-    q: Floats,
-    confusion: Floats,
-    shares: Floats,
-    fit_prior: bool,
+def information(
+    decisions: Decisions, count: Floats, q: Floats, confusion: Floats, shares: Floats
 ) -> Floats:
     """I = E[complete] - Var[complete score], the observed information (Louis 1982).
 
-    For one sample the score of the complete data with truth c is g_c = 1[said b] - P(b | c) in
-    the block of c, and minus the Hessian of the log-likelihood is sum_c q_c (J_c - g_c g_c')
-    + g g', g = sum_c q_c g_c, where J_c holds the multinomial covariances.
+    Parameters are the logits of P(b | c) against the last b, for every class and judge, and those
+    of the class shares. For one sample the score of the complete data with truth c is
+    g_c = 1[said b] - P(b | c) in the block of c, and minus the Hessian of the log-likelihood is
+    sum_c q_c (J_c - g_c g_c') + g g', g = sum_c q_c g_c, where J_c holds the multinomial
+    covariances.
     """
     k, c, _ = confusion.shape
     m, block = c - 1, k * (c - 1)
-    size = c * block + (m if fit_prior else 0)
-    total = np.zeros((size, size))
-    rise = np.eye(c)[:, :m] - shares[:m]  # score of the class shares for each truth
-    for low in range(0, len(count), CHUNK // 16):
-        said, n, weight = (x[low : low + CHUNK // 16] for x in (decisions, count, q))
-        seen = (said >= 0)[:, :, None]
-        told = said[:, :, None] == np.arange(m)
-        mean = np.zeros((len(said), size))
-        for truth in range(c):
-            score = np.zeros_like(mean)
-            at = slice(truth * block, (truth + 1) * block)
-            own = np.where(seen, told - confusion[:, truth, :m], 0.0)
-            score[:, at] = own.reshape(len(said), block)
-            if fit_prior:
-                score[:, c * block :] = rise[truth]
-            mean += score * weight[:, truth, None]
-            w = n * weight[:, truth]
-            total -= score.T @ (score * w[:, None])
-            heard = (seen[:, :, 0] * w[:, None]).sum(axis=0)
-            spread = _by_logits(confusion[:, truth])[:, :m] * heard[:, None, None]
-            for judge in range(k):
-                own_block = slice(at.start + judge * m, at.start + (judge + 1) * m)
-                total[own_block, own_block] += spread[judge]
-        if fit_prior:
-            total[c * block :, c * block :] += n.sum() * _by_logits(shares)[:m]
-        total += mean.T @ (mean * n[:, None])
-    return total
+    seen = decisions >= 0
+    told = decisions[:, :, None] == np.arange(m)
+    of_shares = np.eye(c)[:, :m] - shares[:m]  # their score for each truth
+    mean = np.zeros((len(decisions), c * block + m))
+    total = np.zeros((mean.shape[1], mean.shape[1]))
+    for truth in range(c):
+        at = slice(truth * block, (truth + 1) * block)
+        score = np.zeros_like(mean)
+        own = np.where(seen[:, :, None], told - confusion[:, truth, :m], 0.0)
+        score[:, at] = own.reshape(len(own), block)
+        score[:, c * block :] = of_shares[truth]
+        mean += score * q[:, truth, None]
+        believed = count * q[:, truth]
+        total -= score.T @ (score * believed[:, None])
+        spread = _by_logits(confusion[:, truth])[:, :m] * (believed @ seen)[:, None, None]
+        total[at, at] += block_diag(*spread)
+    total[c * block :, c * block :] += count.sum() * _by_logits(shares)[:m]
+    return total + mean.T @ (mean * count[:, None])

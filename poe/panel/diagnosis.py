@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import beta, binom
+from scipy.stats import binom, binomtest
 
 from poe.panel.dawid_skene import dawid_skene
 from poe.panel.judgements import Judgements, PanelError
@@ -27,24 +27,21 @@ SMALL_MARGIN = 0.1
 LITTLE_AGREEMENT = 0.75
 NEARLY_AS_GOOD = 10.0  # in log-likelihood
 STARTS = 20  # judges whose own decisions begin a search
+DRAWS = 5  # random beginnings
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """What may be wrong with an aggregation, found without labels.
 
-    warnings : sentences, none where nothing was found. margin : weighted mean slope under the
-    chosen naming; near 0 the other naming is nearly as good, and then labels mean nothing.
-    below_chance : judges whose slope is below zero. majority_agreement : share of labels that
-    are also the majority's. modes : other optima of the likelihood. dependence : pairs of
-    judges whose agreement the fitted skills do not explain, see `dependence`.
+    warnings : sentences, none where nothing was found. below_chance : judges whose slope is below
+    zero. optima : of the likelihood, the best first. dependence : pairs of judges whose agreement
+    the fitted skills do not explain, see `dependence`.
     """
 
     warnings: tuple[str, ...]
-    margin: float
     below_chance: tuple[Hashable, ...]
-    majority_agreement: float
-    modes: pd.DataFrame
+    optima: tuple[Aggregation, ...]
     dependence: pd.DataFrame
 
     def __str__(self) -> str:
@@ -55,15 +52,16 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
     """Dawid and Skene's model of these judgements, looked at from all sides.
 
     trusted : a judge you would bet on, to see whether the panel calls it worse than chance.
+    seed : of the random ones among the starts of the search for other optima.
     """
     found = dawid_skene(given)
-    pairs, other = dependence(given, found), modes(given, seed=seed)
-    margin = float(np.average(found.slope, weights=given.seen.sum(axis=0)))
+    pairs, best = dependence(given, found), optima(given, seed=seed)
     below = tuple(given.judges[k] for k in np.flatnonzero(found.slope < 0))
-    agree = float((found.labels == majority_vote(given).labels).mean())
     notes = []
     if "NOT identified" in found.message:
         notes.append("the skills are not identified: too few judges, or too much alike")
+    # Near 0 the other naming of the classes is nearly as good, and then labels mean nothing.
+    margin = float(np.average(found.slope, weights=given.seen.sum(axis=0)))
     if abs(margin) < SMALL_MARGIN:
         notes.append(
             f"the mean slope is {margin:.2f}: which class is which hangs on a few judges, and the "
@@ -87,11 +85,12 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
             f"{worst['judge']!r} and {worst['other']!r}, z = {worst['z']:.0f}): the "
             "probabilities are over-confident, and the common factor need not be the truth"
         )
-    if (other["log_likelihood"].max() - other["log_likelihood"][1:] < NEARLY_AS_GOOD).any():
+    if len(best) > 1 and best[0].log_likelihood - best[1].log_likelihood < NEARLY_AS_GOOD:
         notes.append("the likelihood has another optimum nearly as good, with other labels")
+    agree = float((found.labels == majority_vote(given).labels).mean())
     if agree < LITTLE_AGREEMENT:
         notes.append(f"labels agree with the majority vote on {agree:.0%} of samples only")
-    return Diagnosis(tuple(notes), margin, below, agree, other, pairs)
+    return Diagnosis(tuple(notes), below, best, pairs)
 
 
 def dependence(given: Judgements, found: Aggregation) -> pd.DataFrame:
@@ -115,36 +114,27 @@ def dependence(given: Judgements, found: Aggregation) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["judge", "other", "n", "agreement", "expected", "z"])
 
 
-def modes(given: Judgements, *, seed: int = 0, random: int = 5) -> pd.DataFrame:
-    """Optima of Dawid and Skene's likelihood from several starts, the best first.
+def optima(given: Judgements, *, seed: int = 0) -> tuple[Aggregation, ...]:
+    """Different optima of Dawid and Skene's likelihood from several starts, the best first.
 
-    Starts are the majority, each judge's own decisions (of at most 20) and `random` draws.
-    Columns: log_likelihood, starts that led there, agreement of the labels with the first's (or
-    with their opposite, if that is larger: the naming is not part of a mode).
+    Starts are the majority, each judge's own decisions (of at most 20) and five random draws.
     """
     starts: list[dict[str, Any]] = [{}]
     starts += [{"start": np.maximum(said, 0)} for said in given.decisions.T[:STARTS]]
-    starts += [{"start": "random", "seed": seed + r} for r in range(random)]
-    fits = sorted((dawid_skene(given, **one) for one in starts), key=lambda f: -f.log_likelihood)
+    starts += [{"start": "random", "seed": seed + r} for r in range(DRAWS)]
     kept: list[Aggregation] = []
-    count: list[int] = []
-    for fit in fits:
-        same = [at for at, old in enumerate(kept) if _agreement(fit, old) > 0.99]
-        if same:
-            count[same[0]] += 1
-        else:
+    for fit in sorted((dawid_skene(given, **one) for one in starts), key=_badness):
+        if all(_agreement(fit, old) <= 0.99 for old in kept):
             kept.append(fit)
-            count.append(1)
-    return pd.DataFrame(
-        {
-            "log_likelihood": [fit.log_likelihood for fit in kept],
-            "starts": count,
-            "agreement": [_agreement(fit, kept[0]) for fit in kept],
-        }
-    )
+    return tuple(kept)
+
+
+def _badness(fit: Aggregation) -> float:
+    return -fit.log_likelihood
 
 
 def _agreement(one: Aggregation, other: Aggregation) -> float:
+    """Share of equal labels; of two classes' or of opposite ones, for naming is arbitrary."""
     same = float((one.labels == other.labels).mean())
     return max(same, 1.0 - same) if len(one.classes) == 2 else same
 
@@ -171,10 +161,9 @@ def check_labels(
     if len(known) != len(rows) or not len(known):
         raise PanelError("give one label for each row, at least one")
     right, n = int((found.labels[np.asarray(rows)] == known).sum()), len(known)
-    tail = (1.0 - level) / 2.0
-    low = float(beta.ppf(tail, right, n - right + 1)) if right else 0.0
-    high = float(beta.ppf(1 - tail, right + 1, n - right)) if right < n else 1.0
-    return Check(right / n, low, high, float(binom.cdf(right, n, 0.5)), n)
+    exact = binomtest(right, n, 0.5, alternative="less")
+    interval = binomtest(right, n).proportion_ci(level)
+    return Check(right / n, interval.low, interval.high, float(exact.pvalue), n)
 
 
 def labels_to_notice(accuracy: float, *, level: float = 0.05, power: float = 0.9) -> int:

@@ -40,9 +40,8 @@ def needed(module: str) -> Any:
 class Encoder:
     """A way from samples to vectors, made anew for every seed.
 
-    size : width H of f(X). make : builds the module (a new one each time), which maps what `batch`
-    gives to (B, H). batch : from sample positions (a tensor) to the module's input. describe :
-    for messages.
+    size : width H of f(X). make : builds the module, which maps what `batch` gives to (B, H).
+    batch : from sample positions (a tensor) to the module's input. describe : for messages.
     """
 
     size: int
@@ -55,25 +54,21 @@ def encoder_for(context: Any, n: int, *, encoder: Any = "light", hidden: int = 6
     """An encoder for N contexts: vectors (N, F), or texts.
 
     encoder : "light" hashes texts (`hashed_ngrams`) into a layer of `hidden` units; another
-    text names a transformers model, a `Transformer` has its settings, or it is an `Encoder`.
+    text names a transformers model, and a `Transformer` has its settings.
     """
-    if isinstance(encoder, Encoder):
-        return encoder
-    if context is None:
+    if context is None or isinstance(context, str) or len(context) != n:
         raise PanelError(
-            "this method needs the context of every sample: texts, or vectors (samples x features)"
+            f"this method needs the context of every sample: {n} texts, or vectors ({n} samples x "
+            "features)"
         )
-    texts = _as_texts(context)
-    length = len(context) if texts is None else len(texts)
-    if length != n:
-        raise PanelError(f"there are {length} contexts for {n} samples")
-    if isinstance(encoder, Transformer) or encoder != "light":
-        if texts is None:
+    is_text = not (isinstance(context, np.ndarray) and context.dtype.kind in "fiub")
+    if encoder != "light":
+        if not is_text:
             raise PanelError("a transformers encoder reads texts, not vectors")
         chosen = encoder if isinstance(encoder, Transformer) else Transformer(encoder)
-        return chosen.on(texts)
-    if texts is not None:
-        return _light(hashed_ngrams(texts), hidden, "hashed n-grams")
+        return chosen.on(context)
+    if is_text:
+        return _light(hashed_ngrams(context), hidden, "hashed n-grams")
     vectors = np.asarray(context, dtype=np.float32)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise PanelError(
@@ -81,15 +76,6 @@ def encoder_for(context: Any, n: int, *, encoder: Any = "light", hidden: int = 6
             f"{vectors.shape}"
         )
     return _light(vectors, hidden, "vectors")
-
-
-def _as_texts(context: Any) -> Sequence[str] | None:
-    if isinstance(context, str):
-        raise PanelError("context must be one text for each sample, not a single text")
-    if isinstance(context, np.ndarray) and context.dtype.kind in "fiub":
-        return None
-    values = list(context)
-    return values if any(isinstance(value, str) for value in values) else None
 
 
 def _light(vectors: NDArray[np.float32], hidden: int, what: str) -> Encoder:
@@ -115,9 +101,6 @@ def hashed_ngrams(texts: Sequence[str], *, features: int = 2048) -> NDArray[np.f
 
     Raises PanelError naming the samples without any text.
     """
-    for n, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise PanelError(f"the context of sample {n} is {text!r}, which is not a text")
     _require_text(texts)
     encoded = [t[:LONGEST].lower().encode(errors="replace")[:LONGEST] + b" " for t in texts]
     longest = max(map(len, encoded))
@@ -157,7 +140,7 @@ def _ngrams(letters: NDArray[np.uint8]) -> tuple[NDArray[Any], NDArray[Any], NDA
 
 
 def _require_text(texts: Sequence[str]) -> None:
-    empty = [n for n, text in enumerate(texts) if not str(text).strip()]
+    empty = [n for n, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if empty:
         raise PanelError(
             f"the context has no text in samples {name_some(empty)}; leave them out, or use a "
@@ -190,12 +173,10 @@ class Transformer:
         source = {"pretrained_model_name_or_path": self.name, "revision": self.revision}
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
-            configuration = transformers.AutoConfig.from_pretrained(**source)
+            size = int(transformers.AutoConfig.from_pretrained(**source).hidden_size)
         except (OSError, ValueError) as error:
             raise JudgeError(f"the encoder {self.name!r} cannot be loaded: {error}") from error
         pool = self.pool or ("first" if tokenizer.cls_token_id is not None else "last")
-        filler = tokenizer.pad_token_id
-        filler = tokenizer.eos_token_id if filler is None else filler
         read = tokenizer(list(texts), truncation=True, max_length=self.length)
         ids = [torch.as_tensor(one) for one in read["input_ids"]]
 
@@ -213,14 +194,10 @@ class Transformer:
         def batch(rows: Any) -> Any:
             chosen = [ids[int(row)] for row in rows]
             lengths = torch.as_tensor([len(one) for one in chosen])
-            padded = torch.nn.utils.rnn.pad_sequence(
-                chosen, batch_first=True, padding_value=filler or 0
-            )
+            padded = torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True)  # masked: any token
             return padded, (torch.arange(padded.shape[1]) < lengths[:, None]).long()
 
-        return Encoder(
-            int(configuration.hidden_size), make, batch, f"{self.name}, {pool} hidden state"
-        )
+        return Encoder(size, make, batch, f"{self.name}, {pool} hidden state")
 
 
 def _pooled(torch: Any, body: Any, pool: str) -> Any:

@@ -37,7 +37,9 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import null_space
 from scipy.optimize import minimize
+from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
 
 from poe.comparisons import Comparisons, Floats, Indices
@@ -45,7 +47,6 @@ from poe.errors import NotConvergedError, name_some
 from poe.graph import component_labels
 from poe.panel.judgements import PanelError, UnidentifiedPanelError
 
-DENSE_ITEMS = 1500
 FLAT = 1e-9  # curvatures below this share of the largest count as none
 RUNAWAY = 30.0  # logits that no finite evidence gives
 EXACT = 1e-13  # gradient a comparison below which there is only rounding
@@ -59,19 +60,26 @@ class PanelFit:
     sharpness : (K,) a_k, mean square one; negative for a judge that prefers the worse.
     bias : (K,) b_k in logits. covariance : (N + 2K, N + 2K) of scores, sharpness and bias in
     this order, the inverse curvature under the conventions; it takes judgements as independent
-    and is too small for duplicates. energy, gradient, message : how the search ended.
+    and is too small for duplicates. energy, message : how the search ended.
     """
 
-    items: tuple[Hashable, ...]
-    judges: tuple[Hashable, ...]
     scores: Floats
     sharpness: Floats
     bias: Floats
     covariance: Floats = field(repr=False)
     energy: float
-    gradient: float
     message: str
     data: Pool = field(repr=False)
+
+    @property
+    def items(self) -> tuple[Hashable, ...]:
+        """Names of the items."""
+        return self.data.comparisons.items
+
+    @property
+    def judges(self) -> tuple[Hashable, ...]:
+        """Names of the judges."""
+        return self.data.judges
 
     @property
     def standard_errors(self) -> Floats:
@@ -111,38 +119,29 @@ def fit_panel(
     Equations and what they identify: the module's docstring. Raises UnidentifiedPanelError, and
     NotConvergedError where no finite optimum was found.
     """
-    data = Pool.of(judges)
     if spread is not None and not spread > 0:
         raise PanelError(f"spread must be positive or None, not {spread}")
+    data = Pool.of(judges, spread)
     if trusted is not None and trusted not in data.judges:
         raise PanelError(f"trusted names {trusted!r}; there are {name_some(data.judges)}")
-    if len(data.items) > DENSE_ITEMS:
-        raise PanelError(
-            f"{len(data.items)} items are more than the {DENSE_ITEMS} of this dense solver; fit "
-            "them in groups that share items"
-        )
-    problem = _Problem(data, spread)
-    energy, s, a, b = min((problem.descend(*start) for start in _starts(data)), key=lambda f: f[0])
-    if np.abs(data.logits(s, a, b)).max() > RUNAWAY:
+    energy, x = min((_descend(data, *start) for start in _starts(data)), key=lambda f: f[0])
+    if np.abs(data.logits(x)).max() > RUNAWAY:
         raise NotConvergedError(
             "the scores or a judge's sharpness run away: decisions that scores explain without "
             "exception have no finite optimum; give spread=, or use probabilities"
         )
-    s, a, b, covariance, gradient = problem.polish(s, a, b)
+    x, covariance, gradient = _polish(data, x)
     if gradient > tol:
         raise NotConvergedError(f"no optimum: gradient {gradient:.1e} a comparison at the end")
+    s, a, b = data.parts(x)
     sign, why = _sign(data, a, covariance, trusted)
-    flip = np.ones(len(s) + 2 * len(a))
-    flip[: len(s) + len(a)] = sign
+    flip = np.concatenate([np.full(len(s) + len(a), sign), np.ones(len(b))])
     return PanelFit(
-        data.items,
-        data.judges,
         sign * s,
         sign * a,
         b,
         covariance * np.outer(flip, flip),
         energy,
-        gradient,
         f"largest gradient entry {max(gradient, EXACT):.0e} a comparison at most; {why}",
         data,
     )
@@ -164,7 +163,7 @@ def residual_correlation(fit: PanelFit) -> pd.DataFrame:
     *all* judges do not show: they become scores.
     """
     c = fit.data.comparisons
-    eta = fit.data.logits(fit.scores, fit.sharpness, fit.bias)
+    eta = fit.data.logits(np.concatenate([fit.scores, fit.sharpness, fit.bias]))
     residuals = pd.DataFrame(
         {
             "judge": fit.data.judge,
@@ -182,25 +181,25 @@ def residual_correlation(fit: PanelFit) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The comparisons of K judges among N items in one list, row by row.
+    """The comparisons of K judges among N items in one list, and the energy E of the module.
 
     comparisons : T rows. judge : (T,) whose. group : (N,) label of the items linked to each
-    other by any judge's comparisons.
+    other by any judge's comparisons. spread : of the prior on the scores, or None.
+
+    Its functions take x, the (N + 2K,) scores, sharpness and bias in this order.
     """
 
     judges: tuple[Hashable, ...]
     comparisons: Comparisons
     judge: Indices
     group: Indices
+    spread: float | None
 
     @classmethod
-    def of(cls, judges: Mapping[Hashable, Comparisons]) -> Pool:
+    def of(cls, judges: Mapping[Hashable, Comparisons], spread: float | None = None) -> Pool:
         """Match the items of all judges by name; PanelError for none or never compared."""
         if not judges:
             raise PanelError("a panel needs the comparisons of at least one judge")
-        for name, one in judges.items():
-            if not isinstance(one, Comparisons):
-                raise PanelError(f"judge {name!r}: expected Comparisons, not {type(one)}")
         each = list(judges.values())
         items = tuple(dict.fromkeys(item for one in each for item in one.items))
         position = {item: i for i, item in enumerate(items)}
@@ -216,21 +215,66 @@ class Pool:
             all_of_them,
             np.repeat(np.arange(len(each)), [len(c) for c in each]),
             component_labels(all_of_them.first, all_of_them.second, len(items)),
+            spread,
         )
 
-    @property
-    def items(self) -> tuple[Hashable, ...]:
-        """N names."""
-        return self.comparisons.items
+    def parts(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Scores, sharpness and bias."""
+        n, k = self.comparisons.n_items, len(self.judges)
+        return x[:n], x[n : n + k], x[n + k :]
 
-    def logits(self, s: Floats, a: Floats, b: Floats) -> Floats:
+    def logits(self, x: Floats) -> Floats:
         """(T,) logits of the predictions, a_k (s_first - s_second) + b_k."""
+        s, a, b = self.parts(x)
         c = self.comparisons
         return a[self.judge] * (s[c.first] - s[c.second]) + b[self.judge]
 
+    def energy(self, x: Floats) -> float:
+        """E(s, a, b)."""
+        c, eta = self.comparisons, self.logits(x)
+        fit = float(c.weight @ (np.logaddexp(0.0, eta) - c.p * eta))
+        s, _, _ = self.parts(x)
+        return fit + (0.0 if self.spread is None else float(s @ s) / (2 * self.spread**2))
+
+    def jacobian(self, x: Floats) -> csr_array:
+        """(T, N + 2K) derivatives of the logits, four in a row."""
+        c = self.comparisons
+        s, a, _ = self.parts(x)
+        n, k, t = len(s), len(a), len(c)
+        columns = [c.first, c.second, n + self.judge, n + k + self.judge]
+        values = [a[self.judge], -a[self.judge], s[c.first] - s[c.second], np.ones(t)]
+        start = np.arange(0, 4 * t + 1, 4)
+        flat = np.column_stack(values).ravel(), np.column_stack(columns).ravel(), start
+        return csr_array(flat, shape=(t, n + 2 * k))
+
+    def gradient(self, x: Floats) -> Floats:
+        """(N + 2K,) derivatives of E."""
+        c = self.comparisons
+        total = self.jacobian(x).T @ (c.weight * (expit(self.logits(x)) - c.p))
+        if self.spread is not None:
+            total[: c.n_items] += x[: c.n_items] / self.spread**2
+        return np.asarray(total)
+
+    def hessian(self, x: Floats) -> Floats:
+        """(N + 2K, N + 2K) second derivatives of E."""
+        c, eta, jacobian = self.comparisons, self.logits(x), self.jacobian(x)
+        n, k = c.n_items, len(self.judges)
+        stiffness = diags_array(c.weight * expit(eta) * expit(-eta))
+        total = (jacobian.T @ stiffness @ jacobian).toarray()
+        # eta is bilinear in scores and sharpness, which adds the pull itself.
+        pull = c.weight * (expit(eta) - c.p)
+        cross = np.zeros((n, k))
+        np.add.at(cross, (c.first, self.judge), pull)
+        np.add.at(cross, (c.second, self.judge), -pull)
+        total[:n, n : n + k] += cross
+        total[n : n + k, :n] += cross.T
+        if self.spread is not None:
+            total[np.arange(n), np.arange(n)] += 1.0 / self.spread**2
+        return np.asarray(total)
+
 
 def _sign(data: Pool, a: Floats, covariance: Floats, trusted: Hashable | None) -> tuple[float, str]:
-    n, k = len(data.items), len(a)
+    n, k = data.comparisons.n_items, len(a)
     own = covariance[n : n + k, n : n + k]
     if trusted is not None:
         weight = (np.array(data.judges, dtype=object) == trusted).astype(float)
@@ -254,19 +298,14 @@ def _starts(data: Pool) -> list[tuple[Floats, Floats]]:
     Each judge's scores by least squares with a little ridge; their first principal component
     knows adversaries by their sign, which an average does not.
     """
-    c, n, k = data.comparisons, len(data.items), len(data.judges)
-    own = np.zeros((k, n))
+    k = len(data.judges)
+    own = np.zeros((k, data.comparisons.n_items))
     for judge in range(k):
-        mine = data.judge == judge
-        first, second, weight = c.first[mine], c.second[mine], c.weight[mine]
-        matrix = np.eye(n) * 0.1 * weight.mean()
-        np.add.at(matrix, (first, first), weight)
-        np.add.at(matrix, (second, second), weight)
-        np.add.at(matrix, (first, second), -weight)
-        np.add.at(matrix, (second, first), -weight)
-        lean = weight * 4.0 * (c.p[mine] - np.average(c.p[mine], weights=weight))
-        right = np.bincount(first, lean, n) - np.bincount(second, lean, n)
-        own[judge] = np.linalg.solve(matrix, right)
+        c = data.comparisons.take(data.judge == judge)
+        weighted = c.matrix().T * c.weight
+        ridge = 0.1 * c.weight.mean() * np.eye(c.n_items)
+        lean = 4.0 * (c.p - np.average(c.p, weights=c.weight))
+        own[judge] = np.linalg.solve(weighted @ c.matrix() + ridge, weighted @ lean)
     left, size, right = np.linalg.svd(own, full_matrices=False)
     average = (own.mean(axis=0), np.ones(k))
     if size[0] <= 1e-12:
@@ -274,121 +313,75 @@ def _starts(data: Pool) -> list[tuple[Floats, Floats]]:
     return [(size[0] / np.sqrt(k) * right[0], np.sqrt(k) * left[:, 0]), average]
 
 
-def _sums(at: Indices, value: Floats, size: int) -> Floats:
-    return np.asarray(np.bincount(at, value, size), dtype=float)
+def _descend(data: Pool, s: Floats, a: Floats) -> tuple[float, Floats]:
+    """Energy and x by quasi-Newton; the scale is fixed by writing a = sqrt(K) u / |u|."""
+    n, k = len(s), len(a)
+
+    def scaled(x: Floats) -> Floats:
+        s, u, b = data.parts(x)
+        return np.concatenate([s, np.sqrt(k) * u / np.linalg.norm(u), b])
+
+    def value(x: Floats) -> tuple[float, Floats]:
+        y = scaled(x)
+        gradient, a = data.gradient(y), y[n : n + k]
+        along = gradient[n : n + k] - a * (a @ gradient[n : n + k]) / k
+        gradient[n : n + k] = np.sqrt(k) / np.linalg.norm(x[n : n + k]) * along
+        return data.energy(y), gradient
+
+    options = {"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
+    x = np.concatenate([s, a, np.zeros(k)])
+    found = minimize(value, x, jac=True, method="L-BFGS-B", options=options)
+    return float(found.fun), scaled(found.x)
 
 
-class _Problem:
-    """The energy E(s, a, b) of the module's docstring, its derivatives, and its minimum."""
+def _polish(data: Pool, x: Floats) -> tuple[Floats, Floats, float]:
+    """Newton's steps on what the conventions leave free; the inverse curvature there.
 
-    def __init__(self, data: Pool, spread: float | None) -> None:
-        self.data, self.spread = data, spread
-        c = data.comparisons
-        self.first, self.second, self.p, self.weight = c.first, c.second, c.p, c.weight
-        self.judge, self.n, self.k = data.judge, len(data.items), len(data.judges)
+    Also the largest entry of the gradient a comparison.
+    """
+    n, k, group = data.comparisons.n_items, len(data.judges), data.group
+    sharpness = slice(n, n + k)
+    for _ in range(20):
+        if data.spread is None:
+            x = x.copy()
+            x[:n] -= (np.bincount(group, x[:n]) / np.bincount(group))[group]
+        gradient, a = data.gradient(x), x[sharpness]
+        # The constraint a'a = K has a multiplier where a prior pulls at the scale.
+        multiplier = float(a @ gradient[sharpness]) / k
+        gradient[sharpness] -= multiplier * a
+        hessian = data.hessian(x)
+        hessian[sharpness, sharpness] -= multiplier * np.eye(k)
+        free = _free(data, a)
+        values, vectors = np.linalg.eigh(free.T @ hessian @ free)
+        directions = free @ vectors
+        if values[0] <= FLAT * values[-1]:
+            raise _flat(data, directions[:, 0])
+        size = float(np.abs(gradient).max()) / float(data.comparisons.weight.sum())
+        if size < EXACT:
+            break
+        x = x - directions @ ((directions.T @ gradient) / values)
+        x[sharpness] *= np.sqrt(k) / np.linalg.norm(x[sharpness])
+    return x, np.asarray((directions / values) @ directions.T), size
 
-    def energy(self, s: Floats, a: Floats, b: Floats) -> float:
-        eta = self.data.logits(s, a, b)
-        soft = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta))) - self.p * eta
-        prior = 0.0 if self.spread is None else float(s @ s) / (2 * self.spread**2)
-        return float(self.weight @ soft) + prior
 
-    def gradient(self, s: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-        pull = self.weight * (expit(self.data.logits(s, a, b)) - self.p)
-        on = pull * a[self.judge]
-        in_s = _sums(self.first, on, self.n) - _sums(self.second, on, self.n)
-        if self.spread is not None:
-            in_s = in_s + s / self.spread**2
-        in_a = _sums(self.judge, pull * (s[self.first] - s[self.second]), self.k)
-        return in_s, in_a, _sums(self.judge, pull, self.k)
+def _free(data: Pool, a: Floats) -> Floats:
+    """Columns that span what the conventions leave: no shift of a whole group, no scale."""
+    n, k = data.comparisons.n_items, len(a)
+    groups = int(data.group.max()) + 1 if data.spread is None else 0
+    fixed = np.zeros((groups + 1, n + 2 * k))
+    for group in range(groups):
+        fixed[group, :n] = data.group == group
+    fixed[groups, n : n + k] = a
+    return null_space(fixed)
 
-    def hessian(self, s: Floats, a: Floats, b: Floats) -> Floats:
-        n, k, t = self.n, self.k, np.arange(len(self.p))
-        eta = self.data.logits(s, a, b)
-        jacobian = np.zeros((len(t), n + 2 * k))
-        jacobian[t, self.first] += a[self.judge]
-        jacobian[t, self.second] -= a[self.judge]
-        jacobian[t, n + self.judge] = s[self.first] - s[self.second]
-        jacobian[t, n + k + self.judge] = 1.0
-        stiffness = self.weight * expit(eta) * expit(-eta)
-        total = jacobian.T @ (jacobian * stiffness[:, None])
-        # eta is bilinear in scores and sharpness, which adds the pull itself.
-        pull = self.weight * (expit(eta) - self.p)
-        cross = np.zeros((n, k))
-        np.add.at(cross, (self.first, self.judge), pull)
-        np.add.at(cross, (self.second, self.judge), -pull)
-        total[:n, n : n + k] += cross
-        total[n : n + k, :n] += cross.T
-        if self.spread is not None:
-            total[np.arange(n), np.arange(n)] += 1.0 / self.spread**2
-        return np.asarray(total)
 
-    def descend(self, s: Floats, a: Floats) -> tuple[float, Floats, Floats, Floats]:
-        """Quasi-Newton from a start; the scale is fixed by writing a = sqrt(K) u / |u|."""
-        n, k = self.n, self.k
-
-        def parts(x: Floats) -> tuple[Floats, Floats, Floats, float]:
-            size = float(np.linalg.norm(x[n : n + k]))
-            return x[:n], np.sqrt(k) * x[n : n + k] / size, x[n + k :], size
-
-        def value(x: Floats) -> tuple[float, Floats]:
-            s, a, b, size = parts(x)
-            in_s, in_a, in_b = self.gradient(s, a, b)
-            in_u = np.sqrt(k) / size * (in_a - a * (a @ in_a) / k)
-            return self.energy(s, a, b), np.concatenate([in_s, in_u, in_b])
-
-        x = np.concatenate([s, a, np.zeros(k)])
-        options = {"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
-        found = minimize(value, x, jac=True, method="L-BFGS-B", options=options)
-        s, a, b, _ = parts(found.x)
-        return float(found.fun), s, a, b
-
-    def polish(
-        self, s: Floats, a: Floats, b: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats, float]:
-        """Newton's steps on what the conventions leave free; the inverse curvature there."""
-        n, k, group = self.n, self.k, self.data.group
-        for _ in range(20):
-            if self.spread is None:
-                s = s - (np.bincount(group, s) / np.bincount(group))[group]
-            gradient = np.concatenate(self.gradient(s, a, b))
-            # The constraint a'a = K has a multiplier where a prior pulls at the scale.
-            multiplier = float(a @ gradient[n : n + k]) / k
-            gradient[n : n + k] -= multiplier * a
-            hessian = self.hessian(s, a, b)
-            hessian[np.arange(n, n + k), np.arange(n, n + k)] -= multiplier
-            free = self._free(a)
-            values, vectors = np.linalg.eigh(free.T @ hessian @ free)
-            directions = free @ vectors
-            if values[0] <= FLAT * values[-1]:
-                raise self._flat(directions[:, 0])
-            size = float(np.abs(gradient).max()) / float(self.weight.sum())
-            if size < EXACT:
-                break
-            step = -directions @ ((directions.T @ gradient) / values)
-            s, a, b = s + step[:n], a + step[n : n + k], b + step[n + k :]
-            a = a * np.sqrt(k) / np.linalg.norm(a)
-        return s, a, b, np.asarray((directions / values) @ directions.T), size
-
-    def _free(self, a: Floats) -> Floats:
-        """Columns that span what the conventions leave: no shift of a whole group, no scale."""
-        n, k = self.n, self.k
-        groups = int(self.data.group.max()) + 1 if self.spread is None else 0
-        fixed = np.zeros((groups + 1, n + 2 * k))
-        for group in range(groups):
-            fixed[group, :n] = self.data.group == group
-        fixed[groups, n : n + k] = a
-        fixed /= np.linalg.norm(fixed, axis=1, keepdims=True)
-        _, _, basis = np.linalg.svd(fixed, full_matrices=True)
-        return basis[len(fixed) :].T
-
-    def _flat(self, weakest: Floats) -> UnidentifiedPanelError:
-        n, k = self.n, self.k
-        share = np.abs(weakest[n : n + k]) + np.abs(weakest[n + k :])
-        named = [self.data.judges[j] for j in np.flatnonzero(share > 0.1 * max(share.max(), 1e-12))]
-        who = name_some(named) if share.max() > 1e-6 else "the judges"
-        return UnidentifiedPanelError(
-            f"the comparisons of {who} do not tell sharpness, bias and scores apart: some change "
-            "of them leaves every prediction as it is; add comparisons in the other order, or of "
-            "items that the other judges compared"
-        )
+def _flat(data: Pool, weakest: Floats) -> UnidentifiedPanelError:
+    _, a, b = data.parts(np.abs(weakest))
+    share = a + b
+    named = [data.judges[j] for j in np.flatnonzero(share > 0.1 * max(share.max(), 1e-12))]
+    who = name_some(named) if share.max() > 1e-6 else "the judges"
+    return UnidentifiedPanelError(
+        f"the comparisons of {who} do not tell sharpness, bias and scores apart: some change "
+        "of them leaves every prediction as it is; add comparisons in the other order, or of "
+        "items that the other judges compared"
+    )

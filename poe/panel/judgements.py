@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from poe.comparisons import Floats, Indices
+from poe.comparisons import Floats
 from poe.errors import JudgeError, name_some
 
 Decisions = NDArray[np.integer[Any]]
@@ -32,8 +32,8 @@ class Judgements:
     """N samples, K judges, C classes; make one with `Judgements.from_table`.
 
     decisions : (N, K) class said, b_nk of the paper, -1 where the judge did not see the sample.
-    probabilities : (N, K) P(class 1) of eq. 1 for two classes, (N, K, C) for more, NaN where
-        missing; None where only decisions are known.
+    probabilities : (N, K, C), of two classes [:, :, 1] is P(class 1) of eq. 1; NaN where missing;
+        None where only decisions are known.
     judges : K names. classes : C names.
     """
 
@@ -66,7 +66,6 @@ class Judgements:
             return values
         if isinstance(values, pd.DataFrame):
             judges = list(values.columns) if judges is None else judges
-            values = values.to_numpy()
         array = np.asarray(values)
         if array.ndim not in (2, 3) or 0 in array.shape or array.dtype.kind not in "biuf":
             raise PanelError(
@@ -80,16 +79,21 @@ class Judgements:
                 f"not {name_some(names)}"
             )
         if array.ndim == 2 and array.dtype.kind in "biu":
-            decisions, known = _decisions(array, names, classes)
-            made = cls(decisions, None, names, known)
+            p, decisions = None, np.maximum(array.astype(np.int64), MISSING)
+            known = _class_names(classes, int(decisions.max()) + 1)
         else:
             p = array.astype(float)
-            decisions, known = _most_probable(p, names, classes)
-            made = cls(decisions, p, names, known)
-        absent = [names[k] for k in np.flatnonzero(~made.seen.any(axis=0))]
+            p = np.stack([1.0 - p, p], axis=-1) if p.ndim == 2 else p
+            decisions, known = _most_probable(p, names), _class_names(classes, p.shape[2])
+            if len(known) != p.shape[2]:
+                raise PanelError(
+                    f"{len(known)} classes need as many probabilities of each judgement, not "
+                    f"{p.shape[2]}; floats of shape samples x judges are P(class 1) of two"
+                )
+        absent = [names[k] for k in np.flatnonzero((decisions < 0).all(axis=0))]
         if absent:
             raise PanelError(f"judges {name_some(absent)} judged no sample at all; leave them out")
-        return made
+        return cls(decisions, p, names, known)
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -113,12 +117,10 @@ class Judgements:
 
     def distribution(self) -> Floats:
         """(N, K, C) probabilities, decisions as one-hot rows, NaN where missing (appendix F)."""
-        if self.probabilities is None:
-            one_hot = np.eye(self.n_classes)[np.maximum(self.decisions, 0)]
-            return np.where(self.seen[..., None], one_hot, np.nan)
-        if self.probabilities.ndim == 3:
+        if self.probabilities is not None:
             return self.probabilities
-        return np.stack([1.0 - self.probabilities, self.probabilities], axis=-1)
+        one_hot = np.eye(self.n_classes)[np.maximum(self.decisions, 0)]
+        return np.where(self.seen[..., None], one_hot, np.nan)
 
     def hard(self) -> Judgements:
         """Decisions only."""
@@ -139,58 +141,26 @@ def _class_names(classes: int | Sequence[Hashable] | None, found: int) -> tuple[
     if classes is None:
         return tuple(range(max(found, 2)))
     named = tuple(range(classes)) if isinstance(classes, int) else tuple(classes)
-    if len(named) < 2 or len(set(named)) < len(named):
-        raise PanelError(f"classes must be two or more different names, not {named!r}")
+    if len(named) < 2 or len(set(named)) < len(named) or len(named) < found:
+        raise PanelError(
+            f"classes must be two or more different names, and as many as occur ({found}), not "
+            f"{named!r}"
+        )
     return named
 
 
-def _decisions(
-    array: NDArray[Any], names: tuple[Hashable, ...], classes: int | Sequence[Hashable] | None
-) -> tuple[Decisions, tuple[Hashable, ...]]:
-    found = int(array.max()) + 1
-    named = _class_names(classes, found)
-    if found > len(named):
-        row, judge = np.argwhere(array >= len(named))[0]
-        raise PanelError(
-            f"sample {row}, judge {names[judge]!r}: said class {array[row, judge]}, but there are "
-            f"only {len(named)} (0 to {len(named) - 1}); raise classes="
-        )
-    small = np.int8 if len(named) < 127 else np.int64
-    return np.maximum(array.astype(small), MISSING), named
-
-
-def _most_probable(
-    p: Floats, names: tuple[Hashable, ...], classes: int | Sequence[Hashable] | None
-) -> tuple[Decisions, tuple[Hashable, ...]]:
-    missing = np.isnan(p)
-    outside = ~missing & ~((p >= 0.0) & (p <= 1.0))
-    if outside.any():
-        row, judge = np.argwhere(outside)[0][:2]
-        raise PanelError(
-            f"sample {row}, judge {names[judge]!r}: {p[outside].flat[0]:g} is no probability; "
-            "give decisions among several classes as integers (-1 where missing)"
-        )
-    named = _class_names(classes, 2 if p.ndim == 2 else p.shape[2])
-    if p.ndim == 2:
-        if len(named) != 2:
-            raise PanelError(
-                f"{len(named)} classes need a probability each (samples x judges x classes), or "
-                "decisions as integers; floats of shape samples x judges are P(class 1) of two"
-            )
-        return np.where(missing, MISSING, p > 0.5).astype(np.int8), named
-    if len(named) != p.shape[2]:
-        raise PanelError(f"the last axis holds {p.shape[2]} probabilities for {len(named)} classes")
-    gone = missing.any(axis=2)
-    wrong = (gone & ~missing.all(axis=2)) | (np.abs(p.sum(axis=2) - 1.0) > SLACK)
+def _most_probable(p: Floats, names: tuple[Hashable, ...]) -> Decisions:
+    missing = np.isnan(p).all(axis=2)
+    in_range = ((p >= 0.0) & (p <= 1.0)).all(axis=2)
+    wrong = ~missing & ~(in_range & (np.abs(p.sum(axis=2) - 1.0) <= SLACK))
     if wrong.any():
         row, judge = np.argwhere(wrong)[0]
         raise PanelError(
-            f"sample {row}, judge {names[judge]!r}: the probabilities "
-            f"{np.array2string(p[row, judge], precision=4)} do not sum to one; divide each by "
-            "their sum (all NaN where missing)"
+            f"sample {row}, judge {names[judge]!r}: {np.array2string(p[row, judge], precision=4)} "
+            "are no probabilities that sum to one (all NaN where missing); give decisions among "
+            "several classes as integers (-1 where missing)"
         )
-    said = np.where(gone, MISSING, np.argmax(np.where(missing, -1.0, p), axis=2))
-    return said.astype(np.int8), named
+    return np.where(missing, MISSING, np.argmax(np.nan_to_num(p), axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,28 +193,3 @@ class LabelledPanel:
         return pd.DataFrame(
             {"judge": list(self.judgements.judges), "accuracy": share, "se": se, "n": count}
         )
-
-
-class Patterns(NamedTuple):
-    """The different rows of judgements, how often each occurs, and where each sample's is."""
-
-    decisions: Decisions
-    weight: Floats
-    where: Indices
-
-
-def find_patterns(decisions: Decisions) -> Patterns:
-    """Samples judged alike as one row with a count: few judges make few different rows.
-
-    A million samples of ten judges of two classes have at most 3^10 rows.
-    """
-    columns = list(range(decisions.shape[1]))
-    where = pd.DataFrame(decisions).groupby(columns).ngroup().to_numpy()
-    _, first, count = np.unique(where, return_index=True, return_counts=True)
-    return Patterns(decisions[first], count.astype(float), where)
-
-
-def one_hot(decisions: Decisions, n_classes: int) -> Floats:
-    """(P, K C): a one in column k C + b where judge k said b, none where it is missing."""
-    wide = decisions[:, :, None] == np.arange(n_classes, dtype=decisions.dtype)
-    return wide.reshape(len(decisions), -1).astype(float)

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
-from poe.comparisons import Floats
 from poe.panel.encoders import encoder_for, needed
 from poe.panel.judgements import Judgements, PanelError
 from poe.panel.voting import Aggregation, softmax, unknown
@@ -39,7 +37,6 @@ class Training:
     initial_skill : p_0 = p_1 at the start; above 1/2 tells the network which class is which.
     dev : rows and labels of the small labelled development set (250 samples in section 5.4), on
         which the checkpoint and lambda are chosen. None takes the last epoch: no label is used.
-    progress : whether to show a bar.
 
     The paper gives the backbone, the bottleneck and the choice on the development set, but no
     learning rate, batch, epochs or lambda; the values here are ours.
@@ -54,41 +51,20 @@ class Training:
     regulariser: float | Sequence[float] = 0.0
     initial_skill: float = 0.75
     dev: tuple[Sequence[int], Sequence[int]] | None = field(default=None, repr=False)
-    progress: bool = False
 
     def __post_init__(self) -> None:
-        if not len(self.seeds):
-            raise PanelError("give at least one seed")
         if not 0.5 < self.initial_skill < 1.0:
             raise PanelError("initial_skill must lie between 1/2 and 1")
-        if any(value < 0 for value in self.regularisers):
-            raise PanelError("the regulariser cannot be negative")
         if len(self.regularisers) > 1 and self.dev is None:
             raise PanelError(
                 "several values of the regulariser need a labelled development set (dev=) to "
                 "choose among them; without one give a single value"
             )
-        if self.epochs < 1 or self.batch < 1:
-            raise PanelError("epochs and batch must be at least 1")
 
     @property
     def regularisers(self) -> tuple[float, ...]:
         """The values of lambda to try."""
-        one = isinstance(self.regulariser, int | float)
-        return (float(self.regulariser),) if one else tuple(self.regulariser)  # type: ignore[arg-type]
-
-    def development(self, given: Judgements) -> tuple[Any, Any] | None:
-        """Rows and labels of the development set, checked; None where there is none."""
-        if self.dev is None:
-            return None
-        rows, labels = (np.asarray(part, dtype=np.intp) for part in self.dev)
-        if rows.shape != labels.shape or rows.ndim != 1 or not len(rows):
-            raise PanelError("dev must be rows and labels of one length")
-        if rows.min() < 0 or rows.max() >= len(given):
-            raise PanelError(f"dev names samples outside 0..{len(given) - 1}")
-        if labels.min() < 0 or labels.max() >= given.n_classes:
-            raise PanelError(f"dev has labels outside 0..{given.n_classes - 1}")
-        return rows, labels
+        return tuple(np.atleast_1d(self.regulariser).tolist())
 
 
 def train_on_majority(
@@ -151,43 +127,31 @@ def skill_aggregation(
 def _learn(
     kind: Any, given: Judgements, context: Any, encoder: Any, training: Training | None
 ) -> Aggregation:
-    training = training or Training()
-    training.development(given)  # refused before anything is loaded
     needed("torch")
     from poe.panel import networks
 
+    training = training or Training()
     made = encoder_for(context, len(given), encoder=encoder, hidden=training.hidden)
-    total = len(training.seeds) * len(training.regularisers) * training.epochs
     found = []
-    with tqdm(total=total, disable=not training.progress, desc=TITLES[kind], unit="epoch") as bar:
-        for seed in training.seeds:
-            tried = [
-                networks.train(
-                    kind,
-                    given,
-                    made,
-                    training,
-                    seed=seed,
-                    regulariser=value,
-                    each_epoch=bar.update,
-                )
-                for value in training.regularisers
-            ]
-            best = max(tried, key=lambda run: run.accuracy)  # the first of equals
-            p = networks.believed(kind, best.s, best.heads, given)
-            found.append(_result(kind, given, best, p, training, made.describe))
+    for seed in training.seeds:
+        tried = [
+            networks.train(kind, given, made, training, seed=seed, regulariser=value)
+            for value in training.regularisers
+        ]
+        best = max(tried, key=lambda run: run.accuracy)  # the first of equals
+        found.append(_result(kind, given, best, training, made.describe))
     return found[0] if len(found) == 1 else _together(found)
 
 
 def _result(
-    kind: str, given: Judgements, run: Any, p: Floats, training: Training, encoder: str
+    kind: str, given: Judgements, run: Any, training: Training, encoder: str
 ) -> Aggregation:
     confusion = se = unknown()
     if kind == "crowdlayer":
         confusion = softmax(run.heads.transpose(0, 2, 1))
     elif run.heads is not None:
         confusion = run.heads if run.heads.ndim == 3 else run.heads.mean(axis=0)
-        believed = given.seen.T.astype(float) @ p  # (K, C) samples of each class seen
+        believed = given.seen.T.astype(float) @ run.p  # (K, C) samples of each class seen
         se = np.sqrt(confusion * (1.0 - confusion) / np.maximum(believed, 1.0)[:, :, None])
     message = f"{encoder}; epoch {run.epoch} of {training.epochs}"
     if training.dev is None:
@@ -203,8 +167,8 @@ def _result(
         TITLES[kind] + (f", lambda {run.regulariser:g}" if run.regulariser else ""),
         given.judges,
         given.classes,
-        np.argmax(p, axis=1),
-        p,
+        np.argmax(run.p, axis=1),
+        run.p,
         message,
         confusion,
         se,

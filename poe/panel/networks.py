@@ -6,7 +6,7 @@ Imported by `poe.panel.learning` when a network is trained, and by nothing else.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -114,22 +114,18 @@ def objective(kind: Kind, given: Judgements, regulariser: float) -> Callable[...
 
 
 class Run(NamedTuple):
-    """What one training left: bottleneck, confusion matrices, and its place on the dev set."""
+    """What one training left.
+
+    s : (N, C) bottleneck. heads : confusion matrices. p : (N, C) probabilities from which labels
+    are taken. epoch, accuracy : the checkpoint's, and how right it is on the development set.
+    """
 
     s: Floats
     heads: Floats | None
+    p: Floats
     epoch: int
     accuracy: float
     regulariser: float
-
-
-def believed(
-    kind: Kind, s: Floats, heads: Floats | None, given: Judgements, rows: Any = slice(None)
-) -> Floats:
-    """Probabilities from which labels are taken: s_n itself, or eq. 8."""
-    if kind in ("majority", "crowdlayer") or heads is None:
-        return s
-    return posterior(s, heads, given.decisions[rows])
 
 
 def train(
@@ -140,41 +136,30 @@ def train(
     *,
     seed: int,
     regulariser: float,
-    each_epoch: Callable[[], object],
 ) -> Run:
-    """Train one network with one seed and one lambda, and read it for all samples."""
-    dev = training.development(given)
-    best, kept_epoch, state = -1.0, 0, None
+    """Train one network with one seed and one lambda, and read it for all samples.
 
-    def after(network: Network, epoch: int) -> None:
-        nonlocal best, kept_epoch, state
-        each_epoch()
-        if dev is None:
-            kept_epoch = epoch
-            return
-        rows, labels = dev
-        s, heads = read(network, encoder, torch.as_tensor(rows))
-        p = believed(kind, s.numpy(), None if heads is None else heads.numpy(), given, rows)
-        accuracy = float((np.argmax(p, axis=1) == labels).mean())
-        if accuracy > best:
-            best, kept_epoch, state = accuracy, epoch, copy.deepcopy(network.state_dict())
-
+    With a development set the best epoch there is kept, the first of equals; else the last.
+    """
+    rows, labels = (None, None) if training.dev is None else map(np.asarray, training.dev)
+    best, kept_epoch, state = -1.0, training.epochs, None
     with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
         torch.manual_seed(seed)
         shape = (len(given.judges), given.n_classes)
         network = Network(encoder, *shape, kind, skill=training.initial_skill)
         loss = objective(kind, given, regulariser)
-        descend(network, encoder, loss, len(given), training, seed, after)
+        for epoch in descend(network, encoder, loss, len(given), training, seed):
+            if rows is None:
+                continue
+            _, _, p = read(network, encoder, given, rows)
+            accuracy = float((np.argmax(p, axis=1) == labels).mean())
+            if accuracy > best:
+                best, kept_epoch = accuracy, epoch
+                state = copy.deepcopy(network.state_dict())
         if state is not None:
             network.load_state_dict(state)
-        s, heads = read(network, encoder, torch.arange(len(given)))
-    return Run(
-        s.numpy().astype(float),
-        None if heads is None else heads.numpy().astype(float),
-        kept_epoch + 1,
-        best,
-        regulariser,
-    )
+        s, heads, p = read(network, encoder, given, np.arange(len(given)))
+    return Run(s, heads, p, kept_epoch, best, regulariser)
 
 
 def descend(
@@ -184,9 +169,8 @@ def descend(
     n: int,
     training: Training,
     seed: int,
-    after: Callable[[Network, int], None],
-) -> None:
-    """Adam on `loss(s, heads, rows)`; `after(network, epoch)` is called after each pass."""
+) -> Iterator[int]:
+    """Adam on `loss(s, heads, rows)`; yields the number of the pass after each."""
     generator = torch.Generator().manual_seed(seed)
     heads = [p for name, p in network.named_parameters() if name == "heads"]
     rest = [p for name, p in network.named_parameters() if name != "heads"]
@@ -208,18 +192,23 @@ def descend(
             optimiser.zero_grad(set_to_none=True)
             value.backward()
             optimiser.step()
-        after(network, epoch)
+        yield epoch + 1
 
 
 @torch.no_grad()
 def read(
-    network: Network, encoder: Encoder, rows: Tensor, *, batch: int = 1024
-) -> tuple[Tensor, Tensor | None]:
-    """S and heads of some samples, in pieces."""
+    network: Network, encoder: Encoder, given: Judgements, rows: Any, *, batch: int = 1024
+) -> tuple[Floats, Floats | None, Floats]:
+    """S, heads, and the probabilities that labels are taken from: s itself, or eq. 8."""
     network.eval()
-    parts = [network(encoder.batch(rows[low : low + batch])) for low in range(0, len(rows), batch)]
-    s = torch.cat([part[0] for part in parts])
-    heads = None if parts[0][1] is None else parts[0][1].detach()
-    if heads is not None and heads.ndim == 4:
+    parts = [network(encoder.batch(some)) for some in torch.as_tensor(rows).split(batch)]
+    s = torch.cat([part[0] for part in parts]).numpy().astype(float)
+    heads = parts[0][1]
+    if heads is None:
+        return s, None, s
+    if heads.ndim == 4:  # one for each sample
         heads = torch.cat([part[1] for part in parts])
-    return s, heads
+    heads = heads.numpy().astype(float)
+    if network.kind == "crowdlayer":
+        return s, heads, s
+    return s, heads, posterior(s, heads, given.decisions[rows])

@@ -32,6 +32,7 @@ from poe.judges.simulated import simulated_answers
 from poe.panel.judgements import Judgements, LabelledPanel, PanelError
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
+FEATURES = 20  # of a drawn context
 KINDS = {  # of judges: sharpness, noise and position bias in logits
     "none": (),
     "weak": (0.1, 1.5, 0.0),
@@ -127,7 +128,6 @@ class SimulatedPanel:
         seed: int,
         context_accuracy: float | None = None,
         error_visible: float = 0.0,
-        features: int = 20,
         certainty: float = 2.0,
         swapped: bool = False,
         repeat: float = 0.5,
@@ -135,8 +135,8 @@ class SimulatedPanel:
         """N samples. With `swapped` the judges are asked in both orders and the answers averaged.
 
         context_accuracy : what the best reader of the context alone would reach; the context is
-        then (N, features) Gaussian vectors, one direction shifted by the truth and another
-        by error_visible times u, the judges' common error. certainty : of the reported
+        then (N, 20) Gaussian vectors, one direction shifted by the truth and another by
+        error_visible times u, the judges' common error. certainty : of the reported
         probabilities; large is over-confident.
         """
         rng = np.random.default_rng(seed)
@@ -153,9 +153,7 @@ class SimulatedPanel:
             p /= 2.0
         context = None
         if context_accuracy is not None:
-            if not 0.5 <= context_accuracy < 1.0 or features < 2:
-                raise PanelError("context_accuracy must lie in [1/2, 1), features above 1")
-            context = rng.standard_normal((n, features))
+            context = rng.standard_normal((n, FEATURES))
             context[:, 0] += norm.ppf(context_accuracy) * y
             context[:, 1] += error_visible * u
         judgements = Judgements.from_table(p, judges=self.judges)

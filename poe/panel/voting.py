@@ -95,10 +95,7 @@ class Aggregation:
 
         A sample without a label counts as wrong.
         """
-        known = np.asarray(truth)
-        if known.shape != self.labels.shape:
-            raise PanelError(f"truth has shape {known.shape}, the labels have {self.labels.shape}")
-        return float((self.labels[rows] == known[rows]).mean())
+        return float((self.labels[rows] == np.asarray(truth)[rows]).mean())
 
 
 def posterior(prior: Floats, confusion: Floats, decisions: Decisions) -> Floats:
