@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from book.tools.__main__ import main
-from book.tools.handout import grades, report, run, without_solutions, write_handouts
+from book.tools.handout import grade, without_solutions, write_handouts
 from book.tools.pages import find_pages, read_page
 from tests.scratch_book import HEADER
 
@@ -98,36 +98,35 @@ def test_the_page_itself_is_untouched(root: Path) -> None:
     assert nbformat.writes(notebook) == before
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [("...", "not yet"), ("4", "right"), ("5", "not right"), ("1 / 0", "not right")],
-)
-def test_an_answer_is_graded(root: Path, answer: str, expected: str) -> None:
-    (path,) = write_handouts(find_pages(root), folder=root / "handout")
-    path.write_text(path.read_text().replace("answer = ...", f"answer = {answer}"))
-    first, second = grades(run(path))
-    assert (first.label, first.title, first.verdict) == ("ex-sum", "Two and two", expected)
-    assert second.verdict == "by hand"
-    right = int(expected == "right")
-    assert report([first, second]).endswith(f"{right} of 1 right; 1 to be read by a person")
+def test_answers_are_graded(root: Path) -> None:
+    """One notebook with the exercise four times, answered in four ways."""
+    question = CHAPTER[CHAPTER.index("````{exercise-start} Two") : CHAPTER.index("```{admonition}")]
+    answers = {"...": "not yet", "4": "right", "5": "not right", "1 / 0": "not right"}
+    asked = [
+        question.replace("ex-sum", f"ex-{k}").replace("answer = ...", f"answer = {answer}")
+        for k, answer in enumerate(answers)
+    ]
+    words = CHAPTER[CHAPTER.index("````{exercise-start} In words") : CHAPTER.index("```{solution}")]
+    path = root / "answers.md"
+    path.write_text("\n".join([HEADER, *asked, words]))
+    *graded, last, total = grade(path).splitlines()
+    assert [line.split("  ")[0] for line in graded] == ["ex-0", "ex-1", "ex-2", "ex-3"]
+    assert all(line.endswith("Two and two") for line in graded)
+    for line, verdict in zip(graded, answers.values(), strict=True):
+        assert f"  {verdict}  " in line
+    assert "by hand" in last
+    assert total == "1 of 4 right; 1 to be read by a person"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_without_a_notebook_it_says_what_to_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "answers.ipynb"
+    broken.write_text("{}")
+    for arguments, words in (
         ([], "FILE="),
         (["--file", "missing.ipynb"], "no file missing.ipynb"),
-    ],
-)
-def test_without_a_notebook_it_says_what_to_give(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check-handout", *arguments]) == 1
-    assert words in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "answers.ipynb"
-    path.write_text("{}")
-    assert main(["check-handout", "--file", str(path)]) == 1
-    assert "is not a notebook" in capsys.readouterr().err
+        (["--file", str(broken)], "is not a notebook"),
+    ):
+        assert main(["check-handout", *arguments]) == 1
+        assert words in capsys.readouterr().err

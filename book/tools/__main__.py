@@ -7,46 +7,29 @@ cache, see book/tools/execute.py); Sphinx then renders the executed pages.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 
 from book.tools.execute import execute_pages
+from book.tools.handout import grade, write_handouts
 from book.tools.pages import BuildError, find_pages
+from book.tools.pdf import print_book
 from book.tools.render import render, stage
+from book.tools.slides import write_decks
 
-TARGETS = [
-    "build",
-    "execute",
-    "notebooks",
-    "pdf",
-    "slides",
-    "handout",
-    "check-handout",
-    "extras",
-]
-
-
-@contextlib.contextmanager
-def locked(build: Path) -> Iterator[None]:
-    """Let one build at a time work in a folder, where the system has file locks."""
-    build.mkdir(parents=True, exist_ok=True)
-    with open(build / ".lock", "w") as lock:
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            pass
-        else:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                print(f"Waiting for another build in {build}")
-                fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+TARGETS = {
+    "build": "execute the pages and render them",
+    "execute": "execute the pages only",
+    "notebooks": "write every executable page as a clean .ipynb",
+    "pdf": "print the rendered book",
+    "slides": "write the decks from the executed chapters",
+    "handout": "write the notebooks without solutions",
+    "check-handout": "run and grade one student's notebook",
+    "extras": "print the extras that pages ask for, for the Makefile",
+}
 
 
 def build_book(
@@ -76,10 +59,7 @@ def build_book(
         return first
     source = stage(root, build=build, pages=every_page, runs=runs, left_out=left_out)
     print("Rendering the pages", flush=True)
-    rendering = time.perf_counter()
-    if render(source, build=build, pages=pages, verbose=verbose):
-        print(f"  rendered in {time.perf_counter() - rendering:.1f} s")
-    else:
+    if not render(source, build=build, pages=pages, verbose=verbose):
         print("  nothing changed since the last time")
     print(f"The book is ready ({time.perf_counter() - start:.1f} s in all). First page:")
     print(f"  {first}")
@@ -87,64 +67,22 @@ def build_book(
     return first
 
 
-def write_notebooks(root: Path, *, build: Path) -> Path:
+def write_notebooks(root: Path, *, folder: Path) -> list[Path]:
     """Write every executable page as a clean .ipynb."""
-    folder = build / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.ipynb"):
         old.unlink()
-    for page in find_pages(root):
-        if page.executes:
-            path = folder / f"{page.name}.ipynb"
-            nbformat.write(page.notebook(), path)
-            print(f"  {path}")
-    return folder
-
-
-def write_pdf(root: Path, *, build: Path) -> Path:
-    """Print the rendered book."""
-    from book.tools.pdf import print_book
-
-    output = build / "judging-by-comparison.pdf"
-    print_book(build / "html", toc=root / "book" / "_toc.yml", output=output)
-    print(f"The book as a PDF:\n  {output}")
-    return output
-
-
-def print_extras(root: Path, *, build: Path) -> None:
-    """Print the extras that pages ask for, for the Makefile."""
-    print(" ".join(sorted({need for page in find_pages(root) for need in page.needs})))
-
-
-def write_student_notebooks(root: Path, *, build: Path) -> None:
-    """Write the notebooks without solutions."""
-    from book.tools.handout import write_handouts
-
-    for path in write_handouts(find_pages(root), folder=build / "handout"):
-        print(f"  {path}")
-
-
-def write_slides(root: Path, *, build: Path) -> None:
-    """Write the decks from the executed chapters."""
-    from book.tools.slides import write_decks
-
-    for path in write_decks(find_pages(root), executed=build / "executed", folder=build / "slides"):
-        print(f"  {path}")
-
-
-def check_handout(file: Path | None) -> None:
-    """Run and grade one student's notebook."""
-    from book.tools.handout import grades, report, run
-
-    if file is None:
-        raise BuildError("Name the notebook: make check-handout FILE=path/to/it.ipynb")
-    print(report(grades(run(file))))
+    pages = {folder / f"{page.name}.ipynb": page for page in find_pages(root) if page.executes}
+    for path, page in pages.items():
+        nbformat.write(page.notebook(), path)
+    return list(pages)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m book.tools", description=__doc__)
-    parser.add_argument("target", choices=TARGETS)
+    listed = "; ".join(f"{name}: {what}" for name, what in TARGETS.items())
+    parser.add_argument("target", choices=TARGETS, help=listed)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--file", type=Path, help="the notebook to check")
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
@@ -153,35 +91,41 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def run(options: argparse.Namespace) -> None:
     """Run one target."""
-    options = parse(arguments)
-    root = options.root.resolve()
+    root, target = options.root.resolve(), options.target
     build = (options.build_dir or root / "_build").resolve()
+    if target in ("build", "execute"):
+        build_book(
+            root,
+            build=build,
+            light=options.light,
+            execute_only=target == "execute",
+            verbose=options.verbose,
+        )
+    elif target == "check-handout":
+        print(grade(options.file))
+    elif target == "extras":
+        print(" ".join(sorted({need for page in find_pages(root) for need in page.needs})))
+    elif target == "pdf":
+        output = build / "judging-by-comparison.pdf"
+        print(print_book(build / "html", toc=root / "book" / "_toc.yml", output=output))
+    else:
+        if target == "notebooks":
+            written = write_notebooks(root, folder=build / target)
+        elif target == "handout":
+            written = write_handouts(find_pages(root), folder=build / target)
+        else:
+            executed = build / "executed"
+            written = write_decks(find_pages(root), executed=executed, folder=build / target)
+        print("\n".join(f"  {path}" for path in written))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the target that the command line names; returns the exit status."""
+    options = parse(arguments)
     try:
-        if options.target == "extras":
-            print_extras(root, build=build)
-            return 0
-        if options.target == "check-handout":
-            check_handout(options.file)
-            return 0
-        with locked(build):
-            if options.target == "notebooks":
-                write_notebooks(root, build=build)
-            elif options.target == "slides":
-                write_slides(root, build=build)
-            elif options.target == "handout":
-                write_student_notebooks(root, build=build)
-            elif options.target == "pdf":
-                write_pdf(root, build=build)
-            else:
-                build_book(
-                    root,
-                    build=build,
-                    light=options.light,
-                    execute_only=options.target == "execute",
-                    verbose=options.verbose,
-                )
+        run(options)
     except BuildError as error:
         said = "The book was not built. " if options.target in ("build", "execute") else ""
         print(f"\n{said}{error}", file=sys.stderr)

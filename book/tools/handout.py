@@ -122,9 +122,9 @@ def grades(notebook: nbformat.NotebookNode) -> list[Grade]:
     return [Grade(label, title, verdict(cells)) for label, title, cells in exercises(notebook)]
 
 
-def run(path: Path) -> nbformat.NotebookNode:
-    """Execute a student's notebook (.ipynb or .md), going on after errors."""
-    if not path.is_file():
+def grade(path: Path | None) -> str:
+    """Run a student's notebook (.ipynb or .md), going on after errors; return the report."""
+    if path is None or not path.is_file():
         raise BuildError(f"There is no file {path}; say make check-handout FILE=path/to/it.ipynb")
     try:
         notebook = jupytext.read(path)
@@ -137,7 +137,7 @@ def run(path: Path) -> nbformat.NotebookNode:
         ).execute()
     except (ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         raise BuildError(f"{path} is not a notebook: {error}") from None
-    return notebook
+    return report(grades(notebook))
 
 
 def report(found: list[Grade]) -> str:

@@ -108,30 +108,25 @@ def one_document(html: Path, names: list[str]) -> str:
     )
 
 
-def find_browser() -> str:
-    """Return a Chromium to print with."""
-    found = find_chromium()
-    if found is None:
+def print_book(html: Path, *, toc: Path, output: Path) -> Path:
+    """Print the rendered book; return the PDF."""
+    from playwright.sync_api import sync_playwright  # not needed by the other targets
+
+    if not (html / "index.html").is_file():
+        raise BuildError("There is no rendered book to print yet; run make book first")
+    chromium = find_chromium()
+    if chromium is None:
         raise BuildError(
             "Printing the book needs Chromium (Debian: apt install chromium), or another of its "
             "family named in CHROMIUM"
         )
-    return found
-
-
-def print_book(html: Path, *, toc: Path, output: Path) -> Path:
-    """Print the rendered book; return the PDF."""
-    from playwright.sync_api import sync_playwright
-
-    if not (html / "index.html").is_file():
-        raise BuildError("There is no rendered book to print yet; run make book first")
     names = order(yaml.safe_load(toc.read_text(encoding="utf-8")))
     # Beside the pages, so that pictures and styles are found; gone when printed.
     source = html / "_whole_book.html"
     source.write_text(one_document(html, names), encoding="utf-8")
     try:
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
             page = browser.new_context(offline=True).new_page()
             page.goto(source.as_uri(), wait_until="load", timeout=120_000)
             page.evaluate("() => window.MathJax.startup.promise")
