@@ -97,23 +97,14 @@ class TestFile:
             if "published" not in claim.evidence:
                 continue
             cells, outcomes = claims.cells_of(claim.targets, "published"), set()
-            for seed in range(40):
-                rng = np.random.default_rng(seed)
-                size = rng.uniform(0.0, 60.0) + 10.0 ** rng.uniform(-1, 2)
-                number = size * rng.uniform(size=len(cells))
+            rng = np.random.default_rng(0)
+            while len(outcomes) < 2 and rng.uniform() < 0.99:
+                number = 10.0 ** rng.uniform(-1, 2) * rng.uniform(size=len(cells))
                 outcomes.add(claims.on_cells(claim.recipe, cells.assign(number=number)))
-                if len(outcomes) > 1:
-                    break
             assert len(outcomes) > 1, claim.id
-
-    def test_main_claims_for_the_front_page(self):
-        table = claims.main_claims()
-        assert len(table) == len(claims.MAIN)
-        assert table["published holds"].all()
 
     def test_overview(self):
         table = claims.overview("poe_v2/figure1c", "poe_v2/figure9")
-        assert table["id"].str.startswith("v2-").all()
         row = table.set_index("id").loc["v2-probability-correlates"]
         assert row["simulated verdict"] == "holds"
         assert re.fullmatch(r"0\.\d+ \(at least 0.2, at most 0.9\)", row["simulated"])

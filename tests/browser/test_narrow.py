@@ -80,25 +80,16 @@ def hidden(page: Any, name: str) -> int:
     )
 
 
-def test_a_displayed_formula_shrinks_as_far_as_it_must(page: Any) -> None:
+def test_a_displayed_formula_shrinks_as_far_as_it_must_and_grows_with_its_place(page: Any) -> None:
     assert size(page, "fits") == 20
     assert 0.7 * 20 < size(page, "shrinks") < 300 / 18
     assert hidden(page, "shrinks") == 0
-
-
-def test_beyond_seven_tenths_it_scrolls(page: Any) -> None:
-    assert size(page, "scrolls") == pytest.approx(14)
+    assert size(page, "scrolls") == pytest.approx(14), "beyond seven tenths it scrolls"
     assert hidden(page, "scrolls") > 0
-
-
-def test_one_in_a_folded_solution_shrinks_when_it_opens(page: Any) -> None:
-    page.click("summary")
+    page.click("summary")  # one in a folded solution shrinks when it opens
     page.wait_for_timeout(200)
     assert size(page, "hidden") < 20
     assert hidden(page, "hidden") == 0
-
-
-def test_it_grows_again_with_its_place(page: Any) -> None:
     page.evaluate("() => { document.querySelector('article').style.width = '700px'; }")
     page.wait_for_timeout(200)
     assert size(page, "shrinks") == 20
@@ -123,12 +114,9 @@ def test_punctuation_stays_with_its_formula(page: Any) -> None:
     assert max(lines()) > 2, "left alone, the browser breaks there"
 
 
-def test_a_wide_formula_in_a_sentence_scrolls_beside_its_full_stop(page: Any) -> None:
+def test_a_wide_formula_scrolls_in_its_sentence_and_short_names_stay_in_one_line(page: Any) -> None:
     assert "jc-wide" in page.get_attribute("#wide mjx-container", "class")
     assert page.evaluate("() => document.querySelector('#wide').scrollWidth") <= 300
-
-
-def test_short_names_stay_in_one_line(page: Any) -> None:
     found = page.eval_on_selector_all(
         "tbody th", "(all) => all.map((th) => getComputedStyle(th).whiteSpace)"
     )

@@ -36,12 +36,9 @@ def names(page: Any) -> list[str]:
     return page.locator("tbody td:first-child").all_inner_texts()
 
 
-def test_words_by_the_alphabet(page: Any) -> None:
+def test_words_by_the_alphabet_and_numbers_by_size_what_is_missing_last(page: Any) -> None:
     page.click("button >> text=name")
     assert names(page) == ["alpha", "beta", "delta", "gamma"]
-
-
-def test_numbers_by_size_and_what_is_missing_last_in_both_directions(page: Any) -> None:
     page.click("button >> text=value")
     assert names(page) == ["alpha", "beta", "gamma", "delta"]
     page.click("button >> text=value")
