@@ -1,8 +1,13 @@
-"""What was asked of the engine before it was written, each with its limit."""
+"""What was asked of the engine before it was written, and what of it is met.
+
+The tables and the figure of the times are in the book (book/timings.md), drawn from the results.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
 
 
 class Goal(NamedTuple):
@@ -30,3 +35,48 @@ GOALS = {
     "dawid-skene-million": Goal("Dawid-Skene on a million samples of ten judges", 5.0),
     "skill-34k": Goal("SkillAggregation on 34,000 texts, nine judges, five seeds", 180.0),
 }
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    """The rows of all cases that have been run."""
+    cases = [json.loads(path.read_text()) for path in sorted(folder.glob("?_*.json"))]
+    return [row for case in cases for row in case["rows"]]
+
+
+def write(folder: Path) -> str:
+    """Write the goals and what was measured into README.md; returns the table."""
+    lines = ["| goal | at most | measured |  |  |", "| --- | --- | --- | --- | --- |"]
+    rows = results(folder)
+    for name, goal in GOALS.items():
+        for value, note in _measured(name, rows):
+            met = "met" if value <= goal.limit else "NOT MET"
+            limit, found = _in_words(goal.limit, goal.unit), _in_words(value, goal.unit)
+            lines.append(f"| {goal.what} | {limit} | {found} | {met} | {note or ' '} |")
+    table = "\n".join(lines)
+    text = (
+        "# Benchmarks\n\nWritten by `python -m benchmarks` (`make bench`); do not edit. One file a "
+        "case; the book's page of timings shows what is in them. Goals that were set beforehand:"
+    )
+    (folder / "README.md").write_text(f"{text}\n\n{table}\n")
+    return table
+
+
+def _measured(name: str, rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
+    """What stands beside a goal, and a remark on it."""
+    if name == "million-memory":
+        peaks = [row["peak_gb"] for row in rows if (row["goal"] or "").startswith("million")]
+        return [(max(peaks), "")] if peaks else []
+    own = [row for row in rows if row["goal"] == name and row["seconds"]]
+    if GOALS[name].unit != "times":
+        return [(row["seconds"], row["note"] if name == "sweep" else "") for row in own]
+    rival = name.split("-")[-1]
+    beside = {(r["problem"], r["method"]): r["seconds"] for r in rows if r["who"] == rival}
+    pairs = [(row["seconds"], beside.get((row["problem"], row["method"]))) for row in own]
+    return [(seconds / others, "") for seconds, others in pairs if others]
+
+
+def _in_words(value: float, unit: str) -> str:
+    """Three digits in a unit that suits them."""
+    if unit == "s" and value < 1.0:
+        value, unit = 1e3 * value, "ms"
+    return f"{value:.3g} {unit}"
