@@ -40,7 +40,6 @@ NextRule = Literal["laplace", "determinant", "random"]
 _LISTED = 200  # items up to which random sets are drawn from a list of all pairs
 _REDRAWS = 200  # of such sets before a spanning tree is used
 _REDRAWS_LARGE = 10  # of larger ones, which fit at once or never
-_LISTED_NEXT = 3000  # items up to which all new pairs are listed to draw the next from
 _REPAIRS = 100  # rounds of swaps before another ring is drawn; ten are rarely needed
 
 
@@ -226,17 +225,16 @@ def next_comparisons(
 
     No pair is repeated while there are new ones; a pair asked in one order only is then
     asked in the other. A new pair is shown in a random order. Comparisons that a prior added to
-    the fit count as information, not as asked. "laplace" and "determinant" store N x N numbers
-    (up to 6,000 items); "random" works at any N.
+    the fit count as information, not as asked. N x N numbers are stored, up to 6,000 items.
     """
     if count < 1 or (both_orders and count % 2):
         even = " and, with both orders, even" if both_orders else ""
         raise ValueError(f"count must be at least 1{even}, not {count}")
     rng, n = np.random.default_rng(seed), len(fit.items)
+    require_room(n)
     really = np.broadcast_to(fit.tilt, fit.comparisons.p.shape) != 0  # not from a prior
     asked = fit.comparisons.pairs[really]
     if rule == "laplace":
-        require_room(n)
         c, shown = expected_curvatures(fit), count_shown(n, asked)
         return choose(
             resistances(fit),
@@ -247,12 +245,10 @@ def next_comparisons(
             both_orders=both_orders,
         )
     if rule == "determinant":
-        require_room(n)
         weight, links = fit.comparisons.weight[really], linked(n, asked, seed=rng)
         return _extended(rng, n, asked, weight, links, count, both_orders)
     if rule == "random":
-        draw = _next_random if n <= _LISTED_NEXT else _next_scattered
-        return draw(rng, n, asked, count, both_orders)
+        return _next_random(rng, n, asked, count, both_orders)
     raise ValueError(f"rule must be 'laplace', 'determinant' or 'random', not {rule!r}")
 
 
@@ -325,26 +321,6 @@ def _next_random(
         np.add.at(shown, (pairs[:, 0], pairs[:, 1]), 1)
         made = np.vstack([made, pairs])
     return made[:count]
-
-
-def _next_scattered(
-    rng: np.random.Generator, n_items: int, asked: Indices, count: int, both_orders: bool
-) -> Indices:
-    """New pairs without a list of all: draw, and draw again those that are not new."""
-    taken = np.unique(_codes(asked, n_items))
-    if 4 * (len(taken) + count) > n_items * (n_items - 1):
-        raise ValueError(
-            f"{len(taken)} pairs of {n_items} items were asked; {count} more comparisons would be "
-            "over half of all pairs, which is not supported beyond 3,000 items"
-        )
-    size, fresh = count // (1 + both_orders), np.empty(0, dtype=np.intp)
-    while len(fresh) < size:
-        pairs = rng.integers(n_items, size=(2, 2 * count)).T
-        new = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(code := _codes(pairs, n_items), taken)
-        code = np.append(fresh, code[new])
-        fresh = code[np.sort(np.unique(code, return_index=True)[1])][:size]
-    pairs = np.column_stack(np.divmod(fresh, n_items))
-    return in_orders_shown(pairs, both_orders=both_orders, rng=rng)
 
 
 # Random sets ----------------------------------------------------------------------------------
