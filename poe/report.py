@@ -12,12 +12,12 @@ import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
@@ -32,6 +32,7 @@ __all__ = ["in_text", "report"]
 EXCERPT = 600  # characters of a text that the report shows
 SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
 NAMED = 60  # texts up to which every interval has its name beside it
+MOST_TOP = 10  # texts up to which it is said how sure a top set is
 MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
@@ -62,7 +63,7 @@ def report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, rate=rate_in_words)
+    environment.filters.update(rate=rate_in_words)
     return environment.get_template("report.html").render(
         title=f"{_number_of_texts(found)} {_plural(thing)} ranked: {attribute}",
         attribute=attribute,
@@ -81,7 +82,7 @@ def report(
         version=__version__,
         calls=f"{sum(len(_judged(one).pairs) for one in found):,}",
         excerpt=EXCERPT,
-        named=NAMED,
+        named_up_to=NAMED,
         low_mass=LOW_MASS,
         close=CLOSE,
         unit=Scale(0.0, 1.0),
@@ -144,14 +145,6 @@ def _number_of_texts(found: Sequence[Ranking]) -> int:
     return sum(len(one.fit.items) + len(one.copies) for one in found)
 
 
-def _versions() -> str:
-    named = [("NumPy", "numpy"), ("SciPy", "scipy"), ("pandas", "pandas")]
-    from poe import __version__
-
-    rest = ", ".join(f"{name} {version(package)}" for name, package in named)
-    return f"poe {__version__}, Python {platform.python_version()}, {rest}"
-
-
 def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     """The boxes on top: name, value, remark."""
     one, judged = found[0], [_judged(each) for each in found]
@@ -198,7 +191,8 @@ def _settings(one: Ranking) -> dict[str, object]:
         "answer prefix": prompt.prefix or "none",
         "system message": prompt.system or "none",
         "prompt": f"{prompt.name}, {prompt.digest[:12]}",
-        "versions": _versions(),
+        "versions": f"Python {platform.python_version()}, NumPy {version('numpy')}, "
+        f"SciPy {version('scipy')}, pandas {version('pandas')}",
     }
 
 
@@ -276,71 +270,83 @@ def _diagnosis(one: Ranking) -> str:
 
 def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
-    rows, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
-    shown = rows[rows["same_text_as"] == ""]
-    mass = np.array([answer.mass for answer in judged.answers])
+    table, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
+    shown = table[table["same_text_as"] == ""]
+    near, later = neighbours(one.fit, one.level), prospects(one) if n <= LARGEST else []
+    verdicts = [verdict for *_, verdict in near]
     times = np.bincount(judged.pairs.ravel(), minlength=n)
     context = "" if judged.context is None else " ".join(judged.context.text.split())
     texts = {text.id: text.text.strip() for text in judged.texts}
-    later, agreement = prospects(one) if n <= LARGEST else [], one.history["agreement"]
+    agreement = one.history["agreement"]
     return {
         "found": one,
         "level": f"{100 * one.level:g}%",
         "name": one.name if several else "",
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
-        "rows": rows.assign(ranks=_places(rows["rank_low"], rows["rank_high"])).to_dict("records"),
-        "shown": shown.to_dict("records"),
+        "ranking": _ranking_table(one),
+        "shown": shown[["id", "score", "score_low", "score_high"]].to_numpy().tolist(),
         "scale": around([*shown["score_low"], *shown["score_high"]]),
         "bradley_terry": _expert(one) == "Bradley-Terry",
-        "neighbours": neighbours(one.fit, one.level),
-        "top_sets": top_sets(one.fit),
+        "neighbours": [(upper, lower, percent(p), verdict) for upper, lower, p, verdict in near],
+        "settled": verdicts.count("settled"),
+        "open": verdicts.count("open"),
+        "top_sets": [
+            (k, percent(one.fit.prob_top_set(k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
+        ],
         "basis": _basis(one),
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
         "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
         "times": places(int(times.min()), int(times.max())),
-        "times_bars": _bars(times, _whole_bins(times)),
-        "times_ends": (f"{times.min()}", f"{times.max()} comparisons"),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": position(one),
-        "mass": mass,
-        "mass_bars": _bars(np.clip(mass, 0.0, 1.0), np.linspace(0.0, 1.0, 11)),
+        "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
         "rounds": one.history.to_dict("records"),
         "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
-        "prospects": later,
-        "next": next_pairs(one, 10) if len(later) > 1 else [],
+        "prospects": [
+            (len(judged.pairs) + calls, f"+{calls}" if calls else "now", f"{error:.3f}")
+            for calls, error in later
+        ],
+        "next": [
+            (first, second, percent(p))
+            for first, second, p in (next_pairs(one, 10) if len(later) > 1 else [])
+        ],
         "texts": [(name, texts[str(name)]) for name in one.fit.ranking()],
     }
 
 
-def _places(low: Iterable[int], high: Iterable[int]) -> list[str]:
-    return [places(a, b) for a, b in zip(low, high, strict=True)]
+def _ranking_table(one: Ranking) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of all texts."""
+    head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
+    head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
+    rows = []
+    for row in one.to_frame().to_dict("records"):
+        same = row["same_text_as"]
+        cells = [
+            str(row["rank"]),
+            f"{row['id']} (same text as {same})" if same else str(row["id"]),
+            f"{row['score']:+.2f}",
+            f"{row['score_low']:+.2f} to {row['score_high']:+.2f}",
+            places(row["rank_low"], row["rank_high"]),
+            percent(row["p_top"]),
+            str(row["comparisons"]),
+        ]
+        if one.gold:
+            cells.append("" if np.isnan(row["gold"]) else f"{row['gold']:.4g}")
+        rows.append(cells)
+    return head, rows
 
 
-def neighbours(fit: Fit, level: float) -> list[dict[str, Any]]:
-    """Each item and the one ranked next: upper, lower, p (that the upper is better), verdict."""
-    order = np.argsort(-fit.scores, kind="stable")
-    above, below = order[:-1], order[1:]
-    c = fit.covariance()
-    variance = c[above, above] + c[below, below] - 2.0 * c[above, below]
-    gap = fit.scores[above] - fit.scores[below]
-    p = ndtr(gap / np.sqrt(np.maximum(variance, 1e-300)))
-    return [
-        {
-            "upper": fit.items[i],
-            "lower": fit.items[j],
-            "p": share,
-            "verdict": "settled" if share >= level else "likely" if share >= 0.75 else "open",
-        }
-        for i, j, share in zip(above, below, p.tolist(), strict=True)
-    ]
-
-
-def top_sets(fit: Fit, most: int = 10) -> list[tuple[int, float]]:
-    """For k = 1, 2, ... the probability that the k best are exactly the present ones."""
-    return [(k, fit.prob_top_set(k)) for k in range(1, min(most, len(fit.items) - 1) + 1)]
+def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
+    """Each item and the one ranked next: upper, lower, P(the upper is better), verdict."""
+    order, found = fit.ranking(), []
+    for upper, lower in pairwise(order):
+        p = fit.prob_better(upper, lower)
+        verdict = "settled" if p >= level else "likely" if p >= 0.75 else "open"
+        found.append((upper, lower, p, verdict))
+    return found
 
 
 def _basis(one: Ranking) -> str:
@@ -496,16 +502,3 @@ def around(values: Iterable[float], include: Sequence[float] = ()) -> Scale:
     finite = [float(v) for v in (*values, *include) if np.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     return Scale(low, high) if high - low >= 1e-9 else Scale(low - 0.5, high + 0.5)
-
-
-def _bars(values: NDArray[Any], edges: Floats) -> list[tuple[int, float, float]]:
-    """Count, lower and upper edge of every bin."""
-    counts, _ = np.histogram(values, bins=edges)
-    return list(zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-
-def _whole_bins(times: Indices) -> Floats:
-    """Bins of whole numbers, twelve at most."""
-    low, high = int(times.min()), int(times.max())
-    step = -(-(high - low + 1) // 12)
-    return np.arange(low, high + step + 1, step) - 0.5

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 import poe
 from poe import report as module
@@ -197,19 +197,18 @@ def test_the_palette_is_the_books():
 
 def test_neighbours_are_those_of_the_fit(found):
     near, order = module.neighbours(found.fit, 0.95), found.fit.ranking()
-    assert [row["upper"] for row in near] == order[:-1]
-    assert [row["lower"] for row in near] == order[1:]
-    for row in near:
-        assert row["p"] == pytest.approx(found.fit.prob_better(row["upper"], row["lower"]))
-        assert row["p"] >= 0.5
-        assert (row["verdict"] == "settled") == (row["p"] >= 0.95)
+    assert [upper for upper, *_ in near] == order[:-1]
+    assert [lower for _, lower, *_ in near] == order[1:]
+    c = found.fit.covariance()
+    for (_, _, p, verdict), i, j in zip(near, *places_of(order, found), strict=True):
+        gap = found.fit.scores[i] - found.fit.scores[j]
+        assert p == pytest.approx(ndtr(gap / np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])))
+        assert (verdict == "settled") == (p >= 0.95)
 
 
-def test_top_sets_are_those_of_the_fit(found):
-    sets = module.top_sets(found.fit)
-    assert [k for k, _ in sets] == list(range(1, 11))
-    assert sets[2][1] == found.fit.prob_top_set(3)
-    assert len(module.top_sets(ranked(3, budget=6).fit)) == 2
+def places_of(order, found):
+    places = [found.fit.items.index(name) for name in order]
+    return places[:-1], places[1:]
 
 
 def test_position_in_probabilities(found):
@@ -296,17 +295,12 @@ def test_scales_and_ticks():
         assert np.allclose(np.diff(marks), np.diff(marks)[0])
 
 
-def test_dots_bars_and_cells_are_where_their_numbers_are(found):
+def test_dots_and_cells_are_where_their_numbers_are(found):
     text = page_of(found)
     rows = found.to_frame()
     scale = around([*rows["score_low"], *rows["score_high"]])
     for score in rows["score"]:
         assert f'<circle cx="{scale.x(score)}"' in text
-    degree = np.bincount(found.comparisons.pairs.ravel())
-    bars = module._bars(degree, module._whole_bins(degree))
-    assert sum(count for count, _, _ in bars) == 12
-    heights = re.findall(r'height="([\d.]+)" class="main fill"><title>(\d+) texts', text)
-    assert len({round(float(h) / int(count), 1) for h, count in heights}) == 1
     cells = re.findall(r'<rect x="(\d+)" y="(\d+)" width="1" height="1" class="(\w+)"', text)
     assert len(cells) == 60
     place = {name: k for k, name in enumerate(found.fit.ranking())}
