@@ -271,9 +271,9 @@ def _stopped(store: Store) -> typer.Exit:
 
 
 class Meter:
-    """A progress bar that stops where a spending limit is reached; a store's `progress`.
+    """A progress bar that stops where a limit of new answers is reached; a store's `progress`.
 
-    base : calls done before this round. The limits are of new answers.
+    base : calls done before this round.
     """
 
     def __init__(
@@ -283,22 +283,14 @@ class Meter:
 
         self.limits = {"calls": limit_calls, "tokens": limit_tokens}
         self.made = {"calls": 0, "tokens": 0}
-        self.base = self.decided = 0
-        self.first = 0.0
+        self.base = 0
         slow = 0.2 if sys.stderr.isatty() else 10.0
         self.bar = tqdm(total=total, unit="call", disable=quiet, mininterval=slow, leave=False)
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers; say how it goes; stop where a limit is reached."""
         self.made["calls"] += len(answers)
-        for answer in answers:
-            self.made["tokens"] += answer.tokens
-            if len(answer.log_p) == 2 and answer.p == answer.p:
-                self.decided += 1
-                self.first += 0.5 * ((answer.p > 0.5) + (answer.p >= 0.5))
-        if self.decided:
-            rate = f"first position {self.first / self.decided:.0%}"
-            self.bar.set_postfix_str(rate, refresh=False)
+        self.made["tokens"] += sum(answer.tokens for answer in answers)
         self.bar.update(self.base + done - self.bar.n)
         for what, limit in self.limits.items():
             if limit is not None and self.made[what] >= limit:
@@ -417,7 +409,7 @@ def rank(
         try:
             kept, copies = distinct(group.items)
             calls, _ = number_of_calls(budget, len(kept), both_orders=orders == "both")
-            _check_k(len(kept), until_top, until_ranks_within, top)
+            _check_k(len(kept), until_top, until_ranks_within)
         except (JudgeError, ValueError) as error:
             place = "" if group.context is None else f" ({group.context.id})"
             raise JudgeError(f"{texts}{place}: {error}") from None
@@ -499,18 +491,16 @@ def _rules(
     return rules + ([] if error is None else [se_below(error)])
 
 
-def _check_k(n_texts: int, until_top: int | None, within: int | None, top: int | None) -> None:
-    """Refuse what says nothing of so few texts."""
-    for name, k in (("--until-top", until_top), ("--top", top)):
-        if k is not None and k >= n_texts:
+def _check_k(n_texts: int, until_top: int | None, within: int | None) -> None:
+    """Refuse a rule that holds before anything is asked of so few texts."""
+    for name, k, most in (
+        ("--until-top", until_top, n_texts - 1),
+        ("--until-ranks-within", within, n_texts - 2),
+    ):
+        if k is not None and k > most:
             raise ValueError(
-                f"{name} {k} of {n_texts} different texts says nothing; at most {n_texts - 1}"
+                f"{name} {k} says nothing of {n_texts} different texts; at most {most}"
             )
-    if within is not None and within >= n_texts - 1:
-        raise ValueError(
-            f"--until-ranks-within {within} holds for {n_texts} different texts before anything is "
-            f"asked; at most {n_texts - 2}"
-        )
 
 
 def _estimate(

@@ -85,7 +85,10 @@ def plan(
     most = n_items * (n_items - 1) // (2 if once else 1)
     best = _predicted(n_items, most, "regular", False, told, spread, seed)
     if best > wanted:
-        raise ValueError(_out_of_reach(n_items, most, wanted, best, separate))
+        raise ValueError(
+            f"a standard error of {wanted:.3g} is out of reach: all {most} comparisons of "
+            f"{n_items} items give {best:.3g}; aim lower, or take several answers to each comparison"
+        )
     # The mean over two random items, whose scores are normal, of what an answer tells.
     node, weight = np.polynomial.hermite_e.hermegauss(61)
     typical = float(told(np.sqrt(2.0) * spread * node) @ weight / weight.sum())
@@ -107,19 +110,17 @@ def plan(
 
 
 def _wanted(standard_error: float | None, separate: tuple[float, float] | None) -> float:
+    """The standard error that is wanted, or that the separation needs."""
     if (standard_error is None) == (separate is None):
         raise ValueError("give one aim: standard_error=, or separate=(difference, probability)")
     if separate is not None:
-        difference, probability = separate
-        if not (difference > 0 and 0.5 < probability < 1):
-            raise ValueError(
-                "separate needs a positive difference and a probability between 1/2 and 1, "
-                f"not {separate}"
-            )
-        standard_error = float(difference / ndtri(probability))
+        standard_error = float(separate[0] / ndtri(separate[1]))
     assert standard_error is not None
-    if not standard_error > 0:
-        raise ValueError(f"standard_error must be positive, not {standard_error}")
+    if not 0 < standard_error < np.inf:
+        raise ValueError(
+            "an aim is a positive standard error, or a positive difference and a probability "
+            f"between 1/2 and 1, not {separate or standard_error}"
+        )
     return standard_error
 
 
@@ -127,11 +128,8 @@ def _information(sigma: float | None, expert: str | Expert | None) -> Callable[[
     """What one answer tells about a difference d: the inverse of its variance."""
     if (sigma is None) == (expert is None):
         raise ValueError("give one judge: sigma=, or expert=")
-    if sigma is not None:
-        if not sigma > 0:
-            raise ValueError(f"sigma must be positive, not {sigma}")
-        return lambda d: np.full_like(d, sigma**-2.0)
-    assert expert is not None
+    if expert is None:
+        expert = Gaussian(sigma=sigma)  # which refuses what is not positive
     chosen = get_expert(expert)
     if isinstance(chosen, Gaussian) and chosen.sigma is None and chosen.variance is None:
         raise ValueError(
@@ -191,19 +189,3 @@ def _fewest(
         if step > 4 or not low < now < high:
             now = (low + high) // 2
     return high, reached
-
-
-def _out_of_reach(
-    n_items: int, most: int, wanted: float, best: float, separate: tuple[float, float] | None
-) -> str:
-    message = (
-        f"a standard error of {wanted:.3g} is out of reach: all {most} comparisons of {n_items} "
-        f"items give {best:.3g}"
-    )
-    if separate is not None:
-        message += (
-            f", which puts items {separate[0]:g} apart in the right order with probability "
-            f"{ndtr(separate[0] / best):.3g}, and items "
-            f"{best * ndtri(separate[1]):.3g} apart with probability {separate[1]:g}"
-        )
-    return message + "; aim lower, or take several answers to each comparison"

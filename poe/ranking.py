@@ -21,7 +21,7 @@ from poe.errors import JudgeError, SeparableError, UnidentifiedBiasError, name_s
 from poe.experts import Expert, Laplacian
 from poe.fitting import fit
 from poe.result import COVARIANCE_ITEMS, Fit
-from poe.selection import NextRule, in_orders_shown, linked, next_comparisons, regular
+from poe.selection import NextRule, in_orders_shown, next_comparisons, regular
 from poe.stopping import StopRule, Until, as_rules
 
 if TYPE_CHECKING:
@@ -163,8 +163,6 @@ def rank(
     covariance: Literal["scatter", "curvature"] = "scatter",
     level: float = 0.95,
     top: int = 3,
-    earlier: Comparisons | None = None,
-    repeats: bool = False,
     store: Store | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Ranking], Any] | None = None,
@@ -179,7 +177,8 @@ def rank(
         `SimulatedJudge(...).answer`.
     attribute : what wins, "more persuasive"; needed for texts. store : where a judge's answers are
         kept, a `poe.judges.Store`; in memory only by default.
-    budget : the most calls: a number, "10x" (ten an item) or "all". batch : calls a round (N).
+    budget : the most calls: a number, "10x" (ten an item) or "all"; never more than there are
+        comparisons. batch : calls a round (N).
     rule : which comparisons come next: "adaptive", those that tell most given the answers;
         "greedy", whatever the answers; "random"; see `poe.next_comparisons`.
     until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
@@ -188,15 +187,13 @@ def rank(
         (Laplacian experts take it from the mean probability, and too few comparisons to tell it
         from the scores leave it at zero, with a note). Decisions (p of 0 and 1) need a prior.
     level : of all intervals. top : whose probability of being among the best is reported.
-    earlier : comparisons of an earlier run among the same items, which are built upon.
-    repeats : whether a comparison may be asked twice, for judges that do not always say the same.
     progress : called after every round with the `Ranking` so far.
     known : further fields of the `Ranking` (copies, gold, name, notes).
 
-    The first round links all items: every item in about four random pairs, or fewer links where
-    there are earlier comparisons or the budget is small. If the judge or a fit fails, the
-    exception carries the answers so far as its attribute `comparisons`, to go on from with
-    `earlier`.
+    The first round links all items: every item in about four random pairs, or fewer where the
+    budget is small. If the judge or a fit fails, the exception carries the answers so far as its
+    attribute `comparisons`; those of a judge of texts are in the store, where nothing is asked
+    twice.
 
     Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
     rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
@@ -205,19 +202,17 @@ def rank(
     n, notes = len(names), list(known.pop("notes", ()))
     if n < 2:
         raise ValueError(f"a ranking needs at least two items, not {n}")
-    if rule not in RULES and rule not in RULES.values():
+    if rule not in RULES:
         raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
-    calls, note = (
-        (budget, "")
-        if isinstance(budget, int)
-        else number_of_calls(budget, n, both_orders=both_orders)
-    )
+    calls, note = number_of_calls(budget, n, both_orders=both_orders)
     notes += [note] if note else []
     # Where two or three texts are asked about completely, one order alone hides the bias.
     both_orders = both_orders or (judged is not None and n <= 3 and calls == n * (n - 1))
     each = 2 if both_orders else 1
     batch = each * -(-n // each) if batch is None else batch
-    _check(names, calls, batch, each, earlier, repeats)
+    if batch < 1 or batch % each:
+        even = " and, with both orders, even" if both_orders else ""
+        raise ValueError(f"batch must be positive{even}, not {batch}")
     if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
         bias = "mean"
     settings: dict[str, Any] = {
@@ -229,18 +224,17 @@ def rank(
         "judged": judged,
         **known,
     }
-    rng, rules = np.random.default_rng(seed), as_rules(until)
-    pairs = _first(n, calls, both_orders, earlier, rng)
-    spent, history = 0, _History(rules)
-    with _Answers(names, earlier) as answers:
+    rng, history = np.random.default_rng(seed), _History(as_rules(until))
+    first = regular(n, min(2 * n, n * (n - 1) // 2, calls // each), seed=rng)
+    pairs = in_orders_shown(first, both_orders=both_orders, rng=rng)
+    made: Comparisons | None = None
+    try:
         while True:
-            answers.ask(ask, pairs)
-            spent += len(pairs)
-            found = _fit(answers.so_far, expert, bias, prior, covariance, notes)
-            history.add(found, answers.so_far)
-            reason = history.reason() or (
-                f"the budget of {calls} comparisons is spent" if spent >= calls else ""
-            )
+            made = _joined(made, pairs, ask(pairs), names)
+            found = _fit(made, expert, bias, prior, covariance, notes)
+            history.add(found, made)
+            spent = f"the budget of {calls} comparisons is spent" if len(made) >= calls else ""
+            reason = history.reason() or spent
             if reason or progress is not None:  # the history's table is work nobody else needs
                 now = Ranking(found, history.table(), reason, notes=tuple(notes), **settings)
                 if progress is not None:
@@ -249,33 +243,40 @@ def rank(
                     return now
             pairs = next_comparisons(
                 found,
-                min(batch, calls - spent),
-                rule=RULES.get(rule, rule),  # type: ignore[arg-type]
+                min(batch, calls - len(made)),
+                rule=RULES[rule],
                 both_orders=both_orders,
                 seed=rng,
             )
+    except BaseException as error:
+        if made is not None:  # so that no answer is lost
+            error.comparisons = made  # type: ignore[attr-defined]
+            error.add_note(f"{len(made)} answers are the attribute `comparisons` of this exception")
+        raise
 
 
-def number_of_calls(budget: str, n_items: int, *, both_orders: bool = False) -> tuple[int, str]:
-    """Calls that "10x" (ten an item) or "500" stand for, at most all there are, and a note.
+def number_of_calls(
+    budget: int | str, n_items: int, *, both_orders: bool = False
+) -> tuple[int, str]:
+    """Calls that 500, "10x" (ten an item) or "all" stand for, at most all there are, and a note.
 
-    Raises JudgeError if the budget is not of this form, or too small to link all items.
+    Raises ValueError if the budget is not of this form, or too small to link all items.
     """
     most, calls = n_items * (n_items - 1), 2 if both_orders else 1
     least = calls * (n_items - 1)
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)|all", budget.strip().lower())
-    if not form:
-        raise JudgeError(
-            f"a budget is a number of calls (500), of calls a text (10x) or all, not {budget!r}"
-        )
-    if budget.strip().lower() == "all":
+    text = str(budget).strip().lower()
+    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
+    if text == "all":
         return most, ""
+    if not form or not (form[2] or float(form[1]).is_integer()):
+        raise ValueError(
+            f"a budget is a whole number of calls (500), of calls a text (10x) or all, not "
+            f"{budget!r}"
+        )
     number = float(form[1]) * (n_items if form[2] else 1)
-    if not form[2] and not number.is_integer():
-        raise JudgeError(f"a budget is a whole number of calls, not {budget!r}; 2.5x is allowed")
     count = int(np.ceil(number / calls - 1e-9)) * calls
     if count < least:
-        raise JudgeError(
+        raise ValueError(
             f"a budget of {count} calls cannot link {n_items} texts: the fewest that do are {least}"
             f"{' (each pair in both orders)' if both_orders else ''}; 10x is a good start"
         )
@@ -352,55 +353,19 @@ def _question(
     return tuple(text.id for text in kept), judged.answer, judged, {"copies": copies, **known}
 
 
-def _first(
-    n_items: int,
-    budget: int,
-    both_orders: bool,
-    earlier: Comparisons | None,
-    rng: np.random.Generator,
-) -> Indices:
-    """A connected first round, or what earlier comparisons lack to be connected."""
-    calls = 2 if both_orders else 1
-    if earlier is None:
-        size = min(2 * n_items, n_items * (n_items - 1) // 2, budget // calls)
-        links = regular(n_items, size, seed=rng)
-    else:
-        links = linked(n_items, earlier.pairs, seed=rng)
-    if len(links) * calls > budget or (earlier is None and len(links) < n_items - 1):
-        least = calls * (n_items - 1 if earlier is None else len(links))
+def _joined(
+    made: Comparisons | None, pairs: Indices, answers: ArrayLike, names: tuple[Hashable, ...]
+) -> Comparisons:
+    """The comparisons made and the answers to some more, if they are probabilities."""
+    p = np.asarray(answers, dtype=float)
+    if p.shape != (len(pairs),):
         raise ValueError(
-            f"a budget of {budget} cannot link {n_items} items: the fewest comparisons that do "
-            f"are {least}"
+            f"the judge was asked {len(pairs)} comparisons and answered with shape "
+            f"{p.shape}; one probability each is needed, shape ({len(pairs)},)"
         )
-    return in_orders_shown(links, both_orders=both_orders, rng=rng)
-
-
-def _check(
-    names: tuple[Hashable, ...],
-    budget: int,
-    batch: int,
-    calls: int,
-    earlier: Comparisons | None,
-    repeats: bool,
-) -> None:
-    n = len(names)
-    if batch < 1 or budget < 1 or budget % calls or batch % calls:
-        even = " and, with both orders, even" if calls == 2 else ""
-        raise ValueError(f"budget and batch must be positive{even}, not {budget} and {batch}")
-    if earlier is not None and earlier.items != names:
-        raise ValueError(
-            f"the earlier comparisons are of {name_some(earlier.items)}, not of "
-            f"{name_some(names)}; items must be the same, in the same order"
-        )
-    asked = [] if earlier is None else earlier.pairs.tolist()
-    taken = {(i, j) if calls == 1 or i < j else (j, i) for i, j in asked}
-    left = n * (n - 1) - calls * len(taken)
-    if budget > left and not repeats:
-        done = f", of which {calls * len(taken)} were asked earlier" if taken else ""
-        raise ValueError(
-            f"the budget is {budget} comparisons, but {n} items have only {n * (n - 1)} in both "
-            f"orders{done}; give at most {left}, or repeats=True to ask the same ones again"
-        )
+    if made is not None:
+        pairs, p = np.vstack([made.pairs, pairs]), np.append(made.p, p)
+    return Comparisons.from_pairs(pairs, p, items=names)
 
 
 def _fit(
@@ -424,46 +389,6 @@ def _fit(
             f"{error}; for example --prior 0.1 on the command line (nothing is asked again), "
             "prior=0.1 in Python"
         ) from None
-
-
-class _Answers:
-    """The comparisons answered so far, which an exception takes along so that none is lost."""
-
-    def __init__(self, names: tuple[Hashable, ...], earlier: Comparisons | None) -> None:
-        self.names, self.made = names, earlier
-
-    @property
-    def so_far(self) -> Comparisons:
-        assert self.made is not None  # the first round asks, unless there are earlier ones
-        return self.made
-
-    def ask(self, judge: Judge, pairs: Indices) -> None:
-        """Put the pairs to the judge and keep the answers, if they are probabilities."""
-        if not len(pairs):
-            return
-        p = np.asarray(judge(pairs), dtype=float)
-        if p.shape != (len(pairs),):
-            raise ValueError(
-                f"the judge was asked {len(pairs)} comparisons and answered with shape "
-                f"{p.shape}; one probability each is needed, shape ({len(pairs)},)"
-            )
-        weight = np.ones(len(p))
-        if self.made is not None:
-            pairs = np.vstack([self.made.pairs, pairs])
-            p, weight = np.append(self.made.p, p), np.append(self.made.weight, weight)
-        self.made = Comparisons.from_pairs(pairs, p, items=self.names, weight=weight)
-
-    def __enter__(self) -> _Answers:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or self.made is None:
-            return
-        error.comparisons = self.made  # type: ignore[attr-defined]
-        error.add_note(
-            f"{len(self.made)} comparisons were answered before this; they are the attribute "
-            "`comparisons` of this exception, and poe.rank(..., earlier=...) goes on from them"
-        )
 
 
 class _History:

@@ -158,10 +158,10 @@ class TestCheck:
                 {"curvature": lambda d, p: 1.001 * Logistic().curvature(d, p)},
                 "curvature does not match slope",
             ),
-            ({"log_density": lambda d, p: -abs(d)}, "log_density is .*Both must describe one"),
+            ({"log_density": lambda d, p: -abs(d)}, "log_density is not .*Both must describe one"),
             (
                 {"log_density": lambda d, p: np.where(d > 0, np.nan, -Logistic().energy(d, p))},
-                "log_density is nan",
+                "log_density is not finite",
             ),
         ],
     )
@@ -188,9 +188,7 @@ class TestCheck:
         [
             (lambda d, p: 1.0 if d > 0 else -1.0, "fails on arrays.*np.where"),
             (lambda d, p: np.float64(0.0), r"returns float64 of shape \(\) for d"),
-            (lambda d, p: d - d.mean(), "depend on its own d and p only"),
-            (lambda d, p: np.sort(d), "depend on its own d and p only"),
-            (lambda d, p: np.where(d > 5, np.inf, 0.0), "slope is inf; clip p away"),
+            (lambda d, p: np.where(d > 5, np.inf, 0.0), "slope is not finite; clip p away"),
         ],
     )
     def test_functions_must_be_elementwise_and_finite(self, slope, message):

@@ -322,7 +322,7 @@ def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--judge", "gpt-4"), "there is no judge 'gpt-4': a judge is named hf:MODEL"),
+        (("--judge", "gpt-4"), "there is no judge 'gpt-4': a judge is named"),
         (("--attribute", "  "), "attribute of a prompt is empty"),
         (("--attribute", "beautiful"), "'more beautiful'"),
         (("--budget", "22"), "cannot link 24 texts: the fewest that do are 23"),
@@ -330,9 +330,12 @@ def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
         (("--budget", "ten"), "(500), of calls a text (10x) or all, not 'ten'"),
         (("--budget", "30.5"), "whole number of calls"),
         (("--confidence", "95"), "--confidence lies between 0 and 1"),
-        (("--until-top", "24"), "--until-top 24 of 24 different texts says nothing; at most 23"),
+        (("--until-top", "24"), "--until-top 24 says nothing of 24 different texts; at most 23"),
         (("--until-ranks-within", "-1"), "zero or more"),
-        (("--until-ranks-within", "23"), "--until-ranks-within 23 holds for 24 different texts"),
+        (
+            ("--until-ranks-within", "23"),
+            "says nothing of 24 different texts; at most 22",
+        ),
         (("--until-error", "0"), "positive limit"),
         (("--report", "missing/r.html"), "there is no folder missing"),
         (("--out", "."), ". is a folder"),
