@@ -86,8 +86,8 @@ def plan(
     best = _predicted(n_items, most, "regular", False, told, spread, seed)
     if best > wanted:
         raise ValueError(
-            f"a standard error of {wanted:.3g} is out of reach: all {most} comparisons of "
-            f"{n_items} items give {best:.3g}; aim lower, or take several answers to each comparison"
+            f"a standard error of {wanted:.3g} is out of reach: all {most} comparisons of {n_items}"
+            f" items give {best:.3g}; aim lower, or take several answers to each comparison"
         )
     # The mean over two random items, whose scores are normal, of what an answer tells.
     node, weight = np.polynomial.hermite_e.hermegauss(61)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from poe.baselines import likelihood_ranking
 from poe.comparisons import Comparisons, Floats
 from poe.scores import average_probability
 from poe.selection import Rule, select_stack
 from poe.stack import Stack
+from reproduction.likelihood import likelihood_ranking
 from reproduction.published import load
 from reproduction.settings import Settings, bootstrap_se, cell, point
 from reproduction.small import per_context
