@@ -12,8 +12,6 @@ import threading
 import time
 import warnings
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ from hypothesis import strategies as st
 
 from poe.errors import JudgeError
 from poe.judges.accounts import Spending
-from poe.judges.http import PassingError, check_url, find_key, retry_after, token_counts
+from poe.judges.http import PassingError, check_url, find_key, token_counts
 from poe.judges.questions import Prompt, Question, Text
 from poe.judges.server import (
     ModelChangedError,
@@ -151,13 +149,12 @@ def test_variants_of_a_label_are_added_up():
     tokens = [" A", "A", "▁A", "ĠA", "\nA", "B", "a", "AB", "A.", "Sure"]
     values = [0.1, 0.05, 0.02, 0.03, 0.01, 0.2, 0.3, 0.07, 0.08, 0.14]
     likely = [(token, math.log(p)) for token, p in zip(tokens, values, strict=True)]
-    a, b = merged(likely, ("A", "B"), ignore_case=False)
+    a, b = merged(likely, ("A", "B"))
     assert math.exp(a) == pytest.approx(0.21, rel=1e-12)
     assert b == math.log(0.2)  # to the last bit
-    assert math.exp(merged(likely, ("A", "B"), ignore_case=True)[0]) == pytest.approx(0.51)
-    assert merged([("C", -0.1)], ("A", "B"), ignore_case=False) == (-math.inf, -math.inf)
-    assert merged([("A", -math.inf), (" A", -9999.0)], ("A",), ignore_case=False) == (-9999.0,)
-    assert merged([("A", 1e-9), (" A", -30.0)], ("A",), ignore_case=False) == (0.0,)
+    assert merged([("C", -0.1)], ("A", "B")) == (-math.inf, -math.inf)
+    assert merged([("A", -math.inf), (" A", -9999.0)], ("A",)) == (-9999.0,)
+    assert merged([("A", 1e-9), (" A", -30.0)], ("A",)) == (0.0,)
 
 
 def test_the_label_a_sampled_answer_starts_with():
@@ -168,11 +165,10 @@ def test_the_label_a_sampled_answer_starts_with():
         None: ("Apple", "a", "I think A", "", "Summary"),
     }.items():
         for text in said:
-            assert label_of(text, prompt, ignore_case=False) == position, text
-    assert label_of("summary b", prompt, ignore_case=True) == 1
-    log_p = counted(["A", " A", "B", "Sure, A"], prompt, ignore_case=False)
+            assert label_of(text, prompt) == position, text
+    log_p = counted(["A", " A", "B", "Sure, A"], prompt)
     assert log_p == (math.log(0.5), math.log(0.25))
-    assert counted(["B"], prompt, ignore_case=False) == (-math.inf, 0.0)
+    assert counted(["B"], prompt) == (-math.inf, 0.0)
 
 
 def test_both_shapes_of_log_probabilities_are_read_and_the_chosen_token_is_among_them():
@@ -180,9 +176,6 @@ def test_both_shapes_of_log_probabilities_are_read_and_the_chosen_token_is_among
     assert next_token({"logprobs": {"content": [first]}}) == [("A", -0.5), ("Z", -3.0)]
     old = {"tokens": ["A"], "token_logprobs": [-0.5], "top_logprobs": [{"A": -0.5, "B": -1.0}]}
     assert next_token({"logprobs": old}) == [("A", -0.5), ("B", -1.0)]
-    twice = [{"token": "A", "logprob": -0.5}, {"token": "A", "logprob": -0.5}]
-    first = {"token": "A", "logprob": -0.5, "top_logprobs": twice}
-    assert next_token({"logprobs": {"content": [first]}}) == [("A", -0.5)]  # one token, not two
     for nothing in ({}, {"logprobs": None}, {"logprobs": {"content": []}}, {"logprobs": {}}):
         assert next_token(nothing) is None
 
@@ -350,13 +343,6 @@ def test_too_many_requests_are_waited_for_as_asked():
     assert time.monotonic() - begun < 4
 
 
-def test_retry_after_is_seconds_or_a_date():
-    assert retry_after("7") == 7.0
-    assert [retry_after(odd) for odd in (None, "soon", "-3", "nan", "")] == [0.0] * 5
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    assert 90 < retry_after(soon) <= 100
-
-
 def test_a_model_that_changes_is_refused_and_the_first_ones_answers_kept(tmp_path):
     asked = questions(4)
     with serving(lambda k, body: "model:other" if k > 5 else None) as served:
@@ -374,18 +360,13 @@ def test_a_model_that_changes_is_refused_and_the_first_ones_answers_kept(tmp_pat
 # Answers without labels ------------------------------------------------------------------------
 
 
-def test_answers_with_neither_label_are_counted_or_an_error():
+def test_answers_with_neither_label_are_counted():
     asked = questions(4)
     counting = pytest.warns(UserWarning, match=r"2 of 12 answers of tiny to prompt .* held none")
     with serving(lambda k, body: "neither" if k in (2, 3) else None) as served, counting:
         _, answers = judged(served, asked, top=5, concurrency=1)
     assert [k for k, answer in enumerate(answers) if answer.mass == 0] == [1, 2]
     assert math.isnan(answers[1].p)
-    with (
-        serving(first_is("neither")) as served,
-        pytest.raises(NoLabelError, match=r"first 'text-0'.*none of the labels.*they begin \["),
-    ):
-        judged(served, asked, top=5, neither="error", concurrency=1)
 
 
 def test_a_model_that_never_says_a_label_is_stopped_early(tmp_path):
@@ -396,17 +377,18 @@ def test_a_model_that_never_says_a_label_is_stopped_early(tmp_path):
                 store.ask(judge, questions(3))
             with warnings.catch_warnings():  # what was said is not said again
                 warnings.simplefilter("error")
-                with pytest.raises(NoLabelError, match="none of the first 10 answers of tiny"):
+                said = r"none of the first 10 answers of tiny .*beginnings are \['Sure|beginnings"
+                with pytest.raises(NoLabelError, match=said):
                     store.ask(judge, questions(8, word="other"))
             assert len(store) == 10
         assert len(served.questions) < 20
 
 
-def test_labels_that_only_differ_in_spaces_or_case_are_refused():
-    twins = Prompt("test/twins", "{first} {second}?", labels=("a", "A"))
+def test_labels_that_only_differ_in_spaces_are_refused():
+    twins = Prompt("test/twins", "{first} {second}?", labels=("A", " A"))
     with serving() as served:
-        with pytest.raises(ServerError, match="cannot be told apart once spaces and case"):
-            judged(served, [Question(twins, Text("x", "x"), Text("y", "y"))], ignore_case=True)
+        with pytest.raises(ServerError, match="cannot be told apart once spaces"):
+            judged(served, [Question(twins, Text("x", "x"), Text("y", "y"))])
         assert served.requests == []
 
 
@@ -604,9 +586,10 @@ def test_a_proxy_is_used_as_the_environment_says_but_not_for_this_machine(monkey
 
 
 def test_certificates_are_checked():
-    pool = ServerJudge("m", "https://api.example.org/v1")._caller.connect(1)._transport._pool
-    assert pool._ssl_context.verify_mode == ssl.CERT_REQUIRED
-    assert pool._ssl_context.check_hostname
+    with ServerJudge("m", "https://api.example.org/v1")._caller.connect() as client:
+        context = client._transport._pool._ssl_context
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
 
 
 # Options ---------------------------------------------------------------------------------------
@@ -614,19 +597,12 @@ def test_certificates_are_checked():
 
 def test_wrong_options_are_refused_by_name():
     for wrong, message in (
-        ({"colour": "red"}, "no option 'colour'; it has endpoint, .*token_limit"),
+        ({"colour": "red"}, "cannot take colour='red'.*its options are endpoint, .*token_limit"),
         ({"endpoint": "embeddings"}, "endpoint is 'chat' or 'completions', not 'embeddings'"),
-        ({"prefix": "maybe"}, "prefix is 'ask'"),
-        ({"draws": -1}, "draws is at least 0"),
         ({"draws": 5, "temperature": 0}, "temperature is above 0"),
-        ({"top": 0}, "top is at least 1"),
         ({"top": "many"}, "cannot take top='many'"),
         ({"frame": "no place"}, "frame is text with {turn}"),
-        ({"frame": "{turn} {other}"}, "frame is text with {turn}"),
-        ({"neither": "ignore"}, "neither is 'count'"),
-        ({"concurrency": 0}, "concurrency is at least 1"),
         ({"timeout": math.nan}, "timeout is a number of seconds"),
-        ({"patience": math.inf}, "patience is a number of seconds"),
         ({"call_limit": 0}, "call_limit is a whole number"),
         ({"options": '{"api_key": "hunter2"'}, "options are fields of the request in JSON"),
         ({"key_env": "hunter2", "timeout": "long"}, "cannot take timeout='long'"),
@@ -680,7 +656,6 @@ def test_specifications_are_those_of_the_stores_that_exist():
         {"draws": 3},
         {"top": 5},
         {"temperature": 0.5},
-        {"ignore_case": True},
         {"options": {"seed": 1}},
     ):
         assert ServerOptions(**change).specification() != ServerOptions().specification()
@@ -689,15 +664,15 @@ def test_specifications_are_those_of_the_stores_that_exist():
 # Endings ---------------------------------------------------------------------------------------
 
 
-def test_a_caller_that_stops_listening_ends_the_calls():
-    with serving(lambda k, body: "hang" if k > 3 else None) as served:
+def test_a_caller_that_stops_listening_sends_no_more():
+    with serving(lambda k, body: "hang" if k > 7 else None, delay=0.1) as served:
         judge = ServerJudge("tiny", served.url, concurrency=2, timeout=30)
         coming = judge.answer(questions(4))
         next(coming)
-        begun = time.monotonic()
-        coming.close()
-        assert time.monotonic() - begun < 5
-    assert not any(t.name == "poe-server-calls" for t in threading.enumerate())
+        coming.close()  # does not wait for those under way
+        sent = len(served.requests)
+        time.sleep(0.5)
+        assert sent <= len(served.requests) <= sent + 1  # of 13
 
 
 CTRL_C = """
@@ -714,7 +689,7 @@ with Store({path!r}) as store:
 
 
 @pytest.mark.parametrize("hangs", [True, False])
-def test_ctrl_c_waits_for_calls_under_way_and_a_second_one_cuts_them(tmp_path, hangs):
+def test_ctrl_c_waits_for_calls_under_way_and_a_second_one_leaves_them(tmp_path, hangs):
     root = str(Path(__file__).resolve().parents[1])
     path = tmp_path / "a.sqlite"
     release = threading.Event()

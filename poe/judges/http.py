@@ -1,24 +1,17 @@
-"""Calls to one OpenAI-compatible server: bounded in time, size and money, and tried again.
-
-The calls are asynchronous, because a limit on a whole call and a prompt end need calls that can be
-cancelled wherever they are; what blocking clients limit is the time between two bytes.
-"""
+"""Calls to one OpenAI-compatible server: bounded in time, size and money, and tried again."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import math
 import os
 import re
 import ssl
+import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
-from time import time
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -52,7 +45,6 @@ class ModelChangedError(ServerError):
     """The server answers as another model than before."""
 
 
-@dataclass(eq=False)
 class PassingError(Exception):
     """Try again: too many requests, a server that restarts, a lost connection, a garbled reply.
 
@@ -60,13 +52,11 @@ class PassingError(Exception):
     worked on the call, so that it does not count.
     """
 
-    cause: str
-    wait: float = 0.0
-    tries: float = math.inf
-    turned_away: bool = False
-
-    def __str__(self) -> str:
-        return self.cause
+    def __init__(
+        self, cause: str, *, wait: float = 0.0, tries: float = math.inf, turned_away: bool = False
+    ) -> None:
+        super().__init__(cause)
+        self.wait, self.tries, self.turned_away = wait, tries, turned_away
 
 
 def check_url(url: str) -> str:
@@ -78,7 +68,7 @@ def check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         httpx.URL(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ServerError(form)
     except (ValueError, httpx.InvalidURL):
         raise ServerError(form) from None
@@ -117,7 +107,7 @@ def is_here(url: str) -> bool:
 
 
 class Caller:
-    """Sends requests to a server as its options say, and reads the replies.
+    """Sends requests to a server as its options say, and reads the replies; threads may share it.
 
     served : the name of the model that answers, by the replies; None before the first call.
     """
@@ -141,28 +131,26 @@ class Caller:
             clean = clean.replace(key, "[key]")
         return "".join(c if c.isprintable() else " " for c in clean[:300])
 
-    def connect(self, most: int) -> httpx.AsyncClient:
-        """A pool of `most` connections, which go through a proxy as the environment says."""
+    def connect(self) -> httpx.Client:
+        """A connection of one thread, through a proxy if the environment says so."""
         key = find_key(self._base, self.options.key_env)
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         try:
-            return httpx.AsyncClient(
-                headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
-                timeout=httpx.Timeout(None, connect=CONNECT),
-                limits=httpx.Limits(max_connections=most),
+            return httpx.Client(
+                headers={"Content-Type": "application/json"}
+                | ({"Authorization": f"Bearer {key}"} if key else {}),
                 verify=_certificates(),
-                mounts={"http://": None, "https://": None} if is_here(self._base) else None,
+                trust_env=not is_here(self._base),
                 follow_redirects=False,  # they would carry the key elsewhere
             )
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             raise ServerError(f"the environment's proxy cannot be used: {error}") from None
 
-    async def call(
+    def call(
         self,
-        client: httpx.AsyncClient,
+        client: httpx.Client,
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any]], Read],
-        ending: asyncio.Event,
+        ending: threading.Event,
     ) -> Read:
         """Send a request until what comes back can be read.
 
@@ -171,53 +159,45 @@ class Caller:
         answers and what a call costs at least; a server that is not there, or is none, is not
         waited for then. Raises ServerError, ModelChangedError or SpendingLimitError.
         """
-
-        async def pause(seconds: float) -> None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(ending.wait(), seconds)
-
         sent = json.dumps(body, ensure_ascii=False).encode()
         patience = self.options.patience
         time_is_up = tenacity.stop_before_delay(patience)
-        deadline = asyncio.get_running_loop().time() + patience
-        retrying = tenacity.AsyncRetrying(
+        retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(PassingError),
             stop=lambda state: time_is_up(state) or state.attempt_number >= _error(state).tries,
             wait=lambda state: max(JITTER(state), _error(state).wait),
-            sleep=pause,
+            sleep=tenacity.sleep_using_event(ending),
             before_sleep=lambda state: log.info(
                 "%s; trying again in %.1f s", _error(state), state.upcoming_sleep
             ),
             reraise=True,
         )
         try:
-            return await retrying(self._once, client, sent, read, deadline, ending)
+            return retrying(self._once, client, sent, read, monotonic() + patience, ending)
         except PassingError as error:
             raise ServerError(
                 f"{error}; given up after {retrying.statistics['attempt_number']} tries "
                 f"(patience is {patience:g} s)"
             ) from None
 
-    async def _once(
+    def _once(
         self,
-        client: httpx.AsyncClient,
+        client: httpx.Client,
         sent: bytes,
         read: Callable[[dict[str, Any]], Read],
         deadline: float,
-        ending: asyncio.Event,
+        ending: threading.Event,
     ) -> Read:
         """One try, accounted for whatever becomes of it."""
         bound = len(sent) + self._beside  # a token is at least a byte of the text
-        while ending.is_set() or not self.spending.reserve(bound):
-            if ending.is_set():
-                raise ServerError("not sent, because the run is ending")
-            await asyncio.sleep(0.02)
+        while not ending.is_set() and not self.spending.reserve(bound):
+            ending.wait(0.02)
+        if ending.is_set():
+            raise ServerError("not sent, because the run is ending")
         tokens, turned_away = None, False
         try:
-            left = deadline - asyncio.get_running_loop().time()
-            status, headers, content = await self._post(
-                client, sent, min(self.options.timeout, left)
-            )
+            seconds = min(self.options.timeout, deadline - monotonic())
+            status, headers, content = self._post(client, sent, max(0.01, seconds))
             try:
                 reply = json.loads(content)
             except (ValueError, RecursionError):
@@ -234,32 +214,36 @@ class Caller:
         finally:
             self.spending.settle(bound, tokens, turned_away=turned_away)
 
-    async def _post(
-        self, client: httpx.AsyncClient, sent: bytes, timeout: float
+    def _post(
+        self, client: httpx.Client, sent: bytes, seconds: float
     ) -> tuple[int, httpx.Headers, bytes]:
-        """Status, headers and the whole reply within `timeout` seconds, or PassingError."""
+        """Status, headers and the whole reply, or PassingError if it takes longer than that.
+
+        A server that is silent for as long after its first bytes may take twice the time.
+        """
+        end = monotonic() + seconds
+        timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT))
         content = bytearray()
         try:
-            async with (
-                asyncio.timeout(max(0.01, timeout)),
-                client.stream("POST", self._url, content=sent) as response,
-            ):
-                async for piece in response.aiter_bytes():
+            with client.stream("POST", self._url, content=sent, timeout=timeout) as response:
+                for piece in response.iter_bytes():
                     content += piece
                     if len(content) > LARGEST:
                         raise ServerError(
                             f"{self.name} answers with more than {LARGEST >> 20} MB, which is no "
                             "judgement; check the URL"
                         )
+                    if monotonic() > end:
+                        raise httpx.ReadTimeout("")
                 return response.status_code, response.headers, bytes(content)
-        except TimeoutError:
-            raise PassingError(f"{self.name} gave no whole answer in {timeout:.3g} s") from None
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             cause = f"no connection to {self.name} ({self.shown(error) or 'it takes none'})"
             if self.served is None:
                 cause += "; is it up, and is this its address?"
             tries = 1 if self.served is None else math.inf
             raise PassingError(cause, tries=tries, turned_away=True) from None
+        except httpx.TimeoutException:
+            raise PassingError(f"{self.name} gave no whole answer in {seconds:.3g} s") from None
         except httpx.RequestError as error:
             why = self.shown(error) or type(error).__name__
             raise PassingError(f"lost the connection to {self.name} ({why})") from None
@@ -286,7 +270,7 @@ class Caller:
         return ServerError(f"{self.name} {text} ({status}){self.shown(said)}")
 
     def _understood(
-        self, headers: httpx.Headers, reply: Any, read: Callable[[dict[str, Any]], Read]
+        self, headers: Mapping[str, str], reply: Any, read: Callable[[dict[str, Any]], Read]
     ) -> Read:
         """What `read` finds in a reply, which may hold anything; ModelChangedError if it must."""
         try:
@@ -355,12 +339,9 @@ def token_counts(reply: Any) -> tuple[int, int, int] | None:
 
 
 def retry_after(value: str | None) -> float:
-    """Seconds that a Retry-After header asks for, as a number or a date; 0 if neither."""
+    """Seconds that a Retry-After header asks for; 0 where it does not, or gives a date."""
     try:
         seconds = float(value or 0)
     except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value or "").timestamp() - time()
-        except (TypeError, ValueError, OverflowError):
-            return 0.0
+        return 0.0
     return seconds if seconds > 0 else 0.0

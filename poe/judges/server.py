@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import math
 import re
-import string
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
 from typing import Any
 
+import httpx
 import numpy as np
-from anyio.from_thread import start_blocking_portal
 
 from poe.errors import JudgeError
 from poe.judges.accounts import SILENT, SpendingLimitError, Spent, Tally
@@ -52,7 +50,7 @@ class NoLabelError(ServerError):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How a `ServerJudge` asks; those from `endpoint` to `ignore_case` are in its specification.
+    """How a `ServerJudge` asks; those from `endpoint` to `options` are in its specification.
 
     endpoint : "chat", or "completions" for base models: there the text sent is `frame` with
         {system}, {turn} and {prefix} filled in, so a chat template written out there gives the
@@ -73,15 +71,12 @@ class ServerOptions:
         (`{"max_tokens": None, "max_completion_tokens": 1}`). A model that thinks before it answers
         has no label among its first tokens: turn that off, for Qwen3 behind vLLM by
         `{"chat_template_kwargs": {"enable_thinking": False}}`.
-    ignore_case : whether "a" is the label "A".
-    neither : an answer with none of the labels is stored and counted ("count"), or stops the run
-        ("error"). If the first ten are all like this the run stops in any case.
     server : a name that stands for the address in the specification, so that a server which
         moves (a cluster's node) stays the same judge.
     key_env : name of the environment variable that holds the API key; it is read from nowhere
         else, and neither stored nor shown. By default OPENAI_API_KEY where it is set, over
         https or to this machine; over plain http to another machine only if named here.
-    concurrency : calls at a time. timeout : seconds a call. patience : seconds for a question with
+    concurrency : calls at a time. timeout : seconds a call. patience : seconds for a call with
         all its retries (after 429, 5xx, timeouts, lost connections, garbled replies).
     call_limit, token_limit : never exceeded, retries included; the run stops with
         SpendingLimitError before it would be.
@@ -95,8 +90,6 @@ class ServerOptions:
     top: int = 20
     temperature: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    ignore_case: bool = False
-    neither: str = "count"
     server: str | None = None
     key_env: str | None = None
     concurrency: int = 8
@@ -109,22 +102,16 @@ class ServerOptions:
         object.__setattr__(self, "options", _request_fields(self.options))
         if self.temperature is None:
             object.__setattr__(self, "temperature", 1.0 if self.draws else 0.0)
-        places = {name for _, name, _, _ in string.Formatter().parse(self.frame) if name}
         for name, fits, form in (
             ("endpoint", self.endpoint in ("chat", "completions"), "'chat' or 'completions'"),
             ("prefix", self.prefix in ("ask", "continue"), "'ask' or 'continue'"),
-            ("neither", self.neither in ("count", "error"), "'count' or 'error'"),
             ("draws", self.draws >= 0, "at least 0"),
             ("top", self.top >= 1, "at least 1"),
             ("concurrency", self.concurrency >= 1, "at least 1"),
             ("timeout", 0 < self.timeout < math.inf, "a number of seconds"),
             ("patience", 0 < self.patience < math.inf, "a number of seconds"),
             ("temperature", self.temperature != 0 or not self.draws, "above 0 for draws to differ"),
-            (
-                "frame",
-                "turn" in places <= {"turn", "system", "prefix"},
-                "text with {turn}, and perhaps {system} and {prefix}",
-            ),
+            ("frame", "{turn}" in self.frame, "text with {turn}, and perhaps {system}, {prefix}"),
         ):
             if not fits:
                 raise JudgeError(f"{name} is {form}, not {getattr(self, name)!r}")
@@ -148,7 +135,8 @@ class ServerOptions:
             body |= {"max_tokens": 1, "logprobs": self.top}
         if self.endpoint == "completions":
             system = f"{prompt.system}\n\n" if prompt.system else ""
-            body["prompt"] = self.frame.format(system=system, turn=turn, prefix=prompt.prefix)
+            filled = self.frame.replace("{system}", system).replace("{prefix}", prompt.prefix)
+            body["prompt"] = filled.replace("{turn}", turn)
         else:
             if self.prefix == "ask" and self.instruction:
                 labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
@@ -163,21 +151,21 @@ class ServerOptions:
 
     def specification(self) -> dict[str, str]:
         """What of it changes answers."""
-        found = {
-            "ignore_case": str(self.ignore_case),
+        given = {
+            "ignore_case": "False",  # was an option once, and is in the stores that exist
             "endpoint": self.endpoint,
             "answers": f"{self.draws} draws" if self.draws else "log-probabilities",
             "temperature": f"{self.temperature:g}",
         }
         if not self.draws:
-            found["top"] = str(self.top)
+            given["top"] = str(self.top)
         if self.endpoint == "completions":
-            found["frame"] = self.frame
+            given["frame"] = self.frame
         else:
-            found["prefix"] = self.prefix
+            given["prefix"] = self.prefix
             if self.prefix == "ask":
-                found["instruction"] = self.instruction
-        return found | {f"option {name}": repr(value) for name, value in self.options.items()}
+                given["instruction"] = self.instruction
+        return given | {f"option {name}": repr(value) for name, value in self.options.items()}
 
 
 def _request_fields(options: object) -> dict[str, Any]:
@@ -213,18 +201,15 @@ class ServerJudge:
     """
 
     def __init__(self, model: str, url: str, **options: Any) -> None:
-        known = [one.name for one in fields(ServerOptions)]
-        if unknown := [name for name in options if name not in known]:
-            raise JudgeError(
-                f"ServerJudge has no option {', '.join(map(repr, unknown))}; it has "
-                f"{', '.join(known)}"
-            )
         try:
             self.options = ServerOptions(**options)
             self._caller = Caller(url, self.options)
         except (AttributeError, TypeError, ValueError) as error:
             shown = [f"{name}={options[name]!r}" for name in options if name != "key_env"]
-            raise JudgeError(f"ServerJudge cannot take {', '.join(shown)}: {error}") from None
+            known = ", ".join(one.name for one in fields(ServerOptions))
+            raise JudgeError(
+                f"ServerJudge cannot take {', '.join(shown)}: {error}; its options are {known}"
+            ) from None
         self.model = model
         self._tally = Tally(model, top=self.options.top)
         self._lock = threading.Lock()
@@ -254,15 +239,16 @@ class ServerJudge:
 
         After a failure nothing more is sent, but calls under way are paid for: their answers are
         waited for and given before ServerError, ModelChangedError, NoLabelError or
-        SpendingLimitError is raised. The same holds for a first Ctrl-C; a second one cuts them off.
+        SpendingLimitError is raised. The same holds for a first Ctrl-C; a second one leaves them,
+        and so does a caller that stops listening.
         """
         for question in questions:
-            self._check_labels(question.prompt)
+            _check_labels(question.prompt)
         self._introduce()
         left = len(questions)
         try:
             with closing(self._stream(questions)) as coming:
-                for position, answer in coming:
+                for position, answer, said in coming:
                     left -= 1
                     prompt = questions[position].prompt
                     self._tally.add(prompt, answer)
@@ -270,9 +256,9 @@ class ServerJudge:
                     if self._tally.silent(prompt):
                         raise NoLabelError(
                             f"none of the first {SILENT} answers of {self.model} held a label of "
-                            f"{questions[position]}; look at what it says "
-                            "(neither='error' shows it), and change the prompt, the instruction, "
-                            "prefix= or endpoint="
+                            f"{questions[position]}; the last one's likeliest beginnings are "
+                            f"{[self._caller.shown(text)[:20] for text in said[:5]]}; change the "
+                            "prompt, the instruction, prefix= or endpoint="
                         )
         except SpendingLimitError as error:
             raise SpendingLimitError(
@@ -281,85 +267,76 @@ class ServerJudge:
             ) from None
         self._tally.warn()
 
-    def _stream(self, questions: Sequence[Question]) -> Generator[tuple[int, Answer]]:
-        """All answers from an event loop in a thread; it ends when nobody listens any more."""
-        answers: SimpleQueue[tuple[int, Answer] | None] = SimpleQueue()
+    def _stream(self, questions: Sequence[Question]) -> Generator[tuple[int, Answer, list[str]]]:
+        """All answers, and how each began, from threads that end when nobody listens any more."""
+        came: SimpleQueue[tuple[int, Answer, list[str]] | None] = SimpleQueue()
+        positions = iter(range(len(questions)))
+        failures: list[Exception] = []
+        ending = threading.Event()
+
+        def work() -> None:
+            try:
+                with self._caller.connect() as client:
+                    for position in positions:  # shared by all workers
+                        came.put((position, *self._ask(client, questions[position], ending)))
+                        if ending.is_set():
+                            break
+            except Exception as error:
+                failures.append(error)
+                ending.set()
+            finally:
+                came.put(None)
+
+        working = min(self.options.concurrency, len(questions))
+        for _ in range(working):
+            # A daemon, so that a second Ctrl-C need not wait for a server that hangs.
+            threading.Thread(target=work, name="poe-server-calls", daemon=True).start()
         interrupted = False
-        with start_blocking_portal(name="poe-server-calls") as portal:
-            ending = portal.call(_new_event)
-            running = portal.start_task_soon(self._ask_all, questions, answers.put, ending)
-            running.add_done_callback(lambda _: answers.put(None))
-            while True:
+        try:
+            while working:
                 try:
-                    answer = answers.get()
+                    answer = came.get()
                 except KeyboardInterrupt:
                     if interrupted:
                         raise
                     interrupted = True
-                    portal.call(ending.set)
-                    log.warning("waiting for the calls under way; Ctrl-C again cuts them off")
+                    ending.set()
+                    log.warning("waiting for the calls under way; Ctrl-C again leaves them")
                     continue
                 if answer is None:
-                    break
-                yield answer
-            if interrupted:
-                raise KeyboardInterrupt
-            running.result()
-
-    async def _ask_all(
-        self,
-        questions: Sequence[Question],
-        put: Callable[[tuple[int, Answer]], None],
-        ending: asyncio.Event,
-    ) -> None:
-        positions = iter(range(len(questions)))
-        failures: list[Exception] = []
-
-        async def work() -> None:
-            for position in positions:  # shared by all workers
-                try:
-                    put((position, await self._ask(client, questions[position], ending)))
-                except Exception as error:
-                    failures.append(error)
-                    ending.set()
-                if ending.is_set():
-                    return
-
-        workers = min(self.options.concurrency, len(questions))
-        async with self._caller.connect(workers) as client, asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work())
+                    working -= 1
+                else:
+                    yield answer
+        finally:
+            ending.set()
+        if interrupted:
+            raise KeyboardInterrupt
         if failures:
             raise failures[0]
 
-    async def _ask(self, client: Any, question: Question, ending: asyncio.Event) -> Answer:
+    def _ask(
+        self, client: httpx.Client, question: Question, ending: threading.Event
+    ) -> tuple[Answer, list[str]]:
+        """One answer, and how it began: the likeliest tokens, or what was drawn."""
         begun = time.perf_counter()
-        prompt, draws, fold = question.prompt, self.options.draws, self.options.ignore_case
+        prompt, draws = question.prompt, self.options.draws
         found: list[Any] = []
         read = computed = 0
         try:
             while len(found) < max(draws, 1):  # some servers draw one answer whatever n says
                 body = self.options.body(question, self.model, draws=draws - len(found))
-                some, (tokens, cached, _) = await self._caller.call(
-                    client, body, self._read, ending
-                )
+                some, (tokens, cached, _) = self._caller.call(client, body, self._read, ending)
                 found += some
                 read, computed = max(read, tokens), computed + tokens - cached
-            if draws:
-                log_p = counted(found[:draws], prompt, ignore_case=fold)
-            else:
-                log_p = merged(found, prompt.labels, ignore_case=fold)
-            if self.options.neither == "error" and max(log_p) == -math.inf:
-                texts = [text if draws else text[0] for text in found]
-                raise NoLabelError(
-                    f"none of the labels {prompt.labels} is among {len(texts)} answers; they begin "
-                    f"{[self._caller.shown(text)[:20] for text in texts[:5]]}"
-                )
         except ModelChangedError:
             raise
         except ServerError as error:
             raise type(error)(f"{question}: {error}") from None
-        return Answer(log_p, read, float(computed), time.perf_counter() - begun, draws)
+        if draws:
+            log_p, said = counted(found[:draws], prompt), found
+        else:
+            log_p, said = merged(found, prompt.labels), [token for token, _ in found]
+        return Answer(log_p, read, float(computed), time.perf_counter() - begun, draws), said
 
     def _read(self, reply: dict[str, Any]) -> tuple[list[Any], tuple[int, int, int]]:
         """Drawn answers, or the likeliest tokens with their log-probabilities; token counts."""
@@ -379,18 +356,17 @@ class ServerJudge:
         """Find out, once, which model answers and what the server can do."""
         with self._lock:
             if self._caller.served is None:
-                with start_blocking_portal(name="poe-server-calls") as portal:
-                    portal.call(self._first_call)
+                self._first_call()
 
-    async def _first_call(self) -> None:
+    def _first_call(self) -> None:
         asked, questions = self.options, [FIRST_CALL]
         if asked.endpoint == "chat" and asked.prefix == "continue":
             questions.append(replace(FIRST_CALL, prompt=replace(FIRST_CALL.prompt, prefix="")))
         tokens = []
-        async with self._caller.connect(1) as client:
+        with self._caller.connect() as client:
             for question in questions:
                 body = asked.body(question, self.model)
-                _, counts = await self._caller.call(client, body, self._read, asyncio.Event())
+                _, counts = self._caller.call(client, body, self._read, threading.Event())
                 tokens.append(counts[0])
         # A continued answer makes the prompt a word longer; one that is closed, with another begun
         # after it, costs the marks in between as well.
@@ -403,18 +379,14 @@ class ServerJudge:
                 stacklevel=2,
             )
 
-    def _check_labels(self, prompt: Prompt) -> None:
-        fold = self.options.ignore_case
-        labels = [_fold(label, fold) for label in prompt.labels]
-        if "" in labels or len(set(labels)) < len(labels):
-            raise ServerError(
-                f"prompt {prompt.name!r}: the labels {prompt.labels} cannot be told apart once "
-                f"spaces{' and case' if fold else ''} are put aside; choose others"
-            )
 
-
-async def _new_event() -> asyncio.Event:
-    return asyncio.Event()
+def _check_labels(prompt: Prompt) -> None:
+    labels = [label.strip(SPACES) for label in prompt.labels]
+    if "" in labels or len(set(labels)) < len(labels):
+        raise ServerError(
+            f"prompt {prompt.name!r}: the labels {prompt.labels} cannot be told apart once spaces "
+            "are put aside; choose others"
+        )
 
 
 def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
@@ -452,14 +424,12 @@ def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
     return list(pairs) or None
 
 
-def merged(
-    likely: Iterable[Likely], labels: Sequence[str], *, ignore_case: bool
-) -> tuple[float, ...]:
+def merged(likely: Iterable[Likely], labels: Sequence[str]) -> tuple[float, ...]:
     """Log-probability of each label: its variants " A", "A", "▁A" together, -inf if not seen."""
-    variants: dict[str, list[float]] = {_fold(label, ignore_case): [] for label in labels}
+    variants: dict[str, list[float]] = {label.strip(SPACES): [] for label in labels}
     for token, value in likely:
-        variants.get(_fold(token, ignore_case), []).append(value)
-    sums = [np.logaddexp.reduce(variants[_fold(label, ignore_case)]) for label in labels]
+        variants.get(token.strip(SPACES), []).append(value)
+    sums = [np.logaddexp.reduce(variants[label.strip(SPACES)]) for label in labels]
     return tuple(min(0.0, float(one)) for one in sums)
 
 
@@ -472,28 +442,22 @@ def said(choice: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def label_of(text: str, prompt: Prompt, *, ignore_case: bool) -> int | None:
+def label_of(text: str, prompt: Prompt) -> int | None:
     """Position of the label that a sampled answer starts with; None if it starts otherwise.
 
     The answer prefix may come first ("Summary A"), and marks around a word do not count ("**A**").
     """
-    flags = re.IGNORECASE if ignore_case else 0
     marks = f"[{re.escape(MARKS)}]*"
     if prompt.prefix:
         marks += f"(?:{re.escape(prompt.prefix)}[{re.escape(MARKS)}:]*)?+"
     for position, label in enumerate(prompt.labels):
-        if re.match(marks + re.escape(label.strip(SPACES)) + r"(?!\w)", text, flags):
+        if re.match(marks + re.escape(label.strip(SPACES)) + r"(?!\w)", text):
             return position
     return None
 
 
-def counted(texts: Sequence[str], prompt: Prompt, *, ignore_case: bool) -> tuple[float, ...]:
+def counted(texts: Sequence[str], prompt: Prompt) -> tuple[float, ...]:
     """Log of the share of the sampled answers that are each label."""
-    hits = [label_of(text, prompt, ignore_case=ignore_case) for text in texts]
+    hits = [label_of(text, prompt) for text in texts]
     shares = [hits.count(k) / len(texts) for k in range(len(prompt.labels))]
     return tuple(math.log(share) if share else -math.inf for share in shares)
-
-
-def _fold(token: str, ignore_case: bool) -> str:
-    bare = token.strip(SPACES)
-    return bare.casefold() if ignore_case else bare
