@@ -703,7 +703,7 @@ def store_merge(
             found = kept_answers.merge(other)
             print(
                 f"{other}: {found.added:,} answers taken over, {found.same:,} were there, "
-                f"{len(found.conflicts):,} differ"
+                f"{found.differ:,} differ"
             )
         print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import poe
 from poe.errors import JudgeError
 from poe.judges.questions import Answer, Prompt, Question, Text
 from poe.judges.store import Store
 from tests.judging import PROMPT, HashJudge, expected, questions, texts
 
 HERE = Path(__file__).parent
+
+
+def as_dict(comparisons):
+    return {(row.first, row.second): row.p for row in comparisons.to_table().itertuples()}
 
 
 @pytest.fixture
@@ -39,47 +43,28 @@ def test_answers_come_back_in_order_to_the_last_bit_and_nothing_is_asked_twice(p
     assert sorted(second.asked) == sorted(question.key for question in asked[7:])
 
 
-def test_questions_that_are_the_same_are_asked_once(path):
-    asked = questions(3)
-    judge = HashJudge()
-    with Store(path) as store:
-        assert store.missing(judge, asked + asked) == list(range(6))
-        answers = store.ask(judge, asked + asked)
-    assert len(judge.asked) == 6
-    assert answers[:6] == answers[6:]
-
-
-def test_a_prompt_that_differs_in_anything_is_another_question(path):
+def test_what_makes_another_question(path):
     (one, *_), judge = questions(2), HashJudge()
+    a, b, c = texts(3)
+    other = Text("context", "another context")
 
-    def missing(name, **change):
-        prompt = Prompt(name, **{"template": PROMPT.template, **change})
-        return store.missing(judge, [Question(prompt, one.first, one.second, one.context)])
+    def missing(prompt, *, first=one.first, second=one.second, context=one.context):
+        return len(store.missing(judge, [Question(prompt, first, second, context)]))
 
     with Store(path) as store:
         store.ask(judge, [one])
+        assert missing(Prompt("another name", PROMPT.template)) == 0
         for change in (
             {"template": PROMPT.template + " "},
             {"labels": ("B", "A")},
             {"prefix": "Summary"},
             {"system": "Be fair."},
         ):
-            assert missing(PROMPT.name, **change) == [0], change
-        assert missing("another name") == []
-
-
-def test_order_context_and_texts_make_another_question(path):
-    a, b, c = texts(3)
-    context, other = texts(2, "context")
-    judge = HashJudge()
-    with Store(path) as store:
-        store.ask(judge, [Question(PROMPT, a, b, context)])
-        different = [
-            Question(PROMPT, b, a, context),
-            Question(PROMPT, a, c, context),
-            Question(PROMPT, a, b, other),
-        ]
-        assert store.missing(judge, different) == [0, 1, 2]
+            assert missing(replace(PROMPT, **change)) == 1, change
+        for change in ({"first": b, "second": a}, {"second": c}, {"context": other}):
+            assert missing(PROMPT, **change) == 1, change
+        twice = [one, *questions(3), *questions(3)]
+        assert store.missing(judge, twice) == [2, 3, 4, 5, 6]  # the same question is asked once
 
 
 def test_progress_counts_what_is_stored(path):
@@ -126,29 +111,15 @@ def test_a_judge_that_leaves_questions_out_is_named(path):
 def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
     class Wrong(HashJudge):
         def answer(self, questions):
-            said = list(super().answer(questions))
-            yield from said[:3]
-            yield 3, wrong
+            yield from list(super().answer(questions))[:3]
+            yield 3, Answer(wrong)
 
-    nan, few = math.nan, {"computed": math.nan}
-    impossible = [
-        Answer(p) for p in ((-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0))
-    ]
-    impossible += [Answer((-1.0, -1.0), tokens=10**30), Answer((-1.0, -1.0), **few)]
-    for k, wrong in enumerate(impossible):
+    nan = math.nan
+    for k, wrong in enumerate(((-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0))):
         with Store(path.with_name(f"{k}.sqlite")) as store:
-            with pytest.raises(JudgeError, match=r"log-probabilities|took"):
+            with pytest.raises(JudgeError, match="log-probabilities"):
                 store.ask(Wrong(), questions(4))
             assert len(store) == 3, wrong
-
-
-def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_asked(path):
-    context, a, *_ = texts(2, "c")
-    for bad in (Text("half \ud800", "whole"), Text("whole", "half \ud800")):
-        judge = HashJudge()
-        with Store(path) as store, pytest.raises(JudgeError, match="half of a character"):
-            store.ask(judge, [*questions(2), Question(PROMPT, a, bad, context)])
-        assert judge.asked == []
 
 
 def test_a_store_in_memory(tmp_path, monkeypatch):
@@ -190,9 +161,9 @@ def test_several_judges_where_they_are_meant(path):
         assert [s["revision"] for s in store.specifications().values()] == ["1", "2"]
         with pytest.raises(JudgeError, match="answers of 2 judges"):
             store.comparisons()
-        (digest, _) = store.specifications()
-        by_digest, by_judge = store.comparisons(judge=digest), store.comparisons(judge=HashJudge())
-        np.testing.assert_array_equal(by_digest.p, by_judge.p)
+        digest, _ = store.specifications()
+        first = {(q.first.id, q.second.id): expected(q).p for q in asked}
+        assert as_dict(store.comparisons(judge=digest)) == first
     with Store(path) as store:  # one of those in it goes on without the option
         assert store.missing(second, asked) == []
 
@@ -200,7 +171,7 @@ def test_several_judges_where_they_are_meant(path):
 # Files that are not stores ---------------------------------------------------------------
 
 
-def test_what_is_not_a_store_is_refused_and_untouched(path, tmp_path):
+def test_what_is_not_a_store_is_refused_and_untouched(tmp_path):
     text, other = tmp_path / "pairs.csv", tmp_path / "other.sqlite"
     text.write_text("first,second,p\na,b,0.5\n" * 50)
     with closing(sqlite3.connect(other)) as raw:
@@ -210,15 +181,9 @@ def test_what_is_not_a_store_is_refused_and_untouched(path, tmp_path):
         with pytest.raises(JudgeError, match="not a judgement store"):
             Store(file)
         assert file.read_bytes() == before
-    with pytest.raises(JudgeError, match="no folder"):
-        Store(tmp_path / "nowhere" / "a.sqlite")
-    with pytest.raises(JudgeError, match="is a folder"):
-        Store(tmp_path)
-    Store(path).close()
-    with sqlite3.connect(path) as raw:
-        raw.execute("PRAGMA user_version = 99")
-    with pytest.raises(JudgeError, match=r"newer version of poe \(store version 99.*upgrade"):
-        Store(path)
+    for file in (tmp_path, tmp_path / "nowhere" / "a.sqlite"):
+        with pytest.raises(JudgeError, match=f"{file}: there is no such folder, or the file"):
+            Store(file)
 
 
 def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
@@ -227,17 +192,17 @@ def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
             "CREATE TRIGGER t AFTER INSERT ON answers BEGIN UPDATE answers SET log_p = '[0]'; END",
             "CREATE VIEW v AS SELECT * FROM answers",
             "CREATE TABLE more (x)",
-            "DROP TABLE answers",
             "DROP TABLE answers; CREATE VIEW answers AS SELECT 1 AS judge",
+            "PRAGMA user_version = 99",
         )
     ):
         altered = path.with_name(f"{name}.sqlite")
         Store(altered).close()
         with closing(sqlite3.connect(altered)) as raw:
             raw.executescript(change)
-        with pytest.raises(JudgeError, match="store whose tables were altered"):
+        with pytest.raises(JudgeError, match=r"other tables than ours.*pip install -U"):
             Store(altered)
-        with Store(path) as store, pytest.raises(JudgeError, match="altered"):
+        with Store(path) as store, pytest.raises(JudgeError, match="other tables"):
             store.merge(altered)
 
 
@@ -277,39 +242,29 @@ def test_comparisons_by_context(path):
         with pytest.raises(JudgeError, match=r"2 contexts here \('context-0', 'context-1'\)"):
             store.comparisons()
         one = store.comparisons(context="context-1", prompt="test/better")
+        chosen = store.comparisons(context="context-1", texts=[texts(4)[2], texts(4)[0]])
     assert list(groups) == ["context-0", "context-1"]
-    assert isinstance(one, poe.Comparisons)
-    answers = {(q.first.id, q.second.id): expected(q).p for q in asked[12:]}
-    found = one.to_table()
-    assert {(row.first, row.second): row.p for row in found.itertuples()} == answers
-
-
-def test_comparisons_of_chosen_texts_in_their_order(path):
-    items = texts(4)
-    with Store(path) as store:
-        store.ask(HashJudge(), questions(4))
-        chosen = store.comparisons(texts=[items[2], items[0]])
-    assert chosen.items == ("text-2", "text-0")
-    assert len(chosen) == 2
+    assert as_dict(one) == {(q.first.id, q.second.id): expected(q).p for q in asked[12:]}
+    assert (chosen.items, len(chosen)) == (("text-2", "text-0"), 2)
 
 
 def test_a_name_given_to_two_texts_must_be_settled(path):
     context, a, b = Text("context-0", "the context"), Text("a", "one"), Text("b", "two")
-    edited = Text("b", "two, edited")
+    edited, homonym = Text("b", "two, edited"), Text("context-0", "another context")
+    judge = HashJudge()
     with Store(path) as store:
-        store.ask(
-            HashJudge(), [Question(PROMPT, a, b, context), Question(PROMPT, a, edited, context)]
-        )
+        store.ask(judge, [Question(PROMPT, a, b, context), Question(PROMPT, a, edited, context)])
         with pytest.raises(JudgeError, match=r"different texts under the same name: 'b'.*texts="):
             store.comparisons()
         kept = store.comparisons(texts=[a, edited])
         assert kept.p.tolist() == [expected(Question(PROMPT, a, edited, context)).p]
-        homonym = Text(context.id, "another context")
-        store.ask(HashJudge(), [Question(PROMPT, a, b, homonym)])
-        with pytest.raises(JudgeError, match=r"different texts under the same name: 'context-0'.*"):
-            store.comparisons()
-        kept = store.comparisons(context=homonym)
-    assert kept.p.tolist() == [expected(Question(PROMPT, a, b, homonym)).p]
+        store.ask(judge, [Question(PROMPT, a, b, homonym)])
+        with pytest.raises(JudgeError, match=r"the same name: 'context-0'.*costs nothing"):
+            store.comparisons(texts=[a, b])
+        apart = Question(PROMPT, a, b, Text("context-1", homonym.text))
+        store.ask(judge, [apart])
+        assert len(judge.asked) == 3
+        assert store.comparisons(context="context-1").p.tolist() == [expected(apart).p]
 
 
 def test_renamed_texts_and_prompts_cost_nothing_and_are_found(path):
@@ -319,24 +274,15 @@ def test_renamed_texts_and_prompts_cost_nothing_and_are_found(path):
     judge = HashJudge()
     with Store(path) as store:
         store.ask(judge, [Question(PROMPT, a, b, context)])
-        (answer,) = store.ask(judge, [Question(prompt, *renamed, context)])
+        twin = Text("twin", "one")  # under two names in one call
+        answer, _ = store.ask(
+            judge, [Question(prompt, *renamed, context), Question(PROMPT, twin, b, context)]
+        )
         assert len(judge.asked) == 1
         found = store.comparisons(texts=renamed)
         assert found.items == ("essay-1", "essay-2")
         assert found.p.tolist() == [answer.p]
         assert len(store.comparisons(texts=[a, b])) == 1
-
-
-def test_the_same_text_under_two_names_in_one_call(path):
-    context, a, twin, b = (
-        Text(n, t) for n, t in zip("cadb", ("C", "one", "one", "two"), strict=True)
-    )
-    judge = HashJudge()
-    with Store(path) as store:
-        store.ask(judge, [Question(PROMPT, a, b, context), Question(PROMPT, twin, b, context)])
-        assert len(judge.asked) == 1
-        table = store.comparisons().to_table()
-    assert sorted(table["first"]) == ["a", "d"]
 
 
 def test_prompts_of_one_name_need_their_digest(path):
@@ -482,20 +428,12 @@ def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
         judge = HashJudge()
         assert store.ask(judge, asked) == [expected(question) for question in asked]
         assert judge.asked == []
-        again = store.merge(tmp_path / "shard0.sqlite")
-        assert (again.added, len(again.conflicts)) == (0, 0)
-        assert again.same == len({q.key for q in asked[0::3] + asked[:2]})
-        merged = {name: group.to_table() for name, group in store.by_context().items()}
+        same = len({q.key for q in asked[0::3] + asked[:2]})
+        assert store.merge(tmp_path / "shard0.sqlite") == (0, same, 0, ())
+        merged = {name: as_dict(group) for name, group in store.by_context().items()}
     with Store(tmp_path / "whole.sqlite") as store:
         store.ask(HashJudge(), asked)
-        whole = {name: group.to_table() for name, group in store.by_context().items()}
-    assert merged.keys() == whole.keys()
-    for name, table in whole.items():
-        columns = ["first", "second"]
-        pd.testing.assert_frame_equal(
-            merged[name].sort_values(columns, ignore_index=True),
-            table.sort_values(columns, ignore_index=True),
-        )
+        assert merged == {name: as_dict(group) for name, group in store.by_context().items()}
 
 
 def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
@@ -509,15 +447,10 @@ def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
         other.ask(Changed(), asked)
     with Store(path) as store:
         store.ask(HashJudge(), asked)
-        with pytest.warns(UserWarning, match="1 answers of .*other.sqlite differ"):
-            found = store.merge(tmp_path / "other.sqlite")
-        assert (found.added, found.same) == (0, 5)
-        (row,) = found.conflicts.itertuples()
-        assert (row.first, row.second) == (asked[3].first.id, asked[3].second.id)
-        assert row.other == (math.log(0.5), math.log(0.25))
-        assert row.kept == expected(asked[3]).log_p
-        ours = np.exp(row.kept)
-        assert row.difference == pytest.approx(max(abs(ours[0] - 0.5), abs(ours[1] - 0.25)))
+        ours = np.exp(expected(asked[3]).log_p)
+        gap = max(abs(ours[0] - 0.5), abs(ours[1] - 0.25))
+        with pytest.warns(UserWarning, match=f"1 answers of .*other.sqlite differ .*by {gap:.2g}"):
+            assert store.merge(tmp_path / "other.sqlite") == (0, 5, 1, ())
         assert store.ask(HashJudge(), asked) == [expected(question) for question in asked]
 
 
@@ -551,7 +484,7 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
         assert (found.added, found.same, len(found.refused)) == (1, 0, 5)
         assert all("test/better" in text and "'text-" in text for text in found.refused)
         assert len(store.table()) == 1
-    with Store(shard) as store, pytest.raises(JudgeError, match=r"'test/better' on .* damaged"):
+    with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better' on .*"):
         store.table()
 
 

@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_written(folder):
     reading, writing, making = out.splitlines()
     assert reading == "6 6"  # what is there can be read
     assert "judgements.sqlite: the file or its folder cannot be written" in writing
-    assert "judgements.sqlite-new: the file or its folder cannot be written" in making
+    assert "judgements.sqlite-new: there is no such folder, or the file or its folder" in making
     assert len(stored(path)) == 6
 
 

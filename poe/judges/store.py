@@ -100,7 +100,6 @@ FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
 WHERE n.question = a.question AND (:prompt IS NULL OR :prompt IN (p.name, p.digest))
     AND (:judge IS NULL OR substr(j.digest, 1, length(:judge)) = :judge)
     AND (:context IS NULL OR c.name = :context)
-    AND (:context_digest IS NULL OR c.digest = :context_digest)
 ORDER BY j.id, p.id, n.context, n.first, n.second
 """
 KEPT = "every answer committed before is kept, and the same call goes on from there"
@@ -111,33 +110,28 @@ FAILURES = {  # how SQLite's names of errors begin, and what to tell the user
     "SQLITE_IOERR": f"the disk does not take any more (full, over a quota, or failing); {KEPT}",
     "SQLITE_BUSY": f"another process has kept the store locked for {{wait:g}} s; {KEPT}",
     "SQLITE_READONLY": READ_ONLY,
-    "SQLITE_CANTOPEN": READ_ONLY,
+    "SQLITE_CANTOPEN": f"there is no such folder, or {READ_ONLY}",
     "SQLITE_PERM": READ_ONLY,
-    "SQLITE_CORRUPT": "the file is damaged (copied while it was written?); recover it with "
-    "`sqlite3 FILE .recover`, or merge what a copy of it holds into a new store",
+    "SQLITE_CORRUPT": "the file is damaged (copied while it was written?); take an earlier copy, "
+    "or begin a new store",
 }
 
 COUNTS = ("tokens", "computed", "seconds", "draws")  # of an `Answer`
-
-WhichJudge = str | Reader | Mapping[str, str]
 
 
 class Merge(NamedTuple):
     """What merging a store into another did.
 
-    added : answers taken over. same : answers that both had, equal to the last bit.
-    conflicts : one row an answer in which they differ, with the names it was asked under and the
-        log-probabilities of `kept` (this store) and `other`, and the largest absolute difference
-        of a label's probability. Answers of the same model computed in other batches or on
-        another device differ in the last digits; a larger difference means another judge under
-        the same specification.
-    refused : what is wrong with rows that were not taken over, because no judge can have
-        answered so.
+    added : answers taken over. same : answers that both had, with equal probabilities.
+    differ : answers that both had and that differ, of which this store's stay. Those of the same
+        model computed in other batches or on another device differ in the last digits; a larger
+        difference, which the warning tells, means another judge under the same specification.
+    refused : what is wrong with answers that no judge can have given; they are left out.
     """
 
     added: int
     same: int
-    conflicts: pd.DataFrame
+    differ: int
     refused: tuple[str, ...]
 
 
@@ -159,17 +153,13 @@ class Store:
 
     Raises
     ------
-    JudgeError naming the file, for anything that is not a usable store, a full disk, a folder
-    that cannot be written, or another judge.
+    JudgeError naming the file, for what is no usable store, a full disk, a folder that cannot be
+    written, or another judge.
     """
 
     def __init__(self, path: str | Path, *, several: bool = False) -> None:
         self.path, self.several = Path(path), several
         self._lock = threading.RLock()
-        if not self.path.parent.is_dir():
-            raise JudgeError(f"there is no folder {self.path.parent} for the store; make it")
-        if self.path.is_dir():
-            raise JudgeError(f"{path} is a folder; a store is a file, such as {path}/a.sqlite")
         with _named_failures(self.path):
             self._connection = sqlite3.connect(
                 self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
@@ -186,7 +176,7 @@ class Store:
         execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
 
         def state() -> tuple[int, int, list[str]]:
-            numbers = (execute(f"PRAGMA {n}").fetchone()[0] for n in (*MARKS,))
+            numbers = (execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
             made = execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
             return *numbers, sorted(" ".join(text.split()) for (text,) in made)
 
@@ -197,20 +187,17 @@ class Store:
                         execute(statement)
                     for name, value in MARKS.items():
                         execute(f"PRAGMA {name} = {value}")
-        application, version, there = state()
+        application, version, tables = state()
         if application != MARKS["application_id"]:
             raise JudgeError(
                 f"{self.path} is an SQLite file, but not a judgement store; name another file"
             )
-        if version > MARKS["user_version"]:
+        ours = sorted(" ".join(text.split()) for text in TABLES.split(";")[:-1])
+        if version != MARKS["user_version"] or tables != ours:
             raise JudgeError(
-                f"{self.path} was written by a newer version of poe (store version {version}); "
-                "upgrade: pip install -U judging-by-comparison"
-            )
-        if there != sorted(" ".join(text.split()) for text in TABLES.split(";")[:-1]):
-            raise JudgeError(
-                f"{self.path} is a judgement store whose tables were altered; a trigger or a view "
-                "in it could change answers, so it is not opened"
+                f"{self.path} is a judgement store with other tables than ours, so it is not "
+                "opened: a newer version of poe wrote it (pip install -U judging-by-comparison), "
+                "or somebody altered it, and a trigger or a view could change answers"
             )
 
     def __enter__(self) -> Store:
@@ -223,9 +210,6 @@ class Store:
         """Close the file; everything in it was already safe."""
         self._connection.close()
 
-    def __repr__(self) -> str:
-        return f"Store({str(self.path)!r})"
-
     def __len__(self) -> int:
         """Number of answers, of all judges."""
         with self._transaction("DEFERRED") as connection:
@@ -233,8 +217,11 @@ class Store:
 
     @contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """All or nothing, one thread at a time; "DEFERRED" for reading."""
+        """All or nothing, one thread at a time; "DEFERRED" for reading, alone or in another."""
         with self._lock, _named_failures(self.path):
+            if self._connection.in_transaction:
+                yield self._connection
+                return
             self._connection.execute(f"BEGIN {kind}")
             try:
                 yield self._connection
@@ -272,7 +259,8 @@ class Store:
         """
         there, renamed = self._look_up(judge, questions)
         if renamed:
-            self._enter([_row(_judge(judge.specification), question) for question in renamed])
+            known = _judge(judge.specification)
+            self._enter([_row(known, question) for question in renamed])
         wanted = _unanswered(questions, there)
         if wanted:
             self._ask(judge, questions, wanted, progress or (lambda **_: None))
@@ -302,22 +290,22 @@ class Store:
         same: dict[str, list[Question]] = {}  # all names under which a question is asked
         for question in questions:
             same.setdefault(question.key, []).append(question)
-        given: deque[tuple[list[Question], Answer]] = deque()
+        said: deque[tuple[list[Question], Answer]] = deque()  # and not yet stored
         stored: list[Answer] = []
         commits: deque[Future[None]] = deque()
         known = _judge(judge.specification)
         reported = 0
 
         def commit() -> None:
-            entries = [given.popleft() for _ in range(len(given))]
-            self._enter([_row(known, q, a) for qs, a in entries for q in qs])
+            if not (entries := [said.popleft() for _ in range(len(said))]):
+                return  # the commit before took them along
+            self._enter([_row(known, q, answer) for names, answer in entries for q in names])
             stored.extend(answer for _, answer in entries)
 
         def report() -> None:
             nonlocal reported
-            answers = stored[reported:]
-            reported += len(answers)
-            if answers:
+            if answers := stored[reported:]:
+                reported += len(answers)
                 progress(done=reported, total=len(asked), answers=answers)
 
         def answers() -> Generator[tuple[int, Answer]]:
@@ -326,12 +314,9 @@ class Store:
         try:
             with ThreadPoolExecutor(1, "poe-store") as writer, closing(answers()) as stream:
                 for position, answer in stream:
-                    question = asked[position]
-                    _check(answer, question.prompt.labels, str(question))
-                    given.append((same[question.key], answer))
-                    # A commit that has not begun will take this answer along.
-                    if not commits or commits[-1].running() or commits[-1].done():
-                        commits.append(writer.submit(commit))
+                    _check(answer.log_p, asked[position].prompt.labels, asked[position])
+                    said.append((same[asked[position].key], answer))
+                    commits.append(writer.submit(commit))
                     while commits and commits[0].done():
                         commits.popleft().result()  # raises what the commit raised
                     report()
@@ -346,41 +331,35 @@ class Store:
         """Answers that are there, by the question's key, and questions whose names are new."""
         there: dict[str, Answer] = {}
         renamed = []
+        self._require_judge(judge.specification)
+        known = _judge(judge.specification)
         with self._transaction("DEFERRED") as connection:
-            self._require_judge(connection, judge.specification)
-            known = _judge(judge.specification)
             for question in questions:
                 row = _row(known, question)
-                said = connection.execute(LOOK_UP, row).fetchone()
-                if said is not None:
-                    log_p, *rest, named = said
-                    there[question.key] = Answer(_log_p(log_p), *rest)
+                if said := connection.execute(LOOK_UP, row).fetchone():
+                    log_p, *counts, named = said
+                    there[question.key] = Answer(_log_p(row | {"log_p": log_p}), *counts)
                     renamed += [] if named else [question]
         return there, renamed
 
     def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Enter judges, names and answers; of two answers to a question the first one stays."""
-        statements = ENTER.split(";")
-        if not rows:
-            return
         with self._transaction() as connection:
             for specification in {row["specification"] for row in rows}:
-                self._require_judge(connection, json.loads(specification))
-            for row in rows:
-                for statement in statements:
-                    connection.execute(statement, row)
+                self._require_judge(json.loads(specification))
+            for statement in ENTER.split(";"):
+                connection.executemany(statement, rows)
 
     def specifications(self) -> dict[str, dict[str, str]]:
         """The judges in the store: short digest, as in `table`, to specification."""
         with self._transaction("DEFERRED") as connection:
-            return {digest[:8]: given for digest, given in _judges(connection).items()}
+            rows = connection.execute("SELECT digest, specification FROM judges ORDER BY id")
+            return {digest[:8]: json.loads(text) for digest, text in rows}
 
-    def _require_judge(
-        self, connection: sqlite3.Connection, specification: Mapping[str, str]
-    ) -> None:
+    def _require_judge(self, specification: Mapping[str, str]) -> None:
         """Refuse a judge if the file has answers of others alone and several were not meant."""
-        known = _judges(connection)
-        if self.several or not known or specification_digest(specification) in known:
+        known = list(self.specifications().values())
+        if self.several or not known or dict(specification) in known:
             return
         lines: list[list[str]] = [
             [
@@ -389,7 +368,7 @@ class Store:
                 for field in sorted({*one, *specification})
                 if one.get(field) != specification.get(field)
             ]
-            for one in known.values()
+            for one in known
         ]
         raise JudgeError(
             f"{self.path} holds the answers of another judge; what differs:\n  "
@@ -418,26 +397,21 @@ class Store:
         if path.suffix not in writers:
             raise JudgeError(f"{path}: answers are written as .csv or .parquet; end the name so")
         part = path.with_name(path.name + ".part")
-        try:
-            writers[path.suffix](self.table(), part, index=False)
-            part.replace(path)  # whole, or not at all
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise JudgeError(f"{path} cannot be written: {error}") from error
+        writers[path.suffix](self.table(), part, index=False)
+        part.replace(path)  # whole, or not at all
 
     def comparisons(
         self,
         *,
         prompt: str | None = None,
-        context: str | Text | None = None,
-        judge: WhichJudge | None = None,
+        context: str | None = None,
+        judge: str | None = None,
         texts: Sequence[Text] | None = None,
     ) -> Comparisons:
         """The answers of one judge to one prompt in one context, items by their names.
 
-        prompt : its name or digest. judge : the judge, its specification, or the start of its
-            digest. context : the context or its name. Each may be left out where the store has
-            only one.
+        prompt : its name or digest. judge : the start of its digest. context : its name. Each may
+            be left out where the store has only one.
         texts : the items, in the order wanted: only answers on these very texts, under these
             names, count. Needed where a name was given to different texts; advisable where
             items were renamed.
@@ -446,21 +420,18 @@ class Store:
         nothing, or more than one thing, fits.
         """
         groups = self.by_context(prompt=prompt, context=context, judge=judge, texts=texts)
-        _require_one("context", list(groups), " or use by_context()")
+        _require_one("context", groups)
         return next(iter(groups.values()))
 
     def by_context(
         self,
         *,
         prompt: str | None = None,
-        context: str | Text | None = None,
-        judge: WhichJudge | None = None,
+        context: str | None = None,
+        judge: str | None = None,
         texts: Sequence[Text] | None = None,
     ) -> dict[str | None, Comparisons]:
         """Name of the context to its `Comparisons`; arguments as in `comparisons`."""
-        if not (judge is None or isinstance(judge, str)):
-            given = judge if isinstance(judge, Mapping) else judge.specification
-            judge = specification_digest(given)
         found = self._table(prompt=prompt, judge=judge, context=context).query("comparative == 1")
         if texts is not None:
             these = pd.MultiIndex.from_tuples([(text.id, text.digest) for text in texts])
@@ -477,28 +448,25 @@ class Store:
             found = found.dropna(subset="p")
         if found.empty:
             raise JudgeError("the store has no such comparison; see its table() for what it has")
-        _require_one_text_a_name(found, ["context"], "context=Text(name, text)")
+        _require_one_text_a_name(found, ["context"])
         items = None if texts is None else [text.id for text in texts]
         groups: dict[str | None, Comparisons] = {}
         for name, rows in found.groupby("context", sort=False, dropna=False):
-            _require_one_text_a_name(rows, ["first", "second"], "texts=")
+            _require_one_text_a_name(rows, ["first", "second"])
             c = Comparisons.from_table(rows[["first", "second", "p"]], items=items)
             groups[None if pd.isna(name) else name] = c
         return groups
 
     def _table(self, **wanted: Any) -> pd.DataFrame:
         """`table`, and after it the full digests."""
-        with self._transaction("DEFERRED") as connection:
-            found = _rows(connection, **wanted)
-        said = []
-        for k, text in enumerate(found["log_p"]):
-            try:
-                said.append(dict(enumerate(_log_p(text))))
-            except (TypeError, ValueError):
-                raise JudgeError(
-                    f"{self.path}: the answer to {_named(found.iloc[k])} is damaged, {text!r}; "
-                    "merge the store into a new one, which leaves such answers out"
-                ) from None
+        found = self._rows(**wanted)
+        try:
+            said = [dict(enumerate(_log_p(row))) for row in found.to_dict("records")]
+        except JudgeError as error:
+            raise JudgeError(
+                f"{self.path} is damaged: {error}; merge it into a new store, which leaves such "
+                "answers out"
+            ) from None
         log_p = pd.DataFrame(said, dtype=float)
         log_p = log_p.reindex(columns=range(max(2, log_p.shape[1])))
         share = np.exp(log_p)
@@ -508,44 +476,48 @@ class Store:
         found["at"] = pd.to_datetime(found["at"], unit="s", utc=True)
         return pd.concat([found.loc[:, :"labels"], log_p, found.loc[:, "tokens":]], axis=1)
 
+    def _rows(
+        self, *, prompt: str | None = None, judge: str | None = None, context: str | None = None
+    ) -> pd.DataFrame:
+        """All that is known of answers, once for each set of names they were asked under."""
+        wanted = {"prompt": prompt, "judge": judge, "context": context}
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute(ROWS, wanted)  # pandas' own reader hides SQLite's errors
+            return pd.DataFrame(rows.fetchall(), columns=[column[0] for column in rows.description])
+
     # Two stores ------------------------------------------------------------------------
 
     def merge(self, other: str | Path) -> Merge:
         """Take over the answers of another store, a shard of the same work.
 
         Where both have answered a question differently this store's answer stays; that and
-        damaged rows, which are left out, are told in a warning and in the result.
+        damaged answers, which are left out, are told in a warning and in the result.
         """
         other = Path(other)
         if not other.is_file():
             raise JudgeError(f"there is no store {other} to merge")
         if self.path.exists() and other.samefile(self.path):
             raise JudgeError(f"{other} is this store itself; name another to merge")
-        with Store(other, several=True) as source, source._transaction("DEFERRED") as connection:
-            theirs = _rows(connection)
-        faults = [_fault(row) for row in theirs.to_dict("records")]
-        theirs = theirs[[not fault for fault in faults]]
-        with self._transaction("DEFERRED") as connection:
-            ours = _rows(connection)
-        self._enter(theirs.to_dict("records"))
-        which = ["judge_digest", "question"]
-        both = theirs.merge(ours.drop_duplicates(which), on=which, suffixes=("", "_kept"))
-        differ = both[both["log_p"] != both["log_p_kept"]]
-        conflicts = differ[["judge", "prompt", "context", "first", "second"]].assign(
-            kept=differ["log_p_kept"].map(_log_p), other=differ["log_p"].map(_log_p)
-        )
-        pairs = zip(conflicts["kept"], conflicts["other"], strict=True)
-        gaps = [float(np.abs(np.exp(a) - np.exp(b)).max()) for a, b in pairs]
-        conflicts["difference"] = gaps
-        refused = tuple(filter(None, faults))
-        if refused:
-            text = f"{len(refused)} rows of {other} are damaged and left out, the first"
-            warnings.warn(f"{text}: {refused[0]}", stacklevel=2)
-        read, known, odd = (len(rows.drop_duplicates(which)) for rows in (theirs, both, differ))
-        if odd:
-            text = f"{odd} answers of {other} differ from those in {self.path}, which stay, by"
+        with Store(other, several=True) as source:
+            theirs = source._rows().to_dict("records")
+        ours = {_which(row): row for row in self._rows().to_dict("records")}
+        sound, faults = {}, []
+        for row in theirs:
+            try:
+                sound[_which(row)] = np.exp(_log_p(row))
+            except JudgeError as error:
+                faults.append(str(error))
+        self._enter([row for row in theirs if _which(row) in sound])
+        both = sound.keys() & ours.keys()
+        gaps = [abs(sound[which] - np.exp(_log_p(ours[which]))).max() for which in both]
+        differ = int(np.count_nonzero(gaps))
+        if faults:
+            text = f"{len(faults)} rows of {other} are damaged and left out, the first"
+            warnings.warn(f"{text}: {faults[0]}", stacklevel=2)
+        if differ:
+            text = f"{differ} answers of {other} differ from those in {self.path}, which stay, by"
             warnings.warn(f"{text} {max(gaps):.2g} in probability at most", stacklevel=2)
-        return Merge(read - known, known - odd, conflicts, refused)
+        return Merge(len(sound) - len(both), len(both) - differ, differ, tuple(faults))
 
 
 @contextmanager
@@ -558,35 +530,15 @@ def _named_failures(path: Path) -> Iterator[None]:
         said = [text for start, text in FAILURES.items() if code.startswith(start)]
         text = said[0].format(wait=WAIT) if said else f"SQLite says: {error}"
         raise JudgeError(f"{path}: {text}") from error
-    except UnicodeEncodeError as error:
-        raise JudgeError(
-            f"{path}: {error.object[:40]!r} holds half of a character (a lone surrogate), which "
-            "cannot be kept; read the texts again in their encoding"
-        ) from error
 
 
 # Its rows --------------------------------------------------------------------------------
 
 
-def _rows(
-    connection: sqlite3.Connection,
-    *,
-    prompt: str | None = None,
-    judge: str | None = None,
-    context: str | Text | None = None,
-) -> pd.DataFrame:
-    """All that is known of answers, once for each set of names they were asked under."""
-    wanted = {"prompt": prompt, "judge": judge, "context": context, "context_digest": None}
-    if isinstance(context, Text):
-        wanted |= {"context": context.id, "context_digest": context.digest}
-    rows = connection.execute(ROWS, wanted)  # pandas' own reader hides SQLite's errors
-    return pd.DataFrame(rows.fetchall(), columns=[column[0] for column in rows.description])
-
-
 def _judge(specification: Mapping[str, str]) -> dict[str, str]:
     """What is entered about a judge."""
-    digest, text = specification_digest(specification), _json(dict(specification))
-    return {"judge_digest": digest, "specification": text}
+    text = _json(dict(specification))  # in which the order of the fields does not count
+    return {"judge_digest": hashlib.sha256(text.encode()).hexdigest(), "specification": text}
 
 
 def _row(
@@ -611,52 +563,31 @@ def _row(
     return row | {"log_p": _json(log_p)} | {name: float(getattr(answer, name)) for name in COUNTS}
 
 
-def _log_p(text: str) -> tuple[float, ...]:
-    return tuple(-math.inf if value is None else float(value) for value in json.loads(text))
+def _which(row: Mapping[str, Any]) -> tuple[str, bytes]:
+    """What no two answers have in common."""
+    return row["judge_digest"], row["question"]
 
 
-def _named(row: Any) -> str:
-    """A row of ROWS by its names, for messages."""
-    texts = (repr(row[place]) for place in PLACES if row[place] is not None)
-    return f"prompt {row['prompt']!r} on {', '.join(texts)}"
-
-
-def _fault(row: Mapping[str, Any]) -> str:
-    """What is wrong with a row of ROWS that no judge can have answered; usually nothing."""
+def _log_p(row: Mapping[str, Any]) -> tuple[float, ...]:
+    """The answer in a row of ROWS; JudgeError if no judge can have answered so."""
     try:
-        answer = Answer(_log_p(row["log_p"]), *(row[name] for name in COUNTS))
-        _check(answer, json.loads(row["labels"]), _named(row))
-    except (JudgeError, TypeError, ValueError) as error:
-        return str(error) if isinstance(error, JudgeError) else f"{_named(row)}: {row['log_p']!r}"
-    return ""
+        said = json.loads(row["log_p"])
+        log_p = tuple(-math.inf if value is None else float(value) for value in said)
+    except (TypeError, ValueError):
+        log_p = ()
+    texts = (repr(row[place]) for place in PLACES if row[place] is not None)
+    _check(log_p, json.loads(row["labels"]), f"prompt {row['prompt']!r} on {', '.join(texts)}")
+    return log_p
 
 
-def _check(answer: Answer, labels: Sequence[str], question: str) -> None:
-    """Raise JudgeError unless these can be probabilities of the labels, and what they took."""
-    log_p, counts = answer.log_p, [getattr(answer, name) for name in COUNTS]
-    # Half precision rounds up to about a hundredth above 1.
-    if (
-        len(log_p) != len(labels)
-        or not all(x <= 1e-3 for x in log_p)
-        or sum(map(math.exp, log_p)) > 1.01
-    ):
+def _check(log_p: Sequence[float], labels: Sequence[str], question: object) -> None:
+    """Raise JudgeError unless these can be probabilities of the labels."""
+    small = len(log_p) == len(labels) and all(value <= 1e-3 for value in log_p)
+    if not small or sum(map(math.exp, log_p)) > 1.01:  # half precision rounds above 1
         raise JudgeError(
             f"the judge gave log-probabilities {log_p} for the labels {tuple(labels)} of "
             f"{question}; one number of at most 0 is needed for each, together no likelier than 1"
         )
-    if not all(0 <= count < 2**53 for count in counts):
-        raise JudgeError(f"the judge says that {question} took {counts} {', '.join(COUNTS)}")
-
-
-def _judges(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:
-    """Specifications by digest."""
-    rows = connection.execute("SELECT digest, specification FROM judges ORDER BY id")
-    return {digest: json.loads(text) for digest, text in rows}
-
-
-def specification_digest(specification: Mapping[str, str]) -> str:
-    """SHA-256 of a specification; the order of its fields does not count."""
-    return hashlib.sha256(_json(dict(specification)).encode()).hexdigest()
 
 
 _json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
@@ -671,20 +602,21 @@ def _unanswered(questions: Sequence[Question], there: Mapping[str, Answer]) -> l
     return list(first.values())
 
 
-def _require_one(thing: str, names: Iterable[Any], otherwise: str = "") -> None:
+def _require_one(thing: str, names: Iterable[Any]) -> None:
     names = list(dict.fromkeys(names))
     if len(names) > 1:
         raise JudgeError(
             f"the store has answers of {len(names)} {thing}s here ({name_some(names)}); say which "
-            f"with {thing}={otherwise}"
+            f"with {thing}="
         )
 
 
-def _require_one_text_a_name(rows: pd.DataFrame, places: Sequence[str], argument: str) -> None:
+def _require_one_text_a_name(rows: pd.DataFrame, places: Sequence[str]) -> None:
     pairs = {p for place in places for p in zip(rows[place], rows[f"{place}_digest"], strict=True)}
     twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if twice:
         raise JudgeError(
             f"the store has answers on different texts under the same name: "
-            f"{name_some(sorted(twice))}; say which are meant with {argument}"
+            f"{name_some(sorted(twice))}; say which items are meant with texts=, or ask again "
+            "under a name of its own for each, which costs nothing"
         )
