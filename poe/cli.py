@@ -562,7 +562,6 @@ def judge(
     from poe.judges import planning, prompts
 
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
-    template = template or prompts.usual_template(dataset, attribute)
     prompt = prompts.load(dataset, attribute, template, decoder_only=decoder_only)
     data = datasets.load(dataset)
     whole = planning.questions_of(
@@ -646,7 +645,6 @@ def prompts(
     if dataset is None or attribute is None:
         print(known.overview(dataset))
         return
-    template = template or known.usual_template(dataset, attribute)
     print(known.describe(dataset, attribute, template))
     prompt = known.load(dataset, attribute, template, decoder_only=decoder_only)
     if show < 1:

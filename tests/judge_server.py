@@ -140,7 +140,7 @@ def _respond(handler, body, fault, closing, rng):
         content = json.dumps(message).encode()
         _send(handler, int(name), "application/json", content, {header: detail} if header else {})
     else:
-        found = complete(handler.path, body, rng, name, detail)
+        found = complete(body, rng, name, detail)
         _send(handler, 200, "application/json", json.dumps(found).encode())
 
 
@@ -154,11 +154,10 @@ def _send(handler, status, kind, content, headers=()):
     handler.wfile.write(content)
 
 
-def complete(path, body, rng, fault="", detail=""):
+def complete(body, rng, fault="", detail=""):
     """The reply to a request."""
-    chat = path.partition("?")[0].endswith("/chat/completions")
-    go_on = chat and body.get("continue_final_message") and fault != "new-answer"
-    text = chat_text(body["messages"], go_on=go_on) if chat else body["prompt"]
+    go_on = body.get("continue_final_message") and fault != "new-answer"
+    text = chat_text(body["messages"], go_on=go_on)
     log_p = log_probabilities(text)
     if fault == "neither":
         log_p[: 2 * len(LABELS)] = -40.0
@@ -167,27 +166,21 @@ def complete(path, body, rng, fault="", detail=""):
         chosen = rng.choice(len(log_p), count, p=np.exp(log_p) / np.exp(log_p).sum()).tolist()
     else:
         chosen = [int(log_p.argmax())] * count
-    wanted = body.get("top_logprobs") if body.get("logprobs") is True else body.get("logprobs")
-    top = [] if not wanted or fault == "no-logprobs" else np.argsort(-log_p)[:wanted].tolist()
-    choices = [_choice(chat, log_p, token, top) for token in chosen]
+    wanted = 0 if fault == "no-logprobs" else body.get("top_logprobs", 0)
+    top = np.argsort(-log_p)[:wanted].tolist()
+    choices = [_choice(log_p, token, top) for token in chosen]
     usage = {"prompt_tokens": count_tokens(text), "completion_tokens": len(chosen)}
     found = {"model": detail if fault == "model" else f"{body['model']}-served", "choices": choices}
     return found if fault == "no-usage" else found | {"usage": usage}
 
 
-def _choice(chat, log_p, token, top):
-    text = VOCABULARY[token]
-    said = {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
-    if not top:
-        return said | {"logprobs": None}
-    value = float(log_p[token])
-    entries = [{"token": VOCABULARY[t], "logprob": float(log_p[t])} for t in top]
-    if chat:
-        first = {"token": text, "logprob": value, "top_logprobs": entries}
-        return said | {"logprobs": {"content": [first]}}
-    ranked = {entry["token"]: entry["logprob"] for entry in entries}
-    old = {"tokens": [text], "token_logprobs": [value], "top_logprobs": [ranked]}
-    return said | {"logprobs": old}
+def _choice(log_p, token, top):
+    def entry(t):
+        return {"token": VOCABULARY[t], "logprob": float(log_p[t])}
+
+    likely = {"content": [entry(token) | {"top_logprobs": list(map(entry, top))}]}
+    message = {"role": "assistant", "content": VOCABULARY[token]}
+    return {"message": message, "logprobs": likely if top else None}
 
 
 def reply(token="A", logprob=-0.5, **fields):

@@ -6,54 +6,35 @@ import pytest
 
 from poe import datasets
 from poe.errors import JudgeError
-from poe.judges import Question, Text, planning, prompts
+from poe.judges import planning, prompts
 
-# poe_v2, Table 4, as the paper prints it: dataset, attribute, prompt.
-TABLE_4 = [
-    (
-        "summeval",
-        "coherence",
-        r"Article: <context>\n\nSummary A: <A> \n\nSummary B: <B> \n\n"
-        "Which Summary is more coherent, Summary A or Summary B?",
-    ),
-    (
-        "summeval",
-        "consistency",
-        r"Article: <context> \n\nSummary A: <A> \n\nSummary B: <B> \n\n"
-        "Which Summary is more consistent to the article, Summary A or Summary B?",
-    ),
-    (
-        "topicalchat",
-        "continuity",
-        r"Dialogue: <context> \n\nResponse A: <A> \n\nResponse B: <B> \n\n"
-        "Which Response continues the dialogue better, Response A or Response B?",
-    ),
-    (
-        "topicalchat",
-        "naturalness",
-        r"Dialogue: <context> \n\nResponse A: <A> \n\nResponse B: <B> \n\n"
-        "Which Response appears more natural, Response A or Response B?",
-    ),
-    (
-        "hanna",
-        "surprise",
-        r"Story A: \n<A> \n\nStory B: \n<B> \n\n"
-        "Which story is more surprising, Story A or Story B?",
-    ),
-    (
-        "hanna",
-        "complexity",
-        r"Story A: \n<A> \n\nStory B: \n<B> \n\n"
-        "Which story is more complex, Story A or Story B?",
-    ),
-    (
-        "cmcqrd",
-        "difficulty",
-        r"Question A: \n<A> \n\nQuestion B: \n<B> \n\n"
-        "Which reading comprehension question is more difficult to answer, "
-        "Question A or Question B?",
-    ),
-]
+# poe_v2, Table 4, as the paper prints it.
+TABLE_4 = {
+    "summeval/coherence": r"Article: <context>\n\nSummary A: <A> \n\nSummary B: <B> \n\n"
+    "Which Summary is more coherent, Summary A or Summary B?",
+    "summeval/consistency": r"Article: <context> \n\nSummary A: <A> \n\nSummary B: <B> \n\n"
+    "Which Summary is more consistent to the article, Summary A or Summary B?",
+    "topicalchat/continuity": r"Dialogue: <context> \n\nResponse A: <A> \n\nResponse B: <B> \n\n"
+    "Which Response continues the dialogue better, Response A or Response B?",
+    "topicalchat/naturalness": r"Dialogue: <context> \n\nResponse A: <A> \n\nResponse B: <B> \n\n"
+    "Which Response appears more natural, Response A or Response B?",
+    "hanna/surprise": r"Story A: \n<A> \n\nStory B: \n<B> \n\n"
+    "Which story is more surprising, Story A or Story B?",
+    "hanna/complexity": r"Story A: \n<A> \n\nStory B: \n<B> \n\n"
+    "Which story is more complex, Story A or Story B?",
+    "cmcqrd/difficulty": r"Question A: \n<A> \n\nQuestion B: \n<B> \n\n"
+    "Which reading comprehension question is more difficult to answer, "
+    "Question A or Question B?",
+}
+# The words of the authors' code for attributes that Table 4 leaves out.
+SIBLINGS = {
+    "summeval/fluency": "Which Summary is more fluent, Summary A or Summary B?",
+    "summeval/relevance": "Which Summary is more relevant to the information of the article, "
+    "Summary A or Summary B?",
+    "topicalchat/coherency": "Which Response is more coherent, Response A or Response B?",
+    "topicalchat/engagingness": "Which Response is more engaging, Response A or Response B?",
+    "hanna/coherence": "Which story is more coherent, Story A or Story B?",
+}
 
 
 def as_template(printed):
@@ -67,26 +48,27 @@ def everything():
     return [prompts.listing(*name.split("/")) for name in prompts.names()]
 
 
-def test_printed_prompts_are_word_for_word_and_nothing_else_is_called_printed():
-    for dataset, attribute, text in TABLE_4:
-        found = prompts.listing(dataset, attribute)
-        assert found.status == "printed"
-        assert found.prompt.template == as_template(text)
-        assert found.prompt.labels == ("A", "B")
-    printed = {(p.dataset, p.attribute, p.template) for p in everything() if p.status == "printed"}
-    assert printed == {(dataset, attribute, "poe") for dataset, attribute, _ in TABLE_4}
+def test_the_papers_words_are_word_for_word_and_nothing_else_is_called_theirs():
+    for name, text in TABLE_4.items():
+        found = prompts.load(*name.split("/"))
+        assert found.template == as_template(text)
+        assert found.labels == ("A", "B")
+    given = {status: {} for status in prompts.STATUS}
+    for found in everything():
+        given[found.status][found.prompt.name] = found.prompt.template
+    assert given["printed"].keys() == TABLE_4.keys()
+    siblings = {name: text for name, text in given["sibling"].items() if name.count("/") == 1}
+    assert {name: text.split("\n\n")[-1] for name, text in siblings.items()} == SIBLINGS
 
 
 def test_every_prompt_is_well_formed_and_says_where_it_comes_from():
     for found in everything():
         prompt = found.prompt
-        assert found.status in prompts.STATUS
         assert found.source
         assert "<" not in prompt.template
-        assert prompt.name == found.name
         assert prompt.template == prompt.template.strip()
         shared = "{context}" in prompt.template
-        assert shared == datasets.info(found.dataset).shared_context, found.name
+        assert shared == datasets.info(found.dataset).shared_context, prompt.name
         if prompt.comparative:
             ours = {"numbers": ("1", "2"), "words": ("first", "second")}
             first, second = ours.get(found.template, ("A", "B"))
@@ -100,6 +82,8 @@ def test_every_prompt_is_well_formed_and_says_where_it_comes_from():
 def test_every_attribute_of_every_dataset_has_a_comparison_and_a_score():
     for name in datasets.names():
         known = tuple(a.name for a in datasets.info(name).attributes)
+        papers = name in ("summeval", "topicalchat", "hanna", "cmcqrd")
+        assert all(("poe" in prompts.templates(name, a)) == papers for a in known)
         assert sorted(prompts.attributes(name)) == sorted(known)
         for attribute in known:
             kinds = {
@@ -109,38 +93,9 @@ def test_every_attribute_of_every_dataset_has_a_comparison_and_a_score():
             assert kinds == {True, False}, (name, attribute)
 
 
-def test_the_papers_four_datasets_have_table_4s_template():
-    for name in ("summeval", "topicalchat", "hanna", "cmcqrd"):
-        for attribute in prompts.attributes(name):
-            assert "poe" in prompts.templates(name, attribute)
-    assert "poe" not in prompts.templates("webnlg", "fluency")
-
-
 def test_digests_tell_all_prompts_apart():
     digests = [found.prompt.digest for found in everything()]
     assert len(set(digests)) == len(digests)
-
-
-# The words of the authors' code for attributes that Table 4 leaves out.
-SIBLINGS = {
-    ("summeval", "fluency"): "Which Summary is more fluent, Summary A or Summary B?",
-    (
-        "summeval",
-        "relevance",
-    ): "Which Summary is more relevant to the information of the article, Summary A or Summary B?",
-    ("topicalchat", "coherency"): "Which Response is more coherent, Response A or Response B?",
-    ("topicalchat", "engagingness"): "Which Response is more engaging, Response A or Response B?",
-    ("hanna", "coherence"): "Which story is more coherent, Story A or Story B?",
-}
-
-
-def test_the_siblings_of_table_4():
-    there = {
-        (p.dataset, p.attribute): p.prompt.template.split("\n\n")[-1]
-        for p in everything()
-        if p.template == "poe" and p.status == "sibling"
-    }
-    assert there == SIBLINGS
 
 
 def test_both_comparisons_of_the_other_paper():
@@ -176,17 +131,6 @@ def test_scores_of_one_to_five_are_our_own_words():
             assert found.prompt.prefix == "Score:"
 
 
-def test_a_prompt_makes_a_question():
-    prompt = prompts.load("summeval", "coherence")
-    question = Question(
-        prompt, Text("one", "First."), Text("two", "Second."), context=Text("c", "Article's text.")
-    )
-    assert question.text == (
-        "Article: Article's text.\n\nSummary A: First.\n\nSummary B: Second.\n\n"
-        "Which Summary is more coherent, Summary A or Summary B?"
-    )
-
-
 def test_a_prompt_that_is_not_there():
     for arguments, message in (
         (("sumeval", "coherence"), "did you mean 'summeval'"),
@@ -218,19 +162,14 @@ def test_an_attribute_of_ones_own_reproduces_table_4():
         assert made.prefix == prompts.load(dataset, attribute).prefix
 
 
-def test_an_attribute_of_ones_own_without_a_context():
+def test_how_the_question_reads():
     made = prompts.for_attribute("more persuasive?", thing="essay")
     assert made.template == (
         "Essay A: {first}\n\nEssay B: {second}\n\n"
         "Which essay is more persuasive, Essay A or Essay B?"
     )
-    assert made.labels == ("A", "B")
-    assert made.name == "own/more persuasive"
-
-
-def test_how_the_question_reads():
+    assert (made.labels, made.name) == (("A", "B"), "own/more persuasive")
     for words, said in {
-        "clearer": "Which text is clearer,",
         "better argued": "Which text is better argued,",
         "less  formal": "Which text is less formal,",
         "is kinder": "Which text is kinder,",
@@ -240,17 +179,15 @@ def test_how_the_question_reads():
 
 
 def test_an_attribute_that_cannot_be_asked_for():
-    for options, message in (
-        ({"attribute": "persuasive"}, "does not compare.*'more persuasive'"),
-        ({"attribute": "  "}, "attribute of a prompt is empty"),
-        ({"attribute": "?"}, "is empty"),
-        ({"attribute": "more {first}"}, "has braces"),
-        ({"attribute": "clearer", "thing": ""}, "thing of a prompt is empty"),
-        ({"attribute": "clearer", "thing": "a}b"}, "has braces"),
-        ({"attribute": "clearer", "context": " "}, "context of a prompt is empty"),
+    for words, message in (
+        (("persuasive",), "does not compare.*'more persuasive'"),
+        (("?",), "attribute of a prompt is empty"),
+        (("more {first}",), "has braces"),
     ):
         with pytest.raises(JudgeError, match=message):
-            prompts.for_attribute(**options)
+            prompts.for_attribute(*words)
+    with pytest.raises(JudgeError, match="context of a prompt is empty"):
+        prompts.for_attribute("clearer", context=" ")
 
 
 # What the command line prints.
@@ -258,16 +195,12 @@ def test_an_attribute_that_cannot_be_asked_for():
 
 def test_the_overview_names_every_prompt():
     everything_said = prompts.overview()
-    for name in prompts.names():
-        assert all(part in everything_said for part in name.split("/"))
-    only = prompts.overview("hanna")
-    assert "surprise" in only
-    assert "summeval" not in only
+    assert all(part in everything_said for name in prompts.names() for part in name.split("/"))
+    assert "summeval" not in prompts.overview("hanna")
     said = prompts.describe("topicalchat", "naturalness", "g-eval")
     assert "1, 2, 3, 4, 5" in said
     assert "written for this project" in said
     assert "printed in the paper" in prompts.describe("summeval", "coherence")
-    assert "comparative-1" in prompts.describe("webnlg", "fluency")
 
 
 @pytest.mark.usefixtures("placeholder_texts")

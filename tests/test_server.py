@@ -100,19 +100,6 @@ def test_a_prefix_is_continued_and_a_server_that_does_not_is_noticed():
         judged(served, asked, prefix="continue")
 
 
-def test_completions_send_the_frame_filled_in():
-    asked = [Question(PREFIXED, q.first, q.second) for q in questions(3)]
-    frame = "<system>{system}<user>{turn}<end><assistant>{prefix}"
-    with serving() as served:
-        _, plain = judged(served, asked, endpoint="completions")
-        _, framed = judged(served, asked, endpoint="completions", frame=frame)
-    for question, first, second in zip(asked, plain, framed, strict=True):
-        a, b = shares(f"Be fair.\n\n{question.text}\nSummary")
-        assert first.p == pytest.approx(a / (a + b), abs=1e-12)
-        a, b = shares(f"<system>Be fair.\n\n<user>{question.text}<end><assistant>Summary")
-        assert second.p == pytest.approx(a / (a + b), abs=1e-12)
-
-
 def test_scoring_prompts_have_as_many_labels_as_they_like():
     prompt = Prompt("test/score", "Score from 1 to 3: {first}", labels=("1", "2", "3"))
     question = Question(prompt, Text("one", "the text number one"))
@@ -171,11 +158,9 @@ def test_the_label_a_sampled_answer_starts_with():
     assert counted(["B"], prompt) == (-math.inf, 0.0)
 
 
-def test_both_shapes_of_log_probabilities_are_read_and_the_chosen_token_is_among_them():
+def test_log_probabilities_are_read_with_the_chosen_token_among_them():
     first = {"token": "Z", "logprob": -3.0, "top_logprobs": [{"token": "A", "logprob": -0.5}]}
     assert next_token({"logprobs": {"content": [first]}}) == [("A", -0.5), ("Z", -3.0)]
-    old = {"tokens": ["A"], "token_logprobs": [-0.5], "top_logprobs": [{"A": -0.5, "B": -1.0}]}
-    assert next_token({"logprobs": old}) == [("A", -0.5), ("B", -1.0)]
     for nothing in ({}, {"logprobs": None}, {"logprobs": {"content": []}}, {"logprobs": {}}):
         assert next_token(nothing) is None
 
@@ -196,7 +181,6 @@ IMPOSSIBLE = (
     *(reply(token=token) for token in (None, 7, ["A"], {})),
     *(logprobs({"content": content}) for content in ({"a": 1}, [{"token": "A"}], [7])),
     logprobs({"content": [{**CERTAIN[0], "top_logprobs": CERTAIN}]}),
-    logprobs({"tokens": 3, "token_logprobs": [0]}),
 )
 GARBLED = {
     **dict.fromkeys(NOT_JSON, "something that is not JSON"),
@@ -226,9 +210,7 @@ def test_a_garbled_reply_is_asked_again_and_one_garbled_for_ever_is_a_sentence(m
                 assert first or "first 'text-0', second 'text-1'" in str(caught.value)
 
 
-KEYS = (
-    "choices logprobs content token logprob top_logprobs tokens token_logprobs message text usage"
-)
+KEYS = "choices logprobs content token logprob top_logprobs message usage"
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda inner: (
@@ -486,15 +468,6 @@ def test_concurrency_is_bounded_and_used():
         assert served.most_at_once == 3
 
 
-def test_store_and_server_together_ask_once(tmp_path):
-    asked = questions(4)
-    with serving() as served, Store(tmp_path / "a.sqlite") as store:
-        answers = store.ask(ServerJudge("tiny", served.url), asked)
-        again = store.ask(ServerJudge("tiny", served.url), asked)
-        assert len(served.requests) == len(asked) + 2  # the first call of each, nothing else
-        assert again == answers
-
-
 # Keys and addresses ----------------------------------------------------------------------------
 
 
@@ -597,11 +570,10 @@ def test_certificates_are_checked():
 
 def test_wrong_options_are_refused_by_name():
     for wrong, message in (
-        ({"colour": "red"}, "cannot take colour='red'.*its options are endpoint, .*token_limit"),
-        ({"endpoint": "embeddings"}, "endpoint is 'chat' or 'completions', not 'embeddings'"),
+        ({"colour": "red"}, "cannot take colour='red'.*its options are prefix, .*token_limit"),
+        ({"prefix": "maybe"}, "prefix is 'ask' or 'continue', not 'maybe'"),
         ({"draws": 5, "temperature": 0}, "temperature is above 0"),
         ({"top": "many"}, "cannot take top='many'"),
-        ({"frame": "no place"}, "frame is text with {turn}"),
         ({"timeout": math.nan}, "timeout is a number of seconds"),
         ({"call_limit": 0}, "call_limit is a whole number"),
         ({"options": '{"api_key": "hunter2"'}, "options are fields of the request in JSON"),
@@ -623,10 +595,7 @@ def test_extra_options_replace_and_remove_fields_and_are_in_the_specification():
         assert body["max_completion_tokens"] == 1
         assert options.specification()["option max_completion_tokens"] == "1"
     braces = Question(PREFIXED, Text("a", "{turn} {labels}"), Text("b", "{"))
-    for endpoint in ("chat", "completions"):
-        assert "A: {turn} {labels}\\nB: {" in str(
-            ServerOptions(endpoint=endpoint).body(braces, "m")
-        )
+    assert "A: {turn} {labels}\\nB: {" in str(ServerOptions().body(braces, "m"))
 
 
 def test_specifications_are_those_of_the_stores_that_exist():
@@ -649,8 +618,6 @@ def test_specifications_are_those_of_the_stores_that_exist():
         "instruction": "Answer with one word: {labels}.",
     }
     for change in (
-        {"endpoint": "completions"},
-        {"endpoint": "completions", "frame": "{turn}"},
         {"prefix": "continue"},
         {"instruction": ""},
         {"draws": 3},

@@ -30,21 +30,15 @@ def test_the_noise_is_normal_with_its_stated_deviation():
         rest = (logit(judge.matrix()[OFF]) - sharpness * GAPS[OFF] - bias) / noise
         deviation = abs(rest.std() - 1) * np.sqrt(2 * len(rest))  # in standard errors
         normal, level = kstest(rest, "norm").pvalue, pearsonr(rest, GAPS[OFF]).pvalue
-        return deviation < 4 and normal > 1e-4 and level > 1e-4
+        other = (judge.logits - GAPS * sharpness - bias).T[OFF] / noise  # the order turned round
+        orders = pearsonr(rest, other).pvalue
+        return deviation < 4 and min(normal, level, orders) > 1e-4
 
     assert believable()
     # Negative controls: each parameter misstated by a little must be found out.
     assert not believable(noise=0.75)
     assert not believable(bias=-0.3)
     assert not believable(sharpness=1.45)
-
-
-def test_the_two_orders_err_independently():
-    judge = SimulatedJudge(QUALITY, noise=1.0, seed=2)
-    error = judge.logits - GAPS
-    upper = np.triu_indices(60, 1)
-    r = np.corrcoef(error[upper], error.T[upper])[0, 1]
-    assert abs(r) < 4 / np.sqrt(len(upper[0]))
 
 
 def test_bias_is_the_first_position_rate_between_equals():
@@ -97,9 +91,10 @@ def test_many_contexts_at_once_and_leading_axes_broadcast():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="standard deviation"):
-        SimulatedJudge(QUALITY, noise=-1)
-    with pytest.raises(ValueError, match="finite"):
-        SimulatedJudge([0.0, np.nan])
-    with pytest.raises(ValueError, match="one context"):
-        SimulatedJudge(np.zeros((2, 3))).compare(np.array([[0, 1]]))
+    for make, message in (
+        (lambda: SimulatedJudge(QUALITY, noise=-1), "standard deviation"),
+        (lambda: SimulatedJudge([0.0, np.nan]), "finite"),
+        (lambda: SimulatedJudge(np.zeros((2, 3))).compare(np.array([[0, 1]])), "one context"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()

@@ -24,6 +24,7 @@ from poe.judges.accounts import Spending
 if TYPE_CHECKING:
     from poe.judges.server import ServerOptions
 
+PATH = "/chat/completions"
 DEFAULT_KEY = "OPENAI_API_KEY"
 CONNECT = 10.0  # seconds in which a server takes a connection, if it is there
 LARGEST = 2**24  # bytes of a reply
@@ -119,8 +120,7 @@ class Caller:
         self.served: str | None = None
         base, _, query = url.partition("?")
         self._base = base.rstrip("/")
-        self._path = "/chat/completions" if options.endpoint == "chat" else "/completions"
-        self._url = self._base + self._path + (f"?{query}" if query else "")
+        self._url = self._base + PATH + (f"?{query}" if query else "")
         self._beside = 64 + options.written  # tokens beside the text; a chat template has some
 
     def shown(self, text: object) -> str:
@@ -263,7 +263,7 @@ class Caller:
         elif 300 <= status < 400:
             text, said = "sends us elsewhere", "; give the final URL"
         elif status == 404:
-            text = f"has no {self._path}, or not this model"
+            text = f"has no {PATH}, or not this model"
             said += "; most URLs end in /v1"
         else:
             text = "refuses the request"

@@ -54,33 +54,20 @@ class Listing:
     note: str = ""
     decoder_only: str = ""
 
-    @property
-    def name(self) -> str:
-        """Its name in messages and stores, "summeval/coherence" for the default template."""
-        return self.prompt.name
-
 
 def load(
     dataset: str, attribute: str, template: str | None = None, *, decoder_only: bool = False
 ) -> Prompt:
     """The prompt for an attribute of a dataset (poe_v2 Table 4; book chapter 2).
 
-    Parameters
-    ----------
-    dataset, attribute : str
-        As in `poe.datasets`; `overview` lists them.
-    template : str, optional
-        "poe" is poe_v2's comparison, the default where there is one; "comparative-1",
+    dataset, attribute : as in `poe.datasets`; `overview` lists them.
+    template : "poe" is poe_v2's comparison, the default where there is one; "comparative-1",
         "comparative-2", "scoring-1" and "scoring-2" are comparative_assessment's; "g-eval"
         scores from 1 to 5.
-    decoder_only : bool, optional
-        Append what comparative_assessment appends for Llama-2, "Answer:" or "Score:"; nothing
-        happens to a template that has no such ending.
+    decoder_only : append what comparative_assessment appends for Llama-2, "Answer:" or "Score:";
+        nothing happens to a template that has no such ending.
 
-    Raises
-    ------
-    JudgeError
-        If there is no such prompt; the message lists those there are.
+    Raises JudgeError if there is no such prompt; the message lists those there are.
     """
     found = listing(dataset, attribute, template)
     if not (decoder_only and found.decoder_only):
@@ -96,9 +83,6 @@ def listing(dataset: str, attribute: str, template: str | None = None) -> Listin
     _known(f"template for {dataset}/{attribute}", template, there)
     row, words = _file(dataset)["templates"][template], _file(dataset)["attributes"][attribute]
     name = f"{dataset}/{attribute}" + ("" if template == DEFAULT else f"/{template}")
-    lacking = set(re.findall(r"<(\w+)>", row["text"])) - set(words)
-    if lacking:
-        raise JudgeError(f"prompt {name}: the attribute has no words for <{lacking.pop()}>")
     text = re.sub(r"<(\w+)>", lambda slot: words[slot[1]], row["text"])
     return Listing(
         dataset=dataset,
@@ -129,11 +113,6 @@ def templates(dataset: str, attribute: str) -> tuple[str, ...]:
     rows = _file(dataset)["templates"]
     there = (t for t, row in rows.items() if attribute in row.get("only", [attribute]))
     return tuple(sorted(there, key=lambda t: t != DEFAULT))
-
-
-def usual_template(dataset: str, attribute: str) -> str:
-    """The template taken where none is named: poe_v2's, or else the file's first."""
-    return templates(dataset, attribute)[0]
 
 
 def names(dataset: str | None = None) -> tuple[str, ...]:
@@ -179,21 +158,13 @@ def describe(dataset: str, attribute: str, template: str | None = None) -> str:
 def for_attribute(attribute: str, *, thing: str = "text", context: str | None = None) -> Prompt:
     """A comparison by an attribute of your own, in the style of poe_v2's Table 4.
 
-    Parameters
-    ----------
-    attribute : str
-        What follows "Which essay is": "more persuasive", "clearer", "better argued"; or a verb
-        with what belongs to it, "answers the question better".
-    thing : str, optional
-        What is compared: "essay", "cover letter".
-    context : str, optional
-        What the texts answer to, as it is to be headed ("Article", "Task"); None if they stand
-        alone.
+    attribute : what follows "Which essay is": "more persuasive", "clearer", "better argued"; or a
+        verb with what belongs to it, "answers the question better".
+    thing : what is compared: "essay", "cover letter".
+    context : what the texts answer to, as it is to be headed ("Article", "Task"); None if they
+        stand alone.
 
-    Raises
-    ------
-    JudgeError
-        If a word is empty or has braces, or the attribute does not compare.
+    Raises JudgeError if a word is empty or has braces, or the attribute does not compare.
     """
     attribute = _words("attribute", attribute.strip().rstrip("?"))
     thing = _words("thing", thing)

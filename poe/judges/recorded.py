@@ -12,7 +12,7 @@ and their kind is *recorded*. They are part of the package (data/labels).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,11 +43,10 @@ __all__ = [
 class RecordedScores:
     """A judge that scored every text alone, read as a judge of pairs (book chapter 2).
 
-    p_ij = sigma((s_i - s_j) / scale), or with `hard` the decision: 1, 0, and 1/2 for a tie.
-
-    These answers are more orderly than those of a judge that was shown the pairs: all follow
-    from N numbers, so they are transitive, the two orders of a pair add up to one, and there
-    is no position bias. Methods that profit from many noisy answers gain nothing here.
+    p_ij = sigma((s_i - s_j) / scale). These answers are more orderly than those of a judge that was
+    shown the pairs: all follow from N numbers, so they are transitive, the two orders of a pair add
+    up to one, and there is no position bias. Methods that profit from many noisy answers gain
+    nothing here.
 
     judge, prompt, attribute : whose scores, under which of the authors' prompts, of what.
     items : (N,) names of the texts. scores : (N,) on 1 to 5, most of them means of three
@@ -62,7 +61,6 @@ class RecordedScores:
     items: tuple[str, ...]
     scores: Floats
     scale: float = 1.0
-    hard: bool = False
     kind: str = "recorded"
 
     @property
@@ -89,8 +87,6 @@ class RecordedScores:
                 f"{name_some(self.items[k] for k in lacking)}; draw pairs among judge.present"
             )
         difference = self.scores[chosen[..., 0]] - self.scores[chosen[..., 1]]
-        if self.hard:
-            return cast(Floats, 0.5 + 0.5 * np.sign(difference))
         return simulated_answers(difference, sharpness=1.0 / self.scale)
 
     def compare(self, pairs: ArrayLike) -> Comparisons:
@@ -98,44 +94,22 @@ class RecordedScores:
         return Comparisons.from_pairs(pairs, self.answer(pairs), items=self.items)
 
 
-def hanna(
-    judge: str,
-    prompt: int = 1,
-    attribute: str = "coherence",
-    *,
-    scale: float = 1.0,
-    hard: bool = False,
-) -> RecordedScores:
+def hanna(judge: str, prompt: int = 1, attribute: str = "coherence") -> RecordedScores:
     """One of HANNA's recorded judges (Chhun, Suchanek and Clavel 2024).
 
-    Parameters
-    ----------
-    judge : str
-        One of `HANNA_JUDGES`.
-    prompt : int
-        Which of the authors' four evaluation prompts, 1 to 4.
-    attribute : str
-        As in `poe.datasets.load("hanna")`.
-    scale, hard :
-        See `RecordedScores`.
-
-    Raises
-    ------
-    JudgeError
-        If there is no such judge, prompt or attribute.
+    judge : one of `HANNA_JUDGES`. prompt : which of the authors' four evaluation prompts, 1 to 4.
+    attribute : as in `poe.datasets.load("hanna")`. Raises JudgeError if there is no such one.
     """
-    _among("judge", judge, HANNA_JUDGES)
-    _among("prompt", prompt, HANNA_PROMPTS)
     people = datasets.load("hanna")
-    _among("attribute", attribute, people.attributes)
-    if not scale > 0:
-        raise JudgeError(f"scale is points a logit, so it must be positive, not {scale}")
+    for what, value, there in (
+        ("judge", judge, HANNA_JUDGES),
+        ("prompt", prompt, HANNA_PROMPTS),
+        ("attribute", attribute, people.attributes),
+    ):
+        if value not in there:
+            known = ", ".join(map(repr, there))
+            raise JudgeError(f"no recorded {what} {value!r}; there are {known}")
     scores = verdicts.hanna(judge, prompt, attribute)
     scores = np.where(scores < LOWEST, np.nan, scores)
     scores.setflags(write=False)
-    return RecordedScores(judge, prompt, attribute, people.candidate_ids, scores, scale, hard)
-
-
-def _among(what: str, value: Any, there: tuple[Any, ...]) -> None:
-    if value not in there:
-        raise JudgeError(f"no recorded {what} {value!r}; there are {', '.join(map(repr, there))}")
+    return RecordedScores(judge, prompt, attribute, people.candidate_ids, scores)

@@ -50,11 +50,8 @@ class NoLabelError(ServerError):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How a `ServerJudge` asks; those from `endpoint` to `options` are in its specification.
+    """How a `ServerJudge` asks; those from `prefix` to `options` are in its specification.
 
-    endpoint : "chat", or "completions" for base models: there the text sent is `frame` with
-        {system}, {turn} and {prefix} filled in, so a chat template written out there gives the
-        very tokens a local model would see.
     prefix : how a prompt's answer prefix ("Summary") is passed to a chat model. "ask" works
         everywhere: the prefix is left out, and `instruction` asks for one word; the
         model is then asked something slightly different from the prompt. "continue" has
@@ -82,10 +79,8 @@ class ServerOptions:
         SpendingLimitError before it would be.
     """
 
-    endpoint: str = "chat"
     prefix: str = "ask"
     instruction: str = "Answer with one word: {labels}."
-    frame: str = "{system}{turn}\n{prefix}"
     draws: int = 0
     top: int = 20
     temperature: float | None = None
@@ -103,7 +98,6 @@ class ServerOptions:
         if self.temperature is None:
             object.__setattr__(self, "temperature", 1.0 if self.draws else 0.0)
         for name, fits, form in (
-            ("endpoint", self.endpoint in ("chat", "completions"), "'chat' or 'completions'"),
             ("prefix", self.prefix in ("ask", "continue"), "'ask' or 'continue'"),
             ("draws", self.draws >= 0, "at least 0"),
             ("top", self.top >= 1, "at least 1"),
@@ -111,7 +105,6 @@ class ServerOptions:
             ("timeout", 0 < self.timeout < math.inf, "a number of seconds"),
             ("patience", 0 < self.patience < math.inf, "a number of seconds"),
             ("temperature", self.temperature != 0 or not self.draws, "above 0 for draws to differ"),
-            ("frame", "{turn}" in self.frame, "text with {turn}, and perhaps {system}, {prefix}"),
         ):
             if not fits:
                 raise JudgeError(f"{name} is {form}, not {getattr(self, name)!r}")
@@ -126,45 +119,36 @@ class ServerOptions:
     def body(self, question: Question, model: str, *, draws: int = 1) -> dict[str, Any]:
         """The request for one question, `draws` sampled answers at once."""
         prompt, turn = question.prompt, question.text
+        if self.prefix == "ask" and self.instruction:
+            labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
+            turn = f"{turn}\n\n{self.instruction.replace('{labels}', labels)}"
+        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        messages.append({"role": "user", "content": turn})
         body: dict[str, Any] = {"model": model, "temperature": self.temperature}
         if self.draws:
             body |= {"n": draws, "max_tokens": SAMPLED_TOKENS}
-        elif self.endpoint == "chat":
+        else:
             body |= {"max_tokens": 1, "logprobs": True, "top_logprobs": self.top}
-        else:
-            body |= {"max_tokens": 1, "logprobs": self.top}
-        if self.endpoint == "completions":
-            system = f"{prompt.system}\n\n" if prompt.system else ""
-            filled = self.frame.replace("{system}", system).replace("{prefix}", prompt.prefix)
-            body["prompt"] = filled.replace("{turn}", turn)
-        else:
-            if self.prefix == "ask" and self.instruction:
-                labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
-                turn = f"{turn}\n\n{self.instruction.replace('{labels}', labels)}"
-            messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
-            body["messages"] = [*messages, {"role": "user", "content": turn}]
-            if self.prefix == "continue" and prompt.prefix:
-                body["messages"].append({"role": "assistant", "content": prompt.prefix})
-                body |= {"continue_final_message": True, "add_generation_prompt": False}
+        if self.prefix == "continue" and prompt.prefix:
+            messages.append({"role": "assistant", "content": prompt.prefix})
+            body |= {"continue_final_message": True, "add_generation_prompt": False}
+        body["messages"] = messages
         body |= self.options
         return {name: value for name, value in body.items() if value is not None}
 
     def specification(self) -> dict[str, str]:
         """What of it changes answers."""
         given = {
-            "ignore_case": "False",  # was an option once, and is in the stores that exist
-            "endpoint": self.endpoint,
+            "ignore_case": "False",  # was an option once, as the next one, and is in old stores
+            "endpoint": "chat",
             "answers": f"{self.draws} draws" if self.draws else "log-probabilities",
             "temperature": f"{self.temperature:g}",
+            "prefix": self.prefix,
         }
         if not self.draws:
             given["top"] = str(self.top)
-        if self.endpoint == "completions":
-            given["frame"] = self.frame
-        else:
-            given["prefix"] = self.prefix
-            if self.prefix == "ask":
-                given["instruction"] = self.instruction
+        if self.prefix == "ask":
+            given["instruction"] = self.instruction
         return given | {f"option {name}": repr(value) for name, value in self.options.items()}
 
 
@@ -258,7 +242,7 @@ class ServerJudge:
                             f"none of the first {SILENT} answers of {self.model} held a label of "
                             f"{questions[position]}; the last one's likeliest beginnings are "
                             f"{[self._caller.shown(text)[:20] for text in said[:5]]}; change the "
-                            "prompt, the instruction, prefix= or endpoint="
+                            "prompt, instruction= or prefix="
                         )
         except SpendingLimitError as error:
             raise SpendingLimitError(
@@ -360,7 +344,7 @@ class ServerJudge:
 
     def _first_call(self) -> None:
         asked, questions = self.options, [FIRST_CALL]
-        if asked.endpoint == "chat" and asked.prefix == "continue":
+        if asked.prefix == "continue":
             questions.append(replace(FIRST_CALL, prompt=replace(FIRST_CALL.prompt, prefix="")))
         tokens = []
         with self._caller.connect() as client:
@@ -374,8 +358,8 @@ class ServerJudge:
             warnings.warn(
                 f"{self._caller.name} seems to ignore continue_final_message (the word "
                 f"{FIRST_CALL.prompt.prefix!r} cost {tokens[0] - tokens[-1]} tokens), so the model "
-                "would not go on from the answer prefix; use prefix='ask' or "
-                "endpoint='completions', unless you know that its template adds these tokens",
+                "would not go on from the answer prefix; use prefix='ask', unless you know that "
+                "its template adds these tokens",
                 stacklevel=2,
             )
 
@@ -392,26 +376,17 @@ def _check_labels(prompt: Prompt) -> None:
 def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
     """The likeliest next tokens with log-probabilities; None where the server gives none.
 
-    Chat servers give a list under `content`, the older completions a dictionary under
-    `top_logprobs`. The token that was chosen is added where the list lacks it. Raises ValueError
-    for what cannot be log-probabilities: not numbers, above 0, or of more than certainty.
+    The token that was chosen is added where the list lacks it. Raises ValueError for what cannot be
+    log-probabilities: not numbers, above 0, or of more than certainty.
     """
     given = choice.get("logprobs")
-    if not isinstance(given, dict):
+    if not (isinstance(given, dict) and given.get("content")):
         return None
     try:
-        if given.get("content"):
-            first = given["content"][0]
-            top = [(one["token"], one["logprob"]) for one in first.get("top_logprobs") or []]
-            chosen = (first["token"], first["logprob"])
-        elif given.get("tokens") and given.get("token_logprobs"):
-            top = list(((given.get("top_logprobs") or [{}])[0] or {}).items())
-            chosen = (given["tokens"][0], given["token_logprobs"][0])
-        else:
-            return None
-        if chosen[0] not in [token for token, _ in top]:
-            top.append(chosen)
-        pairs = dict.fromkeys((token, float(value)) for token, value in top if value is not None)
+        first = given["content"][0]
+        likely = {one["token"]: one["logprob"] for one in first.get("top_logprobs") or []}
+        likely.setdefault(first["token"], first["logprob"])
+        pairs = [(token, float(value)) for token, value in likely.items()]
         fits = all(isinstance(token, str) and value <= 1e-3 for token, value in pairs)
         fits = fits and math.fsum(math.exp(value) for _, value in pairs) <= 1.01
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
@@ -421,7 +396,7 @@ def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
             "gives what cannot be log-probabilities: each token needs a number of at most 0, and "
             "all together at most 1 as probabilities"
         )
-    return list(pairs) or None
+    return pairs
 
 
 def merged(likely: Iterable[Likely], labels: Sequence[str]) -> tuple[float, ...]:
@@ -438,7 +413,7 @@ def said(choice: Any) -> str:
     if not isinstance(choice, dict):
         raise ValueError("gives choices that are none")
     message = choice.get("message")
-    text = message.get("content") if isinstance(message, dict) else choice.get("text")
+    text = message.get("content") if isinstance(message, dict) else None
     return text if isinstance(text, str) else ""
 
 

@@ -227,8 +227,7 @@ class Store:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._connection.rollback()
                 raise
 
     # Asking ----------------------------------------------------------------------------
