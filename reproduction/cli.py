@@ -1,6 +1,6 @@
 """What `poe reproduce` and `poe scorecard` do: one function a command; each returns a status.
 
-Progress bars go to the error stream, results to the output.
+Progress bars go to a terminal, results to the output.
 """
 
 from __future__ import annotations
@@ -52,11 +52,9 @@ def reproduce(
         Path | None,
         typer.Option(metavar="FOLDER", help="Draw figures there, as SVG and PDF."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Recompute what is up to date.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Recompute elsewhere, compare with what is committed.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> int:
     """Make a target, all panels of a figure, or "all"; or "list" them, or calibrate the "twins"."""
     if name == "list":
@@ -68,15 +66,15 @@ def reproduce(
     answers = stored(store, system=system) if store else None
     settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
     if check:
-        return _compare(chosen, settings, quiet=quiet)
+        return _compare(chosen, settings)
     invoked = f"poe reproduce {name}" + (" --full" if full else "")
     if len(chosen) == 1:
-        made = _made(chosen[0], settings, out, invoked, quiet=quiet)
+        made = _made(chosen[0], settings, out, invoked)
         print(report(chosen[0], made.table))
         _say(chosen[0], settings, made)
         status = 0
     else:
-        status = _several(chosen, settings, out, invoked, force=force, quiet=quiet)
+        status = _several(chosen, settings, out, invoked)
     if draw and status == 0:
         print(_draw(chosen, run.folder(out), draw))
     return status
@@ -104,12 +102,10 @@ def _chosen(name: str) -> list[Target]:
         ) from None
 
 
-def _made(
-    target: Target, settings: Settings, out: Path | None, invoked: str, *, quiet: bool
-) -> Made:
+def _made(target: Target, settings: Settings, out: Path | None, invoked: str) -> Made:
     settings = replace(settings, target=target, asked=set())
     run.check(settings)  # before a bar is drawn
-    with tqdm(desc=target.name, disable=quiet) as bar:
+    with tqdm(desc=target.name, disable=None) as bar:  # on a terminal only
 
         def moved(done: int, total: int) -> None:
             bar.total = total
@@ -118,23 +114,15 @@ def _made(
         return make(replace(settings, progress=moved), out=out, invoked=invoked)
 
 
-def _several(
-    chosen: list[Target],
-    settings: Settings,
-    out: Path | None,
-    invoked: str,
-    *,
-    force: bool,
-    quiet: bool,
-) -> int:
+def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked: str) -> int:
     """Make those that are not up to date, and say what was made."""
-    waiting = [t for t in chosen if force or not is_fresh(replace(settings, target=t), out)]
+    waiting = [t for t in chosen if not is_fresh(replace(settings, target=t), out)]
     refused = []
 
     def work() -> None:
         for target in waiting:
             try:
-                made = _made(target, settings, out, invoked, quiet=quiet)
+                made = _made(target, settings, out, invoked)
             except JudgeError as error:  # a store that has no part in one target may in others
                 refused.append(target.name)
                 print(f"{target.name}: not made: {error}")
@@ -158,12 +146,12 @@ def _several(
     return 1 if len(refused) == len(chosen) else 0
 
 
-def _compare(chosen: list[Target], settings: Settings, *, quiet: bool) -> int:
+def _compare(chosen: list[Target], settings: Settings) -> int:
     """Make everything anew beside what is committed; the numbers must be the same bytes."""
     other = 0
     with tempfile.TemporaryDirectory() as folder:
         for target in chosen:
-            made = _made(target, settings, Path(folder), target.command, quiet=quiet).path
+            made = _made(target, settings, Path(folder), target.command).path
             if problem := _difference(run.folder() / made.name, made):
                 other += 1
                 print(f"{target.name}: {problem}")

@@ -227,19 +227,13 @@ def write(path: Path, table: pd.DataFrame, settings: Settings, run: Run) -> None
 
 
 def _nothing_measured(settings: Settings, lacking: list[str]) -> str:
-    name, store = settings.target.name, settings.store
-    assert store is not None
-    if not lacking:
-        shown = sorted({f"{system} on {dataset}" for (dataset, system, _), _ in settings.asked})
-        return (
-            f"{name} shows {', '.join(shown)}; {store.path} stands for {store.system}, so nothing "
-            "was measured and nothing was written"
-        )
-    head = (
-        f"nothing of {name} can be measured with {store.path}, so nothing was written; of "
-        f"{store.system} it lacks"
+    assert settings.store is not None
+    shown = sorted({f"{system} on {dataset}" for (dataset, system, _), _ in settings.asked})
+    said = (
+        f"{settings.target.name} shows {', '.join(shown)}; {settings.store.path} stands for "
+        f"{settings.store.system}: nothing was measured and nothing was written"
     )
-    return "\n".join([head, *(f"  {line}" for line in lacking)])
+    return "\n  ".join([f"{said}; it lacks" if lacking else said, *lacking])
 
 
 def write_whole(run: Run, targets: int, out: Path | None = None) -> Path:

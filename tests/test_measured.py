@@ -108,7 +108,7 @@ def talk(dialogues):
 
 
 def reproduce(name, path, out, *, system="Mistral-7B"):
-    options = ["--draws", "10", "--quiet", "--out", str(out)]
+    options = ["--draws", "10", "--out", str(out)]
     return main(["reproduce", name, "--store", str(path), "--as", system, *options])
 
 
@@ -190,7 +190,7 @@ class TestHanna:
         fill(path, "hanna", "coherence", calls=2000, both_orders=True)
         assert reproduce("figure2", path, tmp_path) == 1
         said = capsys.readouterr().err
-        assert "nothing of figure2 can be measured" in said
+        assert "nothing was measured and nothing was written; it lacks" in said
         assert f"1,000 pairs answered in both orders, {NEEDED:,} needed" in said
         assert "poe judge hanna coherence --calls 200000 --orders both" in said
         assert not (tmp_path / "figure2.csv").exists()
