@@ -9,7 +9,6 @@ from typing import Any
 import nbformat
 import pytest
 
-from book.tools.browser import FLAGS, find_chromium
 from book.tools.handout import write_handouts
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.slides import (
@@ -23,8 +22,8 @@ from book.tools.slides import (
     without_slides,
     write_decks,
 )
-from tests.browser.checks import listen
-from tests.browser.conftest import NO_BROWSER, skip
+from tests.browser.checks import quiet_page
+from tests.browser.conftest import browser  # noqa: F401  (a fixture)
 from tests.scratch_book import HEADER
 
 TEXT = (
@@ -100,25 +99,22 @@ def test_what_stands_in_the_deck_alone_is_not_in_the_chapter(page: Page, tmp_pat
     assert "What sums do" not in handout.read_text()
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [("{glue:text}`other`", "no cell glues"), ("by {eq}`eq-mode`", "say it in words")],
-)
-def test_what_a_slide_cannot_show_is_refused(text: str, complaint: str) -> None:
-    with pytest.raises(BuildError, match=complaint):
-        resolve(text, numbers={}, name="03-sums")
+def test_what_a_slide_cannot_show_is_refused(executed: nbformat.NotebookNode) -> None:
+    for text, complaint in (
+        ("{glue:text}`other`", "no cell glues"),
+        ("by {eq}`eq-mode`", "say it in words"),
+    ):
+        with pytest.raises(BuildError, match=complaint):
+            resolve(text, numbers={}, name="03-sums")
+    executed.cells = [cell for cell in executed.cells if cell.cell_type == "code"]
+    with pytest.raises(BuildError, match="must be a slide with a heading"):
+        collect(executed, name="03-sums")
 
 
 def test_numbers_take_the_formats_of_the_chapters() -> None:
     numbers = {"whole": "597120", "part": "0.0005", "word": "'real'"}
     text = "{glue:text}`whole:,d` {glue:text}`part:.0e` {glue:text}`word`"
     assert resolve(text, numbers=numbers, name="03-sums") == "597,120 5e-04 real"
-
-
-def test_a_deck_must_begin_with_a_heading(executed: nbformat.NotebookNode) -> None:
-    executed.cells = [cell for cell in executed.cells if cell.cell_type == "code"]
-    with pytest.raises(BuildError, match="heading"):
-        collect(executed, name="03-sums")
 
 
 def test_without_executed_chapters_it_says_what_to_run(page: Page, tmp_path: Path) -> None:
@@ -128,43 +124,20 @@ def test_without_executed_chapters_it_says_what_to_run(page: Page, tmp_path: Pat
 
 @pytest.mark.browser
 def test_a_deck_works_from_one_file(
-    page: Page, executed: nbformat.NotebookNode, tmp_path: Path
+    browser: Any,  # noqa: F811
+    page: Page,
+    executed: nbformat.NotebookNode,
+    tmp_path: Path,
 ) -> None:
-    executable = find_chromium()
-    if executable is None:
-        skip(NO_BROWSER)
     (tmp_path / "executed").mkdir()
     nbformat.write(executed, tmp_path / "executed" / "03-sums.ipynb")
     (path,) = write_decks([page], executed=tmp_path / "executed", folder=tmp_path / "slides")
-    problems, seen = in_a_browser(str(executable), path)
-    assert problems == []
-    assert seen["start"] == "What sums do"
-    assert seen["after a key"] == "In both"
-    assert seen["formulas"] == 2
-
-
-def in_a_browser(executable: str, path: Path) -> tuple[list[str], dict[str, Any]]:
-    """Turn a page of a deck; in a thread, since a test before may have left an event loop."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from playwright.sync_api import sync_playwright
-
-    def look() -> tuple[list[str], dict[str, Any]]:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
-            opened = browser.new_context(offline=True).new_page()
-            problems = listen(opened, html=path.parent)
-            opened.goto(path.as_uri())
-            opened.evaluate("() => MathJax.startup.promise")
-            seen = {"start": opened.locator("h2:visible").inner_text()}
-            seen["formulas"] = opened.locator("mjx-container svg").count()
-            opened.keyboard.press("ArrowRight")
-            seen["after a key"] = opened.locator("h2:visible").inner_text()
-            browser.close()
-            return problems, seen
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(look).result()
+    with quiet_page(browser, path) as opened:
+        opened.evaluate("() => MathJax.startup.promise")
+        assert opened.locator("h2:visible").inner_text() == "What sums do"
+        assert opened.locator("mjx-container svg").count() == 2
+        opened.keyboard.press("ArrowRight")
+        assert opened.locator("h2:visible").inner_text() == "In both"
 
 
 def test_a_script_cannot_end_the_page_early() -> None:
