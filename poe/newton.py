@@ -16,7 +16,7 @@ import numpy as np
 from poe.comparisons import Floats, Indices, Mask
 from poe.experts import Expert, Gaussian
 from poe.graph import Graph
-from poe.stack import CACHED, Problem, Stack, in_blocks
+from poe.stack import Problem, Stack, block_size, in_blocks
 
 __all__ = ["Solution", "solve"]
 
@@ -61,7 +61,7 @@ def solve(
     where the order shown matters and 0 where it does not, as for the ties of a prior. start :
     where the scores begin, which matters for energies that are not convex.
     """
-    if isinstance(problem, Stack) and problem.p.size > CACHED and len(problem.p) > 1:
+    if isinstance(problem, Stack) and len(problem.p) > block_size(problem):
         starts = np.broadcast_to(start, (len(problem.p), problem.n_items))
         options: dict[str, Any] = {"fit_bias": fit_bias, "tol": tol, "max_steps": max_steps}
 

@@ -23,6 +23,7 @@ __all__ = [
     "Problem",
     "Stack",
     "as_stack",
+    "block_size",
     "by_item",
     "differences",
     "in_blocks",
@@ -126,6 +127,11 @@ def differences(problem: Problem, scores: Floats) -> Floats:
     )
 
 
+def block_size(stack: Stack) -> int:
+    """How many problems of a stack fit the processor's cache at a time."""
+    return max(1, CACHED // stack.p.shape[1])
+
+
 def in_blocks(
     solve: Callable[..., Any],
     problem: Problem,
@@ -141,7 +147,7 @@ def in_blocks(
     stack = as_stack(problem)
     b, k = stack.p.shape
     columns = (np.broadcast_to(bias, (b,)), np.broadcast_to(tilt, (b, k)), *others)
-    size = max(1, CACHED // k)
+    size = block_size(stack)
     parts = []
     for low in range(0, b, size):
         rows = slice(low, low + size)

@@ -12,7 +12,7 @@ from poe.experts import Laplacian
 from poe.graph import eliminate
 from poe.lp import solve_l1
 from poe.sparse import incidence
-from poe.stack import Stack, by_item, laplacian
+from poe.stack import Stack, block_size, by_item, laplacian
 
 
 def stack_of(seed, *, problems=12, n=9, count=20, digits=None, weights=False):
@@ -121,11 +121,14 @@ def test_a_tree_fits_exactly():
 
 def test_parts_of_a_stack_do_not_show(monkeypatch):
     stack = stack_of(7)
-    whole = central_path.solve(stack, Laplacian())
-    monkeypatch.setattr(newton, "CACHED", 45)
-    parts = central_path.solve(stack, Laplacian())
-    np.testing.assert_allclose(parts.scores, whole.scores, atol=1e-9)
-    np.testing.assert_array_equal(parts.steps, whole.steps)
+    ways = ((central_path.solve, Laplacian()), (newton.solve, poe.BradleyTerry()))
+    whole = [solve(stack, expert) for solve, expert in ways]
+    monkeypatch.setattr("poe.stack.CACHED", 45)
+    assert block_size(stack) == 2
+    for (solve, expert), expected in zip(ways, whole, strict=True):
+        parts = solve(stack, expert)
+        np.testing.assert_allclose(parts.scores, expected.scores, atol=1e-9)
+        np.testing.assert_array_equal(parts.steps, expected.steps)
 
 
 def test_too_few_steps_are_admitted():

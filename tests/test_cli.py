@@ -81,13 +81,6 @@ def test_interruption_is_quiet(monkeypatch, capsys):
     assert capsys.readouterr().err == "poe: stopped; nothing was written\n"
 
 
-def test_cells_of_a_table_that_is_not_there(capsys):
-    assert main(["scorecard", "--cells", "table99"]) == 1
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "no table 'table99'; there are table1, table2" in shown.err
-
-
 def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, capsys):
     monkeypatch.setenv("POE_DATA_DIR", str(folder))
     monkeypatch.setenv("POE_CACHE_DIR", str(folder / "cache"))

@@ -69,79 +69,53 @@ class TestBuilding:
             c.p[0] = 0.1
 
 
-class TestRefusals:
-    @pytest.mark.parametrize("bad", [1.2, -0.1, float("nan"), float("inf")])
-    def test_probability_outside_range_names_row_and_items(self, bad):
-        with pytest.raises(poe.ComparisonError, match=r"row 1 \('birch' against 'cedar'\): p is"):
-            four([0.9, bad, 0.3])
+def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
+    return poe.Comparisons(first=first, second=second, p=p, **options)
 
-    def test_many_bad_rows_are_counted(self):
-        with pytest.raises(poe.ComparisonError, match="and 3 more rows"):
-            poe.Comparisons.from_pairs([[0, 1]] * 8, [2.0] * 8, items=2)
 
-    def test_item_against_itself(self):
-        with pytest.raises(poe.ComparisonError, match=r"row 0 .*'ash'.*compared with itself"):
-            poe.Comparisons(first=["ash"], second=["ash"], p=[0.5])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: four([0.9, 1.2, 0.3]), r"row 1 \('birch' against 'cedar'\): p is 1.2"),
+        (lambda: four([0.9, np.nan, 0.3]), r"row 1 \('birch' against 'cedar'\): p is nan"),
+        (lambda: four(np.ma.array([0.9, 0.6, 0.3], mask=[0, 1, 0])), "row 1 .*: p is nan"),
+        (lambda: four(["high", "low", "low"]), "p must be numbers"),
+        (lambda: four([0.5, 0.5]), "first has 3, second has 3, p has 2"),
+        (lambda: four(weight=[0.0, 1, 1]), r"row 0 .*weight is 0"),
+        (lambda: four(weight=[1, np.nan, 1]), r"row 1 .*weight is nan"),
+        (lambda: four(items=FOUR[:3]), "row 2: second is 'dogwood', which is not"),
+        (lambda: four(items=[*FOUR, "ash"]), "more than once in items: 'ash'"),
+        (lambda: made(second=["a", "c"]), r"row 0 .*'a'.*compared with itself"),
+        (lambda: made(second=["c"]), "first has 2, second has 1"),
+        (lambda: made([], [], []), "no comparisons"),
+        (lambda: made("ab"), "single text 'ab'"),
+        *(
+            (lambda bad=bad: made(["a", bad]), "row 1: an item name is missing")
+            for bad in (float("nan"), None, pd.NA, ["a"])
+        ),
+        (
+            lambda: poe.Comparisons.from_table(pd.DataFrame(columns=["first", "second", "score"])),
+            r"no column 'p'; it has 'first', .*'score'",
+        ),
+        (
+            lambda: poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4),
+            r"row 0: positions \[0, 4\] .* 0..3",
+        ),
+        (
+            lambda: poe.Comparisons.from_pairs([[0, 1]] * 8, [2.0] * 8, items=2),
+            "and 3 more rows",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_the_users_names(make, message):
+    with pytest.raises(poe.ComparisonError, match=message):
+        make()
 
-    def test_unknown_item(self):
-        with pytest.raises(poe.ComparisonError, match="row 2: second is 'dogwood', which is not"):
-            four(items=FOUR[:3])
 
-    def test_item_listed_twice(self):
-        with pytest.raises(poe.ComparisonError, match="more than once in items: 'ash'"):
-            four(items=[*FOUR, "ash"])
-
-    def test_lengths(self):
-        with pytest.raises(poe.ComparisonError, match="first has 3, second has 3, p has 2"):
-            four([0.5, 0.5])
-
-    def test_lengths_of_the_two_columns(self):
-        with pytest.raises(poe.ComparisonError, match="first has 2, second has 1"):
-            poe.Comparisons(first=["a", "b"], second=["c"], p=[0.5, 0.5])
-
-    def test_empty(self):
-        with pytest.raises(poe.ComparisonError, match="no comparisons"):
-            poe.Comparisons(first=[], second=[], p=[])
-
-    def test_empty_file(self, tmp_path):
-        (tmp_path / "c.csv").write_text("")
-        with pytest.raises(poe.ComparisonError, match="is empty"):
-            poe.Comparisons.from_csv(tmp_path / "c.csv")
-
-    @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan")])
-    def test_weight(self, bad):
-        with pytest.raises(poe.ComparisonError, match=r"row 0 .*weight is"):
-            four(weight=[bad, 1, 1])
-
-    def test_missing_column_says_what_there_is(self):
-        with pytest.raises(poe.ComparisonError, match=r"no column 'p'; it has 'first', .*'score'"):
-            poe.Comparisons.from_table(pd.DataFrame(columns=["first", "second", "score"]))
-
-    def test_missing_name(self):
-        table = pd.DataFrame({"first": ["a", None], "second": ["b", "c"], "p": [0.1, 0.2]})
-        with pytest.raises(poe.ComparisonError, match="row 1: an item name is missing"):
-            poe.Comparisons.from_table(table)
-
-    def test_text_instead_of_numbers(self):
-        with pytest.raises(poe.ComparisonError, match="p must be numbers"):
-            four(["high", "low", "low"])
-
-    def test_one_text_instead_of_a_sequence(self):
-        with pytest.raises(poe.ComparisonError, match="single text 'ab'"):
-            poe.Comparisons(first="ab", second=["c", "d"], p=[0.5, 0.5])
-
-    def test_names_that_are_none(self):
-        for bad in (float("nan"), None, pd.NA, ["a"]):
-            with pytest.raises(poe.ComparisonError, match="row 1: an item name is missing"):
-                poe.Comparisons(first=["a", bad], second=["b", "c"], p=[0.5, 0.5])
-
-    def test_a_masked_probability_stays_masked(self):
-        with pytest.raises(poe.ComparisonError, match=r"row 1 .*: p is nan"):
-            four(np.ma.array([0.9, 0.6, 0.3], mask=[False, True, False]))
-
-    def test_positions_out_of_range(self):
-        with pytest.raises(poe.ComparisonError, match=r"row 0: positions \[0, 4\] .* 0..3"):
-            poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4)
+def test_an_empty_file(tmp_path):
+    (tmp_path / "c.csv").write_text("")
+    with pytest.raises(poe.ComparisonError, match="is empty"):
+        poe.Comparisons.from_csv(tmp_path / "c.csv")
 
 
 class TestStructure:
@@ -167,10 +141,6 @@ class TestStructure:
         with pytest.raises(poe.DisconnectedError, match="'a', 'b' share no comparison"):
             c.require_connected()
 
-    def test_components_with_repeats_and_both_orders(self):
-        c = poe.Comparisons.from_pairs([[0, 1], [1, 0], [0, 1], [3, 2], [3, 2]], [0.5] * 5, items=4)
-        assert c.components() == [(0, 1), (2, 3)]
-
     def test_uncompared_items_are_named(self):
         with pytest.raises(poe.ComparisonError, match="never compared: 'elm'; add a comparison"):
             four(items=[*FOUR, "elm"]).require_compared()
@@ -195,17 +165,9 @@ class TestStructure:
         np.testing.assert_allclose(both.p, [(0.9 + 1 - 0.7) / 2])
         assert both.weight.tolist() == [2]
 
-    def test_symmetrised_swaps_to_the_complement(self):
-        c = poe.Comparisons.from_pairs([[0, 1], [1, 0]], [0.9, 0.7], items=2)
-        swapped = poe.Comparisons.from_pairs([[1, 0], [0, 1]], [0.9, 0.7], items=2)
-        np.testing.assert_allclose(c.symmetrised().p, 1 - swapped.symmetrised().p)
-
     def test_symmetrised_names_single_orders(self):
         with pytest.raises(poe.ComparisonError, match="one order only: 'ash before birch'"):
             four().symmetrised()
-
-    def test_the_number_of_items_may_be_numpys(self):
-        assert poe.Comparisons.from_pairs([[0, 1]], [0.5], items=np.int64(3)).n_items == 3
 
     def test_take_keeps_items(self):
         c = four().take([2])

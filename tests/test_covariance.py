@@ -78,14 +78,6 @@ def test_power_two_against_a_direct_computation():
     np.testing.assert_array_equal(scaled.scores, fit.scores)
 
 
-def test_a_fixed_bias_adds_nothing():
-    fit, _ = fitted(0.5, bias=None)
-    scaled = fit.with_covariance("scatter")
-    assert scaled.bias_se is None
-    assert (scaled._joint[-1] == 0).all()
-    assert fit.scatter.size > fitted(0.5)[0].scatter.size, "an unmodelled bias is scatter"
-
-
 def test_what_has_no_scatter_keeps_the_curvature():
     decisions, _ = fitted(0.0, count=180, decide=True, prior=0.05)
     few, _ = fitted(0.3, count=N + 1)

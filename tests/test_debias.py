@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 
 import poe
 from poe import debias
-from tests.helpers import random_comparisons
 
 
 def biased(seed, *, gamma=-1.0, n=12, count=80, noise=0.5):
@@ -65,18 +64,6 @@ class TestJointFit:
         assert abs(np.mean(inside) - 0.95) < 4 * error
         assert np.mean(half) < 0.95 - 4 * error, "intervals too narrow must be caught"
 
-    def test_no_bias_was_fitted(self):
-        assert poe.fit(random_comparisons(0), bias=0.3).bias_se is None
-
-    def test_a_number_is_held(self):
-        assert poe.fit(random_comparisons(0), bias=0.3).bias == 0.3
-
-    def test_the_fit_is_better_than_any_number(self):
-        c, _ = biased(4)
-        best = poe.fit(c, bias="fit")
-        for other in (None, "mean", best.bias + 0.1, best.bias - 0.1):
-            assert poe.fit(c, bias=other).energy > best.energy
-
     def test_showing_all_pairs_the_other_way_turns_the_bias_round(self):
         c, _ = biased(5)
         swapped = poe.Comparisons.from_pairs(c.pairs[:, ::-1], 1 - c.p, items=12)
@@ -100,16 +87,6 @@ class TestUnidentified:
             for solver in ("dense", "sparse"):
                 with pytest.raises(poe.UnidentifiedBiasError, match="show some of the pairs"):
                     poe.fit(c, expert, bias="fit", solver=solver)
-
-    def test_a_bipartite_design_shown_one_way(self):
-        """Old texts always first: the bias and the gap between old and new are one number."""
-        pairs = [(i, j) for i in range(3) for j in range(3, 6)]
-        c = poe.Comparisons.from_pairs(pairs, np.linspace(0.3, 0.9, 9), items=6)
-        for solver in ("dense", "sparse"):
-            with pytest.raises(poe.UnidentifiedBiasError, match="all 9 comparisons"):
-                poe.fit(c, bias="fit", solver=solver)
-        turned = poe.Comparisons.from_pairs([*pairs, (5, 0)], np.linspace(0.3, 0.9, 10), items=6)
-        assert np.isfinite(poe.fit(turned, bias="fit").bias)
 
     def test_groups_that_only_a_prior_links(self):
         c = poe.Comparisons(first=list("abcd"), second=list("badc"), p=[0.7] * 4)
@@ -145,11 +122,6 @@ class TestPlugIns:
         assert np.mean(-c.p + expit(-gamma)) == pytest.approx(0, abs=1e-12)
         printed = np.log(c.p.mean() / (1 + c.p.mean()))  # as printed
         assert abs(np.mean(-c.p + expit(-printed))) > 0.1
-
-    def test_balanced_designs_leave_little_between_mean_and_fit(self):
-        c, _ = biased(10, count=132, noise=0.0)
-        assert abs(debias.mean_bias(c)) < abs(poe.fit(c, bias="fit").bias), "spread of d dilutes it"
-        assert poe.fit(c, bias="fit").bias == pytest.approx(-1.0, abs=1e-8)
 
     def test_stronger_texts_first_fools_the_mean_and_not_the_fit(self):
         quality = np.linspace(2, -2, 12)

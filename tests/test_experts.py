@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize
-from scipy.stats import laplace, norm, t
+from scipy.stats import norm
 
 import poe
 from poe import newton
@@ -140,20 +140,6 @@ class TestThurstone:
             found = Thurstone().log_density(d[near], np.full(near.sum(), p))
             np.testing.assert_allclose(found, expected, atol=1e-9)
 
-    def test_normaliser_is_symmetric_even_for_extreme_p(self):
-        p = np.array([1e-6, 1e-3, 0.1, 0.4])
-        d = np.zeros(4)
-        # Mirroring p and d is exact; 1 - p is not, hence a relative 1e-9 and not 1e-15.
-        np.testing.assert_allclose(
-            Thurstone().log_density(d, p), Thurstone().log_density(d, 1 - p), rtol=1e-9
-        )
-
-    def test_normaliser_for_small_p_approaches_its_limit(self):
-        """For p to 0 the density is half a bell, exp(-p d^2 / 2), of area sqrt(pi / (2 p))."""
-        p = np.array([1e-8])
-        constant = -Thurstone().log_density(np.zeros(1), p) - Thurstone().energy(np.zeros(1), p)
-        assert np.exp(constant[0]) == pytest.approx(np.sqrt(np.pi / 2e-8), rel=2e-3)
-
     def test_safe_in_the_tails(self):
         d = np.array([-1e5, -40.0, 40.0, 1e5])
         win = np.ones(4)
@@ -188,28 +174,6 @@ class TestThurstone:
         np.testing.assert_allclose(poe.fit(c, "thurstone").scores, best, atol=1e-6)
 
 
-class TestLogDensitiesOfScipy:
-    d = np.linspace(-2, 2, 5)
-    p = np.full(5, 0.8)
-
-    def test_gaussian(self):
-        expected = norm.logpdf(self.d, loc=2.0 * (0.8 - 0.5), scale=0.7)
-        found = EXPERTS["gaussian"].log_density(self.d, self.p)
-        np.testing.assert_allclose(found, expected)
-
-    def test_laplacian(self):
-        expected = laplace.logpdf(self.d, loc=2.0 * (0.8 - 0.5), scale=0.6)
-        found = EXPERTS["laplacian"].log_density(self.d, self.p)
-        np.testing.assert_allclose(found, expected)
-        at_mode = EXPERTS["laplacian"].log_density(np.array([0.6]), np.array([0.8]))
-        assert at_mode[0] == pytest.approx(-np.log(1.2))
-
-    def test_student_t(self):
-        expected = t.logpdf(self.d, 3.0, loc=2.0 * (0.8 - 0.5), scale=0.4)
-        found = EXPERTS["student-t"].log_density(self.d, self.p)
-        np.testing.assert_allclose(found, expected)
-
-
 class TestRobust:
     def test_huber_by_hand(self):
         """With sigma 1 and delta 1: half a square up to 1, then u - 1/2."""
@@ -238,18 +202,6 @@ class TestRobust:
         newton = -expert.slope(d, p) / expert.second_derivative(d, p)
         assert (expert.energy(d + newton, p) > expert.energy(d, p) + 0.1).any()
 
-    def test_student_t_has_modes_that_depend_on_the_start(self):
-        """Five opinions of -0.4 against four of +0.4: either camp can win."""
-        c = poe.Comparisons(first=["a"] * 9, second=["b"] * 9, p=[0.1] * 5 + [0.9] * 4)
-        expert = StudentT(sigma=0.05, nu=1.0)
-        assert not expert.convex
-        d = np.linspace(-0.8, 0.8, 1601)
-        energy = expert.energy(d[:, None], c.p).sum(axis=1)
-        dips = d[1:-1][(energy[1:-1] < energy[:-2]) & (energy[1:-1] < energy[2:])]
-        np.testing.assert_allclose(dips, [-0.4, 0.4], atol=0.01)
-        low, high = energy[np.argmin(np.abs(d + 0.4))], energy[np.argmin(np.abs(d - 0.4))]
-        assert low < high
-
     def test_outliers_move_robust_scores_less(self):
         rng = np.random.default_rng(0)
         quality = np.linspace(-0.2, 0.2, 9)
@@ -277,11 +229,6 @@ def test_laplacian_information_is_the_mean_square_of_the_slope():
         at = float(expert.f_mu(np.array(p)))
         mean = quad(integrand, -np.inf, at)[0] + quad(integrand, at, np.inf)[0]
         assert expert.information(np.array([0.0]), np.array([p]))[0] == pytest.approx(mean)
-
-
-def test_mean_bias_of_the_paper():
-    assert poe.Gaussian(alpha=3.0).mean_bias(0.78) == pytest.approx(3.0 * (0.5 - 0.78))
-    assert poe.BradleyTerry().mean_bias(0.78) == pytest.approx(-np.log(0.78 / 0.22))
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,6 @@ class TestGaussian:
             poe.fit(c, "gaussian").scores, [0.3, -0.1, -0.2, 0.0], atol=1e-15
         )
 
-    def test_a_triangle_shares_its_conflict_equally(self):
-        """Votes of .3 around a cycle cannot all hold: everybody gives way, nobody moves."""
-        c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.8, 0.8, 0.8])
-        np.testing.assert_allclose(poe.fit(c, "gaussian").scores, 0, atol=1e-15)
-
     def test_full_set_is_the_average_probability(self):
         """Paper A.3: with all comparisons the scores are its deviations, times alpha (N-1)/N."""
         n, pairs = 7, poe.select(7, 42, seed=0)
@@ -62,9 +57,6 @@ class TestGaussian:
         mean = poe.average_probability(c)
         expected = 2.0 * (n - 1) / n * (mean - mean.mean())
         np.testing.assert_allclose(poe.fit(c, poe.Gaussian(alpha=2.0)).scores, expected, atol=1e-12)
-
-    def test_solved_in_one_step(self):
-        assert poe.fit(random_comparisons(3), "gaussian").steps == 1
 
     def test_alpha_is_a_unit_and_sigma_is_silent(self):
         c = random_comparisons(4)
@@ -88,11 +80,6 @@ class TestBradleyTerry:
         theirs = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-9}).x
         np.testing.assert_allclose(poe.fit(c).scores, theirs, atol=1e-5)
 
-    def test_single_comparison_is_the_logit(self):
-        c = poe.Comparisons(first=["a"], second=["b"], p=[0.8])
-        s = poe.fit(c).scores
-        assert s[0] - s[1] == pytest.approx(np.log(4), abs=1e-9)
-
     def test_extreme_probabilities_converge(self):
         p = 1 - 10.0 ** -np.arange(1, 9)
         c = poe.Comparisons.from_pairs(np.column_stack([range(8), range(1, 9)]), p, items=9)
@@ -114,33 +101,16 @@ class TestBradleyTerry:
 class TestProperties:
     @given(seed=SEEDS)
     @settings(max_examples=25, deadline=None)
-    def test_mean_zero(self, expert, seed):
-        assert abs(poe.fit(random_comparisons(seed), expert).scores.mean()) < 1e-10
-
-    @given(seed=SEEDS)
-    @settings(max_examples=25, deadline=None)
-    def test_relabelling_permutes_the_scores(self, expert, seed):
-        c = random_comparisons(seed)
-        order = np.random.default_rng(seed).permutation(9)
+    def test_names_orders_and_signs(self, expert, seed):
+        """Scores follow their items, whoever is shown first, and turn round with the answers."""
+        c, order = random_comparisons(seed), np.random.default_rng(seed).permutation(9)
+        scores = poe.fit(c, expert).scores
+        assert abs(scores.mean()) < 1e-10
         renamed = poe.Comparisons(first=c.first, second=c.second, p=c.p, items=order.tolist())
-        expected = poe.fit(c, expert).scores[order]
-        np.testing.assert_allclose(poe.fit(renamed, expert).scores, expected, atol=1e-8)
-
-    @given(seed=SEEDS)
-    @settings(max_examples=25, deadline=None)
-    def test_showing_pairs_in_the_other_order_changes_nothing_without_bias(self, expert, seed):
-        c = random_comparisons(seed)
         swapped = poe.Comparisons.from_pairs(c.pairs[:, ::-1], 1 - c.p, items=9)
-        expected = poe.fit(c, expert).scores
-        np.testing.assert_allclose(poe.fit(swapped, expert).scores, expected, atol=1e-8)
-
-    @given(seed=SEEDS)
-    @settings(max_examples=25, deadline=None)
-    def test_opposite_answers_give_opposite_scores(self, expert, seed):
-        c = random_comparisons(seed)
         opposite = poe.Comparisons.from_pairs(c.pairs, 1 - c.p, items=9)
-        expected = -poe.fit(c, expert).scores
-        np.testing.assert_allclose(poe.fit(opposite, expert).scores, expected, atol=1e-8)
+        for other, expected in ((renamed, scores[order]), (swapped, scores), (opposite, -scores)):
+            np.testing.assert_allclose(poe.fit(other, expert).scores, expected, atol=1e-8)
 
     @given(seed=SEEDS, row=st.integers(0, 39))
     @settings(max_examples=25, deadline=None)
@@ -182,10 +152,6 @@ class TestBias:
         s = poe.fit(c, bias="mean").scores
         residual = expit(s[c.first] - s[c.second] - gamma) - c.p
         np.testing.assert_allclose(c.matrix().T @ residual, 0, atol=1e-8)
-
-    def test_bad_bias(self):
-        with pytest.raises(ValueError, match="bias must be None, 'mean', 'fit' or a number"):
-            poe.fit(random_comparisons(0), bias="median")
 
 
 class TestUncertainty:
@@ -266,39 +232,6 @@ class TestUncertainty:
         with pytest.raises(KeyError, match="no item is called 'z'"):
             fit.prob_better("z", "a")
 
-    def test_no_residuals_no_sigma(self):
-        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.6, 0.7])
-        with pytest.raises(ValueError, match="leave no residuals to estimate sigma"):
-            poe.fit(c, "gaussian").interval()
-
-    def test_level(self):
-        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-            poe.fit(random_comparisons(0)).interval(95)
-
-
-class TestRefusals:
-    def test_disconnected(self):
-        c = poe.Comparisons(
-            first=["essay-1", "essay-12"], second=["essay-2", "essay-40"], p=[0.6, 0.7]
-        )
-        for expert in EXPERTS:
-            with pytest.raises(
-                poe.DisconnectedError,
-                match=r"'essay-12', 'essay-40' share no comparison with the rest.*add a comparison",
-            ):
-                poe.fit(c, expert)
-
-    def test_certain_answers_have_no_finite_soft_scores(self):
-        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.6])
-        with pytest.raises(poe.SeparableError, match=r"item 'a' never lost to the rest.*prior"):
-            poe.fit(c, "bradley-terry")
-        assert poe.fit(c, "gaussian").converged, "Gaussian experts need no such condition"
-        assert poe.fit(c, "bradley-terry", prior=0.5).converged
-
-    def test_stopping_short_is_an_error(self):
-        with pytest.raises(poe.NotConvergedError, match="no optimum after 1 steps"):
-            poe.fit(random_comparisons(1), max_steps=1)
-
 
 class Timid:
     """A user's expert, log cosh about the opinion p - 1/2: from afar it has no curvature."""
@@ -317,12 +250,54 @@ class Timid:
         return -self.energy(d, p)
 
 
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"bias": "median"}, ValueError, "bias must be None, 'mean', 'fit' or a number"),
+            ({"expert": "laplacian", "bias": "fit"}, ValueError, "give the bias as a number"),
+            ({"expert": Timid(), "bias": "mean"}, ValueError, "the expert to have mean_bias"),
+            ({"solver": "quick"}, ValueError, "solver must be 'auto', 'dense' or 'sparse'"),
+            ({"max_steps": 1}, poe.NotConvergedError, "no optimum after 1 steps"),
+            ({"comparisons": {"p": [0.7]}}, TypeError, r"needs Comparisons, not dict.*from_table"),
+        ],
+    )
+    def test_what_cannot_be_asked(self, options, error, message):
+        with pytest.raises(error, match=message):
+            poe.fit(**{"comparisons": random_comparisons(0)} | options)
+
+    def test_what_a_fit_cannot_say(self):
+        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+            poe.fit(random_comparisons(0)).interval(95)
+        tree = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.6, 0.7])
+        with pytest.raises(ValueError, match="leave no residuals to estimate sigma"):
+            poe.fit(tree, "gaussian").interval()
+
+    def test_disconnected(self):
+        c = poe.Comparisons(
+            first=["essay-1", "essay-12"], second=["essay-2", "essay-40"], p=[0.6, 0.7]
+        )
+        for expert in EXPERTS:
+            with pytest.raises(
+                poe.DisconnectedError,
+                match=r"'essay-12', 'essay-40' share no comparison with the rest.*add a comparison",
+            ):
+                poe.fit(c, expert)
+
+    def test_certain_answers_have_no_finite_soft_scores(self):
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.6])
+        with pytest.raises(poe.SeparableError, match=r"item 'a' never lost to the rest.*prior"):
+            poe.fit(c, "bradley-terry")
+        assert poe.fit(c, "gaussian").converged, "Gaussian experts need no such condition"
+        assert poe.fit(c, "bradley-terry", prior=0.5).converged
+
+
 class TestYourOwnExpert:
     def test_no_more_than_four_functions_are_needed(self):
         c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.9, 0.6])
         np.testing.assert_allclose(-np.diff(poe.fit(c, Timid()).scores), [0.4, 0.1], atol=1e-9)
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(20))
     def test_curvature_that_underflows_does_not_break_the_solver(self, seed):
         c = random_comparisons(seed, spread=4.0)
         fit = poe.fit(c, Timid(), max_steps=1000, tol=1e-8)
@@ -332,10 +307,6 @@ class TestYourOwnExpert:
     def test_certain_answers_are_fine_for_an_expert_with_a_finite_opinion(self):
         c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.0])
         np.testing.assert_allclose(-np.diff(poe.fit(c, Timid()).scores), [0.5, -0.5], atol=1e-9)
-
-    def test_the_mean_bias_rule_is_asked_for_by_name(self):
-        with pytest.raises(ValueError, match=r"needs the expert to have mean_bias"):
-            poe.fit(random_comparisons(0), Timid(), bias="mean")
 
 
 class TestLaplacian:
@@ -348,26 +319,10 @@ class TestLaplacian:
         assert fit.message.startswith("linear program")
         assert fit.converged
 
-    def test_one_answer_in_ten_turned_round_moves_it_less(self):
-        """What Laplacian experts are for: gross errors are outvoted, not averaged in."""
-        moved = {"laplacian": [], "gaussian": []}
-        for seed in range(20):
-            c = random_comparisons(seed, n=12, count=66)
-            wrong = np.random.default_rng(seed).random(66) < 0.1
-            turned = poe.Comparisons.from_pairs(c.pairs, np.where(wrong, 1 - c.p, c.p), items=12)
-            for expert, gaps in moved.items():
-                before, after = poe.fit(c, expert).scores, poe.fit(turned, expert).scores
-                gaps.append(np.abs(after - before).mean() / before.std())
-        assert np.mean(moved["laplacian"]) < np.mean(moved["gaussian"])
-
     def test_spread_from_the_fisher_information(self):
         c = random_comparisons(21)
         wide, narrow = (poe.fit(c, poe.Laplacian(scale=b)) for b in (0.2, 0.1))
         np.testing.assert_allclose(wide.standard_errors(), 2 * narrow.standard_errors())
-
-    def test_a_fitted_bias_is_refused_with_the_way_out(self):
-        with pytest.raises(ValueError, match="give the bias as a number"):
-            poe.fit(random_comparisons(0), "laplacian", bias="fit")
 
 
 class TestStudentT:
@@ -380,14 +335,6 @@ class TestStudentT:
         d = squares.scores[c.first] - squares.scores[c.second]
         assert fit.energy <= expert.energy(d, c.p).sum()
         assert "not convex" in fit.message
-
-    def test_a_convex_energy_says_nothing_of_modes(self):
-        assert "not convex" not in poe.fit(random_comparisons(0), "huber").message
-
-
-def test_a_table_is_not_yet_comparisons():
-    with pytest.raises(TypeError, match=r"needs Comparisons, not dict.*from_table"):
-        poe.fit({"first": ["a"], "second": ["b"], "p": [0.7]})
 
 
 def test_no_curvature_is_no_certainty():

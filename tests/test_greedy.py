@@ -103,13 +103,6 @@ def test_the_plus_sign_of_the_first_version_is_found_out():
     assert follow(with_plus, steps=1) > 0.1
 
 
-def test_the_update_is_in_place_and_symmetric():
-    r = effective_resistance(5, chain(5))
-    assert add_comparison(r, 0, 4) is r
-    np.testing.assert_array_equal(r, r.T)
-    assert (np.diag(r) == 0).all()
-
-
 # The determinant -------------------------------------------------------------------------
 
 
@@ -254,14 +247,6 @@ def test_against_every_graph_of_up_to_six_items(n, start):
     assert not {k for m, k in short if m == n} & {n - 1, n, every - 1, every}
 
 
-def test_greedy_gains_at_least_the_guaranteed_share():
-    """The log-determinant is submodular, so greedy has 1 - 1/e of the best gain over its chain."""
-    n, whole = 6, best_determinants(6)
-    for k in range(6, 16):
-        gain = log_det(n, poe.select(n, k, rule="greedy"))
-        assert gain >= (1 - np.exp(-1)) * np.log(whole[k])  # the chain's log det is 0
-
-
 def test_greedy_beats_regular_beats_random():
     """In pairs: how many more would make up for the difference."""
     n, k = 150, 600
@@ -291,9 +276,3 @@ def test_the_chain_comes_first():
     pairs = poe.select(9, 20, rule="greedy")
     np.testing.assert_array_equal(np.sort(pairs[:8], axis=1), chain(9))
     assert set(pairs[8].tolist()) == {0, 8}, "then its ends, the farthest apart"
-
-
-def test_both_orders_choose_the_same_pairs():
-    once = poe.select(15, 60, rule="greedy")
-    twice = poe.select(15, 120, rule="greedy", both_orders=True)
-    assert log_det(15, twice) == pytest.approx(log_det(15, once) + 14 * np.log(2))

@@ -102,7 +102,3 @@ def test_top_sets():
     assert fit.prob_top_set(9) == 1.0
     with pytest.raises(ValueError, match=r"k must lie in 1..9, not 10"):
         fit.prob_top(10)
-
-
-def test_difference_of_an_item_with_itself():
-    assert poe.fit(random_comparisons(0)).difference_se(1, 1) == 0.0

@@ -154,15 +154,6 @@ def test_a_rule_stops_before_the_budget(folder, asked, capsys, rule, reason):
     assert 48 <= len(asked) < 240
 
 
-def test_the_top_that_is_waited_for_is_the_one_shown(folder, capsys):
-    rank(EXAMPLE, "--until-top", "8")
-    assert "P(top 8)" in capsys.readouterr().out
-    rank(EXAMPLE, "--until-top", "8", "--top", "5", "--confidence", "0.8")
-    out = capsys.readouterr().out
-    assert "P(top 5)" in out
-    assert "ranks (80%)" in out
-
-
 # Texts of all kinds ----------------------------------------------------------------------
 
 
@@ -353,11 +344,6 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, opti
     assert message in error
     assert "Traceback" not in error
     assert asked == []
-
-
-def test_a_file_that_is_not_there(folder, capsys):
-    assert rank("nowhere.csv") == 1
-    assert "nowhere.csv" in capsys.readouterr().err
 
 
 def test_a_missing_extra_is_named(folder, monkeypatch, capsys):

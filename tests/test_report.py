@@ -1,7 +1,6 @@
 """The report: true to the fit, self-contained, escaped, and readable without seeing it."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -222,14 +221,6 @@ def test_position_in_probabilities(found):
     assert position(ranked(expert="laplacian")).equal is None
 
 
-def test_a_gaussian_bias_is_a_probability_too():
-    found = ranked(expert="gaussian", judge=DemoJudge(lean=1.0, noise=0.2))
-    at = position(found)
-    alpha = found.fit.expert.alpha if hasattr(found.fit.expert, "alpha") else 1.0
-    assert at.equal.rate == pytest.approx(0.5 - found.fit.bias / alpha, abs=2e-3)
-    assert at.equal.low > 0.5
-
-
 def test_prospects_are_what_a_fit_with_more_answers_gives():
     """Add the next comparisons with the answers that agree, and fit: the same standard error."""
     found = ranked(10, budget=30, covariance="curvature")
@@ -265,19 +256,6 @@ def test_next_pairs_are_new(found):
     upcoming = [frozenset(pair[:2]) for pair in next_pairs(found, 6)]
     assert len(asked) == 60 < 66
     assert sum(pair not in asked for pair in upcoming) == 6
-
-
-def test_history_ends_where_the_ranking_does(found):
-    rows = found.history
-    assert rows["agreement"].iloc[-1] == pytest.approx(1.0)
-    last = np.sqrt((found.fit.standard_errors() ** 2).mean())
-    assert rows["error"].iloc[-1] == pytest.approx(last)
-
-
-def test_scores_of_an_unknown_few_are_not_compared():
-    found = ranked(4, budget=12)
-    some = replace(found, gold={"t0": 1.0, "t1": 2.0})
-    assert some.agreement() is None
 
 
 # Drawing -----------------------------------------------------------------------------------

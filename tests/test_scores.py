@@ -39,13 +39,6 @@ class TestCounts:
         expected = [(0.9 + 0.8 + 0.3 + 0.5) / 4, (0.1 + 0.2 + 0.6) / 3, (0.7 + 0.4) / 2, 0.5]
         np.testing.assert_allclose(poe.average_probability(self.hand), expected)
 
-    def test_four_equal_items_score_the_same(self):
-        """Ties count half: four texts the judge cannot separate must not be ranked."""
-        pairs = poe.select(4, 12, seed=1)
-        c = poe.Comparisons.from_pairs(pairs, [0.5] * 12, items=4)
-        assert poe.win_ratio(c).tolist() == [0.5] * 4
-        np.testing.assert_allclose(poe.bradley_terry(c), 0, atol=1e-12)
-
     def test_weights_are_multiplicities(self):
         c = random_comparisons(1)
         weight = 1.0 + np.arange(len(c)) % 3

@@ -109,8 +109,3 @@ def test_a_covariance_too_large_is_refused_with_a_way_out(monkeypatch):
         fit.covariance()
     assert 0 < fit.difference_se(0, 1) < 5
     assert 0 < fit.bias_se < 1
-
-
-def test_unknown_solver():
-    with pytest.raises(ValueError, match="solver must be"):
-        poe.fit(random_comparisons(0), solver="quick")
