@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 # ruff: noqa: F401
 if TYPE_CHECKING:
     from poe import baselines, datasets, debias, experts, judges, metrics, panel, plots, stopping
+    from poe.adaptive import next_comparisons
     from poe.comparisons import Comparisons
     from poe.errors import (
         ComparisonError,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from poe.resistance import effective_resistance, log_det
     from poe.result import Fit
     from poe.scores import average_probability, bradley_terry, win_ratio
-    from poe.selection import next_comparisons, select
+    from poe.selection import select
     from poe.stack import Stack
     from poe.stopping import ranks_within, se_below, top_known
 
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 
 # Which module each name comes from.
 _NAMES = {
+    "adaptive": ["next_comparisons"],
     "comparisons": ["Comparisons"],
     "errors": [
         "ComparisonError",
@@ -55,7 +57,7 @@ _NAMES = {
     "resistance": ["effective_resistance", "log_det"],
     "result": ["Fit"],
     "scores": ["average_probability", "bradley_terry", "win_ratio"],
-    "selection": ["next_comparisons", "select"],
+    "selection": ["select"],
     "stack": ["Stack"],
     "stopping": ["ranks_within", "se_below", "top_known"],
 }

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# The file that tells our data/ from any other folder of that name.
-MARKER = "datasets.toml"
+MARKER = "datasets.toml"  # tells our data/ from any other folder of that name
 
 
 def data_dir(package: Path | None = None) -> Path:
     """Folder with datasets.toml, published/, twins.toml and results/.
 
-    Parameters
-    ----------
-    package : Path, optional
-        Folder of the `poe` package; this one unless told otherwise.
-
-    Returns
-    -------
-    Path
-        `data/` beside the package in a checkout (editable installs included),
-        else `_data/` inside the installed package.
-
-    Raises
-    ------
-    FileNotFoundError
-        If neither is there; the message names both places.
+    `data/` beside the package (another than this one in tests) in a checkout, else `_data/` inside
+    it. FileNotFoundError names both places if neither is there.
     """
     package = Path(__file__).resolve().parent if package is None else package
     candidates = (package.parent / "data", package / "_data")

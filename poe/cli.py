@@ -507,8 +507,8 @@ def _estimate(
     ready: Sequence[Any], reader: Reader, kept_answers: Store, store: Path, seed: int
 ) -> None:
     """Calls at most, and what as many comparisons spread evenly would take."""
+    from poe.designs import regular
     from poe.judges import Question
-    from poe.selection import regular
 
     sample: list[Question] = []
     for group, kept, _, calls, prompt in ready:

@@ -16,6 +16,7 @@ from scipy.special import expit, logit, ndtri
 
 from poe.comparisons import Comparisons
 from poe.experts import Expert, get_expert
+from poe.result import require_level
 
 __all__ = ["Rate", "first_position_rate", "mean_bias", "reweight"]
 
@@ -83,11 +84,9 @@ def first_position_rate(comparisons: Comparisons, *, level: float = 0.95) -> Rat
     1/2 for a judge without position bias if both orders are asked, or on average if the order
     is random. Weights count as repeats. The interval treats decisions as independent draws.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, not {level}")
     n = float(comparisons.weight.sum())
     rate = float(comparisons.weight @ comparisons.hard().p) / n
-    z = float(ndtri(0.5 + level / 2.0))
+    z = float(ndtri(0.5 + require_level(level) / 2.0))
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
     return Rate(rate, float(max(centre - half, 0.0)), float(min(centre + half, 1.0)))

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poe.comparisons import Floats, Indices
-from poe.resistance import fall
+from poe.designs import in_orders_shown
+from poe.resistance import effective_resistance, fall
 
-__all__ = ["choose", "count_shown", "require_room", "times_asked"]
+__all__ = ["choose", "count_shown", "extended", "require_room", "times_asked"]
 
 Counts = NDArray[np.signedinteger[Any]]
 Strength = Callable[[Indices, Indices], Floats]
@@ -90,6 +91,38 @@ def choose(
         resistance -= fallen
         square[:] = 0.0
     return np.array(chosen, dtype=np.intp).reshape(-1, 2)
+
+
+def extended(
+    rng: np.random.Generator,
+    n_items: int,
+    made: Indices,
+    weight: Floats,
+    links: Indices,
+    count: int,
+    both_orders: bool,
+) -> Indices:
+    """`count` comparisons to add to those made: links to join all items, then greedily.
+
+    Between items that nothing links the resistance is infinite. Returns order of choice.
+    """
+    require_room(n_items)
+    first = in_orders_shown(links, both_orders=both_orders, rng=rng)[:count]
+    every = np.vstack([made, first])
+    if len(first) == count:
+        return first
+    if len(made):
+        weight = np.append(weight, np.ones(len(first)))
+        resistance = effective_resistance(n_items, every, weight=weight)
+    else:
+        # The links are a path, along which resistances are distances: exact, unlike an inverse.
+        place = np.empty(n_items)
+        place[np.append(links[:1, 0], links[:, 1])] = np.arange(n_items) / (1 + both_orders)
+        resistance = np.subtract.outer(place, place)
+        np.abs(resistance, out=resistance)
+    shown = count_shown(n_items, every)
+    more = choose(resistance, shown, count - len(first), rng=rng, both_orders=both_orders)
+    return np.vstack([first, more])
 
 
 def _front(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from poe.adaptive import curvature_at
 from poe.comparisons import Floats
 from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
-from poe.selection import Rule, curvature_at, select
+from poe.selection import Rule, select
 
 __all__ = ["Plan", "plan"]
 

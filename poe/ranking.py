@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poe import metrics
+from poe.adaptive import NextRule, next_comparisons
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.debias import first_position_rate
+from poe.designs import in_orders_shown, regular
 from poe.errors import JudgeError, SeparableError, UnidentifiedBiasError, name_some
 from poe.experts import Expert, Laplacian
 from poe.fitting import fit
 from poe.result import COVARIANCE_ITEMS, Fit
-from poe.selection import NextRule, in_orders_shown, next_comparisons, regular
 from poe.stopping import StopRule, Until, as_rules
 
 if TYPE_CHECKING:

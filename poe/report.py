@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
 from poe.errors import name_some
 from poe.ranking import RULES, Ranking, typical_error
 from poe.resistance import effective_resistance
 from poe.result import Fit
-from poe.selection import curvature_at, next_comparisons, resistances
 
 __all__ = ["in_text", "report"]
 
@@ -426,7 +426,7 @@ def prospects(found: Ranking) -> list[Prospect]:
     """The typical standard error now, and after one, two, five more rounds of N calls.
 
     Predicted from the curvature that each further comparison would add at the present scores
-    (`poe.selection.curvature_at`), bias and scatter held fixed; only where some are left.
+    (`poe.adaptive.curvature_at`), bias and scatter held fixed; only where some are left.
     """
     fit = found.fit.with_covariance("curvature")
     n, now = len(fit.items), Prospect(0, typical_error(found.fit))

@@ -19,7 +19,7 @@ from poe.stack import by_item, differences, laplacian, pseudo_inverse
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Fit", "Scatter"]
+__all__ = ["Fit", "Scatter", "require_level"]
 
 Covariance = Literal["curvature", "scatter"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
@@ -137,7 +137,7 @@ class Fit:
 
     def interval(self, level: float = 0.95) -> Floats:
         """(N, 2) central interval of each score."""
-        half = ndtri(0.5 + _level(level) / 2.0) * self.standard_errors()
+        half = ndtri(0.5 + require_level(level) / 2.0) * self.standard_errors()
         return np.column_stack([self.scores - half, self.scores + half])
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
@@ -166,7 +166,7 @@ class Fit:
 
         Ranks have no closed form, so they are counted over draws from the Gaussian.
         """
-        tail = (1.0 - _level(level)) / 2.0
+        tail = (1.0 - require_level(level)) / 2.0
         places = _places(self.sample(draws, seed=seed))
         ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
         return ends.T.astype(np.intp)
@@ -396,7 +396,8 @@ def _inverted(matrix: Floats) -> Floats:
     return np.asarray(made)
 
 
-def _level(level: float) -> float:
+def require_level(level: float) -> float:
+    """A probability strictly between 0 and 1, or ValueError."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     return level

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from poe.result import Fit
+from poe.result import Fit, require_level
 
 __all__ = ["StopRule", "Until", "as_rules", "ranks_within", "se_below", "top_known"]
 
@@ -52,7 +52,7 @@ def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int
     The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, a share of draws from the
     Gaussian around the mode: with 2000 draws its standard error at 0.95 is 0.005.
     """
-    _inside(probability, "probability")
+    require_level(probability)
 
     def measure(fit: Fit) -> float:
         return fit.prob_top_set(k, draws=draws, seed=seed)
@@ -65,7 +65,7 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
 
     The span of ranks 2 to 5 is 3; width 0 wants every rank known.
     """
-    _inside(level, "level")
+    require_level(level)
     if width < 0:
         raise ValueError(f"width is a number of ranks, zero or more, not {width}")
 
@@ -80,30 +80,21 @@ def se_below(limit: float) -> StopRule:
     """Stop when no item's standard error (about the mean of all items) exceeds `limit`."""
     if not limit > 0:
         raise ValueError(f"a standard error cannot be brought to {limit}; give a positive limit")
-    return StopRule(
-        "largest standard error",
-        lambda fit: float(fit.standard_errors().max()),
-        limit,
-        at_least=False,
-    )
+
+    def measure(fit: Fit) -> float:
+        return float(fit.standard_errors().max())
+
+    return StopRule("largest standard error", measure, limit, at_least=False)
 
 
 def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
     """One rule, several (the first that is met stops) or none, all as `StopRule`."""
     given = [] if until is None else [until] if callable(until) else list(until)
-    for rule in given:
-        if not callable(rule):
-            raise TypeError(
-                f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}"
-            )
     return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
 
 
 def _named(rule: Until) -> StopRule:
+    if not callable(rule):
+        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
     name = getattr(rule, "__name__", type(rule).__name__)
     return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)
-
-
-def _inside(value: float, name: str) -> None:
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name} must lie between 0 and 1, not {value}")

@@ -10,9 +10,9 @@ from scipy.special import expit
 
 import poe
 from poe import greedy
+from poe.designs import chain, linked
 from poe.greedy import choose, count_shown
 from poe.resistance import add_comparison, effective_resistance, log_det
-from poe.selection import chain, linked
 
 
 def anchored(n, pairs, weight=None, anchor=0, precision=1.0):

@@ -10,8 +10,8 @@ from scipy.special import expit
 from scipy.stats import chisquare
 
 import poe
+from poe.adaptive import curvature_at, expected_curvatures, next_comparisons, resistances
 from poe.experts import Huber, Laplacian, Thurstone
-from poe.selection import curvature_at, expected_curvatures, next_comparisons, resistances
 from tests.helpers import random_comparisons
 
 RULES = ["laplace", "determinant", "random"]

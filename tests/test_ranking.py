@@ -223,7 +223,7 @@ def test_the_first_of_several_rules_stops():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: top_known(3, 1.0), "probability must lie between 0 and 1"),
+        (lambda: top_known(3, 1.0), "level must lie between 0 and 1, not 1"),
         (lambda: ranks_within(2, 0.0), "level must lie between 0 and 1"),
         (lambda: ranks_within(-1), "zero or more"),
         (lambda: se_below(0.0), "positive limit"),

@@ -10,7 +10,8 @@ from scipy.stats import chisquare
 
 import poe
 from poe import selection
-from poe.selection import chain, linked, regular, select_stack
+from poe.designs import chain, linked, regular
+from poe.selection import select_stack
 
 RULES = ["random", "no-repeat", "symmetric", "greedy", "regular"]
 

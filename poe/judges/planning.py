@@ -11,9 +11,9 @@ import pandas as pd
 
 from poe.comparisons import Indices
 from poe.datasets.dataset import Dataset
+from poe.designs import regular
 from poe.errors import JudgeError
 from poe.judges.questions import Prompt, Question, Reader, Text
-from poe.selection import regular
 
 SAMPLE = 64  # questions whose tokens are counted
 PAUSE = 60.0  # seconds without an answer that end a run
@@ -24,7 +24,7 @@ def pairs_of(n_items: int, count: int | None, *, both_orders: bool, seed: Sequen
 
     All pairs come before any in its other order, unless `both_orders` puts the two next to each
     other. From N - 1 pairs on all items are linked, and every beginning spreads them evenly
-    (`poe.selection.regular`). A larger count with the same seed contains a smaller one, so a store
+    (`poe.designs.regular`). A larger count with the same seed contains a smaller one, so a store
     that is filled further asks only what is new.
     """
     most = n_items * (n_items - 1)
