@@ -18,14 +18,13 @@ the place of GPT-2) needs the paper's texts and judgements and was not attempted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import product
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -48,7 +47,6 @@ from poe.panel.encoders import hashed_ngrams
 from reproduction.published import load
 from reproduction.settings import Settings
 
-Job = TypeVar("Job")
 Order = Literal["given", "swapped", "both"]
 
 TASKS = ("HaluEval", "TruthfulQA", "ChatbotArena")
@@ -89,7 +87,13 @@ METHODS: dict[str, tuple[str, bool]] = {  # ours, and whether with a regulariser
     "SkillAggregation": ("skill", True),
     "SkillAggregation-X": ("skill-x", True),
 }
-BOTH_ORDERS = ("average-probability", "majority-voting", "DawidSkene", "Crowdlayer")
+BOTH_ORDERS = (
+    "average-probability",
+    "majority-voting",
+    "DawidSkene",
+    "Crowdlayer",
+    "SkillAggregation-X",
+)
 SUBSETS = ("majority-voting", "DawidSkene", "SkillAggregation-unregularised", "SkillAggregation")
 SIZES = (*SUBSETS[:2], "Crowdlayer", *SUBSETS[2:])
 CONTEXTS = ("majority-voting", "Crowdlayer", *SUBSETS[2:])
@@ -138,6 +142,11 @@ def size(settings: Settings) -> Size:
     return FULL if settings.full else QUICK
 
 
+def samples(task: str, settings: Settings) -> int:
+    """How many samples a task has in Tables 1 to 3 and Figure 3."""
+    return min(SAMPLES[task], size(settings).most)
+
+
 def seeds(settings: Settings) -> tuple[int, ...]:
     """Five seeds from the one given; fewer only where fewer draws are asked for."""
     return tuple(range(settings.seed, settings.seed + min(5, settings.draws)))
@@ -160,38 +169,29 @@ Make = Callable[[Settings], pd.DataFrame]
 
 
 def with_networks(make: Make) -> Make:
-    """A target some of whose methods are networks: on one thread, and noting what is left out."""
+    """A target some of whose methods are networks; without PyTorch it notes what is left out."""
 
     @wraps(make)
     def made(s: Settings) -> pd.DataFrame:
-        with one_thread():
+        if not has_torch():
             found = make(s)
-        if has_torch():
-            found.attrs["versions"] = {"torch": version("torch")}
-        else:
             found.attrs["without"] = WITHOUT_TORCH
+            return found
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)  # sums in one order: the same digits on any number of cores
+        try:
+            found = make(s)
+        finally:
+            torch.set_num_threads(before)
+        found.attrs["versions"] = {"torch": version("torch")}
         return found
 
     return made
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Sums in one order, so that the same seeds give the same digits on any number of cores."""
-    if not has_torch():
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def counted(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:
+def counted(jobs: Iterable[Any], settings: Settings) -> Iterator[Any]:
     """The jobs, each reported to the progress bar once it is done."""
     jobs = list(jobs)
     for done, job in enumerate(jobs, 1):
@@ -208,14 +208,10 @@ def printed(table: int) -> pd.DataFrame:
     return load(f"table{table}", paper="skill_aggregation")
 
 
-def cell(table: int, **where: str) -> float:
+def cell(table: int, *, system: str, dataset: str, method: str) -> float:
     """One printed accuracy as a share."""
-    rows = printed(table)
-    for column, value in where.items():
-        rows = rows[rows[column] == value]
-    if len(rows) != 1:
-        raise PanelError(f"Table {table} has {len(rows)} cells with {where}")
-    return float(rows["number"].iloc[0]) / 100
+    rows = printed(table).set_index(["system", "dataset", "method"])["number"]
+    return float(rows[system, dataset, method]) / 100
 
 
 def single_accuracies(task: str, pool: str, *, removed: bool = False) -> pd.Series:
@@ -307,144 +303,21 @@ def draw(
     The best reader of the context reaches the printed accuracy of "train on majority voting".
     error_visible : how much of the judges' common error the context shows, too.
     """
-    tells = cell(1, system=pool, dataset=task, method="train-on-majority-voting")
     return (panel or panel_of(task, pool)).draw(
         n,
         seed=seed,
-        context_accuracy=tells,
+        context_accuracy=cell(1, system=pool, dataset=task, method="train-on-majority-voting"),
         error_visible=error_visible,
         swapped=swapped,
         repeat=REPEAT,
     )
 
 
-# LLMBar's recorded verdicts -----------------------------------------------------------------------
-
-
-def llmbar(
-    sets: str = "all",
-    *,
-    strategy: str | None = None,
-    order: Order = "both",
-    with_texts: bool = False,
-) -> LabelledPanel:
-    """LLMBar's recorded verdicts: pairs by judges-under-a-prompt, class 1 = output 1 is better.
-
-    sets : a key of `LLMBAR` (all: 419 pairs, 65 columns). strategy : the prompt to keep
-        ("Vanilla", "CoT", ...); all by default. order : "given" shows output 1 first, "swapped"
-        output 2; "both" averages the two verdicts, and a judge that contradicts itself has no
-        judgement of the pair. with_texts : also the instruction and both outputs as context.
-    """
-    table = _verdicts(sets, strategy)
-    labels = table.drop_duplicates(["set", "item"]).set_index(["set", "item"])["label"]
-    table = table.assign(
-        column=table["judge"] + "/" + table["strategy"],
-        p1=np.where(table["first"] == 1, table["p"], 1.0 - table["p"]),
-    )
-    given, swapped = (
-        table[table["first"] == first]
-        .pivot(index=["set", "item"], columns="column", values="p1")
-        .reindex(labels.index)
-        for first in (1, 2)
-    )
-    mean = (given + swapped) / 2.0  # NaN where either is missing
-    values = {"given": given, "swapped": swapped, "both": mean.where(mean != 0.5)}[order]
-    context = None
-    if with_texts:
-        pairs = recorded.llmbar_pairs().set_index(["set", "item"]).reindex(labels.index)
-        parts = pairs[["input", "output_1", "output_2"]]
-        context = ["\n\n".join(row) for row in parts.itertuples(index=False)]
-    return LabelledPanel(
-        f"LLMBar {sets}",
-        "recorded",
-        Judgements.from_table(values.loc[:, values.notna().any()]),
-        (labels.to_numpy() == 1).astype(np.intp),
-        context,
-    )
-
-
-def llmbar_has_texts() -> bool:
-    """Whether the texts of LLMBar's pairs, which are no part of the package, are at hand."""
-    try:
-        recorded.llmbar_pairs()
-    except datasets.DataNotFoundError:
-        return False
-    return True
-
-
-def _verdicts(sets: str, strategy: str | None) -> pd.DataFrame:
-    table = recorded.llmbar(LLMBAR[sets])
-    there = sorted(set(table["strategy"]))
-    if strategy is not None and strategy not in there:
-        raise PanelError(f"no strategy {strategy!r}; there are {there}")
-    return table if strategy is None else table[table["strategy"] == strategy]
-
-
-def llmbar_comparisons(sets: str, strategy: str | None = "Vanilla") -> dict[Hashable, Comparisons]:
-    """LLMBar's verdicts as comparisons of each judge, for `fit_panel` (with a `spread`).
-
-    Items are (set, item, 1) and (set, item, 2); each pair is a group of its own, compared in
-    both orders, so all that judges share is their sharpness and bias.
-    """
-    found: dict[Hashable, Comparisons] = {}
-    table = _verdicts(sets, strategy).dropna(subset="p")
-    for (judge, prompt), rows in table.groupby(["judge", "strategy"]):
-        first = list(zip(rows["set"], rows["item"], rows["first"], strict=True))
-        second = [(s, i, 3 - f) for s, i, f in first]
-        found[f"{judge}/{prompt}"] = Comparisons(first=first, second=second, p=rows["p"])
-    return found
-
-
-def experts_on_llmbar(*, spread: float = 2.0) -> pd.DataFrame:
-    """One row a set and way of combining: percent of pairs whose better output scores higher.
-
-    "average first" is the sign of the summed verdicts of all judges in both orders, ties half
-    right. "skill-weighted PoE" is `fit_panel` with this spread (a normal prior in logits of the
-    typical judge, without which unanimous pairs have no finite difference), its sign from the
-    assumption that most weight is on judges better than chance; "trusted" takes the sign from that
-    judge. message says where no sign is identified.
-    """
-    rows = []
-    for name in LLMBAR:
-        table = _verdicts(name, "Vanilla")
-        labels = table.drop_duplicates(["set", "item"]).set_index(["set", "item"])["label"]
-        judges = llmbar_comparisons(name)
-        net = pd.Series(0.0, index=labels.index)  # verdicts for output 1 less those for output 2
-        for one in judges.values():
-            for f, p in zip(one.first.tolist(), one.p.tolist(), strict=True):
-                s, i, output = one.items[f]
-                net[s, i] += (1 if output == 1 else -1) * (p - 0.5)
-        about = (name, len(labels))
-        rows.append((*about, "average first", _share_right(net, labels), ""))
-        for way, known in (("skill-weighted PoE", None), ("skill-weighted PoE, trusted", TRUSTED)):
-            value, message = float("nan"), ""
-            try:
-                found = fit_panel(judges, spread=spread, trusted=known)
-                score = dict(zip(found.items, found.scores.tolist(), strict=True))
-                gap = [score.get((*at, 1), 0.0) - score.get((*at, 2), 0.0) for at in labels.index]
-                value, message = _share_right(np.array(gap), labels), found.message
-            except UnidentifiedPanelError as error:
-                message = str(error)
-            rows.append((*about, way, value, message))
-    return pd.DataFrame(rows, columns=["dataset", "k", "method", "value", "message"])
-
-
-def _share_right(gap: Any, labels: pd.Series) -> float:
-    right = np.where(labels == 1, gap, -gap)
-    return float(100 * ((right > 1e-9).mean() + 0.5 * (np.abs(right) <= 1e-9).mean()))
-
-
-# Runs ---------------------------------------------------------------------------------------------
+# Accuracies of methods ----------------------------------------------------------------------------
 
 
 def accuracies(
-    panel: LabelledPanel,
-    methods: Iterable[str],
-    *,
-    seed: int,
-    epochs: int,
-    batch: int,
-    n_dev: int = N_DEV,
+    panel: LabelledPanel, methods: Iterable[str], of: Size, *, seed: int, n_dev: int = N_DEV
 ) -> dict[str, float]:
     """Accuracy of each method in percent, on the samples outside the development set.
 
@@ -461,8 +334,8 @@ def accuracies(
         if method in WITH_CONTEXT:
             training = Training(
                 seeds=(seed,),
-                epochs=epochs,
-                batch=batch,
+                epochs=of.epochs,
+                batch=of.batch,
                 regulariser=LAMBDAS if regularised and n_dev else 0.05 * regularised,
                 dev=(dev.tolist(), panel.truth[dev].tolist()) if n_dev else None,
             )
@@ -475,17 +348,15 @@ def accuracies(
 Case = tuple[dict[str, Any], Callable[[int], LabelledPanel]]  # columns of its rows; seed to panel
 
 
-def compare(cases: Sequence[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
+def compare(cases: list[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
     """One row a case and method: mean over seeds of the accuracy, and of the gain over the vote."""
-    rows = []
-    chosen, names = size(settings), runnable(methods)
+    rows: list[dict[str, Any]] = []
+    names = runnable(methods)
     for (about, drawn), seed in counted(product(cases, seeds(settings)), settings):
-        found = accuracies(drawn(seed), names, seed=seed, epochs=chosen.epochs, batch=chosen.batch)
-        base = found["majority-voting"]
-        rows += [
-            {**about, "method": m, "seed": seed, "value": v, "gain": v - base}
-            for m, v in found.items()
-        ]
+        found = accuracies(drawn(seed), names, size(settings), seed=seed)
+        for method, value in found.items():
+            gain = value - found["majority-voting"]
+            rows.append({**about, "method": method, "seed": seed, "value": value, "gain": gain})
     return summary(rows, [*cases[0][0], "method"], gain=("gain", "mean"), gain_sd=("gain", "std"))
 
 
@@ -506,52 +377,22 @@ def result(found: pd.DataFrame, columns: str, settings: Settings, **same: object
     return found.reindex(columns=[*names, *(c for c in rest if c not in names)], fill_value="")
 
 
-CELLS = "id table system dataset method value sd se samples note role"
-
-
-def _table(
-    cases: Sequence[tuple[int, str, str]], methods: Iterable[str], used: set[str], s: Settings
-) -> pd.DataFrame:
-    """Rows of printed tables, each case a table, task and pool; `used` were calibrated on."""
-
-    def drawn(table: int, task: str, pool: str) -> Callable[[int], LabelledPanel]:
-        n = min(SAMPLES[task], size(s).most)
-        return lambda seed: draw(task, pool, n=n, seed=seed, swapped=table == 2)
-
-    found = compare(
-        [({"table": t, "dataset": task, "system": p}, drawn(t, task, p)) for t, task, p in cases],
-        methods,
-        s,
-    )
-    return _cells(found, used, s)
-
-
-def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
-    ids = [
-        f"skill_aggregation/table{row.table}/{row.system}/{row.dataset}/{row.method}"
-        for row in found.itertuples()
-    ]
-    found = found.assign(
-        id=ids,
-        table="table" + found["table"].astype(str),
-        samples=[min(SAMPLES[task], size(s).most) for task in found["dataset"]],
-        role=np.where(found["method"].isin(used), "calibrated", "predicted"),
-    )
-    return result(found, CELLS, s, note=NOTE)
+# Tables -------------------------------------------------------------------------------------------
 
 
 @with_networks
 def table1(s: Settings) -> pd.DataFrame:
     """Eight methods, three tasks, two pools of judges."""
+    cases = [_case(1, task, pool, s) for task in TASKS for pool in POOLS]
     used = {"majority-voting", "train-on-majority-voting"}
-    return _table([(1, task, pool) for task in TASKS for pool in POOLS], METHODS, used, s)
+    return _cells(compare(cases, METHODS, s), used, s)
 
 
 @with_networks
 def table2(s: Settings) -> pd.DataFrame:
     """Chatbot Arena in both orders, and in one order on the same samples (`table` says which)."""
-    cases = [(table, "ChatbotArena", pool) for pool in POOLS for table in (1, 2)]
-    return _table(cases, (*BOTH_ORDERS, "SkillAggregation-X"), {"majority-voting"}, s)
+    cases = [_case(table, "ChatbotArena", pool, s) for pool in POOLS for table in (1, 2)]
+    return _cells(compare(cases, BOTH_ORDERS, s), {"majority-voting"}, s)
 
 
 def table3(s: Settings) -> pd.DataFrame:
@@ -561,29 +402,49 @@ def table3(s: Settings) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for task, pool, seed in product(TASKS, POOLS, seeds(s)):
-        drawn = draw(task, pool, n=min(SAMPLES[task], size(s).most), seed=seed, error_visible=0.0)
+        drawn = draw(task, pool, n=samples(task, s), seed=seed)
         about = {"table": 3, "dataset": task, "method": "single", "seed": seed}
         alone = drawn.judge_accuracy().set_index("judge")["accuracy"]
         rows += [about | {"system": judge, "value": 100 * share} for judge, share in alone.items()]
     return _cells(summary(rows, ["table", "dataset", "system", "method"]), {"single"}, s)
 
 
+def _case(table: int, task: str, pool: str, s: Settings) -> Case:
+    """A task and pool of Table 1 or 2, asked in one order or in both."""
+    about = {"table": table, "dataset": task, "system": pool}
+    return about, lambda seed: draw(task, pool, n=samples(task, s), seed=seed, swapped=table == 2)
+
+
+def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
+    """Rows of printed tables; methods in `used` were calibrated on."""
+    ids = [
+        f"skill_aggregation/table{row.table}/{row.system}/{row.dataset}/{row.method}"
+        for row in found.itertuples()
+    ]
+    found = found.assign(
+        id=ids,
+        table="table" + found["table"].astype(str),
+        samples=[samples(task, s) for task in found["dataset"]],
+        role=np.where(found["method"].isin(used), "calibrated", "predicted"),
+    )
+    columns = "id table system dataset method value sd se samples note role"
+    return result(found, columns, s, note=NOTE)
+
+
 @with_networks
 def table4(s: Settings) -> pd.DataFrame:
     """Table 4 and Figure 4: subsets of the small judges on TruthfulQA."""
-    return _subsets("TruthfulQA", s)
+    return _subsets(4, "TruthfulQA", "figure4", s)
 
 
 @with_networks
 def table5(s: Settings) -> pd.DataFrame:
     """Table 5 and Figure 11: subsets of the small judges on Chatbot Arena."""
-    return _subsets("ChatbotArena", s)
+    return _subsets(5, "ChatbotArena", "figure11", s)
 
 
-def _subsets(task: str, s: Settings) -> pd.DataFrame:
+def _subsets(table: int, task: str, figure: str, s: Settings) -> pd.DataFrame:
     """`gain` is over the majority vote of the same draw; correlation and bias the whole pool's."""
-    table, figure = {"TruthfulQA": (4, "figure4"), "ChatbotArena": (5, "figure11")}[task]
-    cells = printed(table).set_index(["system", "method"])["id"]
     n = min(size(s).subset, SAMPLES[task])
 
     def case(name: str) -> Case:
@@ -593,17 +454,17 @@ def _subsets(task: str, s: Settings) -> pd.DataFrame:
         return about, lambda seed: draw(task, "7B-8B", n=n, seed=seed, panel=panel)
 
     found = compare([case(name) for name in printed(table)["system"].unique()], SUBSETS, s)
+    cells = printed(table).set_index(["system", "method"])["id"]
     ids = [
         cells.get((name, m), f"skill_aggregation/{figure}/{name}/{m}")
         for name, m in zip(found["system"], found["method"], strict=True)
     ]
-    found = found.assign(
-        id=ids,
-        se=found["sd"] / np.sqrt(found["draws"]),
-        gain_se=found["gain_sd"] / np.sqrt(found["draws"]),
-    )
+    found = found.assign(id=ids, gain_se=found["gain_sd"] / np.sqrt(found["draws"]))
     columns = "id dataset system judges method value sd se gain gain_se samples role"
     return result(found, columns, s, dataset=task, samples=n, role="predicted")
+
+
+# Figures ------------------------------------------------------------------------------------------
 
 
 @with_networks
@@ -614,18 +475,14 @@ def figure3(s: Settings) -> pd.DataFrame:
     the paper's, `published` what it prints.
     """
     rows: list[dict[str, Any]] = []
-    chosen = size(s)
+    of = size(s)
     for task, seed in counted(product(TASKS, seeds(s)), s):
-        n = min(SAMPLES[task], chosen.most)
-        panel = draw(task, "7B-8B", n=n, seed=seed)
+        panel = draw(task, "7B-8B", n=samples(task, s), seed=seed)
         accuracy = panel.judge_accuracy()["accuracy"]
+        training = Training(seeds=(seed,), regulariser=0.05, epochs=of.epochs, batch=of.batch)
         for method in runnable(("SkillAggregation", "DawidSkene")):
-            more: dict[str, Any] = {}
-            if method == "SkillAggregation":
-                training = Training(
-                    seeds=(seed,), regulariser=0.05, epochs=chosen.epochs, batch=chosen.batch
-                )
-                more = {"context": panel.context, "training": training}
+            more: dict[str, Any] = {"context": panel.context, "training": training}
+            more = more if method == "SkillAggregation" else {}
             slope = aggregate(panel.judgements, METHODS[method][0], **more).slope
             about = {
                 "dataset": task,
@@ -633,7 +490,7 @@ def figure3(s: Settings) -> pd.DataFrame:
                 "seed": seed,
                 "correlation": 100 * np.corrcoef(slope, accuracy)[0, 1],
                 "published": CORRELATION[task],
-                "samples": n,
+                "samples": len(panel),
             }
             each = zip(panel.judgements.judges, slope, 100 * accuracy, strict=True)
             rows += [about | {"system": j, "value": v, "accuracy": a} for j, v, a in each]
@@ -670,12 +527,11 @@ def context(s: Settings) -> pd.DataFrame:
 
     HaluEval's small judges; what Crowdlayer and the regulariser gain depends on it.
     """
-    n = min(SAMPLES["HaluEval"], size(s).most)
+    n = samples("HaluEval", s)
 
     def case(visible: float) -> Case:
-        return {"k": visible}, lambda seed: draw(
-            "HaluEval", "7B-8B", n=n, seed=seed, error_visible=visible
-        )
+        about = {"k": visible}
+        return about, lambda seed: draw("HaluEval", "7B-8B", n=n, seed=seed, error_visible=visible)
 
     found = compare([case(visible) for visible in (0.0, 0.25, 0.5, 1.0)], CONTEXTS, s)
     columns = "panel dataset k method value sd system"
@@ -707,6 +563,117 @@ def calls(s: Settings) -> pd.DataFrame:
     return result(found, columns, s, panel="calls", system="7B-8B", dataset="ChatbotArena")
 
 
+# LLMBar's recorded verdicts -----------------------------------------------------------------------
+
+
+def verdicts(sets: str, strategy: str | None = None) -> tuple[pd.DataFrame, pd.Series]:
+    """LLMBar's verdicts, of one prompt or all, and the label of each pair by set and item.
+
+    sets : a key of `LLMBAR`. The table has p1, P(output 1 is better), and judge names its prompt.
+    """
+    table = recorded.llmbar(LLMBAR[sets])
+    there = sorted(set(table["strategy"]))
+    if strategy is not None and strategy not in there:
+        raise PanelError(f"no strategy {strategy!r}; there are {there}")
+    table = table if strategy is None else table[table["strategy"] == strategy]
+    labels = table.drop_duplicates(["set", "item"]).set_index(["set", "item"])["label"]
+    p1 = np.where(table["first"] == 1, table["p"], 1.0 - table["p"])
+    return table.assign(judge=table["judge"] + "/" + table["strategy"], p1=p1), labels
+
+
+def llmbar(
+    sets: str = "all",
+    *,
+    strategy: str | None = None,
+    order: Order = "both",
+    with_texts: bool = False,
+) -> LabelledPanel:
+    """LLMBar's recorded verdicts: pairs by judges-under-a-prompt, class 1 = output 1 is better.
+
+    sets : a key of `LLMBAR` (all: 419 pairs, 65 columns). strategy : the prompt to keep
+        ("Vanilla", "CoT", ...); all by default. order : "given" shows output 1 first, "swapped"
+        output 2; "both" averages the two verdicts, and a judge that contradicts itself has no
+        judgement of the pair. with_texts : also the instruction and both outputs as context.
+    """
+    table, labels = verdicts(sets, strategy)
+    given, swapped = (
+        table[table["first"] == first]
+        .pivot(index=["set", "item"], columns="judge", values="p1")
+        .reindex(labels.index)
+        for first in (1, 2)
+    )
+    mean = (given + swapped) / 2.0  # NaN where either is missing
+    values = {"given": given, "swapped": swapped, "both": mean.where(mean != 0.5)}[order]
+    context = None
+    if with_texts:
+        pairs = recorded.llmbar_pairs().set_index(["set", "item"]).reindex(labels.index)
+        parts = pairs[["input", "output_1", "output_2"]]
+        context = ["\n\n".join(row) for row in parts.itertuples(index=False)]
+    return LabelledPanel(
+        f"LLMBar {sets}",
+        "recorded",
+        Judgements.from_table(values.loc[:, values.notna().any()]),
+        (labels.to_numpy() == 1).astype(np.intp),
+        context,
+    )
+
+
+def llmbar_has_texts() -> bool:
+    """Whether the texts of LLMBar's pairs, which are no part of the package, are at hand."""
+    try:
+        recorded.llmbar_pairs()
+    except datasets.DataNotFoundError:
+        return False
+    return True
+
+
+def llmbar_comparisons(sets: str) -> dict[Hashable, Comparisons]:
+    """LLMBar's verdicts as comparisons of each judge, for `fit_panel` (with a `spread`).
+
+    Items are (set, item, 1) and (set, item, 2); each pair is a group of its own, compared in
+    both orders, so all that judges share is their sharpness and bias.
+    """
+    found: dict[Hashable, Comparisons] = {}
+    table, _ = verdicts(sets, "Vanilla")
+    for judge, rows in table.dropna(subset="p").groupby("judge"):
+        first = list(zip(rows["set"], rows["item"], rows["first"], strict=True))
+        second = [(s, i, 3 - f) for s, i, f in first]
+        found[judge] = Comparisons(first=first, second=second, p=rows["p"])
+    return found
+
+
+def experts_on_llmbar(*, spread: float = 2.0) -> pd.DataFrame:
+    """One row a set and way of combining: percent of pairs whose better output scores higher.
+
+    "average first" is the sign of the summed verdicts of all judges in both orders, ties half
+    right. "skill-weighted PoE" is `fit_panel` with this spread (a normal prior in logits of the
+    typical judge, without which unanimous pairs have no finite difference), its sign from the
+    assumption that most weight is on judges better than chance; "trusted" takes the sign from that
+    judge. message says where no sign is identified.
+    """
+    rows = []
+    for name in LLMBAR:
+        table, labels = verdicts(name, "Vanilla")
+        net = (table["p1"] - 0.5).groupby([table["set"], table["item"]]).sum()
+        rows.append((name, len(labels), "average first", _share_right(net, labels), ""))
+        for way, known in (("skill-weighted PoE", None), ("skill-weighted PoE, trusted", TRUSTED)):
+            value, message = float("nan"), ""
+            try:
+                found = fit_panel(llmbar_comparisons(name), spread=spread, trusted=known)
+                scores = pd.Series(found.scores, pd.MultiIndex.from_tuples(found.items)).unstack()
+                value, message = _share_right(scores[1] - scores[2], labels), found.message
+            except UnidentifiedPanelError as error:
+                message = str(error)
+            rows.append((name, len(labels), way, value, message))
+    return pd.DataFrame(rows, columns=["dataset", "k", "method", "value", "message"])
+
+
+def _share_right(gap: pd.Series, labels: pd.Series) -> float:
+    """Percent of pairs that are right where `gap` is by how much output 1 is held to be better."""
+    right = gap.reindex(labels.index, fill_value=0.0) * np.where(labels == 1, 1, -1)
+    return float(100 * ((right > 1e-9).mean() + 0.5 * (right.abs() <= 1e-9).mean()))
+
+
 @with_networks
 def aggregation(s: Settings) -> pd.DataFrame:
     """LLMBar's recorded verdicts: eight methods on natural, adversarial and all pairs.
@@ -719,6 +686,9 @@ def aggregation(s: Settings) -> pd.DataFrame:
     found. Where the pairs' texts are not at hand, methods that read them are left out.
     """
     texts = has_torch() and llmbar_has_texts()
+    votes = [m for m in METHODS if METHODS[m][0] not in WITH_CONTEXT]
+    learned = [m for m in METHODS if texts and m not in votes]
+    options: dict[str, Any] = {"of": replace(size(s), batch=16), "n_dev": 0}
     prompts = {"Vanilla": "Vanilla", "all prompts": None}
     orders: tuple[Order, ...] = ("given", "both")
     rows: list[dict[str, Any]] = []
@@ -726,37 +696,32 @@ def aggregation(s: Settings) -> pd.DataFrame:
         panel = llmbar(sets, strategy=prompts[label], order=order, with_texts=texts)
         if texts:  # hashed here once, not for every method and seed
             panel = replace(panel, context=hashed_ngrams(panel.context))
-        given, truth = panel.judgements, panel.truth
         accuracy = panel.judge_accuracy()["accuracy"]
         about = {
             "dataset": panel.name,
             "system": label,
             "selection": order,
-            "judges": len(given.judges),
+            "judges": len(panel.judgements.judges),
             "k": len(panel),
             "best_judge": 100 * accuracy.max(),
             "quantity": "accuracy",
         }
-        options: dict[str, Any] = {"epochs": size(s).epochs, "batch": 16, "n_dev": 0}
-        votes = [m for m in METHODS if METHODS[m][0] not in WITH_CONTEXT]
-        found = pd.DataFrame([accuracies(panel, votes, seed=0, **options)])
-        found["DawidSkene, trusted"] = 100 * aggregate(given, trusted=TRUSTED).accuracy(truth)
-        if texts:
-            learned = [m for m in METHODS if m not in votes]
-            runs = [accuracies(panel, learned, seed=seed, **options) for seed in seeds(s)]
-            found = pd.concat([found, pd.DataFrame(runs)], axis=1)
-        numbers = found.agg(["mean", "std", "count"]).T.to_numpy()
-        rows += [
-            about | {"method": method, "value": mean, "sd": sd, "draws": int(count)}
-            for method, (mean, sd, count) in zip(found, numbers, strict=True)
-        ]
-        r = 100 * np.corrcoef(aggregate(given).slope, accuracy)[0, 1]
+        trusting = aggregate(panel.judgements, trusted=TRUSTED).accuracy(panel.truth)
+        found = {m: [v] for m, v in accuracies(panel, votes, seed=0, **options).items()}
+        found["DawidSkene, trusted"] = [100 * trusting]
+        runs = [accuracies(panel, learned, seed=seed, **options) for seed in seeds(s)]
+        found |= {m: [run[m] for run in runs] for m in learned}
+        for method, each in found.items():
+            values = pd.Series(each)
+            numbers = {"value": values.mean(), "sd": values.std(), "draws": len(values)}
+            rows.append(about | {"method": method} | numbers)
+        r = 100 * np.corrcoef(aggregate(panel.judgements).slope, accuracy)[0, 1]
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         rows.append(about | slopes | {"draws": 1})
     columns = "dataset system selection judges k method quantity value sd best_judge"
-    found = _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
-    found.attrs |= {} if texts else {"without": WITHOUT_TEXTS}
-    return found
+    table = _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
+    table.attrs |= {} if texts else {"without": WITHOUT_TEXTS}
+    return table
 
 
 def experts(s: Settings) -> pd.DataFrame:
