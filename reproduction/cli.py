@@ -17,7 +17,7 @@ import typer
 from tqdm import tqdm
 
 from poe._paths import data_dir
-from poe.errors import JudgeError
+from poe.errors import DatasetError, JudgeError
 from reproduction import claims as papers_claims
 from reproduction import drawings, run, verdicts
 from reproduction.measured import stored
@@ -123,7 +123,7 @@ def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked
         for target in waiting:
             try:
                 made = _made(target, settings, out, invoked)
-            except JudgeError as error:  # a store that has no part in one target may in others
+            except (JudgeError, DatasetError) as error:  # a store may have a part in other targets
                 refused.append(target.name)
                 print(f"{target.name}: not made: {error}")
             else:
@@ -180,10 +180,7 @@ def _say(target: Target, settings: Settings, made: Made) -> None:
     if made.lacking:
         lines.append("these stay simulated, because the store lacks answers:")
         lines += made.lacking
-    if made.without:
-        lines.append(made.without)
-    done = "written to" if made.written else "not written; the fuller result is kept in"
-    lines.append(f"{made.run.seconds:.0f} s; {done} {made.path}")
+    lines.append(f"{made.run.seconds:.0f} s; written to {made.path}")
     print("\n".join(f"{target.name}: {line}" for line in lines))
 
 

@@ -22,14 +22,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from importlib.metadata import version
-from importlib.util import find_spec
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from poe import datasets
 from poe.comparisons import Comparisons
 from poe.judges import recorded
 from poe.panel import (
@@ -43,7 +41,7 @@ from poe.panel import (
     aggregate,
     fit_panel,
 )
-from poe.panel.encoders import hashed_ngrams
+from poe.panel.encoders import hashed_ngrams, needed
 from reproduction.published import load
 from reproduction.settings import Settings
 
@@ -109,11 +107,6 @@ ADVERSARIAL = (
 )
 LLMBAR = {"Natural": ("Natural",), "adversarial": ADVERSARIAL, "all": ("Natural", *ADVERSARIAL)}
 TRUSTED = "GPT-4/Vanilla"
-WITHOUT_TORCH = (
-    "methods with a network are left out, since PyTorch is not installed: "
-    "pip install 'judging-by-comparison[judge]'"
-)
-WITHOUT_TEXTS = "methods that read texts are left out, since LLMBar's are not at hand"
 
 # Size of a run ------------------------------------------------------------------------------------
 
@@ -152,33 +145,15 @@ def seeds(settings: Settings) -> tuple[int, ...]:
     return tuple(range(settings.seed, settings.seed + min(5, settings.draws)))
 
 
-def has_torch() -> bool:
-    """Whether methods with a network can run."""
-    try:
-        return find_spec("torch") is not None
-    except ImportError:  # an environment that refuses it
-        return False
-
-
-def runnable(methods: Iterable[str]) -> list[str]:
-    """The methods that can run here: without PyTorch those without a network."""
-    return [m for m in methods if has_torch() or METHODS[m][0] not in WITH_CONTEXT]
-
-
 Make = Callable[[Settings], pd.DataFrame]
 
 
 def with_networks(make: Make) -> Make:
-    """A target some of whose methods are networks; without PyTorch it notes what is left out."""
+    """A target some of whose methods are networks, which need PyTorch."""
 
     @wraps(make)
     def made(s: Settings) -> pd.DataFrame:
-        if not has_torch():
-            found = make(s)
-            found.attrs["without"] = WITHOUT_TORCH
-            return found
-        import torch
-
+        torch = needed("torch")
         before = torch.get_num_threads()
         torch.set_num_threads(1)  # sums in one order: the same digits on any number of cores
         try:
@@ -255,17 +230,15 @@ def panel_of(task: str, pool: str, *, n: int = 60_000) -> SimulatedPanel:
     if task != "ChatbotArena":
         return paper_panel(task, pool)
     wanted = cell(2, system=pool, dataset=task, method="majority-voting")
-    best, chosen = np.inf, paper_panel(task, pool)
+    tried: list[tuple[float, SimulatedPanel]] = []
     for lean in np.arange(0.0, 1.5, 0.05):
-        try:
-            panel = paper_panel(task, pool, lean=float(lean))
-        except PanelError:  # so much bias that no correlation gives the majority
-            break
+        panel = paper_panel(task, pool, lean=float(lean))
         drawn = panel.draw(n, seed=0, swapped=True, repeat=REPEAT)
-        off = abs(aggregate(drawn.judgements, "majority").accuracy(drawn.truth) - wanted)
-        if off < best:
-            best, chosen = off, panel
-    return chosen
+        off = aggregate(drawn.judgements, "majority").accuracy(drawn.truth) - wanted
+        tried.append((abs(off), panel))
+        if off > 0:  # it only rises
+            break
+    return min(tried, key=lambda one: one[0])[1]
 
 
 def subset_judges(name: str, task: str) -> list[str]:
@@ -351,7 +324,7 @@ Case = tuple[dict[str, Any], Callable[[int], LabelledPanel]]  # columns of its r
 def compare(cases: list[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
     """One row a case and method: mean over seeds of the accuracy, and of the gain over the vote."""
     rows: list[dict[str, Any]] = []
-    names = runnable(methods)
+    names = list(methods)
     for (about, drawn), seed in counted(product(cases, seeds(settings)), settings):
         found = accuracies(drawn(seed), names, size(settings), seed=seed)
         for method, value in found.items():
@@ -480,7 +453,7 @@ def figure3(s: Settings) -> pd.DataFrame:
         panel = draw(task, "7B-8B", n=samples(task, s), seed=seed)
         accuracy = panel.judge_accuracy()["accuracy"]
         training = Training(seeds=(seed,), regulariser=0.05, epochs=of.epochs, batch=of.batch)
-        for method in runnable(("SkillAggregation", "DawidSkene")):
+        for method in ("SkillAggregation", "DawidSkene"):
             more: dict[str, Any] = {"context": panel.context, "training": training}
             more = more if method == "SkillAggregation" else {}
             slope = aggregate(panel.judgements, METHODS[method][0], **more).slope
@@ -618,15 +591,6 @@ def llmbar(
     )
 
 
-def llmbar_has_texts() -> bool:
-    """Whether the texts of LLMBar's pairs, which are no part of the package, are at hand."""
-    try:
-        recorded.llmbar_pairs()
-    except datasets.DataNotFoundError:
-        return False
-    return True
-
-
 def llmbar_comparisons(sets: str) -> dict[Hashable, Comparisons]:
     """LLMBar's verdicts as comparisons of each judge, for `fit_panel` (with a `spread`).
 
@@ -683,19 +647,18 @@ def aggregation(s: Settings) -> pd.DataFrame:
     would use up most labels. Adds "DawidSkene, trusted", whose classes are named by a judge taken
     to be better than chance, and rows of another `quantity`: the correlation over judges of
     Dawid-Skene's slopes and the accuracies, in percent, which is negative where the wrong side was
-    found. Where the pairs' texts are not at hand, methods that read them are left out.
+    found. Needs the pairs' texts, which are no part of the package.
     """
-    texts = has_torch() and llmbar_has_texts()
     votes = [m for m in METHODS if METHODS[m][0] not in WITH_CONTEXT]
-    learned = [m for m in METHODS if texts and m not in votes]
+    learned = [m for m in METHODS if m not in votes]
     options: dict[str, Any] = {"of": replace(size(s), batch=16), "n_dev": 0}
     prompts = {"Vanilla": "Vanilla", "all prompts": None}
     orders: tuple[Order, ...] = ("given", "both")
     rows: list[dict[str, Any]] = []
     for sets, label, order in counted(product(LLMBAR, prompts, orders), s):
-        panel = llmbar(sets, strategy=prompts[label], order=order, with_texts=texts)
-        if texts:  # hashed here once, not for every method and seed
-            panel = replace(panel, context=hashed_ngrams(panel.context))
+        panel = llmbar(sets, strategy=prompts[label], order=order, with_texts=True)
+        # Hashed here once, not for every method and seed.
+        panel = replace(panel, context=hashed_ngrams(panel.context))
         accuracy = panel.judge_accuracy()["accuracy"]
         about = {
             "dataset": panel.name,
@@ -719,9 +682,7 @@ def aggregation(s: Settings) -> pd.DataFrame:
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         rows.append(about | slopes | {"draws": 1})
     columns = "dataset system selection judges k method quantity value sd best_judge"
-    table = _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
-    table.attrs |= {} if texts else {"without": WITHOUT_TEXTS}
-    return table
+    return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
 
 
 def experts(s: Settings) -> pd.DataFrame:

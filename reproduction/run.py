@@ -27,7 +27,6 @@ import scipy
 import poe
 from poe._paths import data_dir
 from poe.errors import JudgeError
-from reproduction import panel
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
@@ -85,20 +84,21 @@ def made_with(settings: Settings) -> dict[str, Any]:
     known: dict[str, Any] = {"draws": settings.draws, "seed": settings.seed}
     if settings.store:
         known |= {"measured": settings.store.system, "answers": settings.store.digest}
-    if settings.target.kind == "panel":  # sizes, and methods that need PyTorch
-        known |= {"full": settings.full, "networks": panel.has_torch()}
+    if settings.target.kind == "panel":
+        known["full"] = settings.full
     return known
 
 
 def is_fresh(settings: Settings, out: Path | None = None) -> bool:
-    """Whether the result on disk is what `make` would write now, or has more in it."""
+    """Whether the result on disk is what `make` would write now, or of the papers' sizes."""
     path = folder(out) / f"{settings.target.name}.json"
     if not (path.exists() and path.with_suffix(".csv").exists()):
         return False
     about = json.loads(path.read_text())
     then, now = about.get("settings", {}), made_with(settings)
-    more = {name: True for name in ("full", "networks") if then.get(name)}
-    return not outdated(about) and then == {**now, **more}
+    if then.get("full"):
+        now["full"] = True
+    return not outdated(about) and then == now
 
 
 # Files --------------------------------------------------------------------------------------
@@ -150,16 +150,13 @@ def timed(work: Callable[[], Result], *, invoked: str, workers: int) -> tuple[Re
 class Made:
     """One target that was made.
 
-    lacking : lines on judges that the store has not in full. without : what the table misses since
-    a package is not installed. written : whether it was, or a result that has more was kept.
+    lacking : lines on judges that the store has not in full.
     """
 
     table: pd.DataFrame
     path: Path
     run: Run
     lacking: list[str]
-    without: str
-    written: bool
 
 
 def table(name: str, **options: Any) -> pd.DataFrame:
@@ -193,11 +190,8 @@ def make(settings: Settings, *, out: Path | None = None, invoked: str = "") -> M
     if store and "measured" not in set(table["kind"]):
         raise JudgeError(_nothing_measured(settings, lacking))
     path = folder(out) / f"{target.name}.csv"
-    without = str(table.attrs.get("without", ""))
-    written = not (without and path.exists() and len(pd.read_csv(path)) > len(table))
-    if written:
-        write(path, table, settings, run)
-    return Made(table, path, run, lacking, without, written)
+    write(path, table, settings, run)
+    return Made(table, path, run, lacking)
 
 
 def write(path: Path, table: pd.DataFrame, settings: Settings, run: Run) -> None:

@@ -1,19 +1,16 @@
 """The paper on SkillAggregation: panels after its numbers, its tables and figures, LLMBar."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from poe.judges import recorded
-from poe.panel import PanelError, SimulatedPanel, aggregate, diagnose, fit_panel
+from poe.panel import PanelError, aggregate, diagnose, fit_panel
 from reproduction import panel, published, verdicts
 from reproduction.panel import Size
 from reproduction.settings import Settings
 
-TINY = Size(most=400, subset=320, sizes=(100, 200), epochs=1, batch=200)
+TINY = Size(most=300, subset=300, sizes=(50, 100), epochs=1, batch=100)
 TWO = Settings(draws=2, workers=1)
 NETWORKS = {
     "train-on-majority-voting", "Crowdlayer", "SkillAggregation-unregularised",
@@ -22,23 +19,20 @@ NETWORKS = {
 TRUSTED = "GPT-4/Vanilla"
 
 
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    monkeypatch.setattr(panel, "QUICK", TINY)
-
-
-@pytest.fixture
-def no_torch(monkeypatch):
-    monkeypatch.setattr(panel, "has_torch", lambda: False)
+@pytest.fixture(autouse=True, scope="module")
+def tiny():
+    """Three steps of training with one regulariser on 300 samples."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panel, "QUICK", TINY)
+        patch.setattr(panel, "LAMBDAS", (0.05,))
+        yield
 
 
 @pytest.fixture(scope="module")
-def tables():
+def tables(tiny):
     """Tables 1 to 5, tiny."""
     pytest.importorskip("torch")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(panel, "QUICK", TINY)
-        return {k: getattr(panel, f"table{k}")(TWO) for k in range(1, 6)}
+    return {k: getattr(panel, f"table{k}")(TWO) for k in range(1, 6)}
 
 
 # Panels after the paper's numbers ------------------------------------------------------------
@@ -56,8 +50,6 @@ def test_panels_have_the_printed_accuracies_and_majority():
             # Judges share most of their errors: independent ones would do far better.
             assert made.correlation > 0.5
             assert panel.independent_majority(task, pool) > printed + 0.1
-    with pytest.raises(PanelError, match="Table 1 has 0 cells"):
-        panel.cell(1, system="9000B")
 
 
 def test_the_pools_are_those_of_the_paper():
@@ -112,10 +104,8 @@ def test_bias_is_where_both_orders_give_table_2s_majority():
 def test_the_development_set_is_not_scored():
     drawn = panel.draw("TruthfulQA", "70B", n=300, seed=0)
     order = np.random.default_rng([0, 7]).permutation(300)
-    turned = np.arange(300)
-    turned[order[:250]] = 0  # samples outside the fifty that are scored do not matter
-    found = panel.accuracies(drawn, ["majority-voting"], seed=0, epochs=1, batch=50)
-    rest = np.sort(order[250:])
+    found = panel.accuracies(drawn, ["majority-voting"], TINY, seed=0)
+    rest = order[250:]
     by_hand = aggregate(drawn.judgements, "majority").labels[rest] == drawn.truth[rest]
     assert found["majority-voting"] == pytest.approx(100 * by_hand.mean())
 
@@ -132,23 +122,19 @@ def test_rows_carry_the_printed_cells_and_fill_the_scorecard(tables):
         left = compared[compared["verdict"] == "not attempted"]
         assert set(compared["verdict"]) <= {"inputs differ", "not attempted"}
         assert len(left) == (6 if k == 3 else 0)  # guessing, and the judges taken out
-        assert (table["labels"] == "drawn").all()
-        assert table["value"].between(30, 100).all()
+        assert table["value"].between(10, 100).all()
     # Negative control: it is the column `labels` that keeps the cells from a verdict.
     claimed = verdicts.compare("table1", tables[1].assign(labels="real"), paper="skill_aggregation")
     assert "inputs differ" not in set(claimed["verdict"])
 
 
-def test_every_row_with_a_network_has_its_spread(tables):
+def test_rows_say_their_spread_and_what_was_calibrated(tables):
     for k in (1, 2, 4, 5):
         rows = tables[k][tables[k]["method"].isin(NETWORKS)]
         assert len(rows)
         assert (rows["draws"] == 2).all()
         np.testing.assert_allclose(rows["se"], rows["sd"] / np.sqrt(2))
     assert panel.seeds(Settings(seed=3)) == (3, 4, 5, 6, 7)
-
-
-def test_what_was_calibrated_is_no_prediction(tables):
     roles = tables[1].set_index("method")["role"]
     used = {"majority-voting", "train-on-majority-voting"}
     assert set(roles[roles == "calibrated"].index) == used
@@ -173,8 +159,7 @@ def test_equal_seeds_give_equal_digits_and_another_seed_others(tables):
     assert (other["value"] != tables[2]["value"]).any()
 
 
-def test_figures_are_tidy():
-    pytest.importorskip("torch")
+def test_figures_are_tidy(tables):
     slopes = panel.figure3(TWO)
     small = [len(panel.single_accuracies(task, "7B-8B")) for task in panel.TASKS]
     assert len(slopes) == 2 * sum(small)
@@ -186,40 +171,9 @@ def test_figures_are_tidy():
     shown = panel.context(TWO).pivot(index="k", columns="method", values="value")
     assert list(shown.index) == [0.0, 0.25, 0.5, 1.0]
     assert shown["majority-voting"].nunique() == 1  # the judges are the same
-    calls = panel.calls(TWO)
+    calls = panel.calls(Settings(draws=1))
     orders = np.where(calls["selection"] == "both orders", 2, 1)
     assert (calls["judges"] * orders == calls["k"]).all()
-
-
-def test_without_torch_every_target_runs_and_leaves_the_networks_out(no_torch):
-    learned = (*(f"table{k}" for k in (1, 2, 4, 5)), "figure3", "figure6", "context", "aggregation")
-    for name in (*learned, "table3", "calls"):
-        steps = []
-        settings = Settings(draws=2, progress=lambda *at: steps.append(at))  # noqa: B023
-        table = getattr(panel, name)(settings)
-        assert not set(table["method"]) & NETWORKS
-        left_out = name in learned
-        assert ("judge]" in table.attrs.get("without", "")) == left_out
-        assert [done for done, _ in steps] == list(range(1, len(steps) + 1))
-        assert not steps or steps[-1][0] == steps[-1][1]
-
-
-def test_nothing_imports_torch():
-    """In a process of its own, where importing torch is an error."""
-    code = (
-        "import sys\n"
-        "class Refuse:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] == 'torch':\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Refuse())\n"
-        "from reproduction import panel\n"
-        "from reproduction.settings import Settings\n"
-        "panel.QUICK = panel.Size(400, 320, 1, 200, (100,))\n"
-        "table = panel.context(Settings(draws=2))\n"
-        "sys.exit(len(table) != 4 or not table.attrs['without'])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # LLMBar's recorded verdicts ----------------------------------------------------------------------
@@ -227,7 +181,7 @@ def test_nothing_imports_torch():
 
 def test_llmbar_has_65_columns_over_419_pairs():
     whole = panel.llmbar()
-    assert (len(whole), len(whole.judgements.judges)) == (419, 65)
+    assert (len(whole), len(whole.judgements.judges), whole.kind) == (419, 65, "recorded")
     given = panel.llmbar("Natural", strategy="Vanilla", order="given")
     accuracy = given.judge_accuracy().set_index("judge")["accuracy"]
     table = recorded.llmbar("Natural")  # counted another way
@@ -271,9 +225,3 @@ def test_a_panel_of_experts_on_llmbar_finds_the_position_biases():
     by_rate = [bias[f"{judge}/Vanilla"] for judge in first.sort_values().index]
     assert by_rate[-1] == max(by_rate)  # the judge that prefers the first most
     assert by_rate[0] == min(by_rate)
-
-
-def test_simulated_panels_say_so():
-    assert panel.draw("HaluEval", "70B", n=10, seed=0).kind == "simulated"
-    assert isinstance(panel.panel_of("HaluEval", "70B"), SimulatedPanel)
-    assert panel.llmbar("Natural").kind == "recorded"

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from poe.comparisons import Comparisons, Floats
 from poe.judges.simulated import simulated_answers
@@ -112,11 +112,12 @@ class SimulatedPanel:
 
     def majority_accuracy(self) -> float:
         """Expected accuracy of Algorithm 2: more than half of the judges say class 1."""
-        u, w = GRID, norm.pdf(GRID) * (GRID[1] - GRID[0])
+        u = GRID
+        w = np.exp(-(u**2) / 2.0) / np.sqrt(2.0 * np.pi) * (u[1] - u[0])
         k, total = len(self.skill), 0.0
         for y, share in ((1.0, self.prevalence), (-1.0, 1 - self.prevalence)):
             mean = y * self.skill + self.lean + np.sqrt(self.correlation) * u[:, None]
-            yes = _successes(norm.cdf(mean / np.sqrt(1 - self.correlation)))
+            yes = _successes(ndtr(mean / np.sqrt(1 - self.correlation)))
             above = yes[:, np.arange(k + 1) > k / 2].sum(axis=1)
             total += share * float(w @ (above if y > 0 else 1 - above))
         return total
@@ -154,7 +155,7 @@ class SimulatedPanel:
         context = None
         if context_accuracy is not None:
             context = rng.standard_normal((n, FEATURES))
-            context[:, 0] += norm.ppf(context_accuracy) * y
+            context[:, 0] += ndtri(context_accuracy) * y
             context[:, 1] += error_visible * u
         judgements = Judgements.from_table(p, judges=self.judges)
         return LabelledPanel("simulated panel", "simulated", judgements, truth, context)
@@ -163,7 +164,7 @@ class SimulatedPanel:
 def _right(skill: ArrayLike, lean: ArrayLike, prevalence: float) -> Floats:
     """How often judges of this skill and lean are right."""
     mu, delta = np.asarray(skill), np.asarray(lean)
-    return prevalence * norm.cdf(mu + delta) + (1 - prevalence) * norm.cdf(mu - delta)
+    return prevalence * ndtr(mu + delta) + (1 - prevalence) * ndtr(mu - delta)
 
 
 def _successes(p: Floats) -> Floats:
