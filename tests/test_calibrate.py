@@ -35,12 +35,6 @@ def test_decisions_give_back_the_twin_that_made_them():
     assert found.earlier[1] == pytest.approx(-0.6, abs=0.05)
 
 
-def test_how_sharply_it_speaks_changes_no_decision():
-    one = Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, -0.6)
-    loud = Twin("x", "summeval", "coherence", 0.5, 4.0, 3.2, -2.4)
-    assert printed_about(one) == printed_about(loud)
-
-
 def test_wrong_numbers_give_another_twin():
     """Negative control: five points of accuracy must not go unnoticed."""
     full, right, _ = printed_about(Twin("x", "summeval", "coherence", 0.5, 1.0, 0.8, 0.0))

@@ -199,12 +199,6 @@ class TestDraws:
         told_nothing = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])
         np.testing.assert_array_equal(small.per_context(told_nothing, gold), [1.0, np.nan, 0.0])
 
-    def test_methods_of_ones_own_score_the_same_draws(self):
-        options = {"calls": [18], "draws": 3, "seed": [1]}
-        methods = {"mine": poe.win_ratio, "win-ratio": small.METHODS["win-ratio"]}
-        found = small.agreements(self.twin, labels("topicalchat"), methods=methods, **options)
-        np.testing.assert_array_equal(found[18, "mine"], found[18, "win-ratio"])
-
 
 class TestCurves:
     def test_points_of_a_panel(self):

@@ -33,20 +33,6 @@ def test_weights_are_counted_as_by_hand():
     assert t5.a_start == 24 * (4 * square + 2 * square + inner)
 
 
-def test_the_real_shapes_have_the_sizes_of_the_real_models():
-    tied = 32128 * 2048  # the library builds this family with one matrix for words in and out
-    sizes = {
-        "Llama-2-7B": 6.74e9,
-        "Llama-2-13B": 13.02e9,
-        "Mistral-7B": 7.24e9,
-        "FlanT5-XL": 2.85e9 - tied,
-    }
-    for name, size in sizes.items():
-        model = build(SHAPES[name], device="meta", dtype="bfloat16")
-        assert next(model.parameters()).is_meta
-        assert sum(p.numel() for p in model.parameters()) == pytest.approx(size, rel=0.001)
-
-
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=9),
 )

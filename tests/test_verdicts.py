@@ -94,13 +94,6 @@ class TestScorecard:
         assert set(card.loc[empty, "verdict"]) == {"not readable"}
         assert "not readable" not in set(card.loc[~empty, "verdict"])
 
-    def test_errors_count_predictions_on_real_labels_alone(self, v2):
-        rows = v2[v2["role"].isin(["predicted", "held out"]) & (v2["labels"] == "real")]
-        found = verdicts.errors(v2).set_index("table")
-        assert found["cells"].sum() == len(rows)
-        by_hand = rows.loc[rows["table"] == "table5", "difference"].abs().mean()
-        assert found.loc["table5", "error"] == pytest.approx(by_hand)
-
     def test_the_goal_of_the_twins(self, v2):
         """Below a Spearman point for the rows of few calls, where they are predictions."""
         few = v2["table"].isin(["table5", "table7"]) & v2["k"].isin(["48", "18"])
@@ -182,18 +175,6 @@ class TestPages:
             heads = re.findall(r'<th scope="col">(.*?)</th>', html)
             assert all(head.startswith("<button") for head in heads)
         assert "nothing but the cell itself is printed" in html, "it says why there is no result"
-
-    def test_a_cell_that_cannot_be_read_shows_ours_and_no_difference(self, card):
-        rows = card[(card["paper"] == "poe_v1") & (card["table"] == "table5")]
-        cells = [c for c in pages.heat(rows, "table5").split("<td") if "verdict-not-readable" in c]
-        assert len(cells) == (rows["verdict"] == "not readable").sum() > 0
-        assert all("missing from the text at hand" in c and ", print lost" in c for c in cells)
-
-    def test_colour_repeats_the_number(self, v2):
-        cell = v2.iloc[0].copy()
-        for difference, colour in ((9.0, "178,24,43,0.55"), (-5.0, "33,102,172,0.55")):
-            cell["difference"] = difference
-            assert f"rgba({colour})" in pages._heat(cell).attributes["style"]
 
     def test_what_is_shown_is_escaped_and_loads_nothing(self, card, v2):
         assert "a &lt; b" in pages.table(["x"], [["a < b"]])
