@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator
@@ -36,11 +35,10 @@ CASES = {
     "a": "one_context",
     "b": "sweep",
     "c": "large",
-    "d": "larger",
-    "e": "million",
-    "f": "greedy",
-    "g": "growth",
-    "h": "panel",
+    "d": "million",
+    "e": "greedy",
+    "f": "growth",
+    "g": "panel",
 }
 SOFT, WITH_BIAS = "soft Bradley-Terry", "soft Bradley-Terry, bias fitted"
 PRIOR = 1.0 / 15.0
@@ -260,47 +258,8 @@ def _decisions(like: Problem) -> Iterator[Entry]:
     yield from (entry for entry in one.bradley_terry(method) if entry.who == "evalica")
 
 
-def larger(mode: str) -> list[Row]:
-    """(d) One problem of 100,000 items with a million comparisons."""
-    n, repeats, budget = {
-        "tiny": (200, 1, 0.2),
-        "full": (100_000, 7, 15.0),
-    }[mode]
-    one, name = Problem(n, *comparisons(n, 10)), f"{n:,} items, 10N comparisons"
-    sparse_w = partial(one.textbook, within=1e-4, who="textbook, sparse W")
-    found = []
-    for entries in (
-        [
-            one.fit("Gaussian", FRESH, expert="gaussian", solver="sparse"),
-            sparse_w("Gaussian", book.gaussian_by_lsmr, includes="scipy's LSMR"),
-        ],
-        [
-            one.fit(SOFT, FRESH, solver="sparse"),
-            sparse_w(SOFT, book.soft_bradley_terry_by_lbfgs, includes="scipy's L-BFGS-B"),
-        ],
-        [one.fit(WITH_BIAS, FRESH, bias="fit", solver="sparse")],
-    ):
-        found += race(name, entries, repeats=repeats, budget=budget)
-    matrix = f"needs a dense {n:,} x {n:,} matrix of {8e-9 * n * n:.0f} GB"
-    for who in ("textbook", "choix, ilsr_pairwise", "choix, opt_pairwise", "evalica"):
-        found.append(Row("", name, SOFT, who, note=matrix))
-    if peers.HAVE_CHOIX:
-        # Minorisation-maximisation needs no matrix, but goes through the comparisons in Python.
-        import choix
-
-        data, start = peers.winners_and_losers(*one.given[:3]), time.perf_counter()
-        # It says that one round was not enough, and divides by items that have not won yet.
-        with contextlib.suppress(RuntimeError), np.errstate(all="ignore"):
-            choix.mm_pairwise(n, data, max_iter=1)
-        taken = time.perf_counter() - start
-        note = f"one of its rounds takes {taken:.2g} s, and it allows itself 10,000"
-        method = "Bradley-Terry on decisions"
-        found.append(Row("", name, method, "choix, mm_pairwise", note=note))
-    return found
-
-
 def million(mode: str) -> list[Row]:
-    """(e) A million items, ten million comparisons; each fit in a process of its own."""
+    """(d) A million items, ten million comparisons; each fit in a process of its own."""
     n, repeats = {"tiny": (300, 1), "full": (1_000_000, 3)}[mode]
     found = []
     for name, method, goal in (
@@ -320,7 +279,7 @@ def million(mode: str) -> list[Row]:
 
 
 def greedy(mode: str) -> list[Row]:
-    """(f) Greedy selection of 10N pairs, and what is left of it where N^2 numbers are too many."""
+    """(e) Greedy selection of 10N pairs, and what is left of it where N^2 numbers are too many."""
     # items; items and steps of the textbook's race; items of the fallback; repeats, seconds
     n, small, steps, huge, repeats, budget = {
         "tiny": (40, 20, 10, 7000, 1, 0.2),
@@ -359,7 +318,7 @@ DENSE = (100, 200, 400, 800, 1600)
 
 
 def growth(mode: str) -> list[Row]:
-    """(g) How the cost grows with the number of items, at ten comparisons an item."""
+    """(f) How the cost grows with the number of items, at ten comparisons an item."""
     most, repeats, budget = {
         "tiny": (200, 1, 0.1),
         "full": (1_000_000, 5, 10.0),
@@ -521,11 +480,11 @@ def _textbook_sweep(count: int) -> tuple[float, int]:
     return seconds, count * len(CALLS)
 
 
-# (h) Several judges ------------------------------------------------------------------------------
+# (g) Several judges ------------------------------------------------------------------------------
 
 
 def panel(mode: str) -> list[Row]:
-    """(h) Dawid and Skene beside crowd-kit; SkillAggregation with the light encoder."""
+    """(g) Dawid and Skene beside crowd-kit; SkillAggregation with the light encoder."""
     # samples beside crowd-kit and alone; texts, seeds; repeats, seconds
     small, many, texts, seeds, repeats, budget = {
         "tiny": (300, 2_000, 100, 1, 1, 2.0),
