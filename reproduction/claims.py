@@ -19,9 +19,11 @@ import numpy as np
 import pandas as pd
 
 from poe._paths import data_dir
+from reproduction.measure import NAME
 from reproduction.published import TEXTS, load
 from reproduction.run import read
 from reproduction.targets import find
+from reproduction.twins import ATTRIBUTES
 from reproduction.verdicts import PREFIXES
 
 OUTCOMES = ("holds", "does not hold", "cannot be checked")
@@ -58,6 +60,7 @@ class Claim:
     recorded: str = ""
     at_least: float = -np.inf
     at_most: float = np.inf
+    judges: int = 1
 
     def measured(self, evidence: str) -> float:
         """The number that decides, NaN where it cannot be had."""
@@ -66,17 +69,23 @@ class Claim:
             return on_cells(recipe, cells_of(self.targets, evidence))
         return on_curves(recipe, panels_of(self.targets, evidence), evidence)
 
-    def holds(self, value: float) -> bool:
+    def limits(self, evidence: str = "published") -> dict[str, float]:
+        """Between which numbers the claim holds; a count of judges falls with their number."""
+        share = 1.0 / self.judges if evidence == "measured" and _one_model(self.targets) else 1.0
+        return {"at least": share * self.at_least, "at most": share * self.at_most}
+
+    def holds(self, value: float, evidence: str = "published") -> bool:
         """Whether the number lies within the limits, ends included."""
-        return bool(self.at_least <= round(value, 6) <= self.at_most)
+        low, high = self.limits(evidence).values()
+        return bool(low <= round(value, 6) <= high)
 
-    def verdict(self, value: float) -> str:
+    def verdict(self, value: float, evidence: str = "published") -> str:
         """One of `OUTCOMES`."""
-        return OUTCOMES[2] if np.isnan(value) else OUTCOMES[not self.holds(value)]
+        return OUTCOMES[2] if np.isnan(value) else OUTCOMES[not self.holds(value, evidence)]
 
-    def shown(self, value: float) -> str:
+    def shown(self, value: float, evidence: str = "published") -> str:
         """The number and the limits in a few words."""
-        limits = {"at least": self.at_least, "at most": self.at_most}
+        limits = self.limits(evidence)
         words = ", ".join(f"{name} {x:g}" for name, x in limits.items() if np.isfinite(x))
         return f"{f'{value:.4g}' if np.isfinite(value) else 'no number'} ({words})"
 
@@ -103,7 +112,10 @@ def evaluate(*about: str) -> pd.DataFrame:
         said = {key: getattr(claim, key) for key in ("id", "paper", "place", "claim", "measure")}
         for evidence in claim.evidence:
             value = claim.measured(evidence)
-            found = {"verdict": claim.verdict(value), "shown": claim.shown(value)}
+            found = {
+                "verdict": claim.verdict(value, evidence),
+                "shown": claim.shown(value, evidence),
+            }
             rows.append({**said, "evidence": evidence, "value": value, **found})
     return pd.DataFrame(rows)
 
@@ -244,6 +256,8 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     if evidence == "published":
         return cells
     ours = read(f"{PREFIXES[paper]}{table}")
+    if evidence == "measured" and _one_model([f"{paper}/{table}"]):
+        return _measured(cells, f"{paper}/{table}")
     if ours is None or evidence not in set(ours["kind"]):
         return None
     ours = ours[ours["kind"] == evidence].dropna(subset="id")
@@ -284,6 +298,60 @@ def _recorded(target: str) -> pd.DataFrame | None:
         kept = (rows["quantity"] == "accuracy") & (rows["method"] != "DawidSkene, trusted")
         return rows[kept]
     return None
+
+
+def _one_model(targets: list[str]) -> bool:
+    """Whether only SmolLM2 was measured for these: no store stood for a judge of theirs."""
+    tables = [read(f"{PREFIXES[paper]}{name}") for paper, name in (t.split("/") for t in targets)]
+    return not any(table is not None and "measured" in set(table["kind"]) for table in tables)
+
+
+def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
+    """What SmolLM2 says in the place of a table's judges: the cells of one of them, filled.
+
+    The tables of poe_v2 on SummEval and TopicalChat, and those of comparative_assessment on
+    position bias (5), debiased win-ratios (6) and accuracies (7, where "debiased" are the
+    decisions on both orders' average). None where nothing of a table was measured.
+    """
+    methods, shares, biases = (
+        read(name) for name in ("measured", "measured-wording", "measured-bias")
+    )
+    if methods is None or shares is None or biases is None:
+        return None
+    number: dict[tuple[object, ...], float] = {}
+    keys = ["dataset", "attribute", "k", "method", "selection", "metric"]
+    if target in {f"poe_v2/table{n}" for n in (1, 2, 5, 6, 7, 8)}:
+        rows = methods
+    elif target == "comparative_assessment/table5":
+        rows = shares[shares["quantity"] == "first-position"]
+        prompts = {"comparative-1": "1", "comparative-2": "2"}
+        rows = rows.assign(prompt=rows["template"].map(prompts), value=rows["value"] / 100.0)
+        keys = ["dataset", "attribute", "prompt"]
+    elif target == "comparative_assessment/table6":
+        names = {"none": "standard", "plug-in": "debiased"}
+        rows = biases[(biases["method"] == "win-ratio") & (biases["design"] == "both orders")]
+        rows = rows.assign(method=rows["bias"].map(names))
+        keys = ["dataset", "attribute", "method"]
+    elif target == "comparative_assessment/table7":
+        names = {"accuracy": "standard", "averaged": "debiased"}
+        rows = shares[(shares["template"] == "poe") & shares["quantity"].isin(names)]
+        rows = rows.assign(method=rows["quantity"].map(names))
+        keys = ["dataset", "attribute", "method"]
+    else:
+        return None
+    labels = {name: label for known in ATTRIBUTES.values() for label, name in known.items()}
+    printed = {"summeval": "SummEval", "topicalchat": "TopicalChat"}
+    rows = rows.assign(
+        dataset=rows["dataset"].map(printed), attribute=rows["attribute"].map(labels)
+    )
+    mean = rows.groupby([key for key in keys if key != "attribute"])["value"]
+    whole = mean.mean()[mean.size() == 4].reset_index().assign(attribute="mean")
+    for _, row in pd.concat([rows, whole]).iterrows():
+        number[tuple(str(row[key]) for key in keys)] = float(row["value"])
+    one = cells[cells["system"] == cells["system"].iloc[0]].copy()
+    one["number"] = [number.get(tuple(str(row[key]) for key in keys)) for _, row in one.iterrows()]
+    one["number"] = one["number"].astype(float)
+    return one.assign(system=NAME, printed=True)
 
 
 def panels_of(targets: list[str], evidence: str) -> list[pd.DataFrame]:

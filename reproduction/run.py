@@ -32,7 +32,7 @@ from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("poe", "reproduction")
-DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
+DATA = ("labels", "measured", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost
 
 Result = TypeVar("Result")

@@ -48,7 +48,7 @@ class Target:
     @property
     def inputs(self) -> str:
         """Kind of evidence where no store is given."""
-        return "recorded" if self.paper == "recorded" else "simulated"
+        return self.paper if self.paper in ("recorded", "measured") else "simulated"
 
     @property
     def takes_store(self) -> bool:

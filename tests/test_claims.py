@@ -140,7 +140,7 @@ class TestCells:
 
     def test_ours_take_the_place_of_the_printed(self, monkeypatch):
         ours = published.load("table1")[["id"]].assign(value=1.0, kind="simulated")
-        monkeypatch.setattr(claims, "read", lambda name: ours)
+        monkeypatch.setattr(claims, "read", {"table1": ours}.get)
         assert one(LOSS).measured("simulated") == 0.0
         assert np.isnan(one(LOSS).measured("measured"))
 

@@ -15,13 +15,7 @@ from poe.cli import main
 from poe.errors import JudgeError
 from poe.judges import Question, Text, prompts
 from poe.judges.transformers import gguf
-
-STORED = json.loads((Path(__file__).parent / "data" / "smollm2.json").read_text("utf-8"))
-RIVERS = {
-    "clear": "The river rises after rain. It falls again within a week, so the bridge is safe.",
-    "muddle": "Bridge the falls rain week it again river safe rises, and so the a is after within.",
-    "odd": "Rivers are old. My neighbour has a blue bicycle. Seven is a number.",
-}
+from reproduction import measure
 
 
 @pytest.fixture
@@ -110,18 +104,17 @@ def reader():
 
 
 def test_it_answers_as_it_did(reader):
-    prompt = prompts.for_attribute(STORED["attribute"])
-    texts = {name: Text(name, text) for name, text in RIVERS.items()}
-    asked = [Question(prompt, texts[one["first"]], texts[one["second"]]) for one in STORED["asked"]]
-    answers = [answer for _, answer in sorted(reader.answer(asked), key=lambda pair: pair[0])]
-    np.testing.assert_allclose(
-        [answer.p for answer in answers], [one["p"] for one in STORED["asked"]], atol=1e-3
-    )
-    np.testing.assert_allclose(
-        [answer.mass for answer in answers], [one["mass"] for one in STORED["asked"]], atol=1e-3
-    )
-    assert reader.specification["revision"] == f"sha256:{gguf.SHA256}"
-    assert len({round(answer.p, 6) for answer in answers}) == len(answers)  # it read the texts
+    """The book's example again, against what data/measured has."""
+    stored = json.loads((measure.folder() / "ferry.json").read_text("utf-8"))
+    said = measure.ask_ferry(reader, tokens=3)
+    assert said["specification"] == stored["specification"]
+    assert len(said["asked"]) == len(stored["asked"]) == 12
+    for now, then in zip(said["asked"], stored["asked"], strict=True):
+        assert (now["first"], now["second"]) == (then["first"], then["second"])
+        np.testing.assert_allclose(np.exp(now["log_p"]), np.exp(then["log_p"]), atol=1e-3)
+        likeliest = next(iter(then["next"].items()))
+        assert now["next"][likeliest[0]] == pytest.approx(likeliest[1], abs=1e-3)
+        assert likeliest == (" A", pytest.approx(then["log_p"][0], abs=1e-3))
 
 
 def test_kept_weights_are_those_of_the_file(reader):

@@ -1,0 +1,292 @@
+"""Asking a real language model about the datasets: `make measure`, which fills data/measured.
+
+Answers go to a store as they come, so that a run goes on where it was stopped; what data/measured
+has already is not asked again. Each process takes every n-th context and one core: two threads in
+one process were no faster than one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from poe import datasets, judges
+from poe._paths import data_dir
+from poe.comparisons import Floats
+from poe.judges import planning, prompts
+from poe.judges.questions import Question, Text
+from poe.judges.store import Store
+
+JUDGE = "smollm2"
+NAME = "SmolLM2-135M"
+DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
+SUMMARY = ("coherence", "consistency", "fluency", "relevance")
+PLACES = ["attribute", "context", "first", "second"]
+DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
+
+
+@dataclass(frozen=True)
+class Run:
+    """Questions asked with one template: every text, or every pair in both orders, of contexts.
+
+    contexts : the first so many, all by default.
+    """
+
+    dataset: str
+    template: str
+    attributes: tuple[str, ...]
+    contexts: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its file in data/measured."""
+        return f"{self.dataset}-{self.template}"
+
+    def prompts(self) -> dict[str, str]:
+        """Attributes by their prompts' names."""
+        return {self._prompt(attribute).name: attribute for attribute in self.attributes}
+
+    def of_context(self, data: datasets.Dataset, c: int) -> list[Question]:
+        """One context's questions, the attributes together: they share all but the last words."""
+        made: list[Question] = []
+        for attribute in self.attributes:
+            made += planning.questions_of(data, self._prompt(attribute), contexts=[c])
+        return made
+
+    def _prompt(self, attribute: str) -> judges.Prompt:
+        return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
+
+
+RUNS = (
+    Run("topicalchat", "poe", DIALOGUE),
+    Run("topicalchat", "g-eval", DIALOGUE),
+    Run("summeval", "g-eval", SUMMARY, 30),
+    Run("summeval", "g-eval", ("coherence",)),
+    Run("summeval", "poe", SUMMARY, 30),
+    Run("topicalchat", "comparative-1", DIALOGUE),
+    Run("summeval", "poe", ("coherence",)),
+    Run("topicalchat", "comparative-2", DIALOGUE),
+    Run("topicalchat", "numbers", DIALOGUE, 20),
+    Run("topicalchat", "words", DIALOGUE, 20),
+)
+
+# Asking -------------------------------------------------------------------------------------
+
+
+def work(store: Path, *, part: int = 0, parts: int = 1) -> None:
+    """Ask all questions of every `parts`-th context, counted from `part`, a line after each."""
+    reader = judges.open(JUDGE)
+    for run in RUNS:
+        data, there = datasets.load(run.dataset), kept(run.name)
+        there = pd.DataFrame(columns=PLACES) if there is None else there
+        known = set(there[["attribute", "context"]].itertuples(index=False, name=None))
+        contexts = range(run.contexts or data.n_contexts)[part::parts]
+        left = [c for c in contexts if not {(a, c) for a in run.attributes} <= known]
+        began, new = time.monotonic(), 0
+        for k, c in enumerate(left, start=1):
+            questions = run.of_context(data, c)
+            with Store(store) as answers:
+                new += len(answers.missing(reader, questions))
+                answers.ask(reader, questions)
+            minutes = (time.monotonic() - began) / k * (len(left) - k) / 60.0
+            print(f"{run.name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
+
+
+def measure(store: Path, *, processes: int | None = None) -> None:
+    """Ask all of `RUNS`, one process a core, and keep the answers; JudgeError if one failed."""
+    parts = processes or os.cpu_count() or 1
+    one_core = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "reproduction.measure", str(store)]
+    started = [
+        subprocess.Popen([*command, str(part), str(parts)], env=one_core) for part in range(parts)
+    ]
+    failed = sum(process.wait() != 0 for process in started)
+    keep(store)
+    said = ask_ferry(judges.open(JUDGE))
+    (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    if failed:
+        raise judges.JudgeError(f"{failed} of {parts} processes failed; the same command goes on")
+
+
+def ferry() -> list[Question]:
+    """All twelve comparisons of the book's running example (data/examples/ferry.toml)."""
+    example = tomllib.loads((data_dir() / "examples" / "ferry.toml").read_text("utf-8"))
+    article = Text("ferry", example["article"])
+    texts = [Text(name, text) for name, text in example["summaries"].items()]
+    prompt = prompts.load("summeval", "coherence")
+    return [Question(prompt, first, second, article) for first, second in permutations(texts, 2)]
+
+
+def ask_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
+    """What the model says to `ferry`, and its likeliest next tokens after each question."""
+    import torch
+
+    questions, said = ferry(), []
+    log_p = {k: answer.log_p for k, answer in reader.answer(questions)}
+    model, tokenizer = reader.loaded.model, reader.loaded.tokenizer
+    for k, question in enumerate(questions):
+        ids = reader.writer.encode([reader.writer.write(question.prompt, question.text)])
+        with torch.inference_mode():
+            logits = model(torch.tensor(ids, device=reader.loaded.device)).logits[0, -1]
+        best = logits.float().log_softmax(-1).topk(tokens)
+        said.append(
+            {
+                "first": question.first.id,
+                "second": question.second.id if question.second else None,
+                "log_p": [round(value, DIGITS) for value in log_p[k]],
+                "next": {
+                    tokenizer.decode([token]): round(value, DIGITS)
+                    for token, value in zip(
+                        best.indices.tolist(), best.values.tolist(), strict=True
+                    )
+                },
+            }
+        )
+    return {"judge": NAME, "specification": dict(reader.specification), "asked": said}
+
+
+def ferry_answers() -> dict[tuple[str, str], dict[str, Any]]:
+    """What data/measured has of `ask_ferry`, by who was shown first and second."""
+    said = json.loads((folder() / "ferry.json").read_text("utf-8"))["asked"]
+    return {(one["first"], one["second"]): one for one in said}
+
+
+# Keeping ------------------------------------------------------------------------------------
+
+
+def folder() -> Path:
+    """Where measured answers lie: data/measured."""
+    return data_dir() / "measured"
+
+
+def keep(store: Path, out: Path | None = None) -> None:
+    """Add a store's answers to data/measured: a table a template, and measured.json.
+
+    Contexts and texts are positions in the dataset, as `poe.datasets` has them; log-probabilities
+    are natural, one column a label word. Only contexts that were asked in full are kept.
+    """
+    out = folder() if out is None else out
+    out.mkdir(parents=True, exist_ok=True)
+    with Store(store) as answers:
+        table = answers.table()
+        (specification,) = answers.specifications().values()
+    path = out / "measured.json"
+    about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"runs": {}}
+    for name in dict.fromkeys(run.name for run in RUNS):
+        runs = [run for run in RUNS if run.name == name]
+        new, cost = _rows(table, runs)
+        if new.empty:
+            continue
+        old = kept(name, out)
+        every = new if old is None else pd.concat([old, new])
+        every = every.drop_duplicates(PLACES).sort_values(PLACES, ignore_index=True)
+        _write(out / f"{name}.csv.gz", every)
+        about["runs"].setdefault(name, []).append(cost)
+    about |= {
+        "judge": NAME,
+        "specification": specification,
+        "versions": {name: version(name) for name in ("torch", "transformers", "gguf")},
+    }
+    path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The complete contexts of one template, and what they cost."""
+    data = datasets.load(runs[0].dataset)
+    names = {prompt: attribute for run in runs for prompt, attribute in run.prompts().items()}
+    rows = table[table["prompt"].isin(names)]
+    context = {name: c for c, name in enumerate(data.context_ids)}
+    item = {name: k for k, name in enumerate(data.candidate_ids)}
+    columns = [name for name in rows if name.startswith("log_p_") and rows[name].notna().any()]
+    found = rows[columns].round(DIGITS)
+    found.insert(0, "attribute", rows["prompt"].map(names))
+    found.insert(1, "context", rows["context"].map(context))
+    found.insert(2, "first", rows["first"].map(item))
+    found.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
+    n = data.n_candidates
+    whole = n * (n - 1) if (found["second"] >= 0).all() else n
+    complete = found.groupby(["attribute", "context"])["first"].transform("size") == whole
+    mine = rows[complete]
+    cost = {
+        "answers": len(mine),
+        "tokens": int(mine["tokens"].sum()),
+        "computed": int(mine["computed"].sum()),
+        "seconds": int(mine["seconds"].sum()),
+        "texts": _digest_of_texts(data),
+        "first": str(mine["at"].min())[:10],
+        "last": str(mine["at"].max())[:10],
+    }
+    return found[complete], cost
+
+
+def _digest_of_texts(data: datasets.Dataset) -> str:
+    found = hashlib.sha256()
+    for c in range(data.n_contexts):
+        for text in (data.context(c), *data.candidates(c)):
+            if text is not None:
+                found.update(text.digest.encode())
+    return found.hexdigest()
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    """The same bytes for the same table: no time of writing."""
+    text = io.StringIO()
+    table.to_csv(text, index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
+    path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+# Reading ------------------------------------------------------------------------------------
+
+
+def kept(name: str, place: Path | None = None) -> pd.DataFrame | None:
+    """A table of data/measured, None where there is none.
+
+    Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
+    """
+    path = (folder() if place is None else place) / f"{name}.csv.gz"
+    return pd.read_csv(path) if path.exists() else None
+
+
+@cache
+def answers(dataset: str, attribute: str, template: str = "poe") -> tuple[list[int], Floats]:
+    """Contexts asked about in full, and log-probabilities of the label words.
+
+    (C, N, N, 2) of pairs, row shown first, NaN on the diagonal; (C, N, labels) of single texts.
+    Raises LookupError where nothing was asked.
+    """
+    table = kept(f"{dataset}-{template}")
+    rows = None if table is None else table[table["attribute"] == attribute]
+    if rows is None or rows.empty:
+        raise LookupError(f"{NAME} was not asked about {dataset} {attribute} with {template!r}")
+    contexts, place = np.unique(rows["context"], return_inverse=True)
+    n = int(rows["first"].max()) + 1
+    log_p = rows.filter(like="log_p_").dropna(axis=1).to_numpy()
+    single = bool((rows["second"] < 0).all())
+    found = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
+    where = (place, rows["first"]) if single else (place, rows["first"], rows["second"])
+    found[where] = log_p
+    return contexts.tolist(), found
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 4:
+        work(Path(sys.argv[1]), part=int(sys.argv[2]), parts=int(sys.argv[3]))
+    else:
+        measure(Path(sys.argv[1] if len(sys.argv) > 1 else "measured.sqlite"))
