@@ -11,9 +11,8 @@ import pytest
 
 from book.tools import execute
 from book.tools.__main__ import main
-from book.tools.execute import Execution, data_folders, execute_pages, kernel_environment
+from book.tools.execute import Execution, execute_pages, kernel_environment
 from book.tools.pages import BuildError, Page, find_pages
-from poe.datasets import cache_dir
 from tests.scratch_book import HEADER
 
 FIRST = "# First\n\n```{code-cell} python\nimport poe\n\nprint(f'<{poe.NUMBER}>')\n```\n"
@@ -22,9 +21,9 @@ FIRST = "# First\n\n```{code-cell} python\nimport poe\n\nprint(f'<{poe.NUMBER}>'
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a book of one page about a package of one number."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in [name for name in os.environ if name.startswith("POE_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
     root = tmp_path / "root"
     for folder in ("poe", "reproduction", "data/results", "notebooks", "book"):
         (root / folder).mkdir(parents=True)
@@ -108,13 +107,9 @@ def write(name: str, text: str = "new") -> Callable[[Path], None]:
     return edit
 
 
-def state(root: Path, **environment: str) -> dict[str, str]:
-    """Return the part of the key that all pages share."""
-    fixed = {"XDG_CACHE_HOME": str(root / "../cache"), "POE_DATA_DIR": str(root / "../shared")}
-    return execute.shared_state(root, environment={**fixed, **environment})
-
-
-def test_each_input_is_part_of_the_key(scratch: Path) -> None:
+def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POE_DATA_DIR", str(scratch / "../shared"))
+    monkeypatch.setenv("POE_CACHE_DIR", str(scratch / "../cache"))
     data = scratch / "../shared/data.csv"
     for edit, part in (
         (write("poe/__init__.py"), "poe/"),
@@ -125,41 +120,32 @@ def test_each_input_is_part_of_the_key(scratch: Path) -> None:
         (write("constraints.txt"), "constraints.txt"),
         (write("../shared/data.csv"), "the data sets"),
         (lambda _: os.utime(data, ns=(1, 1)), "the data sets"),
-        (write("../cache/poe/summeval.json"), "the data sets"),
+        (write("../cache/summeval.json"), "the data sets"),
+        (lambda _: monkeypatch.setenv("POE_OPTION", "1"), "the POE_ variables"),
     ):
-        before = state(scratch)
+        before = execute.shared_state(scratch)
         edit(scratch)
-        after = state(scratch)
+        after = execute.shared_state(scratch)
         assert [name for name in before if before[name] != after[name]] == [part]
 
 
-def test_by_products_and_other_variables_are_not_part_of_the_key(scratch: Path) -> None:
-    before = state(scratch)
+def test_by_products_and_other_variables_are_not_part_of_the_key(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = execute.shared_state(scratch)
     write("poe/__pycache__/x.pyc")(scratch)
     write("poe/.hidden")(scratch)
-    assert state(scratch, HOSTNAME="elsewhere") == before
-    assert state(scratch, POE_OPTION="1") != before
-
-
-@pytest.mark.parametrize("variable", ["POE_CACHE_DIR", "XDG_CACHE_HOME", "HOME"])
-def test_the_place_of_downloads_is_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    for name in ("POE_CACHE_DIR", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, str(tmp_path))
-    assert tmp_path in (cache_dir(), *cache_dir().parents)
-    assert cache_dir() in data_folders(os.environ)
+    monkeypatch.setenv("HOSTNAME", "elsewhere")
+    assert execute.shared_state(scratch) == before
 
 
 def test_a_relative_data_folder_is_made_absolute_for_the_pages(
     scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(scratch)
-    given = {"POE_DATA_DIR": "../shared", "PATH": "x"}
-    environment = kernel_environment(scratch, build=scratch / "_build", environment=given)
+    monkeypatch.setenv("POE_DATA_DIR", "../shared")
+    environment = kernel_environment(scratch, build=scratch / "_build")
     assert environment["POE_DATA_DIR"] == str(scratch.parent / "shared")
-    assert environment["PATH"] == "x"
 
 
 def test_a_page_runs_with_the_package_in_an_empty_folder(scratch: Path) -> None:

@@ -22,6 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from book.tools.pages import BuildError, Page, hash_files, plain, signature
+from poe.datasets import cache_dir
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
@@ -57,20 +58,10 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def data_folders(environment: Mapping[str, str]) -> list[Path]:
-    """List the folders outside the repository that a page may read data from.
-
-    Where poe keeps its downloads depends on the system; a folder that is not
-    there costs nothing, so all of them are listed.
-    """
-    home = Path.home()
-    named = [environment.get(name) for name in DATA_VARIABLES]
-    return [
-        *(Path(name).expanduser() for name in named if name),
-        Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "poe",
-        home / "Library" / "Caches" / "poe",
-        Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "poe" / "Cache",
-    ]
+def data_folders() -> list[Path]:
+    """List the folders outside the repository that a page may read data from."""
+    named = os.environ.get("POE_DATA_DIR")
+    return [*([Path(named).expanduser()] if named else []), cache_dir()]
 
 
 @cache
@@ -79,13 +70,13 @@ def installed() -> list[str]:
     return sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
 
 
-def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str]:
+def shared_state(root: Path) -> dict[str, str]:
     """Hash everything but its own text that a page's numbers could depend on.
 
     Nobody tracks which page uses which file: any change re-executes every
     page. That costs seconds; a stale number costs the reader's trust.
     """
-    poe_variables = sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("POE_"))
+    poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
     return {
         "poe/": hash_files(root / "poe"),
@@ -97,7 +88,7 @@ def shared_state(root: Path, *, environment: Mapping[str, str]) -> dict[str, str
         "book/tools/": hash_files(Path(__file__).parent),
         "Python": sys.version,
         "the POE_ variables": text_hash("\n".join(poe_variables)),
-        "the data sets": text_hash("".join(signature(f) for f in data_folders(environment))),
+        "the data sets": text_hash("".join(signature(f) for f in data_folders())),
     }
 
 
@@ -114,18 +105,16 @@ def today() -> str:
     return f"{day.day} {calendar.month_name[day.month]} {day.year}"
 
 
-def kernel_environment(
-    root: Path, *, build: Path, environment: Mapping[str, str]
-) -> dict[str, str]:
+def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
     """Environment of the kernels: poe importable, nobody's personal settings, fixed output."""
     settings = build / "settings"
     profile = settings / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_config.py").write_text(IPYTHON_CONFIG)
     (settings / "matplotlibrc").write_text(MATPLOTLIB_CONFIG)
-    chosen = {name: environment[name] for name in DATA_VARIABLES if environment.get(name)}
+    chosen = {name: os.environ[name] for name in DATA_VARIABLES if os.environ.get(name)}
     return {
-        **environment,
+        **os.environ,
         **{name: str(Path(path).expanduser().resolve()) for name, path in chosen.items()},
         "PYTHONPATH": str(root),
         "PYTHONHASHSEED": "0",
@@ -191,7 +180,7 @@ def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNod
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
     )
-    environment = kernel_environment(root, build=build, environment=os.environ)
+    environment = kernel_environment(root, build=build)
     try:
         client.execute(env=environment)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
@@ -221,7 +210,7 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     }
     nbformat.write(notebook, result)
     # Code edited while the page ran may or may not be in the result: do not keep it.
-    if shared_state(root, environment=os.environ) == dict(shared):
+    if shared_state(root) == dict(shared):
         record.write_text(json.dumps({"parts": parts, **facts}, indent=1))
     reason = f"{', '.join(changed)} changed" if known else "first time"
     return Execution(page, result, ran=True, reason=reason, **facts)
@@ -234,7 +223,7 @@ def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Executi
     for path in executed.glob("*") if executed.is_dir() else ():
         if path.stem not in names:
             path.unlink()
-    shared = shared_state(root, environment=os.environ)
+    shared = shared_state(root)
     width = max((len(page.name) for page in pages), default=0)
     results = []
     for page in pages:
