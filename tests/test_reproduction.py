@@ -234,6 +234,7 @@ class TestLarge:
 
     def test_table3_has_every_cell(self, monkeypatch):
         monkeypatch.setattr(large, "POOL", 20_000)
+        monkeypatch.setattr(large, "RESAMPLES", 5)
         large.pool.cache_clear()
         ours = table("table3", draws=10)
         large.pool.cache_clear()
