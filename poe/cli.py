@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from poe.errors import ComparisonError, DatasetError, JudgeError, NotConvergedError
+from poe.errors import DatasetError, JudgeError, NotConvergedError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,14 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # as for a program that SIGPIPE ends
-    except (
-        ComparisonError,
-        DatasetError,
-        JudgeError,
-        NotConvergedError,
-        OSError,
-        ValueError,
-    ) as error:
+    except (ValueError, OSError, DatasetError, JudgeError, NotConvergedError) as error:
         print(f"poe: {error}", file=sys.stderr)
         return 1
     except Exception as error:

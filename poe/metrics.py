@@ -91,14 +91,10 @@ def summary_level(
     varies = ~_is_constant(y)
     each = _correlate(x[..., varies, :], y[varies], kind)
     flat = np.isnan(each)
-    if constant == "zero":
-        value = np.where(flat, 0.0, each).mean(-1) if varies.any() else _nan(each.shape[:-1])
-    elif constant == "skip":
-        left = (~flat).sum(-1)
-        total = np.where(flat, 0.0, each).sum(-1)
-        value = np.where(left > 0, total / np.maximum(left, 1), np.nan)
-    else:
+    if constant not in ("zero", "skip"):
         raise ValueError(f"constant must be 'zero' or 'skip', not {constant!r}")
+    total, count = np.where(flat, 0.0, each).sum(-1), (~flat | (constant == "zero")).sum(-1)
+    value = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return Correlation(value, int(varies.sum()), int((~varies).sum()), flat.sum(-1))
 
 
@@ -165,7 +161,3 @@ def _centred(x: Floats) -> Floats:
 def _is_constant(x: Floats) -> NDArray[np.bool_]:
     span = x.max(axis=-1) - x.min(axis=-1)
     return np.asarray(span <= 1e-12 * np.abs(x).max(axis=-1))
-
-
-def _nan(shape: tuple[int, ...]) -> Floats:
-    return np.full(shape, np.nan)

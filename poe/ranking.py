@@ -203,7 +203,8 @@ def rank(
     n, notes = len(names), list(known.pop("notes", ()))
     if n < 2:
         raise ValueError(f"a ranking needs at least two items, not {n}")
-    if rule not in RULES:
+    chosen: Any = RULES.get(rule, rule)
+    if chosen not in RULES.values():
         raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
     calls, note = number_of_calls(budget, n, both_orders=both_orders)
     notes += [note] if note else []
@@ -245,7 +246,7 @@ def rank(
             pairs = next_comparisons(
                 found,
                 min(batch, calls - len(made)),
-                rule=RULES[rule],
+                rule=chosen,
                 both_orders=both_orders,
                 seed=rng,
             )

@@ -224,13 +224,11 @@ class Fit:
         return ax
 
     def __repr__(self) -> str:
-        best = ", ".join(
-            f"{name} {self.scores[self._position(name)]:+.2f}" for name in self.ranking()[:3]
-        )
-        return (
-            f"Fit({len(self.items)} items, {type(self.expert).__name__}: {best}"
-            f"{', ...' if len(self.items) > 3 else ''}; {self.message})"
-        )
+        best = np.argsort(-self.scores, kind="stable")[:3]
+        shown = [f"{self.items[i]} {self.scores[i]:+.2f}" for i in best]
+        shown += ["..."] if len(self.items) > 3 else []
+        expert = type(self.expert).__name__
+        return f"Fit({len(self.items)} items, {expert}: {', '.join(shown)}; {self.message})"
 
     # Parts -----------------------------------------------------------------------------
 
@@ -358,13 +356,9 @@ class Fit:
         return float((c.weight * residual**2).sum() / freedom)
 
     def _position(self, name: Hashable) -> int:
-        if name not in self._positions:
+        if name not in self.items:
             raise KeyError(f"no item is called {name!r}")
-        return self._positions[name]
-
-    @cached_property
-    def _positions(self) -> dict[Hashable, int]:
-        return {name: i for i, name in enumerate(self.items)}
+        return self.items.index(name)
 
     def _count(self, k: int) -> int:
         if not 1 <= k <= len(self.items):

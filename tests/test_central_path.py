@@ -94,22 +94,6 @@ def test_a_bias_moves_every_target_that_it_tilts():
     np.testing.assert_array_equal(found.bias, bias)
 
 
-def test_names_of_items_and_orders_of_rows_do_not_matter():
-    stack = stack_of(6)
-    rng = np.random.default_rng(0)
-    name, row = rng.permutation(stack.n_items), rng.permutation(stack.p.shape[1])
-    renamed = Stack(
-        stack.n_items,
-        name[stack.second][:, row],
-        name[stack.first][:, row],
-        1.0 - stack.p[:, row],
-        stack.weight[:, row],
-    )
-    found = central_path.solve(stack, Laplacian()).scores
-    again = central_path.solve(renamed, Laplacian()).scores[:, name]
-    np.testing.assert_allclose(found, again, atol=1e-5)
-
-
 def test_a_tree_fits_exactly():
     pairs = np.column_stack([np.arange(5), np.arange(1, 6)])
     c = poe.Comparisons.from_pairs(pairs, [0.9, 0.2, 0.5, 0.6, 0.8], items=6)

@@ -174,16 +174,6 @@ def test_comparisons_from_a_prior_were_not_asked():
     assert len(joined.components()) == 1
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_seeds_decide_and_orders_are_fair(rule):
-    fit = poe.fit(random_comparisons(7, n=12, count=16))
-    draws = [next_comparisons(fit, 20, rule=rule, seed=s) for s in range(60)]
-    np.testing.assert_array_equal(draws[3], next_comparisons(fit, 20, rule=rule, seed=3))
-    assert not np.array_equal(draws[3], draws[4])
-    ascending = np.mean([pairs[:, 0] < pairs[:, 1] for pairs in draws])
-    assert abs(ascending - 0.5) < 4 * 0.5 / np.sqrt(1200)
-
-
 def test_random_is_uniform_among_the_new():
     c = random_comparisons(8, n=6, count=7)
     fit = poe.fit(c)

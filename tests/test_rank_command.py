@@ -109,12 +109,6 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
     assert Path("s.csv").read_text() == Path("whole.csv").read_text()
 
 
-def test_both_orders(folder, asked):
-    assert rank(EXAMPLE, "--orders", "both", "--budget", "100", "--comparisons", "c.csv") == 0
-    assert len(asked) == 100
-    assert {(b, a) for a, b in asked} == set(asked)
-
-
 @pytest.mark.parametrize("expert", ["bradley-terry", "gaussian", "laplacian"])
 @pytest.mark.parametrize("orders", ["one", "both"])
 def test_experts(folder, expert, orders):

@@ -67,11 +67,6 @@ def test_texts_longer_than_the_model_reads(folder, model, capsys):
     assert not (folder / "s.csv").exists()
 
 
-def test_an_unknown_option_of_a_model(folder, model, capsys):
-    assert rank(f"hf:{model}", "--judge-option", "precision=float32") == 1
-    assert "no option 'precision'; it has" in capsys.readouterr().err
-
-
 @pytest.mark.filterwarnings("ignore:unclosed")
 def test_a_server(folder, capsys):
     with serving() as served:
