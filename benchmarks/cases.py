@@ -555,13 +555,13 @@ def _skill(n: int, seeds: int, *, threads: int) -> list[Row]:
     tells = rng.random(drawn.shape) < 1 / 30
     drawn[tells] = (rng.integers(0, 100, size=drawn.shape) + 100 * truth[:, None])[tells]
     texts = [" ".join(row) for row in np.array([f"w{i}" for i in range(5000)])[drawn]]
-    training = poe.panel.Training(seeds=tuple(range(seeds)))
+    training = [poe.panel.Training(seed=seed) for seed in range(seeds)]
     entry = Entry(
         "poe",
         method,
-        lambda _: poe.panel.aggregate(said, "skill", context=texts, training=training),
-        read=lambda found: found.p[:100],
-        includes=f"hashing the texts (200 words each) and {training.epochs} epochs a seed",
+        lambda _: [poe.panel.aggregate(said, "skill", context=texts, training=t) for t in training],
+        read=lambda found: found[0].p[:100],
+        includes=f"hashing the texts (200 words each) and {training[0].epochs} epochs a seed",
         goal="skill-34k",
     )
     return race(problem, [entry], repeats=1, budget=1.0)

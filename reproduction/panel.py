@@ -306,7 +306,7 @@ def accuracies(
         more: dict[str, Any] = {}
         if method in WITH_CONTEXT:
             training = Training(
-                seeds=(seed,),
+                seed=seed,
                 epochs=of.epochs,
                 batch=of.batch,
                 regulariser=LAMBDAS if regularised and n_dev else 0.05 * regularised,
@@ -452,7 +452,7 @@ def figure3(s: Settings) -> pd.DataFrame:
     for task, seed in counted(product(TASKS, seeds(s)), s):
         panel = draw(task, "7B-8B", n=samples(task, s), seed=seed)
         accuracy = panel.judge_accuracy()["accuracy"]
-        training = Training(seeds=(seed,), regulariser=0.05, epochs=of.epochs, batch=of.batch)
+        training = Training(seed=seed, regulariser=0.05, epochs=of.epochs, batch=of.batch)
         for method in ("SkillAggregation", "DawidSkene"):
             more: dict[str, Any] = {"context": panel.context, "training": training}
             more = more if method == "SkillAggregation" else {}

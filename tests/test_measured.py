@@ -21,7 +21,7 @@ from poe.judges.demo import DemoJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
 from poe.metrics import spearman
-from reproduction import large, measured, published, run, small
+from reproduction import cli, large, measured, published, run, small
 from reproduction.measured import stored
 from reproduction.settings import Calls, Settings
 from reproduction.targets import TARGETS
@@ -186,21 +186,16 @@ class TestHanna:
         assert (many["value"] > few["value"]).all()
 
     def test_too_small_a_store_is_refused_with_the_way_out(self, tmp_path, capsys):
+        """Both orders of a pair count, and one order of every pair is not both."""
         path = tmp_path / "small.sqlite"
-        fill(path, "hanna", "coherence", calls=2000, both_orders=True)
+        fill(path, "hanna", "coherence", calls=1100)
+        assert not stored(path, system="Mistral-7B").judges
         assert reproduce("figure2", path, tmp_path) == 1
         said = capsys.readouterr().err
-        assert "nothing was measured and nothing was written; it lacks" in said
-        assert f"1,000 pairs answered in both orders, {NEEDED:,} needed" in said
+        assert "nothing was written" in said
+        assert f"0 pairs answered in both orders, {NEEDED:,} needed" in said
         assert "poe judge hanna coherence --calls 200000 --orders both" in said
         assert not (tmp_path / "figure2.csv").exists()
-
-    def test_one_order_of_every_pair_is_not_both(self, tmp_path):
-        path = tmp_path / "one-order.sqlite"
-        fill(path, "hanna", "coherence", calls=3000)
-        found = stored(path, system="Mistral-7B")
-        assert not found.judges
-        assert found.partly["hanna", "Mistral-7B", "coherence"].startswith("0 pairs answered in")
 
     def test_sorting_needs_every_pair_and_stays_with_the_twin(self, stories):
         settings = Settings(store=stories)
@@ -241,13 +236,6 @@ class TestContexts:
                 each.append(float(np.nan_to_num(spearman(np.array(won), gold))))
         assert ours["value"].tolist() == pytest.approx([100.0 * np.mean(each)], abs=1e-3)
 
-    def test_a_figure_of_the_earlier_paper(self, tmp_path):
-        path = tmp_path / "store.sqlite"
-        fill(path, "topicalchat", "naturalness")
-        assert reproduce("comparative-figure5d", path, tmp_path, system="Llama2-7B") == 0
-        table = pd.read_csv(tmp_path / "comparative-figure5d.csv")
-        assert set(table["kind"]) == {"measured"}
-
     def test_a_mean_over_attributes_is_measured_in_full_or_not_at_all(self, talk, tmp_path):
         settings = Settings(TARGETS["table7"], draws=2, store=talk("Mistral-7B"))
         with pytest.raises(JudgeError) as refused:
@@ -264,10 +252,10 @@ class TestContexts:
 
     def test_part_of_a_dataset_is_counted(self, tmp_path):
         path = tmp_path / "part.sqlite"
-        fill(path, "topicalchat", "coherency", calls=10)
+        fill(path, "topicalchat", "coherency", calls=2)
         found = stored(path, system="Llama2-7B")
         said = found.partly["topicalchat", "Llama2-7B", "coherency"]
-        assert said == "600 of 1,800 comparisons answered"
+        assert said == "120 of 1,800 comparisons answered"
 
     def test_the_result_is_fresh_until_the_answers_change(self, talk, tmp_path):
         target = short("figure5d", counts=(18, 30))  # FlanT5-11B, coherency
@@ -286,12 +274,11 @@ class TestContexts:
 
 
 class TestRefusals:
-    def test_targets_without_a_judge_of_theirs_say_so(self, dialogues, tmp_path, capsys):
-        path, _ = dialogues
-        assert reproduce("recorded-llmbar", path, tmp_path) == 1
-        assert "no judge of yours can take part" in capsys.readouterr().err
-        assert main(["reproduce", "list"]) == 0
-        lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    def test_targets_without_a_judge_of_theirs_say_so(self, talk, tmp_path):
+        settings = Settings(TARGETS["recorded-llmbar"], store=talk("Mistral-7B"))
+        with pytest.raises(JudgeError, match="no judge of yours can take part"):
+            run.make(settings, out=tmp_path)
+        lines = {line.split()[0]: line for line in cli.listing().splitlines()}
         assert "simulated*" in lines["table3"]
         assert "recorded*" not in lines["recorded-llmbar"]
 
@@ -305,14 +292,13 @@ class TestRefusals:
     def test_of_several_targets_those_that_can_be_are_made(
         self, dialogues, tmp_path, capsys, monkeypatch
     ):
-        for letter in "abcdef":
-            few, name = (48,) if letter < "d" else (18,), f"figure5{letter}"
-            monkeypatch.setitem(TARGETS, name, short(name, counts=few))
+        for letter in "abce":
+            monkeypatch.delitem(TARGETS, f"figure5{letter}")
+        monkeypatch.setitem(TARGETS, "figure5d", short("figure5d", counts=(18,)))
         assert reproduce("figure5", dialogues[0], tmp_path, system="FlanT5-11B") == 0
         out = capsys.readouterr().out
-        assert "1 of 6 targets recomputed" in out
-        assert "not made, 5: figure5a, figure5b, figure5c, figure5e, figure5f" in out
-        assert run.read_whole(tmp_path) == {}
+        assert "1 of 2 targets recomputed" in out
+        assert "not made, 1: figure5f" in out
 
     def test_stores_that_nothing_can_be_measured_with(self, dialogues, tmp_path):
         demo = tmp_path / "demo.sqlite"

@@ -58,18 +58,17 @@ SHARP_THREE = 0.5 * THREE + 0.5 * np.eye(3)
 
 def test_majority_vote_is_crowdkits_where_nothing_is_tied():
     crowdkit = pytest.importorskip("crowdkit.aggregation")
-    for missing in (0.0, 0.3):
-        _, said = drawn(400, THREE[:3], missing=missing, seed=3)
-        said = said[(said >= 0).any(axis=1)]
-        found = panel.aggregate(said, "majority")
-        theirs = crowdkit.MajorityVote().fit_predict(long(said)).sort_index().to_numpy()
-        top = np.sort(found.probabilities, axis=1)
-        clear = top[:, -1] > top[:, -2] + 1e-9
-        assert clear.sum() > 200
-        np.testing.assert_array_equal(found.labels[clear], theirs[clear])
+    _, said = drawn(400, THREE[:3], missing=0.3, seed=3)
+    said = said[(said >= 0).any(axis=1)]
+    found = panel.aggregate(said, "majority")
+    theirs = crowdkit.MajorityVote().fit_predict(long(said)).sort_index().to_numpy()
+    top = np.sort(found.probabilities, axis=1)
+    clear = top[:, -1] > top[:, -2] + 1e-9
+    assert clear.sum() > 200
+    np.testing.assert_array_equal(found.labels[clear], theirs[clear])
 
 
-@pytest.mark.parametrize(("confusion", "missing"), [(SHARP, 0.0), (SHARP, 0.2), (SHARP_THREE, 0.2)])
+@pytest.mark.parametrize(("confusion", "missing"), [(SHARP, 0.0), (SHARP_THREE, 0.2)])
 def test_em_is_crowdkits_with_fitted_class_shares(confusion, missing):
     crowdkit = pytest.importorskip("crowdkit.aggregation")
     c = confusion.shape[1]
@@ -155,7 +154,7 @@ def test_three_judges_have_the_skills_of_the_moment_equations():
 @pytest.mark.parametrize(("confusion", "prior"), [(SIX, "uniform"), (THREE, "fit")])
 def test_known_skills_are_recovered_within_their_errors(confusion, prior):
     z = []
-    for seed in range(30):
+    for seed in range(20):
         _, said = drawn(3000, confusion, seed=seed)
         found = panel.aggregate(said, prior=prior)
         z.append((found.confusion - confusion) / found.confusion_se)
@@ -206,16 +205,6 @@ def test_information_is_the_second_derivative_of_the_log_likelihood():
     np.testing.assert_allclose(ours, theirs, atol=2e-2)
 
 
-def test_samples_judged_alike_are_counted_not_lost():
-    _, said = drawn(500, THREE, seed=7, missing=0.3)
-    wide = np.random.default_rng(0).integers(-1, 2, size=(50, 70))
-    for given in (said, wide):
-        decisions, weight, where = find_patterns(given)
-        np.testing.assert_array_equal(decisions[where], given)
-        assert len(np.unique(decisions, axis=0)) == len(weight)
-        assert weight.sum() == len(given)
-
-
 def test_better_judges_count_for_more_than_a_majority():
     truth, said = drawn(4000, binary([0.95, 0.55, 0.55, 0.55], [0.95, 0.55, 0.55, 0.55]), seed=1)
     found = panel.aggregate(said)
@@ -249,16 +238,13 @@ def test_classes_can_be_renamed_without_changing_anything():
 
 def test_one_or_two_judges_are_not_identified_and_it_says_so():
     for judges in (1, 2):
-        found = panel.aggregate(drawn(500, SIX[:judges], seed=1)[1])
+        said = drawn(500, SIX[:judges], seed=1)[1]
+        found = panel.aggregate(said)
         assert "NOT identified" in found.message
+        if judges == 1:  # it is its own answer
+            np.testing.assert_array_equal(found.labels, said[:, 0])
         assert np.isnan(found.slope_se).all()
     assert "NOT identified" not in panel.aggregate(drawn(500, SIX[:3], seed=1)[1]).message
-
-
-def test_a_single_judge_is_its_own_answer():
-    y = np.array([[0.9], [0.2], [0.6]])
-    for method in ("average", "majority", "dawid-skene"):
-        np.testing.assert_array_equal(panel.aggregate(y, method).labels, [1, 0, 1])
 
 
 def test_a_judge_that_never_varies_tells_nothing():

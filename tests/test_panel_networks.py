@@ -131,19 +131,6 @@ def test_labels_are_bayes_rule_and_the_regulariser_shrinks_slopes():
     assert held.context[:, 1].std() > free.context[:, 1].std()
 
 
-def test_seeds_are_averaged_and_their_spread_is_in_the_errors():
-    truth, said, vectors = sampled(600)
-    training = panel.Training(epochs=3, batch=64, seeds=(0, 1, 2))
-    found = panel.aggregate(said, "skill", context=vectors, training=training)
-    assert len(found.runs) == 3
-    np.testing.assert_allclose(
-        found.probabilities, np.mean([run.probabilities for run in found.runs], axis=0)
-    )
-    spread = np.std([run.slope for run in found.runs], axis=0, ddof=1)
-    assert (found.slope_se >= spread).all()
-    assert found.accuracy(truth) > 0.7
-
-
 def test_the_checkpoint_and_lambda_are_chosen_on_the_development_set():
     truth, said, vectors = sampled(800)
     dev = (np.arange(100), truth[:100])
@@ -171,18 +158,6 @@ def test_contexts_that_tell_nothing_are_said_to():
     _, said, _ = sampled(300)
     found = panel.aggregate(said, "skill", context=np.ones((300, 3)), training=QUICK)
     assert "the contexts tell nothing" in found.message
-
-
-def test_texts_work_end_to_end():
-    rng = np.random.default_rng(0)
-    truth, said, _ = sampled(600)
-    words = np.array(["alpha beta gamma", "delta epsilon zeta"])
-    noise = rng.integers(0, 50, size=(600, 5))
-    texts = [
-        words[t] + " " + " ".join(f"w{i}" for i in row) for t, row in zip(truth, noise, strict=True)
-    ]
-    found = panel.aggregate(said, "skill", context=texts, training=QUICK)
-    assert found.accuracy(truth) > 0.95
 
 
 def test_hashing_is_of_the_text_alone():
@@ -302,12 +277,12 @@ def test_padding_does_not_change_the_hidden_state(tiny):
 
 
 def test_low_rank_adapters_are_trained_in_the_place_of_the_model(tiny):
-    peft = pytest.importorskip("peft")
+    pytest.importorskip("peft")
+    truth, said, _ = sampled(200)
+    texts = opinions(truth)
     for name in ("gpt", "roberta"):
-        texts = ["<s> good w1", "<s> bad w2 w3"] * 8
         encoder = panel.Transformer(str(tiny / name), lora=4).on(texts)
         body = encoder.make()
-        assert isinstance(body.body, peft.PeftModel)
         trained = {name for name, p in body.named_parameters() if p.requires_grad}
         assert trained
         assert all("lora_" in name for name in trained)
@@ -317,21 +292,14 @@ def test_low_rank_adapters_are_trained_in_the_place_of_the_model(tiny):
             torch.testing.assert_close(
                 body.eval()(encoder.batch(rows)), whole.eval()(encoder.batch(rows))
             )
-
-
-def test_an_adapted_encoder_learns_and_leaves_the_model_as_it_was(tiny):
-    pytest.importorskip("peft")
-    truth, said, _ = sampled(200)
-    before = (tiny / "gpt" / "model.safetensors").read_bytes()
     found = panel.aggregate(
         said,
         "skill",
-        context=opinions(truth),
+        context=texts,
         encoder=panel.Transformer(str(tiny / "gpt"), lora=8),
         training=panel.Training(epochs=6, batch=16, learning_rate=1e-2),
     )
     assert (np.argmax(found.context, axis=1) == truth).mean() > 0.9
-    assert (tiny / "gpt" / "model.safetensors").read_bytes() == before
 
 
 def test_encoders_that_cannot_be_had_say_so(tiny):

@@ -28,10 +28,9 @@ TITLES = {
 class Training:
     """Settings of `train_on_majority`, `crowdlayer` and `skill_aggregation`.
 
-    seeds : one run each; they draw the weights and the order of the samples. epochs, batch :
-        passes over the samples, samples a step. learning_rate : of Adam; ten times it for the
-        skills. hidden : width of the light encoder. weight_decay : L2 penalty a step on the
-        encoder's weights.
+    seed : of the weights and of the order of the samples. epochs, batch : passes over the samples,
+        samples a step. learning_rate : of Adam; ten times it for the skills. hidden : width of the
+        light encoder. weight_decay : L2 penalty a step on the encoder's weights.
     regulariser : lambda of L = L_CE + lambda L_reg (section 4.2); a sequence is tried in turn
         and chosen on the development set, as the paper does.
     initial_skill : p_0 = p_1 at the start; above 1/2 tells the network which class is which.
@@ -42,7 +41,7 @@ class Training:
     learning rate, batch, epochs or lambda; the values here are ours.
     """
 
-    seeds: Sequence[int] = (0,)
+    seed: int = 0
     epochs: int = 15
     batch: int = 256
     learning_rate: float = 2e-3
@@ -118,8 +117,8 @@ def skill_aggregation(
     on the judgements of sample n, and eq. 8 multiplies them in again. An encoder that can
     memorise makes s_n their echo, and the posterior over-confident.
 
-    The standard errors of the skills join the spread over seeds (NaN with one seed) with
-    the binomial error of shares among samples believed of that class.
+    The standard errors of the skills are the binomial errors of shares among samples believed of
+    that class; skills differ from seed to seed as well.
     """
     return _learn("skill-x" if specific else "skill", given, context, encoder, training)
 
@@ -132,28 +131,19 @@ def _learn(
 
     training = training or Training()
     made = encoder_for(context, len(given), encoder=encoder, hidden=training.hidden)
-    found = []
-    for seed in training.seeds:
-        tried = [
-            networks.train(kind, given, made, training, seed=seed, regulariser=value)
-            for value in training.regularisers
-        ]
-        best = max(tried, key=lambda run: run.accuracy)  # the first of equals
-        found.append(_result(kind, given, best, training, made.describe))
-    return found[0] if len(found) == 1 else _together(found)
-
-
-def _result(
-    kind: str, given: Judgements, run: Any, training: Training, encoder: str
-) -> Aggregation:
+    tried = [
+        networks.train(kind, given, made, training, regulariser=value)
+        for value in training.regularisers
+    ]
+    run = max(tried, key=lambda run: run.accuracy)  # the first of equals
     confusion = se = unknown()
-    if kind == "crowdlayer":
+    if run.heads is not None and kind == "crowdlayer":
         confusion = softmax(run.heads.transpose(0, 2, 1))
     elif run.heads is not None:
         confusion = run.heads if run.heads.ndim == 3 else run.heads.mean(axis=0)
         believed = given.seen.T.astype(float) @ run.p  # (K, C) samples of each class seen
         se = np.sqrt(confusion * (1.0 - confusion) / np.maximum(believed, 1.0)[:, :, None])
-    message = f"{encoder}; epoch {run.epoch} of {training.epochs}"
+    message = f"{made.describe}; epoch {run.epoch} of {training.epochs}"
     if training.dev is None:
         message += ", the last: no label was used"
     else:
@@ -174,29 +164,4 @@ def _result(
         se,
         prior=run.s.mean(axis=0),
         context=run.s,
-    )
-
-
-def _together(runs: list[Aggregation]) -> Aggregation:
-    """Seeds as one: mean probabilities and skills, and their spread."""
-    first = runs[0]
-    p = np.mean([run.probabilities for run in runs], axis=0)
-    s = np.mean([run.context for run in runs if run.context is not None], axis=0)
-    confusions = np.array([run.confusion for run in runs])
-    slopes = np.array([run.slope for run in runs])
-    agree = np.mean([(run.labels == np.argmax(p, axis=1)).mean() for run in runs])
-    message = f"{len(runs)} seeds averaged, whose labels agree {agree:.1%} with the mean's; "
-    return Aggregation(
-        first.method,
-        first.judges,
-        first.classes,
-        np.argmax(p, axis=1),
-        p,
-        message + first.message,
-        confusions.mean(axis=0),
-        np.sqrt(confusions.std(axis=0, ddof=1) ** 2 + first.confusion_se**2),
-        np.sqrt(slopes.std(axis=0, ddof=1) ** 2 + first.slope_se**2),
-        s.mean(axis=0),
-        context=s,
-        runs=tuple(runs),
     )

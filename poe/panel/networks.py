@@ -134,21 +134,20 @@ def train(
     encoder: Encoder,
     training: Training,
     *,
-    seed: int,
     regulariser: float,
 ) -> Run:
-    """Train one network with one seed and one lambda, and read it for all samples.
+    """Train one network with one lambda, and read it for all samples.
 
     With a development set the best epoch there is kept, the first of equals; else the last.
     """
     rows, labels = (None, None) if training.dev is None else map(np.asarray, training.dev)
     best, kept_epoch, state = -1.0, training.epochs, None
     with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
-        torch.manual_seed(seed)
+        torch.manual_seed(training.seed)
         shape = (len(given.judges), given.n_classes)
         network = Network(encoder, *shape, kind, skill=training.initial_skill)
         loss = objective(kind, given, regulariser)
-        for epoch in descend(network, encoder, loss, len(given), training, seed):
+        for epoch in descend(network, encoder, loss, len(given), training):
             if rows is None:
                 continue
             _, _, p = read(network, encoder, given, rows)
@@ -168,10 +167,9 @@ def descend(
     loss: Callable[..., Tensor],
     n: int,
     training: Training,
-    seed: int,
 ) -> Iterator[int]:
     """Adam on `loss(s, heads, rows)`; yields the number of the pass after each."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(training.seed)
     heads = [p for name, p in network.named_parameters() if name == "heads"]
     rest = [p for name, p in network.named_parameters() if name != "heads"]
     groups = [

@@ -36,7 +36,6 @@ class Aggregation:
         slope_se : (K,) that of the slope; by default that of independent rows.
     prior : (C,) class shares used or estimated.
     context : (N, C) the bottleneck s_n, eq. 2, of methods with a context, else None.
-    runs : one Aggregation for each seed, of methods with several.
     """
 
     method: str
@@ -52,7 +51,6 @@ class Aggregation:
     converged: bool = True
     log_likelihood: float = float("nan")
     context: Floats | None = field(default=None, repr=False)
-    runs: tuple[Aggregation, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         k, c = len(self.judges), len(self.classes)
