@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import json
 import math
 import os
 import shlex
@@ -209,16 +210,12 @@ def _open_judge(
     return judges.open(name, **options)
 
 
-def _value(text: str) -> str | int | float | bool:
+def _value(text: str) -> Any:
     """A number, true or false where the text is one."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _open_store(path: Path, *, several: bool, dry_run: bool) -> Store:

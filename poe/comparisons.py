@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from poe.sparse import Layout
 
-__all__ = ["Array", "Comparisons", "Floats", "Indices", "Mask", "refuse_rows", "require_unique"]
+__all__ = [
+    "Array",
+    "Comparisons",
+    "Floats",
+    "Indices",
+    "Mask",
+    "as_pairs",
+    "refuse_rows",
+    "require_unique",
+]
 
 SHOWN = 5  # rows that a message lists
 
@@ -92,7 +101,8 @@ class Comparisons:
         else:
             made.items = tuple(_names(items, "items"))  # type: ignore[arg-type]
             require_unique(made.items)
-        made._set(*_columns(pairs, len(made.items)), p, weight)
+        first, second = as_pairs(pairs, len(made.items)).T
+        made._set(first.copy(), second.copy(), p, weight)
         return made
 
     def _set(self, first: Indices, second: Indices, p: Any, weight: Any) -> None:
@@ -336,19 +346,24 @@ def _places(names: list[Any], column: str, place: dict[Hashable, int]) -> Indice
         ) from None
 
 
-def _columns(pairs: ArrayLike, n_items: int) -> tuple[Indices, Indices]:
-    """Both columns of (K, 2) positions, which must lie among N items."""
-    pairs = np.asarray(pairs)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ComparisonError(f"pairs must have shape (K, 2), not {pairs.shape}")
-    if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
-        raise ComparisonError("pairs must be integer positions; for names use Comparisons()")
-    if pairs.size and not 0 <= pairs.min() <= pairs.max() < n_items:
-        row = np.flatnonzero(((pairs < 0) | (pairs >= n_items)).any(axis=1))[0]
+def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
+    """Positions as a (K, 2) array; ComparisonError where they are not two different of N items."""
+    found = np.asarray(pairs)
+    if not found.size:
+        return np.empty((0, 2), dtype=np.intp)
+    if found.ndim != 2 or found.shape[1] != 2 or not np.issubdtype(found.dtype, np.integer):
         raise ComparisonError(
-            f"row {row}: positions {pairs[row].tolist()} must lie in 0..{n_items - 1}"
+            f"pairs must be (K, 2) integer positions, not {found.dtype}{found.shape}; for names "
+            "use Comparisons()"
         )
-    return pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.intp)
+    wrong = (found < 0).any(1) | (found >= n_items).any(1) | (found[:, 0] == found[:, 1])
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ComparisonError(
+            f"row {row} of pairs is {found[row].tolist()}: two different positions in "
+            f"0..{n_items - 1} are needed"
+        )
+    return found.astype(np.intp)
 
 
 def _numbers(values: ArrayLike, what: str) -> Floats:

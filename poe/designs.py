@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe.comparisons import Indices, Mask
-from poe.resistance import as_pairs, component_of
+from poe.comparisons import Indices, Mask, as_pairs
+from poe.resistance import component_of
 
 __all__ = ["both_orders_of", "chain", "in_orders_shown", "linked", "regular"]
 
@@ -33,7 +33,7 @@ def linked(n_items: int, pairs: ArrayLike, *, seed: int | np.random.Generator = 
     """
     rng = np.random.default_rng(seed)
     group = component_of(n_items, pairs)
-    degree = np.bincount(as_pairs(n_items, pairs).ravel(), minlength=n_items)
+    degree = np.bincount(as_pairs(pairs, n_items).ravel(), minlength=n_items)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     links = []
     for here, there in pairwise(rng.permutation(len(members))):

@@ -80,7 +80,7 @@ def report(
         prompt=_judged(found[0]).prompt,
         expert=_expert(found[0]),
         version=__version__,
-        calls=f"{sum(len(_judged(one).pairs) for one in found):,}",
+        calls=f"{_totals(found)[0]:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
         low_mass=LOW_MASS,
@@ -145,13 +145,18 @@ def _number_of_texts(found: Sequence[Ranking]) -> int:
     return sum(len(one.fit.items) + len(one.copies) for one in found)
 
 
+def _totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
+    """Comparisons, those of them asked now, what was read for them, and its unit."""
+    judged = [_judged(one) for one in found]
+    tokens = sum(answer.tokens for one in judged for answer in one.answers)
+    unit = "words" if kind(found[0]).startswith("simulated") else "tokens"
+    return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
+
+
 def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     """The boxes on top: name, value, remark."""
-    one, judged = found[0], [_judged(each) for each in found]
-    calls, new = sum(len(j.pairs) for j in judged), sum(j.new for j in judged)
-    said = [answer for j in judged for answer in j.answers]
-    tokens, computed = sum(a.tokens for a in said), sum(a.computed for a in said)
-    unit = "words" if kind(one).startswith("simulated") else "tokens"
+    one, (calls, new, tokens, unit) = found[0], _totals(found)
+    computed = sum(answer.computed for each in found for answer in _judged(each).answers)
     if computed < 0.99 * tokens:
         unit += f", {computed:,.0f} of them computed, the rest shared"
     boxes = [
@@ -205,10 +210,7 @@ def in_text(found: Sequence[Ranking]) -> str:
     for one in found:
         parts += [f"\nContext {one.name}"] if len(found) > 1 else []
         parts += [_table(one), _diagnosis(one)]
-    judged = [_judged(one) for one in found]
-    calls, new = sum(len(j.pairs) for j in judged), sum(j.new for j in judged)
-    tokens = sum(answer.tokens for j in judged for answer in j.answers)
-    unit = "words" if kind(found[0]).startswith("simulated") else "tokens"
+    calls, new, tokens, unit = _totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
         [

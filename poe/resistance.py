@@ -11,12 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe.comparisons import Floats, Indices
+from poe.comparisons import Floats, Indices, as_pairs
 from poe.graph import component_labels
 
 __all__ = [
     "add_comparison",
-    "as_pairs",
     "component_of",
     "conductances",
     "effective_resistance",
@@ -80,7 +79,7 @@ def log_det(n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None) 
 
 def conductances(n_items: int, pairs: ArrayLike, weight: ArrayLike | None = None) -> Floats:
     """(N, N) total weight of the comparisons of i with j; the diagonal is zero."""
-    first, second = as_pairs(n_items, pairs).T
+    first, second = as_pairs(pairs, n_items).T
     value = np.ones(len(first)) if weight is None else np.asarray(weight, dtype=float)
     cells = np.bincount(first * n_items + second, value, minlength=n_items**2)
     links = np.asarray(cells, dtype=float).reshape(n_items, n_items)
@@ -89,22 +88,5 @@ def conductances(n_items: int, pairs: ArrayLike, weight: ArrayLike | None = None
 
 def component_of(n_items: int, pairs: ArrayLike) -> Indices:
     """(N,) number of the group of linked items each item belongs to."""
-    first, second = as_pairs(n_items, pairs).T
+    first, second = as_pairs(pairs, n_items).T
     return component_labels(first, second, n_items)
-
-
-def as_pairs(n_items: int, pairs: ArrayLike) -> Indices:
-    """Positions as a (K, 2) array; ValueError where they are none of N items."""
-    found = np.asarray(pairs)
-    if not found.size:
-        return np.empty((0, 2), dtype=np.intp)
-    if found.ndim != 2 or found.shape[1] != 2 or not np.issubdtype(found.dtype, np.integer):
-        raise ValueError(f"pairs must be (K, 2) integer positions, not {found.dtype}{found.shape}")
-    wrong = (found < 0).any(1) | (found >= n_items).any(1) | (found[:, 0] == found[:, 1])
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"row {row} of pairs is {found[row].tolist()}: two different positions in "
-            f"0..{n_items - 1} are needed"
-        )
-    return found.astype(np.intp)

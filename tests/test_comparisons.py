@@ -99,7 +99,7 @@ def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
         ),
         (
             lambda: poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4),
-            r"row 0: positions \[0, 4\] .* 0..3",
+            r"row 0 of pairs is \[0, 4\].* 0..3",
         ),
         (
             lambda: poe.Comparisons.from_pairs([[0, 1]] * 8, [2.0] * 8, items=2),

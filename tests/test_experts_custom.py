@@ -57,7 +57,7 @@ def test_the_worked_example_runs():
     found = doctest.testmod(
         importlib.import_module("poe.experts.custom"), optionflags=doctest.ELLIPSIS
     )
-    assert found.attempted > 8
+    assert found.attempted > 6
     assert found.failed == 0
 
 

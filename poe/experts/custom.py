@@ -84,19 +84,6 @@ def custom(
     ... )
     >>> poe.fit(c, gentle).ranking()
     ['a', 'b', 'c']
-
-    Its density was normalised on the way; by hand the constant is pi, since the energy is
-    log(2 cosh z) and 1 / (2 cosh z) has the integral pi / 2:
-
-    >>> float(np.exp(gentle.log_density(np.array([0.0]), np.array([0.5])))[0] * np.pi)
-    1.0...
-
-    A slope with the wrong sign does not get far:
-
-    >>> poe.experts.custom(energy, lambda d, p: -np.tanh(d - logit(p)), name="log-cosh")
-    Traceback (most recent call last):
-    ...
-    poe.experts.checking.ExpertError: expert 'log-cosh' at d = ...: slope does not match energy: ...
     """
     energy = _full(energy)
     first = _full(slope) if slope is not None else _difference(energy, 1e-3)
