@@ -49,8 +49,7 @@ def next_comparisons(
         raise ValueError(f"count must be at least 1{even}, not {count}")
     rng, n = np.random.default_rng(seed), len(fit.items)
     require_room(n)
-    really = np.broadcast_to(fit.tilt, fit.comparisons.p.shape) != 0  # not from a prior
-    asked = fit.comparisons.pairs[really]
+    asked = fit.comparisons.pairs[fit.real]
     if rule == "laplace":
         c, shown = expected_curvatures(fit), count_shown(n, asked)
         return choose(
@@ -62,7 +61,7 @@ def next_comparisons(
             both_orders=both_orders,
         )
     if rule == "determinant":
-        weight, links = fit.comparisons.weight[really], linked(n, asked, seed=rng)
+        weight, links = fit.comparisons.weight[fit.real], linked(n, asked, seed=rng)
         return extended(rng, n, asked, weight, links, count, both_orders)
     if rule == "random":
         return _next_random(rng, n, asked, count, both_orders)

@@ -107,7 +107,7 @@ def fit(
             message += "; the energy is not convex, so this mode may be one of several"
         if not found.converged[0]:
             raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
-    return Fit(
+    fitted = Fit(
         items=problem.items,
         scores=found.scores[0],
         expert=chosen,
@@ -120,8 +120,8 @@ def fit(
         comparisons=problem,
         bias_fitted=fit_bias,
         tilt=tilt,
-        covariance_choice=covariance,
     )
+    return fitted if covariance == "curvature" else fitted.with_covariance(covariance)
 
 
 def _graph(comparisons: Comparisons, solver: str) -> Graph:

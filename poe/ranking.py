@@ -73,8 +73,7 @@ class Ranking:
     @cached_property
     def comparisons(self) -> Comparisons:
         """What was asked and answered, without a prior's ties."""
-        c = self.fit.comparisons
-        real = np.broadcast_to(self.fit.tilt, c.p.shape) != 0
+        c, real = self.fit.comparisons, self.fit.real
         return c if real.all() else c.take(real)
 
     def to_frame(self) -> pd.DataFrame:

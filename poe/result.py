@@ -71,11 +71,6 @@ class Fit:
     tilt: Floats | float = field(default=1.0, repr=False)
     covariance_choice: Covariance = "curvature"
 
-    def __post_init__(self) -> None:
-        choice = self.covariance_choice
-        if choice not in ("curvature", "scatter"):
-            raise ValueError(f"covariance must be 'curvature' or 'scatter', not {choice!r}")
-
     # Uncertainty -----------------------------------------------------------------------
 
     def with_covariance(self, choice: Covariance) -> Fit:
@@ -89,6 +84,8 @@ class Fit:
             be told (`scatter` is None) it is the curvature's; Gaussian experts without a sigma
             take theirs from the residuals either way.
         """
+        if choice not in ("curvature", "scatter"):
+            raise ValueError(f"covariance must be 'curvature' or 'scatter', not {choice!r}")
         return replace(self, covariance_choice=choice)
 
     def covariance(self) -> Floats:
@@ -243,7 +240,7 @@ class Fit:
         not count. None for other experts, where F < 3, and where all answers are decisions, which
         scatter as decisions do.
         """
-        real = self._real
+        real = self.real
         freedom = int(real.sum()) - len(self.items) + 1 - self.bias_fitted
         if not isinstance(self.expert, BradleyTerry) or freedom < FEWEST:
             return None
@@ -272,12 +269,12 @@ class Fit:
         tilt, q = self._lever * self.bias_fitted, expit(self._differences)
         binomial = q * (1.0 - q)
         inverse = _inverted(_crossed(c, c.weight * binomial, tilt))
-        slope = c.weight**2 * found.size**2 * binomial**found.power * self._real
+        slope = c.weight**2 * found.size**2 * binomial**found.power * self.real
         joint = inverse @ _crossed(c, slope, tilt) @ inverse
         return np.asarray(0.5 * (joint + joint.T))
 
     @property
-    def _real(self) -> Mask:
+    def real(self) -> Mask:
         """(K,) whether an answer is the judge's and not a prior's."""
         return np.asarray(self._lever != 0)
 
