@@ -99,10 +99,8 @@ Sharpness = tuple[float, float | None]  # and its standard error
 def calibrate_twins() -> dict[str, Twins]:
     """All twins by dataset: a few minutes."""
     found = {"summeval": calibrate_small("summeval")}
-    one = next(iter(ATTRIBUTES["summeval"].values()))
     sharpness = {
-        judge: (found["summeval"][judge, one].sharpness, found["summeval"][judge, one].sharpness_se)
-        for judge in JUDGES
+        judge: (twin.sharpness, twin.sharpness_se) for (judge, _), twin in found["summeval"].items()
     }
     found["topicalchat"] = calibrate_small("topicalchat", sharpness)
     for dataset in ("hanna", "cmcqrd"):
