@@ -10,6 +10,7 @@ import re
 import ssl
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -252,10 +253,12 @@ class Caller:
         """What a status other than 200 means."""
         said = _complaint(reply)
         if status in BUSY:
-            wait = retry_after(headers.get("Retry-After"))
+            wait = 0.0
+            with suppress(ValueError):  # some give a date
+                wait = float(headers.get("Retry-After", 0.0))
             cause = "has too many requests" if status == 429 else "failed"
-            asked = f", and asks to wait {wait:.3g} s" if wait else ""
-            cause = f"{self.name} {cause} ({status}{asked}){self.shown(said)}"
+            please = f", and asks to wait {wait:.3g} s" if wait else ""
+            cause = f"{self.name} {cause} ({status}{please}){self.shown(said)}"
             return PassingError(cause, wait=wait, turned_away=status == 429)
         if status in (401, 403):
             text = "does not accept the API key, or there is none"
@@ -336,12 +339,3 @@ def token_counts(reply: Any) -> tuple[int, int, int] | None:
         return None
     cached = count(usage.get("prompt_tokens_details"), "cached_tokens") or 0
     return prompt, min(cached, prompt), count(usage, "completion_tokens") or 0
-
-
-def retry_after(value: str | None) -> float:
-    """Seconds that a Retry-After header asks for; 0 where it does not, or gives a date."""
-    try:
-        seconds = float(value or 0)
-    except ValueError:
-        return 0.0
-    return seconds if seconds > 0 else 0.0

@@ -66,16 +66,6 @@ class Prompt:
         parts = [self.template, list(self.labels), self.prefix, self.system]
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
-    def segments(self, texts: Mapping[str, str]) -> tuple[str, ...]:
-        """The filled template in pieces, cut right after each place.
-
-        Two questions that differ from some place on share the pieces before it, which is what
-        prefix sharing builds on. Joined, they are the prompt.
-        """
-        pieces = re.split(r"\{(\w+)\}", self.template)
-        filled = [pieces[k] + texts[pieces[k + 1]] for k in range(0, len(pieces) - 1, 2)]
-        return tuple(filled) + ((pieces[-1],) if pieces[-1] else ())
-
 
 @dataclass(frozen=True)
 class Question:
@@ -97,8 +87,9 @@ class Question:
 
     def __str__(self) -> str:
         """The names of its prompt and texts, never the texts themselves."""
-        shown = {"first": self.first, "second": self.second, "context": self.context}
-        named = (f"{place} {text.id!r}" for place, text in shown.items() if text is not None)
+        places = ("first", "second", "context")
+        shown = {place: text for place in places if (text := self.texts[place]) is not None}
+        named = (f"{place} {text.id!r}" for place, text in shown.items())
         return f"prompt {self.prompt.name!r} with {', '.join(named)}"
 
     @property
@@ -112,14 +103,10 @@ class Question:
         return tuple(text.id for text in self.texts.values() if text is not None)
 
     @property
-    def segments(self) -> tuple[str, ...]:
-        """The user's turn in pieces; see `Prompt.segments`."""
-        return self.prompt.segments({k: v.text for k, v in self.texts.items() if v is not None})
-
-    @property
     def text(self) -> str:
-        """The user's turn."""
-        return "".join(self.segments)
+        """The user's turn: the template with the texts in their places."""
+        given = {place: text.text for place, text in self.texts.items() if text is not None}
+        return re.sub(r"\{(\w+)\}", lambda place: given[place[1]], self.prompt.template)
 
     @cached_property
     def key(self) -> str:

@@ -360,20 +360,20 @@ class Store:
         known = list(self.specifications().values())
         if self.several or not known or dict(specification) in known:
             return
-        lines: list[list[str]] = [
-            [
-                f"{field}: {one.get(field, 'not set')} in the store, "
-                f"{specification.get(field, 'not set')} now"
-                for field in sorted({*one, *specification})
-                if one.get(field) != specification.get(field)
-            ]
-            for one in known
+
+        def differing(one: Mapping[str, str]) -> list[str]:
+            return [f for f in sorted({*one, *specification}) if one.get(f) != specification.get(f)]
+
+        near = min(known, key=lambda one: len(differing(one)))
+        lines = [
+            f"\n  {field}: {near.get(field, 'not set')} in the store, "
+            f"{specification.get(field, 'not set')} now"
+            for field in differing(near)
         ]
         raise JudgeError(
-            f"{self.path} holds the answers of another judge; what differs:\n  "
-            + "\n  ".join(sorted(lines, key=len)[0])
-            + "\nname another store, set the judge up as it was, or say that several judges in "
-            "one store are meant (several=True; --several-judges on the command line)"
+            f"{self.path} holds the answers of another judge; what differs:{''.join(lines)}\n"
+            "name another store, set the judge up as it was, or say that several judges in one "
+            "store are meant (several=True; --several-judges on the command line)"
         )
 
     # What is in it ---------------------------------------------------------------------
