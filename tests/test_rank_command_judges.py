@@ -58,16 +58,19 @@ def test_a_model(folder, model, capsys):
     pd.testing.assert_frame_equal(before, pd.read_csv("s.csv"))
 
 
-def test_texts_longer_than_the_model_reads(folder, model, capsys):
-    assert rank(f"hf:{model}", "--judge-option", "max_tokens=30") == 1
-    error = capsys.readouterr().err
-    assert "poe: " in error
-    assert "the model reads 30; shorten the texts" in error
-    assert "Traceback" not in error
+def test_what_a_model_cannot_do_is_named(folder, model, capsys):
+    for option, message in (
+        ("max_tokens=30", "the model reads 30; shorten the texts"),
+        ("precision=float32", "no option 'precision'; it has"),
+    ):
+        assert rank(f"hf:{model}", "--judge-option", option) == 1
+        error = capsys.readouterr().err
+        assert "poe: " in error
+        assert message in error
+        assert "Traceback" not in error
     assert not (folder / "s.csv").exists()
 
 
-@pytest.mark.filterwarnings("ignore:unclosed")
 def test_a_server(folder, capsys):
     with serving() as served:
         assert rank(f"openai:tiny@{served.url}", *SAYS, "--judge-option", "concurrency=2") == 0
@@ -80,15 +83,13 @@ def test_a_server(folder, capsys):
     assert "measured" in (folder / "r.html").read_text()
 
 
-def test_a_server_never_oversteps_the_limit(folder, capsys):
+def test_a_server_never_oversteps_the_limit_and_one_that_is_not_there_is_named(folder, capsys):
     with serving() as served:
         assert rank(f"openai:tiny@{served.url}", *SAYS, "--limit-calls", "12") == 1
+        assert len(served.requests) <= 12
     assert "12" in capsys.readouterr().err
-
-
-def test_a_server_that_is_not_there(folder, capsys):
     url = "http://127.0.0.1:9/v1"
-    assert rank(f"openai:tiny@{url}", "--judge-option", "patience=0.2") == 1
+    assert rank(f"openai:tiny@{url}", "--judge-option", "patience=0.2", "--store", "n.sqlite") == 1
     error = capsys.readouterr().err
     assert error.startswith("poe: ")
     assert "127.0.0.1:9" in error

@@ -135,19 +135,6 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
     assert len(again.asked) == len(ASKED) - len(found)
 
 
-def test_sqlites_own_full_is_named(path):
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED[:10])
-        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-        store._connection.execute(f"PRAGMA max_page_count = {pages + 4}")
-        with pytest.raises(JudgeError, match=r"judgements.sqlite: the disk is full; make room"):
-            store.ask(HashJudge(delay=0.0005), ASKED)
-        store._connection.execute("PRAGMA max_page_count = 1000000")
-        kept = stored(path)
-        assert 10 < len(kept) < len(ASKED)
-        assert store.ask(HashJudge(), ASKED) == list(EXPECTED.values())
-
-
 AS_NOBODY = """
 import os, sys
 sys.path.insert(0, {root!r})

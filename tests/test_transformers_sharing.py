@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 import torch
 
 from poe.errors import JudgeError
-from poe.judges import Prompt, Question, Text, prompts
+from poe.judges import Prompt
 from poe.judges.transformers import prefix, tree
 from tests import tiny_models as tiny
 from tests.tiny_models import answers, judge, questions
@@ -108,65 +108,49 @@ def worst(model, asked):
     return off
 
 
-def test_the_judge_itself_notices_a_model_that_cannot_and_falls_back(monkeypatch):
+def no_mask(monkeypatch, model):
     good = prefix.mask
     monkeypatch.setattr(prefix, "mask", lambda *a, **k: torch.zeros_like(good(*a, **k)))
-    model = tiny.decoder("llama")
-    asked = questions()
-    reader = judge(model, row_tokens=400)
-    with pytest.warns(UserWarning, match="llama cannot share prefixes: a probability changes by"):
-        found = answers(reader, asked)
-    np.testing.assert_allclose([a.p for a in found], p_of(by_hand(model, asked, reader)), atol=1e-5)
-    assert all(a.computed >= a.tokens for a in found)
 
 
-def test_a_model_that_fails_on_a_mask_of_four_dimensions_falls_back(monkeypatch):
-    model = tiny.decoder("llama")
-    asked = questions()
-    expected = by_hand(model, asked, judge(model))
+def flat_masks_only(monkeypatch, model):
     forward = type(model).forward
 
-    def flat_masks_only(self, *args, attention_mask=None, **more):
+    def refusing(self, *args, attention_mask=None, **more):
         if attention_mask is not None and attention_mask.dim() == 4:
             raise ValueError("too many values to unpack")
         return forward(self, *args, attention_mask=attention_mask, **more)
 
-    monkeypatch.setattr(type(model), "forward", flat_masks_only)
-    reader = judge(model)
-    with pytest.warns(UserWarning, match="cannot share prefixes: ValueError: too many values"):
-        found = answers(reader, asked)
-    np.testing.assert_allclose([a.p for a in found], p_of(expected), atol=1e-5)
-
-
-def test_a_model_spread_over_devices_picks_its_logits_itself(monkeypatch):
-    model = tiny.decoder("gemma3", seed=3)
-    asked = questions()
-    expected = p_of(by_hand(model, asked, judge(model)))
-    monkeypatch.setattr(model, "hf_device_map", {"first": 0, "second": 1}, raising=False)
-    reader = judge(model)
-    assert reader.engine.sharing.spread
-    np.testing.assert_allclose([a.p for a in answers(reader, asked)], expected, atol=1e-5)
-    assert reader.engine.sharing is not None
+    monkeypatch.setattr(type(model), "forward", refusing)
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
-    [
+    ("broken", "why"),
+    [(no_mask, "a probability changes by"), (flat_masks_only, "ValueError: too many values")],
+)
+def test_the_judge_itself_notices_a_model_that_cannot_and_falls_back(monkeypatch, broken, why):
+    model = tiny.decoder("llama")
+    asked = questions()
+    expected = p_of(by_hand(model, asked, judge(model)))
+    broken(monkeypatch, model)
+    with pytest.warns(UserWarning, match=f"llama cannot share prefixes: {why}"):
+        found = answers(judge(model, row_tokens=400), asked)
+    np.testing.assert_allclose([a.p for a in found], expected, atol=1e-5)
+    assert all(a.computed >= a.tokens for a in found)
+
+
+def test_what_cannot_be_shared_is_said_by_name():
+    for change, why in (
         ({"layer_types": ["full_attention", "chunked_attention"]}, "chunked_attention"),
         ({"_attn_implementation": "flash_attention_2"}, "flash_attention_2"),
         ({"is_encoder_decoder": True}, "encoder"),
-    ],
-)
-def test_what_cannot_be_shared_is_said_by_name(change, why):
-    model = tiny.decoder("llama")
-    config = type(model.config)(**tiny.SIZES)
-    config._attn_implementation = "sdpa"
-    for key, value in change.items():
-        object.__setattr__(config, key, value)
-    stub = torch.nn.Module()
-    stub.config = config
-    with pytest.raises(prefix.CannotShareError, match=why):
-        prefix.Sharing(stub, device=torch.device("cpu"), most=100, shrink=lambda n: n // 2)
+    ):
+        stub = torch.nn.Module()
+        stub.config = type(tiny.decoder("llama").config)(**tiny.SIZES)
+        for key, value in ({"_attn_implementation": "sdpa"} | change).items():
+            object.__setattr__(stub.config, key, value)
+        with pytest.raises(prefix.CannotShareError, match=why):
+            prefix.Sharing(stub, device=torch.device("cpu"), most=100, shrink=lambda n: n // 2)
 
 
 def test_the_cache_is_as_it_was_after_an_interruption():
@@ -181,17 +165,6 @@ def test_the_cache_is_as_it_was_after_an_interruption():
     found = answers(reader, asked)
     assert all(found[k].p == pytest.approx(answer.p, abs=1e-6) for k, answer in first)
     np.testing.assert_allclose([a.p for a in found], p_of(by_hand(model, asked, reader)), atol=1e-5)
-
-
-def test_where_nothing_is_shared_prompts_go_in_batches_without_a_word():
-    prompt = Prompt("better", "{first} or {second}?", prefix="Summary")
-    texts = [Text(f"t{k}", text) for k, text in enumerate(tiny.sentences(4, 6))]
-    asked = [Question(prompt, a, b) for a, b in zip(texts[::2], texts[1::2], strict=True)]
-    reader = judge(tiny.decoder("llama"))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*cannot share")
-        found = answers(reader, asked)
-    assert [a.computed for a in found] == [a.tokens for a in found]
 
 
 def test_sixteen_candidates_and_four_attributes_need_a_fourteenth_of_the_tokens():
@@ -228,25 +201,6 @@ def test_a_model_computes_the_tokens_that_the_tree_holds(monkeypatch):
     assert len(found) == 960
     assert sum(entered) < computed <= sum(entered) + 2 * checks
     assert 10 * sum(entered) < sum(a.tokens for a in found)
-
-
-def test_the_papers_prompts_share_what_they_have_in_common():
-    """The four attributes of SummEval differ after the second summary, and only there."""
-    attributes = ("coherence", "consistency", "fluency", "relevance")
-    asked = questions(
-        [prompts.load("summeval", attribute) for attribute in attributes],
-        contexts=1,
-        candidates=5,
-        words=120,
-    )
-    reader = judge(tiny.decoder("llama"))
-    sequences = reader.writer.encode([reader.writer.write(q.prompt, q.text) for q in asked])
-    forest, separate = tree.build(sequences), sum(map(len, sequences))
-    assert len(forest[0].tokens) > 120  # the article
-    assert separate > 8 * tree.size(forest)
-    shared = answers(reader, asked)
-    expected = p_of(by_hand(reader.loaded.model, asked, reader))
-    np.testing.assert_allclose([a.p for a in shared], expected, atol=1e-5)
 
 
 def keep_small(monkeypatch, model, room):
@@ -352,8 +306,3 @@ def test_shares_by_hand():
     # 1 2 is shared by three prompts, 3 by two of them, the rest belongs to one.
     share = tree.shares(tree.build([[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 7]]), 3)
     np.testing.assert_allclose(share, [2 / 3 + 1 / 2 + 1, 2 / 3 + 1 / 2 + 2, 2 / 3 + 1])
-
-
-def test_a_prompt_without_tokens_is_refused():
-    with pytest.raises(ValueError, match="no tokens"):
-        tree.build([[1], []])
