@@ -102,12 +102,13 @@ def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
     class Wrong(HashJudge):
         def answer(self, questions):
             yield from list(super().answer(questions))[:3]
-            yield 3, Answer(wrong)
+            yield 3, wrong
 
     nan = math.nan
-    for k, wrong in enumerate(((-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0))):
+    impossible = [(-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0)]
+    for k, wrong in enumerate([*map(Answer, impossible), Answer((-1.0, -1.0), computed=nan)]):
         with Store(path.with_name(f"{k}.sqlite")) as store:
-            with pytest.raises(JudgeError, match="log-probabilities"):
+            with pytest.raises(JudgeError, match=r"log-probabilities|took .*computed"):
                 store.ask(Wrong(), questions(4))
             assert len(store) == 3, wrong
 
@@ -451,6 +452,8 @@ def test_merging_another_judge_is_refused_and_changes_nothing(path, tmp_path):
         store.ask(HashJudge(), questions(2))
         with pytest.raises(JudgeError, match="revision: 1 in the store, 2 now"):
             store.merge(tmp_path / "other.sqlite")
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as raw:
+            raw.execute("BEGIN IMMEDIATE")  # no lock is left behind
         assert len(store) == 2
         assert len(store.specifications()) == 1
         assert len(store.ask(HashJudge(), questions(3))) == 6  # still usable

@@ -12,12 +12,13 @@ import sys
 import tempfile
 import textwrap
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from poe.errors import JudgeError
-from poe.judges.questions import Answer
+from poe.judges.questions import Answer, Text
 from poe.judges.store import Store
 from tests.helpers import HEARS_CTRL_C
 from tests.judging import HashJudge, expected, questions
@@ -133,6 +134,20 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
     with Store(path) as store:
         store.ask(again, ASKED)
     assert len(again.asked) == len(ASKED) - len(found)
+
+
+def test_a_failure_of_the_last_commit_is_named(path):
+    long = Text("x" * 20_000, "a text with a long name")
+    with Store(path) as store:
+        store.ask(HashJudge(), ASKED[:10])
+        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(JudgeError, match=r"judgements.sqlite: the disk is full; make room"):
+            store.ask(HashJudge(), [replace(ASKED[10], first=long)])
+        assert stored(path) == {q.key: EXPECTED[q.key] for q in ASKED[:10]}
+        store._connection.execute("PRAGMA max_page_count = 1000000")
+        store.ask(HashJudge(), ASKED)
+        assert stored(path) == EXPECTED  # what failed is not in the way
 
 
 AS_NOBODY = """

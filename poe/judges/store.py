@@ -313,8 +313,10 @@ class Store:
         try:
             with ThreadPoolExecutor(1, "poe-store") as writer, closing(answers()) as stream:
                 for position, answer in stream:
-                    _check(answer.log_p, asked[position].prompt.labels, asked[position])
-                    said.append((same[asked[position].key], answer))
+                    question = asked[position]
+                    counts = [getattr(answer, name) for name in COUNTS]
+                    _check(answer.log_p, question.prompt.labels, question, counts)
+                    said.append((same[question.key], answer))
                     commits.append(writer.submit(commit))
                     while commits and commits[0].done():
                         commits.popleft().result()  # raises what the commit raised
@@ -579,14 +581,18 @@ def _log_p(row: Mapping[str, Any]) -> tuple[float, ...]:
     return log_p
 
 
-def _check(log_p: Sequence[float], labels: Sequence[str], question: object) -> None:
-    """Raise JudgeError unless these can be probabilities of the labels."""
+def _check(
+    log_p: Sequence[float], labels: Sequence[str], question: object, counts: Sequence[float] = ()
+) -> None:
+    """Raise JudgeError unless these can be probabilities of the labels, and what they took."""
     small = len(log_p) == len(labels) and all(value <= 1e-3 for value in log_p)
     if not small or sum(map(math.exp, log_p)) > 1.01:  # half precision rounds above 1
         raise JudgeError(
             f"the judge gave log-probabilities {log_p} for the labels {tuple(labels)} of "
             f"{question}; one number of at most 0 is needed for each, together no likelier than 1"
         )
+    if not all(0 <= count < 2**53 for count in counts):
+        raise JudgeError(f"the judge says that {question} took {counts} {', '.join(COUNTS)}")
 
 
 _json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
