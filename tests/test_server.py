@@ -612,7 +612,7 @@ def test_a_caller_that_stops_listening_sends_no_more():
         coming.close()  # does not wait for those under way
         sent = len(served.requests)
         time.sleep(0.5)
-        assert sent <= len(served.requests) <= sent + 1  # of 13
+        assert len(served.requests) <= sent + 2  # those of the two threads; 13 in all
 
 
 CTRL_C = """
