@@ -33,9 +33,7 @@ from poe.judges import recorded
 from poe.panel import (
     WITH_CONTEXT,
     Judgements,
-    LabelledPanel,
     PanelError,
-    SimulatedPanel,
     Training,
     UnidentifiedPanelError,
     aggregate,
@@ -44,6 +42,7 @@ from poe.panel import (
 from poe.panel.encoders import hashed_ngrams, needed
 from reproduction.published import load
 from reproduction.settings import Settings
+from reproduction.simulated import LabelledPanel, SimulatedPanel
 
 Order = Literal["given", "swapped", "both"]
 

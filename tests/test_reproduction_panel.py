@@ -1,14 +1,17 @@
-"""The paper on SkillAggregation: panels after its numbers, its tables and figures, LLMBar."""
+"""The paper on SkillAggregation: simulated panels, its tables and figures, LLMBar."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
+from scipy.stats import binom, norm
 
 from poe.judges import recorded
 from poe.panel import PanelError, aggregate, diagnose, fit_panel
 from reproduction import panel, published, verdicts
 from reproduction.panel import Size
 from reproduction.settings import Settings
+from reproduction.simulated import SimulatedPanel
 
 TINY = Size(most=300, subset=300, sizes=(50, 100), epochs=1, batch=100)
 TWO = Settings(draws=2, workers=1)
@@ -17,6 +20,7 @@ NETWORKS = {
     "SkillAggregation", "SkillAggregation-X",
 }  # fmt: skip
 TRUSTED = "GPT-4/Vanilla"
+ACCURACY = np.array([0.78, 0.7, 0.66, 0.62, 0.6])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -33,6 +37,57 @@ def tables(tiny):
     """Tables 1 to 5, tiny."""
     pytest.importorskip("torch")
     return {k: getattr(panel, f"table{k}")(TWO) for k in range(1, 6)}
+
+
+# Simulated panels ---------------------------------------------------------------------------
+
+
+def test_judges_have_the_accuracies_asked_for():
+    lean = np.array([0.0, 0.5, -0.5, 1.0, 0.2])
+    made = SimulatedPanel.of(ACCURACY, lean=lean, correlation=0.4, prevalence=0.44)
+    np.testing.assert_allclose(made.accuracies(), ACCURACY, atol=1e-9)
+    drawn = made.draw(40_000, seed=0)
+    seen = drawn.judge_accuracy()
+    assert (np.abs(seen["accuracy"] - ACCURACY) < 4 * seen["se"]).all()
+    assert drawn.kind == "simulated"
+    # The integral over the common error gives the majority of the draws.
+    share = aggregate(drawn.judgements, "majority").accuracy(drawn.truth)
+    assert share == pytest.approx(made.majority_accuracy(), abs=4 * np.sqrt(0.25 / 40_000))
+
+
+def test_the_majority_of_independent_judges_is_a_sum_of_binomials():
+    made = SimulatedPanel.of(np.full(5, 0.7))
+    assert made.majority_accuracy() == pytest.approx(binom.sf(2, 5, 0.7), abs=1e-6)
+    even = SimulatedPanel.of(np.full(4, 0.7))  # ties go to class 0
+    tie = binom.pmf(2, 4, 0.7)
+    assert even.majority_accuracy() == pytest.approx(binom.sf(2, 4, 0.7) + tie / 2, abs=1e-6)
+
+
+def test_calibration_hits_the_majority_and_refuses_what_cannot_be():
+    made = SimulatedPanel.calibrated(ACCURACY, 0.72)
+    assert made.majority_accuracy() == pytest.approx(0.72, abs=1e-6)
+    assert 0 < made.correlation < 1
+    with pytest.raises(PanelError, match="no correlation of errors gives"):
+        SimulatedPanel.calibrated(ACCURACY, 0.99)
+
+
+def test_errors_are_correlated_and_contexts_tell_as_asked():
+    made = SimulatedPanel.of(np.full(2, 0.5), correlation=0.6)  # no skill: z is all error
+    drawn = made.draw(40_000, seed=2, certainty=1.0, context_accuracy=0.7)
+    z = logit(drawn.judgements.probabilities[:, :, 1])
+    assert np.corrcoef(z.T)[0, 1] == pytest.approx(0.6, abs=0.02)
+    assert ((drawn.context[:, 0] > 0) == drawn.truth).mean() == pytest.approx(0.7, abs=0.01)
+    assert norm.ppf(0.7) == pytest.approx(drawn.context[drawn.truth == 1, 0].mean(), abs=0.03)
+
+
+def test_both_orders_take_the_lean_out():
+    made = SimulatedPanel.of(np.full(3, 0.65), lean=1.0)
+    once, twice = (made.draw(20_000, seed=4, swapped=s) for s in (False, True))
+    says_first = [(drawn.judgements.decisions == 1).mean() for drawn in (once, twice)]
+    assert says_first[0] > 0.7
+    assert says_first[1] == pytest.approx(0.5, abs=0.02)
+    right = [aggregate(p.judgements, "majority").accuracy(p.truth) for p in (once, twice)]
+    assert right[1] > right[0] + 0.05
 
 
 # Panels after the paper's numbers ------------------------------------------------------------

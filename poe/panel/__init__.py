@@ -21,19 +21,16 @@ from poe.panel.dawid_skene import dawid_skene
 from poe.panel.diagnosis import check_labels, diagnose, labels_to_notice
 from poe.panel.encoders import Transformer
 from poe.panel.experts import PanelFit, average_first, fit_panel, residual_correlation
-from poe.panel.judgements import Judgements, LabelledPanel, PanelError, UnidentifiedPanelError
+from poe.panel.judgements import Judgements, PanelError, UnidentifiedPanelError
 from poe.panel.learning import Training, crowdlayer, skill_aggregation, train_on_majority
-from poe.panel.simulated import SimulatedPanel, simulated_judges
 from poe.panel.voting import Aggregation, majority_vote, mean_probability, posterior
 
 __all__ = [
     "METHODS",
     "Aggregation",
     "Judgements",
-    "LabelledPanel",
     "PanelError",
     "PanelFit",
-    "SimulatedPanel",
     "Training",
     "Transformer",
     "UnidentifiedPanelError",
@@ -49,7 +46,6 @@ __all__ = [
     "mean_probability",
     "posterior",
     "residual_correlation",
-    "simulated_judges",
     "skill_aggregation",
     "train_on_majority",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -161,35 +161,3 @@ def _most_probable(p: Floats, names: tuple[Hashable, ...]) -> Decisions:
             "several classes as integers (-1 where missing)"
         )
     return np.where(missing, MISSING, np.argmax(np.nan_to_num(p), axis=2))
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPanel:
-    """Judgements with what is true, to see how well a method does; no method is shown the truth.
-
-    judgements : of N samples by K judges. truth : (N,) class positions. context : N texts,
-    (N, F) vectors, or None. kind : "recorded" or "simulated". name : for tables.
-    """
-
-    name: str
-    kind: str
-    judgements: Judgements
-    truth: NDArray[np.integer[Any]]
-    context: Any = field(default=None, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.truth)
-
-    def judge_accuracy(self) -> pd.DataFrame:
-        """One row for each judge: share of its judgements that are right, its error, their number.
-
-        The error is binomial.
-        """
-        seen = self.judgements.seen
-        right = (self.judgements.decisions == self.truth[:, None]) & seen
-        count = seen.sum(axis=0)
-        share = right.sum(axis=0) / count
-        se = np.sqrt(share * (1 - share) / count)
-        return pd.DataFrame(
-            {"judge": list(self.judgements.judges), "accuracy": share, "se": se, "n": count}
-        )

@@ -20,16 +20,18 @@ a duplicate or an adversarial one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from poe.comparisons import Comparisons, Floats
 from poe.judges.simulated import simulated_answers
-from poe.panel.judgements import Judgements, LabelledPanel, PanelError
+from poe.panel import Judgements, PanelError
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
 FEATURES = 20  # of a drawn context
@@ -41,6 +43,38 @@ KINDS = {  # of judges: sharpness, noise and position bias in logits
     "adversarial": (-1.0, 1.5, 0.0),
     "over-confident": (0.0, 6.0, 0.0),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPanel:
+    """Judgements with what is true, to see how well a method does; no method is shown the truth.
+
+    judgements : of N samples by K judges. truth : (N,) class positions. context : N texts,
+    (N, F) vectors, or None. kind : "recorded" or "simulated". name : for tables.
+    """
+
+    name: str
+    kind: str
+    judgements: Judgements
+    truth: NDArray[np.integer[Any]]
+    context: Any = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    def judge_accuracy(self) -> pd.DataFrame:
+        """One row for each judge: share of its judgements that are right, its error, their number.
+
+        The error is binomial.
+        """
+        seen = self.judgements.seen
+        right = (self.judgements.decisions == self.truth[:, None]) & seen
+        count = seen.sum(axis=0)
+        share = right.sum(axis=0) / count
+        se = np.sqrt(share * (1 - share) / count)
+        return pd.DataFrame(
+            {"judge": list(self.judgements.judges), "accuracy": share, "se": se, "n": count}
+        )
 
 
 @dataclass(frozen=True, eq=False)
