@@ -261,10 +261,7 @@ def _stopped(store: Store) -> typer.Exit:
 
 
 class Meter:
-    """A progress bar that stops where a limit of new answers is reached; a store's `progress`.
-
-    base : calls done before this round.
-    """
+    """A progress bar of new answers that stops where a limit is reached; a store's `progress`."""
 
     def __init__(
         self, total: int, *, quiet: bool, limit_calls: int | None = None, limit_tokens: int | None
@@ -273,7 +270,6 @@ class Meter:
 
         self.limits = {"calls": limit_calls, "tokens": limit_tokens}
         self.made = {"calls": 0, "tokens": 0}
-        self.base = 0
         slow = 0.2 if sys.stderr.isatty() else 10.0
         self.bar = tqdm(total=total, unit="call", disable=quiet, mininterval=slow, leave=False)
 
@@ -281,7 +277,7 @@ class Meter:
         """Note new answers; say how it goes; stop where a limit is reached."""
         self.made["calls"] += len(answers)
         self.made["tokens"] += sum(answer.tokens for answer in answers)
-        self.bar.update(self.base + done - self.bar.n)
+        self.bar.update(len(answers))
         for what, limit in self.limits.items():
             if limit is not None and self.made[what] >= limit:
                 self.bar.close()
@@ -413,10 +409,9 @@ def rank(
             return
         found: list[Ranking] = []
         try:
-            for group, kept, copies, calls, prompt in ready:
-                meter = Meter(
-                    calls, quiet=quiet, limit_calls=limit_calls, limit_tokens=limit_tokens
-                )
+            total = sum(calls for _, _, _, calls, _ in ready)
+            meter = Meter(total, quiet=quiet, limit_calls=limit_calls, limit_tokens=limit_tokens)
+            for group, kept, copies, _, prompt in ready:
                 judged = judges.TextJudge(
                     reader,
                     prompt,
@@ -440,15 +435,12 @@ def rank(
                         level=confidence,
                         top=top or until_top or 3,
                         seed=seed,
-                        progress=lambda now, bar=meter: setattr(  # type: ignore[misc]
-                            bar, "base", len(now.comparisons)
-                        ),
                         copies=copies,
                         gold=_gold(group),
                         name="" if group.context is None else group.context.id,
                     )
                 )
-                meter.bar.close()
+            meter.bar.close()
         except KeyboardInterrupt:
             raise _stopped(kept_answers) from None
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id

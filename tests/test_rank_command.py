@@ -269,6 +269,14 @@ def test_limits_keep_what_was_answered(folder, asked, capsys):
     assert "limit of 500 tokens" in capsys.readouterr().err
 
 
+def test_a_limit_is_of_all_contexts_together(folder, asked):
+    rows = [(*some(4)[k], task) for task in ("One", "Two") for k in range(4)]
+    rows = [(f"{task}-{name}", text, task) for name, text, task in rows]
+    write("texts.csv", rows, ("id", "text", "context"))
+    assert rank("texts.csv", "--limit-calls", "15") == 1
+    assert 15 <= len(asked) < 24
+
+
 def test_a_store_of_another_judge_is_refused_by_name(folder, asked, capsys):
     assert rank() == 0
     before = len(asked)
