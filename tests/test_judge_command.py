@@ -85,6 +85,9 @@ def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
 
 
 def test_shards_merge_into_the_whole(folder, asked, capsys):
+    assert judge("--contexts", "1", "--calls", "5", "--shard", "1/9") == 0
+    assert "shard 1/9 of 5 calls is empty" in capsys.readouterr().out
+    assert asked == []
     for i in (1, 2, 3):
         assert judge("--contexts", "4", "--shard", f"{i}/3", "--store", f"{i}.sqlite") == 0
     assert len(asked) == len(set(asked)) == 120
@@ -98,12 +101,6 @@ def test_shards_merge_into_the_whole(folder, asked, capsys):
     assert f"topicalchat/{ATTRIBUTE}: 120 answers" in out
     assert main(["store", "export", "1.sqlite", "all.csv"]) == 0
     assert len(pd.read_csv("all.csv")) == 120
-
-
-def test_more_shards_than_calls(folder, asked, capsys):
-    assert judge("--contexts", "1", "--calls", "5", "--shard", "1/9") == 0
-    assert "shard 1/9 of 5 calls is empty" in capsys.readouterr().out
-    assert asked == []
 
 
 def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):

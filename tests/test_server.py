@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -71,8 +72,8 @@ def asked_in_one_word(question, labels="A or B"):
 
 def test_p_and_mass_are_the_models_own():
     asked = questions(4, contexts=2)
-    with serving() as served:
-        _, answers = judged(served, asked)
+    with serving(delay=0.02) as served:
+        _, answers = judged(served, asked, concurrency=3)
     for question, answer in zip(asked, answers, strict=True):
         whole = asked_in_one_word(question)
         a, b = shares(whole)
@@ -80,6 +81,7 @@ def test_p_and_mass_are_the_models_own():
         assert answer.mass == pytest.approx(a + b, abs=1e-12)
         assert answer.tokens == answer.computed == count_tokens(whole)
     assert len({round(answer.p, 5) for answer in answers}) > len(asked) / 2  # a mix-up would show
+    assert served.most_at_once == 3
 
 
 def test_a_prefix_is_continued_and_a_server_that_does_not_is_noticed():
@@ -442,12 +444,6 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
             Spending(calls=wrong)
 
 
-def test_concurrency_is_bounded_and_used():
-    with serving(delay=0.05) as served:
-        judged(served, questions(5), concurrency=3)
-        assert served.most_at_once == 3
-
-
 # Keys and addresses ----------------------------------------------------------------------------
 
 
@@ -536,6 +532,13 @@ def test_a_proxy_is_used_as_the_environment_says_but_not_for_this_machine(monkey
         assert served.headers[0]["Host"] == "model.invalid"
         judged(served, questions(2))
         assert served.paths[-1] == "/v1/chat/completions"
+
+
+def test_certificates_are_checked():
+    with ServerJudge("m", "https://api.example.org/v1")._caller.connect() as client:
+        context = client._transport._pool._ssl_context
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
 
 
 # Options ---------------------------------------------------------------------------------------
