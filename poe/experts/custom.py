@@ -96,7 +96,7 @@ def custom(
         )
     else:
         second = _difference(first, 1e-3) if slope is not None else _second_difference(energy, 1e-2)
-    centre = opinion if opinion is not None else _Root(first)
+    centre = opinion if opinion is not None else _root(first)
 
     def density(d: Floats, p: Floats) -> Floats:
         d, p = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(p, dtype=float))
@@ -147,24 +147,23 @@ def _second_difference(function: OfBoth, h: float) -> OfBoth:
     return derivative
 
 
-@dataclass(frozen=True, eq=False)
-class _Root:
+def _root(slope: OfBoth) -> OfP:
     """Where the slope changes sign, elementwise in p; infinite where it never does."""
 
-    slope: OfBoth
-
-    def __call__(self, p: Floats) -> Floats:
+    def root(p: Floats) -> Floats:
         p = np.asarray(p, dtype=float)
         low, high = np.full_like(p, -1.0), np.full_like(p, 1.0)
         with np.errstate(all="ignore"):
             for _ in range(60):
-                low = np.where(self.slope(low, p) >= 0.0, 2.0 * low, low)
-                high = np.where(self.slope(high, p) <= 0.0, 2.0 * high, high)
+                low = np.where(slope(low, p) >= 0.0, 2.0 * low, low)
+                high = np.where(slope(high, p) <= 0.0, 2.0 * high, high)
             for _ in range(120):
                 middle = 0.5 * (low + high)
-                rising = self.slope(middle, p) > 0.0
+                rising = slope(middle, p) > 0.0
                 low, high = np.where(rising, low, middle), np.where(rising, middle, high)
         return np.where(np.abs(middle) < 2.0**50, middle, np.sign(middle) * np.inf)
+
+    return root
 
 
 def log_normaliser(energy: OfBoth, p: Floats, centre: Floats) -> Floats:
