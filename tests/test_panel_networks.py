@@ -185,6 +185,7 @@ def test_hashing_is_of_the_text_alone():
         (["a", "b", None, "d"], "no text in samples 2"),
         (np.ones(4), "samples x features"),
         (np.array([[1.0], [2.0], [np.nan], [0.0]]), "finite numbers"),
+        ([[1.0], [2.0], [np.inf], [0.0]], "finite numbers"),
     ],
 )
 def test_bad_contexts_are_refused(context, message):

@@ -6,6 +6,7 @@ import pytest
 from scipy.special import logit
 from scipy.stats import binom, norm
 
+from poe._paths import data_dir
 from poe.judges import recorded
 from poe.panel import PanelError, aggregate, diagnose, fit_panel
 from reproduction import panel, published, verdicts
@@ -280,3 +281,21 @@ def test_a_panel_of_experts_on_llmbar_finds_the_position_biases():
     by_rate = [bias[f"{judge}/Vanilla"] for judge in first.sort_values().index]
     assert by_rate[-1] == max(by_rate)  # the judge that prefers the first most
     assert by_rate[0] == min(by_rate)
+
+
+def test_what_does_not_depend_on_texts_is_as_committed(monkeypatch):
+    """Methods that read run on invented texts, the others give the committed numbers."""
+    pytest.importorskip("torch")
+    pairs = recorded.llmbar("Natural").drop_duplicates(["set", "item"])[["set", "item"]]
+    invented = {"input": "A question?", "output_1": "One.", "output_2": "Another."}
+    monkeypatch.setattr(recorded, "llmbar_pairs", lambda: pairs.assign(**invented))
+    monkeypatch.setattr(panel, "LLMBAR", {"Natural": ("Natural",)})
+    some = ("majority-voting", "DawidSkene", "SkillAggregation")
+    monkeypatch.setattr(panel, "METHODS", {name: panel.METHODS[name] for name in some})
+    keys = ["dataset", "system", "selection", "method", "quantity"]
+    made = panel.aggregation(Settings(draws=1)).set_index(keys)
+    assert made.loc[("LLMBar Natural", "Vanilla", "both", some[2], "accuracy"), "value"] > 50
+    rest = made.drop(index=some[2], level="method")["value"]
+    committed = pd.read_csv(data_dir() / "results" / "recorded-aggregation.csv").set_index(keys)
+    assert len(rest) == 16  # two prompts, two orders, three methods and a correlation
+    np.testing.assert_allclose(committed.loc[rest.index, "value"], rest, atol=6e-5)

@@ -61,7 +61,7 @@ def encoder_for(context: Any, n: int, *, encoder: Any = "light", hidden: int = 6
             f"this method needs the context of every sample: {n} texts, or vectors ({n} samples x "
             "features)"
         )
-    is_text = not (isinstance(context, np.ndarray) and context.dtype.kind in "fiub")
+    is_text = any(isinstance(one, str) for one in context)
     if encoder != "light":
         if not is_text:
             raise PanelError("a transformers encoder reads texts, not vectors")
