@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.xdist_group("wheel")
 CORE = {
     *("numpy", "scipy", "pandas", "cvxpy", "tqdm"),  # fits
-    *("httpx", "anyio", "tenacity", "pooch", "platformdirs"),  # servers and downloads
+    *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
     *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
 }
 # Packages of extras, imported when they are used.
