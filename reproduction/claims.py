@@ -313,9 +313,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     position bias (5), debiased win-ratios (6) and accuracies (7, where "debiased" are the
     decisions on both orders' average). None where nothing of a table was measured.
     """
-    methods, shares, biases = (
-        read(name) for name in ("measured", "measured-wording", "measured-bias")
-    )
+    methods, shares, biases = (read(f"measured-{name}") for name in ("methods", "wording", "bias"))
     if methods is None or shares is None or biases is None:
         return None
     number: dict[tuple[object, ...], float] = {}

@@ -126,7 +126,7 @@ def scores(
 
 
 def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
-    return sparse.solve(c, expert, bias=bias, tol=1e-7).scores[0]
+    return sparse.solve(c, expert, bias=bias, tol=1e-12).scores[0]
 
 
 def mean_by_item(c: Comparisons) -> Floats:

@@ -1,48 +1,85 @@
 """The same questions put to what real language models answered in others' experiments.
 
-HANNA's five judges scored every story alone. Read as judges of pairs, sigma(s_i - s_j), they are
-more transitive than answers to pairs: all follow from N numbers, both orders of a pair add up to
-one, there is no position bias. So they test scoring at N = 1056, not noise. LLMBar's six judges
-answered about pairs in both orders: they test position bias, debiasing and accuracy.
+HANNA's five judges scored every story alone, under four prompts that ask for the same thing in
+other words. Read as a judge of pairs, sigma(s_i - s_j), one prompt's scores would be free of noise:
+all answers follow from N numbers. With a prompt drawn for every call they have a real judge's
+noise, what the wording does to it. There is no position bias. LLMBar's six judges answered about
+pairs in both orders: they test position bias, debiasing and accuracy.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
+from poe.comparisons import Floats, Indices
 from poe.judges import recorded
+from poe.judges.simulated import simulated_answers
 from poe.metrics import spearman
 from reproduction import large
 from reproduction.settings import Settings, point
-from reproduction.twins import Asker, labels
+from reproduction.twins import labels
 
 ATTRIBUTES = ("coherence", "complexity", "surprise")
 TIMES = (2, 3, 5, 10, 20, 40, 100)  # calls an item
-DRAWS = 3  # of pairs: the judge is what it is
+
+
+@dataclass(frozen=True, eq=False)
+class ManyPrompts:
+    """One of HANNA's judges, asked with a prompt drawn anew for every call.
+
+    scores : (4, N) under the authors' four prompts, of the stories that have all four. each :
+    whether either story of a call has a prompt of its own, or both the same.
+    """
+
+    scores: Floats
+    each: bool
+    rng: np.random.Generator
+
+    def __call__(self, pairs: Indices) -> Floats:
+        """P(first is better) for (K, 2) positions."""
+        first, second = self.rng.integers(len(self.scores), size=(2, len(pairs)))
+        second = second if self.each else first
+        difference = self.scores[first, pairs[:, 0]] - self.scores[second, pairs[:, 1]]
+        return simulated_answers(difference)
+
+
+def under_all_prompts(judge: str, attribute: str) -> tuple[Floats, Indices]:
+    """(4, N) scores under HANNA's four prompts, and the positions of the N stories with all four.
+
+    Scores are means of three; where their digits differ by rounding alone they are made equal.
+    """
+    every = [recorded.hanna(judge, prompt, attribute).scores for prompt in recorded.HANNA_PROMPTS]
+    scores = np.round(np.stack(every), 6)
+    present = np.flatnonzero(~np.isnan(scores).any(axis=0))
+    return scores[:, present], present
 
 
 def hanna(settings: Settings) -> pd.DataFrame:
-    """Efficiency curves of HANNA's judges: every method, hard and soft, random pairs."""
+    """Efficiency curves of HANNA's judges: every method, hard and soft, random pairs.
+
+    The target's `prompts`: "each", a prompt for either story of a call, or "call", one for both.
+    """
     rows = []
     jobs = list(product(recorded.HANNA_JUDGES, ATTRIBUTES))
+    own = settings.target.options.get("prompts", "each") == "each"
     for done, (name, attribute) in enumerate(jobs):
-        judge = recorded.hanna(name, 1, attribute)
-        present = judge.present
+        scores, present = under_all_prompts(name, attribute)
         gold, n = labels("hanna").scores[attribute][0][present], len(present)
-        answer: Asker = lambda pairs: judge.answer(present[pairs])  # noqa: B023, E731
         for times in settings.target.options.get("times", TIMES):
             found: dict[str, list[float]] = {method: [] for method in large.METHODS}
-            for draw in range(min(settings.large_draws, DRAWS)):
+            for draw in range(settings.large_draws):
                 rng = np.random.default_rng([settings.seed, draw, times])
+                answer = ManyPrompts(scores, own, rng)
                 c = large.compared(n, times * n, answer, rng, seed=settings.seed)
                 for method, score in large.scores(c, large.METHODS).items():
                     found[method].append(100.0 * float(spearman(score, gold)))
-            panel = (judge.judge, "hanna", attribute)
+            panel = (name, "hanna", attribute)
             rows += [
-                point(settings, panel, times * n, m, "random", np.array(values), kind=judge.kind)
+                point(settings, panel, times * n, m, "random", np.array(values), kind="recorded")
                 for m, values in found.items()
             ]
         settings.step(done + 1, len(jobs))

@@ -104,13 +104,17 @@ TARGETS: dict[str, Target] = {
 
 
 def find(name: str) -> list[Target]:
-    """The targets of a name: one, all panels of a figure ("figure6"), or "all" in order."""
+    """The targets of a name: one, or several in order.
+
+    Several: all panels of a figure ("figure6"), all of a family ("measured"), or "all".
+    """
     if name == "all":
         return list(TARGETS.values())
     name = ALIASES.get(name, name)
     if name in TARGETS:
         return [TARGETS[name]]
     panels = [t for key, t in TARGETS.items() if key[:-1] == name and key[-1].isalpha()]
+    panels = panels or [t for key, t in TARGETS.items() if key.startswith(f"{name}-")]
     if not panels:
         raise ValueError(f"there is no target {name!r}; `poe reproduce list` names them all")
     return panels

@@ -5,9 +5,11 @@ import pytest
 from scipy.stats import spearmanr
 
 import poe
-from poe import datasets
+from poe import datasets, metrics
 from poe.errors import JudgeError
 from poe.judges import recorded
+from reproduction import large
+from reproduction.recorded import ManyPrompts, under_all_prompts
 
 
 def scored(scores, **options):
@@ -90,3 +92,36 @@ def test_texts_of_pairs_are_not_part_of_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
     with pytest.raises(datasets.DataNotFoundError, match=r"clone https://github\.com/princeton"):
         recorded.llmbar_pairs()
+
+
+# HANNA's judges under many prompts ---------------------------------------------------------
+
+
+def test_a_judge_without_noise_has_a_flat_curve():
+    """One prompt's scores determine all answers, so every number of calls recovers its ranking.
+
+    Two thirds of the stories are tied: a solver that stops early would decide their ranks.
+    """
+    scores, have = under_all_prompts("ChatGPT", "coherence")
+    people = datasets.load("hanna").scores["coherence"][0][have]
+    one = scores[:1]
+    assert len(np.unique(one)) < 20
+    found = []
+    for times in (2, 5, 20):
+        rng = np.random.default_rng(times)
+        answer = ManyPrompts(one, True, rng)
+        c = large.compared(len(have), times * len(have), answer, rng)
+        found += [metrics.spearman(s, people) for s in large.scores(c, ("PoE-BT",)).values()]
+    np.testing.assert_allclose(found, metrics.spearman(one[0], people), rtol=1e-12)
+    rough = one[0] + 1e-6 * np.random.default_rng(0).normal(size=len(have))
+    assert abs(metrics.spearman(rough, people) - found[0]) > 0.01  # so the test can fail
+
+
+def test_a_prompt_is_drawn_for_every_call():
+    scores = np.array([[0.0, 2.0], [1.0, 4.0]])
+    pairs = np.tile([[1, 0]], (20_000, 1))
+    for each, gaps in ((False, {2.0, 3.0}), (True, {1.0, 2.0, 3.0, 4.0})):
+        p = ManyPrompts(scores, each, np.random.default_rng(0))(pairs)
+        logit = np.round(np.log(p / (1.0 - p)), 9)
+        assert set(logit) == gaps
+        assert logit.mean() == pytest.approx(2.5, abs=0.03)  # the means' difference
