@@ -264,6 +264,11 @@ def kept(name: str, place: Path | None = None) -> pd.DataFrame | None:
     return pd.read_csv(path) if path.exists() else None
 
 
+def about() -> dict[str, Any]:
+    """What lies beside the answers: the judge, versions, and what each run cost."""
+    return dict(json.loads((folder() / "measured.json").read_text("utf-8")))
+
+
 @cache
 def answers(dataset: str, attribute: str, template: str = "poe") -> tuple[list[int], Floats]:
     """Contexts asked about in full, and log-probabilities of the label words.

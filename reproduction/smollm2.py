@@ -313,32 +313,39 @@ def calibration(settings: Settings) -> pd.DataFrame:
     Ten bins of equally many calls, ties of people left out. how : "as given", or "averaged" over
     both orders. p : the bin's mean. value : the share of people, in per cent. se : over contexts.
     """
-    rows = []
-    for one in (one for dataset in DATASETS for one in group(dataset)):
-        i, j = one.calls
-        people = 0.5 + 0.5 * np.sign(one.gold[:, i] - one.gold[:, j])
-        context, call = np.nonzero(people != 0.5)
-        of_people = people[context, call]
-        for how, p in (("as given", one.p), ("averaged", one.averaged)):
-            said = p[:, i, j][context, call]
-            for b, part in enumerate(np.array_split(np.argsort(said, kind="stable"), BINS)):
-                share = float(of_people[part].mean())
-                # Calls about one context stand or fall together.
-                off = np.bincount(context[part], of_people[part] - share)
-                rows.append(
-                    {
-                        "system": measure.NAME,
-                        "dataset": one.dataset,
-                        "attribute": one.attribute,
-                        "template": one.template,
-                        "contexts": len(one.contexts),
-                        "how": how,
-                        "bin": b,
-                        "p": float(said[part].mean()),
-                        "count": len(part),
-                        "value": 100.0 * share,
-                        "se": 100.0 * float(np.sqrt((off**2).sum()) / len(part)),
-                    }
-                )
+    rows: list[dict[str, object]] = []
+    for dataset in DATASETS:
+        asked = group(dataset)
+        for part in [*([one] for one in asked), *([asked] if len(asked) > 1 else [])]:
+            rows += _bins(part)
     end = {"kind": "measured", "labels": "real", "draws": 1, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)
+
+
+def _bins(asked: Sequence[Asked]) -> Iterator[dict[str, object]]:
+    """Of one attribute, or "all" together; calls about one context stand or fall together."""
+    i, j = asked[0].calls
+    gaps = [np.sign(one.gold[:, i] - one.gold[:, j]) for one in asked]
+    context = np.concatenate([np.repeat(one.contexts, len(i)) for one in asked])
+    people = np.concatenate([0.5 + 0.5 * gap.ravel() for gap in gaps])
+    told = people != 0.5
+    for how in ("as given", "averaged"):
+        given = [one.p if how == "as given" else one.averaged for one in asked]
+        said = np.concatenate([p[:, i, j].ravel() for p in given])[told]
+        of_people, place = people[told], context[told]
+        for b, part in enumerate(np.array_split(np.argsort(said, kind="stable"), BINS)):
+            share = float(of_people[part].mean())
+            off = np.bincount(place[part], of_people[part] - share)
+            yield {
+                "system": measure.NAME,
+                "dataset": asked[0].dataset,
+                "attribute": asked[0].attribute if len(asked) == 1 else "all",
+                "template": asked[0].template,
+                "contexts": len(np.unique(context)),
+                "how": how,
+                "bin": b,
+                "p": float(said[part].mean()),
+                "count": len(part),
+                "value": 100.0 * share,
+                "se": 100.0 * float(np.sqrt((off**2).sum()) / len(part)),
+            }
