@@ -264,6 +264,14 @@ def kept(name: str, place: Path | None = None) -> pd.DataFrame | None:
     return pd.read_csv(path) if path.exists() else None
 
 
+def digest() -> str:
+    """Of all answers that are kept."""
+    found = hashlib.sha256()
+    for path in sorted(folder().glob("*.csv.gz")):
+        found.update(path.name.encode() + gzip.decompress(path.read_bytes()))
+    return found.hexdigest()[:16]
+
+
 def about() -> dict[str, Any]:
     """What lies beside the answers: the judge, versions, and what each run cost."""
     return dict(json.loads((folder() / "measured.json").read_text("utf-8")))

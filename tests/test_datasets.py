@@ -185,7 +185,7 @@ def test_a_data_folder_that_is_none(monkeypatch, tmp_path):
 
 def test_cmcqrds_scores_are_drawn_and_called_so():
     drawn = datasets.load("cmcqrd")
-    assert drawn.source == "stand-in"
+    assert drawn.source == "drawn"
     assert "drawn at random" in repr(drawn)
     values = drawn.scores["difficulty"]
     assert values.shape == (1, 658)

@@ -87,7 +87,7 @@ def test_designs_get_a_panel_a_method_and_lines_that_differ_without_colour():
 
 def test_kind_and_stand_in_are_written_on_the_figure():
     rows = [(k, "PoE-BT", "random", "none", 1.0 * k) for k in (9, 18)]
-    (ax,) = drawings.page([curve(*rows, labels="stand-in", kind="measured")]).axes
+    (ax,) = drawings.page([curve(*rows, labels="drawn", kind="measured")]).axes
     words = [text.get_text() for text in ax.texts]
     assert {"measured", "labels drawn at random"} <= set(words)
     (real,) = drawings.page([curve(*rows)]).axes

@@ -240,7 +240,7 @@ class TestLarge:
         large.pool.cache_clear()
         assert sorted(ours["id"]) == sorted(published.load("table3")["id"])
         assert ours["role"].value_counts().to_dict() == {"predicted": 72, "calibrated": 24}
-        assert set(ours.loc[ours["dataset"] == "CMCQRD", "labels"]) == {"stand-in"}
+        assert set(ours.loc[ours["dataset"] == "CMCQRD", "labels"]) == {"drawn"}
 
     def test_symmetric_calls_cancel_the_bias_and_single_ones_do_not(self):
         rng = np.random.default_rng(0)

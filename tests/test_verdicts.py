@@ -40,7 +40,7 @@ class TestVerdicts:
             "same digits": {"ours": 42.6499},
             "within noise": {"ours": 42.31},
             "deviates": {"ours": 42.0},
-            "inputs differ": {"ours": 42.6, "labels": "stand-in"},
+            "inputs differ": {"ours": 42.6, "labels": "drawn"},
             "not attempted": {"ours": np.nan},
             "not readable": {"published": "", "number": np.nan},
         }

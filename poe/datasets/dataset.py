@@ -21,7 +21,7 @@ from poe.datasets.originals import ALL, Content, parse
 from poe.datasets.registry import Entry, digest, info
 from poe.datasets.texts import Text
 
-Origin = Literal["real", "stand-in"]
+Origin = Literal["real", "drawn"]
 RATERS = 3  # the tables hold sums of so many scores
 DRAWN_SEED = 2401
 TOLERANCE = 1e-6  # between the scores of an original file and the labels
@@ -45,7 +45,7 @@ class Dataset:
         For each attribute the mean human score, read-only, higher is better.
     read : callable
         Reads the original file, when texts are first asked for.
-    source : "real" or "stand-in"
+    source : "real" or "drawn"
         Whether people gave the scores, or they were drawn at random because the real ones are
         not public (CMCQRD where you have no copy of your own).
     """
@@ -225,5 +225,5 @@ def _drawn(entry: Entry) -> Dataset:
     ids = tuple(f"drawn-{n:04d}" for n in range(shape[1]))
     scores = {entry.attributes[0].name: ratings.sum(axis=0) / RATERS}
     return Dataset(
-        entry, (ALL,), ids, scores, lambda: parse(entry, files.read(entry.main)), "stand-in"
+        entry, (ALL,), ids, scores, lambda: parse(entry, files.read(entry.main)), "drawn"
     )
