@@ -37,6 +37,12 @@ MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
+SMALL = (
+    "SmolLM2 is a very small language model: it prefers what it is shown first in nearly every "
+    "call, and its rankings agree with people's weakly or not at all. Its report shows how a "
+    "ranking is made and what it costs; do not decide anything by it. The book's page 'A small "
+    "judge, measured' has the numbers"
+)
 DEMO = (
     "The judge of this report is a readability formula with an invented position bias and an "
     "invented disturbance. It does not read the question. It shows what a report looks like and is "
@@ -177,6 +183,8 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 def _notes(found: Sequence[Ranking]) -> list[str]:
     notes = [DEMO] if kind(found[0]).startswith("simulated") else []
+    if judge_name(found[0]).startswith("SmolLM2-135M"):
+        notes.append(SMALL)
     notes += dict.fromkeys(note for one in found for note in one.notes)
     if copies := [copy for one in found for copy in one.copies]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
