@@ -77,12 +77,12 @@ class Run:
 RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
     Run("topicalchat", "g-eval", DIALOGUE),
-    Run("summeval", "g-eval", SUMMARY, 30),
-    Run("summeval", "g-eval", ("coherence",)),
     Run("summeval", "poe", SUMMARY, 30),
     Run("topicalchat", "comparative-1", DIALOGUE),
-    Run("summeval", "poe", ("coherence",)),
+    Run("summeval", "g-eval", SUMMARY, 30),
     Run("topicalchat", "comparative-2", DIALOGUE),
+    Run("summeval", "poe", ("coherence",)),
+    Run("summeval", "g-eval", ("coherence",)),
     Run("topicalchat", "numbers", DIALOGUE, 20),
     Run("topicalchat", "words", DIALOGUE, 20),
 )
@@ -190,15 +190,18 @@ def keep(store: Path, out: Path | None = None) -> None:
     path = out / "measured.json"
     about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"runs": {}}
     for name in dict.fromkeys(run.name for run in RUNS):
-        runs = [run for run in RUNS if run.name == name]
-        new, cost = _rows(table, runs)
-        if new.empty:
-            continue
+        whole, cost = _rows(table, [run for run in RUNS if run.name == name])
         old = kept(name, out)
-        every = new if old is None else pd.concat([old, new])
-        every = every.drop_duplicates(PLACES).sort_values(PLACES, ignore_index=True)
-        _write(out / f"{name}.csv.gz", every)
-        about["runs"].setdefault(name, []).append(cost)
+        old = pd.DataFrame(columns=whole.columns) if old is None else old
+        place = [tuple(row) for row in whole[["attribute", "context"]].to_numpy()]
+        there = {tuple(row) for row in old[["attribute", "context"]].to_numpy()}
+        new = np.array([one not in there for one in place], dtype=bool)
+        if new.any():
+            every = whole[new] if old.empty else pd.concat([old, whole[new]])
+            _write(out / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
+            about["runs"].setdefault(name, []).append(
+                _cost(cost[new], datasets.load(name.split("-")[0]))
+            )
     about |= {
         "judge": NAME,
         "specification": specification,
@@ -207,8 +210,8 @@ def keep(store: Path, out: Path | None = None) -> None:
     path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The complete contexts of one template, and what they cost."""
+def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The complete contexts of one template, and the same rows of the store's table."""
     data = datasets.load(runs[0].dataset)
     names = {prompt: attribute for run in runs for prompt, attribute in run.prompts().items()}
     rows = table[table["prompt"].isin(names)]
@@ -223,17 +226,18 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, dict[
     n = data.n_candidates
     whole = n * (n - 1) if (found["second"] >= 0).all() else n
     complete = found.groupby(["attribute", "context"])["first"].transform("size") == whole
-    mine = rows[complete]
-    cost = {
-        "answers": len(mine),
-        "tokens": int(mine["tokens"].sum()),
-        "computed": int(mine["computed"].sum()),
-        "seconds": int(mine["seconds"].sum()),
+    return found[complete], rows[complete]
+
+
+def _cost(rows: pd.DataFrame, data: datasets.Dataset) -> dict[str, Any]:
+    """What these answers took, of which texts and when."""
+    return {
+        "answers": len(rows),
+        **{name: int(rows[name].sum()) for name in ("tokens", "computed", "seconds")},
         "texts": _digest_of_texts(data),
-        "first": str(mine["at"].min())[:10],
-        "last": str(mine["at"].max())[:10],
+        "first": str(rows["at"].min())[:10],
+        "last": str(rows["at"].max())[:10],
     }
-    return found[complete], cost
 
 
 def _digest_of_texts(data: datasets.Dataset) -> str:
