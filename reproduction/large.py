@@ -139,18 +139,19 @@ def mean_by_item(c: Comparisons) -> Floats:
 # Draws ---------------------------------------------------------------------------------------
 
 Job = tuple[Twin, Calls, str, tuple[str, ...]]  # judge, calls, bias, methods
+_KNOWN: dict[tuple[Job, int], dict[str, float]] = {}  # draws that some target needed
 
 
 def run(jobs: Iterable[Job], settings: Settings) -> dict[Job, dict[str, Floats]]:
     """All draws of every job: dataset-level Spearman times 100, (draws,) by method."""
     wanted = list(dict.fromkeys(jobs))
     numbers = range(settings.large_draws)
-    done = iter(settings.map(lambda task: draw(*task), list(product(wanted, numbers))))
+    tasks = list(product(wanted, numbers))
+    done = iter(settings.map(lambda task: draw(*task), tasks, known=_KNOWN))
     parts = {job: [next(done) for _ in numbers] for job in wanted}
     return {job: {m: np.array([one[m] for one in parts[job]]) for m in job[3]} for job in wanted}
 
 
-@cache
 def draw(job: Job, number: int) -> dict[str, float]:
     """Dataset-level Spearman times 100 by method, of one draw."""
     gold = labels(job[0].dataset).scores[job[0].attribute][0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from multiprocessing.pool import ThreadPool
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -31,7 +33,7 @@ class Settings:
     asked : judges that a run looked for, and whether for any pair, to say what a store lacks.
 
     The numbers depend on the target, the draws and the seed: not on the machine, nor on the number
-    of workers (threads).
+    of workers.
     """
 
     target: Target = field(default_factory=Target)
@@ -85,18 +87,43 @@ class Settings:
         if self.progress:
             self.progress(done, total)
 
-    def map(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-        """Results in the order of the jobs; an interruption does not wait for those not begun."""
-        done = []
-        with ThreadPoolExecutor(self.workers) as pool:
-            try:
-                for result in pool.map(work, jobs):
-                    done.append(result)
-                    self.step(len(done), len(jobs))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-        return done
+    def map(
+        self,
+        work: Callable[[Job], Result],
+        jobs: Sequence[Job],
+        *,
+        known: dict[Job, Result] | None = None,
+    ) -> list[Result]:
+        """Results in the order of the jobs; `known` ones are not made again, new ones go there."""
+        known = {} if known is None else known
+        new = [job for job in dict.fromkeys(jobs) if job not in known]
+        for done, result in enumerate(_parallel(work, new, self.workers), start=1):
+            known[new[done - 1]] = result
+            self.step(done, len(new))
+        return [known[job] for job in jobs]
+
+
+_under_way: dict[str, Any] = {}  # what forked processes find where they begin
+
+
+def _parallel(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -> Iterator[Result]:
+    """Results as they come, in order: from processes where they can be forked, else from threads.
+
+    The steps of many small problems are short, and threads would wait for each other's turn.
+    """
+    if workers == 1 or len(jobs) < 2:
+        yield from map(work, jobs)
+    elif sys.platform == "linux":
+        _under_way.update(work=work, jobs=jobs)
+        with multiprocessing.get_context("fork").Pool(workers) as pool:
+            yield from pool.imap(_job, range(len(jobs)))
+    else:
+        with ThreadPool(workers) as pool:
+            yield from pool.imap(work, jobs)
+
+
+def _job(number: int) -> Any:
+    return _under_way["work"](_under_way["jobs"][number])
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ Correlations = dict[tuple[str, str], Floats]  # by (method, kind)
 
 BLOCK = 25  # draws solved together: small enough for the cache and a smooth progress bar
 KINDS = {"spearman": spearman, "pearson": pearson}
+_KNOWN: dict[tuple[tuple[Twin, Calls], int], Correlations] = {}  # blocks that some target needed
 DESIGNS = 100  # greedy sets of pairs to draw from; they do not depend on answers
 
 
@@ -79,7 +80,10 @@ def run_blocks(
     """All draws of every job: correlations (draws, C) by (method, kind), as `block` has them."""
     wanted = list(dict.fromkeys(jobs))
     numbers = range(-(-settings.draws // BLOCK))
-    done = iter(settings.map(lambda task: block(*task), list(product(wanted, numbers))))
+    for calls in {calls for _, calls in wanted if calls.rule == "greedy"}:
+        greedy_designs(labels(calls.dataset).n_candidates)  # once, not in every process
+    tasks = list(product(wanted, numbers))
+    done = iter(settings.map(lambda task: block(*task), tasks, known=_KNOWN))
     parts = {job: [next(done) for _ in numbers] for job in wanted}
     return {
         job: {key: np.concatenate([one[key] for one in many]) for key in many[0]}
@@ -95,7 +99,6 @@ def block(job: tuple[Twin, Calls], number: int) -> Correlations:
     return _block(*job, number, BLOCK)
 
 
-@cache
 def _block(twin: Twin, calls: Calls, number: int, draws: int) -> Correlations:
     gold = labels(calls.dataset).scores[twin.attribute]
     stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=draws).flattened()

@@ -166,11 +166,11 @@ class TestDraws:
     def test_a_block_does_not_depend_on_what_else_is_computed_or_on_workers(self):
         jobs = [(self.twin, Calls("topicalchat", k)) for k in (12, 18, 30)]
         alone = small.run_blocks(jobs[1:2], Settings(draws=2, workers=1))
-        small._block.cache_clear()
+        small._KNOWN.clear()
         among = small.run_blocks(jobs, Settings(draws=4, workers=3))
         for cell, each in alone[jobs[1]].items():
             np.testing.assert_array_equal(each, among[jobs[1]][cell][:2])
-        small._block.cache_clear()
+        small._KNOWN.clear()
         other = small.run_blocks([(self.twin, Calls("topicalchat", 18, seed=1))], Settings(draws=2))
         (found,) = other.values()
         key = ("PoE-BT", "spearman")
