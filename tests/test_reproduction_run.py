@@ -80,12 +80,13 @@ class TestResult:
         assert made.invoked == "poe reproduce all"
 
     def test_both_clocks_are_read_from_the_start(self, monkeypatch):
-        clocks = {"perf_counter": 100.0, "process_time": 7.0}
-        for name in clocks:
-            monkeypatch.setattr(run.time, name, lambda name=name: clocks[name])
-        work = lambda: clocks.update(perf_counter=103.5, process_time=12.25)  # noqa: E731
+        clocks = {"wall": 100.0, "own": 7.0, "children": 2.0}
+        monkeypatch.setattr(run.time, "perf_counter", lambda: clocks["wall"])
+        times = lambda: (clocks["own"], 0.0, clocks["children"], 0.0, 1.0)  # noqa: E731
+        monkeypatch.setattr(run.os, "times", times)
+        work = lambda: clocks.update(wall=103.5, own=8.0, children=6.25)  # noqa: E731
         _, cost = run.timed(work, invoked="x", workers=2)
-        assert (cost.seconds, cost.cpu_seconds) == (3.5, 5.25), "two threads at work"
+        assert (cost.seconds, cost.cpu_seconds) == (3.5, 5.25), "two processes at work"
 
     def test_a_result_of_full_size_serves_for_less(self, tmp_path):
         settings = Settings(TARGETS["skill-table3"], draws=2, full=True)
