@@ -10,6 +10,7 @@ pairs in both orders: they test position bias, debiasing and accuracy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -25,6 +26,7 @@ from reproduction.twins import labels
 
 ATTRIBUTES = ("coherence", "complexity", "surprise")
 TIMES = (2, 3, 5, 10, 20, 40, 100)  # calls an item
+DRAWS = 5  # of calls and prompts; the judge is what it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,7 @@ class ManyPrompts:
         return simulated_answers(difference)
 
 
+@cache
 def under_all_prompts(judge: str, attribute: str) -> tuple[Floats, Indices]:
     """(4, N) scores under HANNA's four prompts, and the positions of the N stories with all four.
 
@@ -63,27 +66,41 @@ def hanna(settings: Settings) -> pd.DataFrame:
 
     The target's `prompts`: "each", a prompt for either story of a call, or "call", one for both.
     """
-    rows = []
-    jobs = list(product(recorded.HANNA_JUDGES, ATTRIBUTES))
     own = settings.target.options.get("prompts", "each") == "each"
-    for done, (name, attribute) in enumerate(jobs):
-        scores, present = under_all_prompts(name, attribute)
-        gold, n = labels("hanna").scores[attribute][0][present], len(present)
-        for times in settings.target.options.get("times", TIMES):
-            found: dict[str, list[float]] = {method: [] for method in large.METHODS}
-            for draw in range(settings.large_draws):
-                rng = np.random.default_rng([settings.seed, draw, times])
-                answer = ManyPrompts(scores, own, rng)
-                c = large.compared(n, times * n, answer, rng, seed=settings.seed)
-                for method, score in large.scores(c, large.METHODS).items():
-                    found[method].append(100.0 * float(spearman(score, gold)))
-            panel = (name, "hanna", attribute)
-            rows += [
-                point(settings, panel, times * n, m, "random", np.array(values), kind="recorded")
-                for m, values in found.items()
-            ]
-        settings.step(done + 1, len(jobs))
+    times = settings.target.options.get("times", TIMES)
+    panels = list(product(recorded.HANNA_JUDGES, ATTRIBUTES, times))
+    draws = range(min(settings.large_draws, DRAWS))
+    jobs = [(*panel, draw, own, settings.seed) for panel in panels for draw in draws]
+    done = iter(settings.map(lambda job: _agreement(*job), jobs))
+    rows = []
+    for name, attribute, each in panels:
+        found = [next(done) for _ in draws]
+        n = len(under_all_prompts(name, attribute)[1])
+        rows += [
+            point(
+                settings,
+                (name, "hanna", attribute),
+                each * n,
+                method,
+                "random",
+                np.array([one[method] for one in found]),
+                kind="recorded",
+            )
+            for method in large.METHODS
+        ]
     return pd.DataFrame(rows)
+
+
+def _agreement(
+    name: str, attribute: str, times: int, draw: int, own: bool, seed: int
+) -> dict[str, float]:
+    """Spearman times 100 by method, of one draw of calls and prompts."""
+    scores, present = under_all_prompts(name, attribute)
+    gold, n = labels("hanna").scores[attribute][0][present], len(present)
+    rng = np.random.default_rng([seed, draw, times])
+    c = large.compared(n, times * n, ManyPrompts(scores, own, rng), rng, seed=seed)
+    found = large.scores(c, large.METHODS)
+    return {method: 100.0 * float(spearman(each, gold)) for method, each in found.items()}
 
 
 def llmbar(settings: Settings) -> pd.DataFrame:
