@@ -76,6 +76,7 @@ def serving(fault=lambda k, body: None, *, delay=0.0):
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, *args):
             pass

@@ -15,12 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from poe.errors import JudgeError
 from poe.judges.accounts import Spending
-from poe.judges.http import PassingError, check_url, find_key, token_counts
+from poe.judges.http import check_url, find_key, token_counts
 from poe.judges.questions import Prompt, Question, Text
 from poe.judges.server import (
     ModelChangedError,
@@ -32,7 +30,6 @@ from poe.judges.server import (
     counted,
     label_of,
     merged,
-    next_token,
 )
 from poe.judges.store import Store
 from tests.helpers import HEARS_CTRL_C
@@ -47,8 +44,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*of the probability on average"
 
 
 @pytest.fixture(autouse=True)
-def no_key(monkeypatch):
+def no_key_and_no_patience(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr("poe.judges.http.JITTER", lambda state: 0.01)
 
 
 def judged(served, asked, **options):
@@ -72,8 +70,9 @@ def asked_in_one_word(question, labels="A or B"):
 
 def test_p_and_mass_are_the_models_own():
     asked = questions(4, contexts=2)
-    with serving(delay=0.02) as served:
-        _, answers = judged(served, asked, concurrency=3)
+    with serving(delay=0.02) as served, warnings.catch_warnings():
+        warnings.simplefilter("error")  # a sound judge is not warned about
+        _, answers = judged(served, asked, concurrency=3, top=len(VOCABULARY))
     for question, answer in zip(asked, answers, strict=True):
         whole = asked_in_one_word(question)
         a, b = shares(whole)
@@ -94,10 +93,8 @@ def test_a_prefix_is_continued_and_a_server_that_does_not_is_noticed():
         turns = [{"role": role, "content": content} for role, content in roles.items()]
         a, b = shares(chat_text(turns, go_on=True))
         assert answer.p == pytest.approx(a / (a + b), abs=1e-12)
-    with (
-        serving(lambda k, body: "new-answer") as served,
-        pytest.warns(UserWarning, match=r"seems to ignore continue_final_message .*cost 3 tokens"),
-    ):
+    ignored = pytest.warns(UserWarning, match="seems to ignore continue_final_message")
+    with serving(lambda k, body: "new-answer") as served, ignored:
         judged(served, asked, prefix="continue")
 
 
@@ -150,13 +147,6 @@ def test_the_label_a_sampled_answer_starts_with():
     assert counted(["B"], prompt) == (-math.inf, 0.0)
 
 
-def test_log_probabilities_are_read_with_the_chosen_token_among_them():
-    first = {"token": "Z", "logprob": -3.0, "top_logprobs": [{"token": "A", "logprob": -0.5}]}
-    assert next_token({"logprobs": {"content": [first]}}) == [("A", -0.5), ("Z", -3.0)]
-    for nothing in ({}, {"logprobs": None}, {"logprobs": {"content": []}}, {"logprobs": {}}):
-        assert next_token(nothing) is None
-
-
 # Replies of any shape --------------------------------------------------------------------------
 
 
@@ -164,69 +154,38 @@ def logprobs(given):
     return reply(choices=[{"logprobs": given}])
 
 
-NOT_JSON = (b"", b'{"choices": [{"mess', b"\xff\xfe", b"[1]", b"[" * 100_000 + b"]" * 100_000)
-NO_CHOICES = (b'{"choices": []}', b'{"choices": [null]}', b'{"choices": 7}', b"{}")
-ERRORS = (b'{"error": {"message": "overloaded"}}', b'{"error": "overloaded"}')
 CERTAIN = [{"token": str(k), "logprob": -0.1} for k in range(3)]  # 90% each
-IMPOSSIBLE = (
-    *(reply(logprob=value) for value in (math.nan, math.inf, 3.0, 10**400, "much", [], True)),
-    *(reply(token=token) for token in (None, 7, ["A"], {})),
-    *(logprobs({"content": content}) for content in ({"a": 1}, [{"token": "A"}], [7])),
-    logprobs({"content": [{**CERTAIN[0], "top_logprobs": CERTAIN}]}),
-)
 GARBLED = {
-    **dict.fromkeys(NOT_JSON, "something that is not JSON"),
-    **dict.fromkeys(NO_CHOICES, "answers without choices"),
-    **dict.fromkeys(ERRORS, "answers without choices: overloaded"),
-    **dict.fromkeys(IMPOSSIBLE, "gives what cannot be log-probabilities"),
-    b'{"choices": [{}]}': "gives no log-probabilities for tiny; .*draws=20",
+    "something that is not JSON": (
+        *(b"", b'{"choices": [{"mess', b"\xff\xfe", b"[1]", b"[" * 100_000 + b"]" * 100_000),
+    ),
+    "answers without choices": (
+        *(b'{"choices": []}', b'{"choices": [null]}', b'{"choices": 7}', b"{}"),
+    ),
+    "answers without choices: overloaded": (b'{"error": {"message": "overloaded"}}',),
+    "gives what cannot be log-probabilities": (
+        *(reply(logprob=value) for value in (math.nan, math.inf, 3.0, 10**400, "much", [], True)),
+        *(reply(token=token) for token in (None, 7, ["A"], {})),
+        *(logprobs({"content": content}) for content in ({"a": 1}, [{"token": "A"}], [7])),
+        logprobs({"content": [{**CERTAIN[0], "top_logprobs": CERTAIN}]}),
+    ),
+    "gives no log-probabilities": (b'{"choices": [{}]}',),
 }
 
 
-def test_a_garbled_reply_is_asked_again_and_one_garbled_for_ever_is_a_sentence(monkeypatch):
+def test_a_garbled_reply_is_asked_again_and_one_garbled_for_ever_is_a_sentence():
     """NaN, raw logits, error bodies with status 200, truncated JSON: none is ever an answer."""
-    monkeypatch.setattr("poe.judges.http.JITTER", lambda state: 0.001)
-    asked = questions(2)
-    bodies = iter(GARBLED)
-    with serving(lambda k, _: next(bodies, None) if k and k % 2 else None) as served:
-        judge, answers = judged(served, asked * len(GARBLED), concurrency=1)
-        assert judge.spent.calls == len(served.requests) == 1 + 3 * len(GARBLED)
+    asked, bodies = questions(2), [body for some in GARBLED.values() for body in some]
+    coming = iter(bodies)
+    with serving(lambda k, _: next(coming, None) if k % 2 else None) as served:
+        judge, answers = judged(served, asked * len(bodies), concurrency=1)
+        assert judge.spent.calls == len(served.requests) == 1 + 3 * len(bodies)
         assert all(0 < answer.mass <= 1 for answer in answers)
-    for message in dict.fromkeys(GARBLED.values()):
-        body = next(body for body in GARBLED if GARBLED[body] == message)
-        for first, tries in ((True, 1), (False, 3)):
-            with serving(lambda k, _, body=body, f=first: body if f or k else None) as served:
-                with pytest.raises(ServerError, match=message) as caught:
-                    judged(served, asked, concurrency=1)
-                assert len(served.requests) == tries + (not first)
-                assert first or "first 'text-0', second 'text-1'" in str(caught.value)
-
-
-KEYS = "choices logprobs content token logprob top_logprobs message usage"
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(json_values)
-@example({"choices": [{}, 7]})  # the first is sound
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_shape_is_a_traceback(value):
-    """Whatever JSON a reply holds, reading it gives an answer or a PassingError."""
-    judge = ServerJudge("tiny", "http://localhost:1/v1")
-    drawing = ServerJudge("tiny", "http://localhost:1/v1", draws=3)
-    for whole in (value, {"choices": [value]}, {"choices": [{"logprobs": value}], "usage": value}):
-        for one in (judge, drawing):
-            with suppress(PassingError, ModelChangedError):
-                found, counts = one._caller._understood({}, whole, one._read)
-                assert found
-                assert all(isinstance(n, int) and n >= 0 for n in counts)
-        token_counts(whole)
+    for message, (body, *_) in GARBLED.items():
+        with serving(first_is(body)) as served:
+            with pytest.raises(ServerError, match=f"first 'text-0', second 'text-1'.*{message}"):
+                judged(served, asked, concurrency=1)
+            assert len(served.questions) == 3
 
 
 def test_odd_names_and_counts_are_taken_for_what_they_are():
@@ -240,42 +199,41 @@ def test_odd_names_and_counts_are_taken_for_what_they_are():
     assert len(name) == 300
 
 
-def test_a_body_without_end_is_cut_off():
-    with serving(first_is("endless")) as served:
-        with pytest.raises(ServerError, match="answers with more than 16 MB"):
-            judged(served, questions(2), concurrency=1)
-        assert len(served.questions) == 1
-
-
 # What goes wrong on the way --------------------------------------------------------------------
 
 
 def test_a_server_that_is_not_there_is_not_waited_for():
     begun = time.monotonic()
     judge = ServerJudge("tiny", "http://127.0.0.1:9/v1", patience=60)
-    with pytest.raises(ServerError, match=r"no connection to 127\.0\.0\.1:9/v1.*is it up"):
+    with pytest.raises(ServerError, match=r"no connection to 127\.0\.0\.1:9/v1"):
         list(judge.answer(questions(2)))
     assert time.monotonic() - begun < 8
 
 
-def test_slow_servers_are_given_up_after_a_whole_call_s_time():
-    for fault in ("hang", "drip"):  # a byte now and then does not extend the time
-        with serving(first_is(fault)) as served:
-            begun = time.monotonic()
-            with pytest.raises(ServerError, match=r"gave no whole answer in .* s; given up after"):
-                judged(served, questions(2), concurrency=1, timeout=0.4, patience=2)
-            assert time.monotonic() - begun < 8
-            assert len(served.questions) >= 2
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("hang", "gave no whole answer"),
+        ("drip", "gave no whole answer"),  # a byte now and then does not extend the time
+        ("endless", "more than 16 MB"),
+    ],
+)
+def test_slow_and_endless_replies_are_given_up(fault, message):
+    with serving(first_is(fault)) as served:
+        begun = time.monotonic()
+        with pytest.raises(ServerError, match=message):
+            judged(served, questions(2), concurrency=1, timeout=0.3, patience=0.8)
+        assert time.monotonic() - begun < 8
+        assert len(served.questions) >= 1 + (fault != "endless")
 
 
 def test_refusals_are_named():
     for fault, message in {
-        "html": r"answers with a web page \(text/html\).*check the URL",
-        "404": "has no /chat/completions, or not this model .404.*end in /v1",
-        "400": r"refuses the request \(400\): you sent",
+        "html": "answers with a web page",
+        "404": r"\(404\).*end in /v1",
+        "400": r"\(400\): you sent",
         "302": "sends us elsewhere",
-        "401": r"does not accept the API key.*OPENAI_API_KEY",
-        "403": r"does not accept the API key",
+        "401": "API key.*OPENAI_API_KEY",
         "no-logprobs": "gives no log-probabilities for tiny; .*draws=20",
     }.items():
         with serving(lambda k, body, fault=fault: fault) as served:
@@ -286,13 +244,13 @@ def test_refusals_are_named():
 
 
 def test_passing_failures_pass_and_those_for_ever_end():
-    for fault in ("500", "503", "hangup"):
+    for fault in ("500", "hangup"):
         with serving(lambda k, body, fault=fault: fault if k in (1, 2) else None) as served:
             _, answers = judged(served, questions(3), concurrency=2)
         assert len(answers) == 6
     with serving(first_is("500")) as served:
-        with pytest.raises(ServerError, match=r"failed \(500\).*given up after \d+ tries"):
-            judged(served, questions(3), patience=1.5)
+        with pytest.raises(ServerError, match=r"given up after \d+ tries"):
+            judged(served, questions(3), patience=0.8)
         assert len(served.questions) >= 2
 
 
@@ -302,10 +260,9 @@ def test_too_many_requests_are_waited_for_as_asked():
         begun = time.monotonic()
         judge, answers = judged(served, asked)
         assert time.monotonic() - begun >= 0.7
+        assert len(answers) == len(asked)
         assert len(served.questions) == len(asked) + 1
     assert judge.spent.calls == len(asked) + 1  # the first call; the one turned away is free
-    with serving() as served:
-        assert [a.log_p for a in judged(served, asked)[1]] == [a.log_p for a in answers]
     begun = time.monotonic()
     with (
         serving(first_is("429:3600")) as served,
@@ -342,26 +299,12 @@ def test_answers_with_neither_label_are_counted():
 
 
 def test_a_model_that_never_says_a_label_is_stopped_early(tmp_path):
-    with serving(first_is("neither")) as served:
+    with serving(first_is("neither")) as served, Store(tmp_path / "a.sqlite") as store:
         judge = ServerJudge("tiny", served.url, top=5, concurrency=2)
-        with Store(tmp_path / "a.sqlite") as store:
-            with pytest.warns(UserWarning, match="6 of 6 answers of tiny"):
-                store.ask(judge, questions(3))
-            with warnings.catch_warnings():  # what was said is not said again
-                warnings.simplefilter("error")
-                said = r"none of the first 10 answers of tiny .*beginnings are \['Sure|beginnings"
-                with pytest.raises(NoLabelError, match=said):
-                    store.ask(judge, questions(8, word="other"))
-            assert len(store) == 10
+        with pytest.raises(NoLabelError, match=r"none of the first 10 answers.*'Sure"):
+            store.ask(judge, questions(5))
+        assert len(store) == 10
         assert len(served.questions) < 20
-
-
-def test_labels_that_only_differ_in_spaces_are_refused():
-    twins = Prompt("test/twins", "{first} {second}?", labels=("A", " A"))
-    with serving() as served:
-        with pytest.raises(ServerError, match="cannot be told apart once spaces"):
-            judged(served, [Question(twins, Text("x", "x"), Text("y", "y"))])
-        assert served.requests == []
 
 
 # Money -----------------------------------------------------------------------------------------
@@ -384,33 +327,30 @@ def test_the_call_limit_is_never_exceeded_and_the_answers_are_kept(tmp_path):
         assert more.spent.calls == 14
 
 
-def test_the_token_limit_is_never_exceeded():
-    for usage in ("", "no-usage"):
-        with serving(lambda k, body, usage=usage: usage) as served:
-            judge = ServerJudge("tiny", served.url, token_limit=1500)
-            answers = []
-            message = "token_limit is 1,500, and the next call may need"
-            with pytest.raises(SpendingLimitError, match=message):
-                answers.extend(judge.answer(questions(8)))
-            assert len(answers) == len(served.questions) > 1
-            assert judge.spent.tokens <= 1500
-            first = count_tokens(chat_text(served.requests[0]["messages"])) + 1
-            counted = first + sum(answer.tokens + 1 for _, answer in answers)
-            assert usage or judge.spent.tokens == counted
+@pytest.mark.parametrize("usage", ["", "no-usage"])
+def test_the_token_limit_is_never_exceeded(usage):
+    with serving(lambda k, body: usage) as served:
+        judge = ServerJudge("tiny", served.url, token_limit=1500)
+        answers = []
+        with pytest.raises(SpendingLimitError, match="token_limit is 1,500"):
+            answers.extend(judge.answer(questions(8)))
+        assert len(answers) == len(served.questions) > 1
+        assert judge.spent.tokens <= 1500
+        first = count_tokens(chat_text(served.requests[0]["messages"])) + 1
+        counted = first + sum(answer.tokens + 1 for _, answer in answers)
+        assert usage or judge.spent.tokens == counted
 
 
 def test_many_threads_never_exceed_a_limit():
     spending = Spending(calls=50, tokens=1000)
-    lock, made, most = threading.Lock(), [], 0
+    lock, made = threading.Lock(), []
 
     def work():
-        nonlocal most
         with suppress(SpendingLimitError):
             while True:
                 if spending.reserve(30):
                     with lock:
                         made.append(1)
-                        most = max(most, spending.spent.tokens)
                     spending.settle(30, 7)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -432,16 +372,6 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
     with pytest.raises(SpendingLimitError, match="after 2 calls and 100 tokens; token_limit is"):
         spending.reserve(1)
-    spending = Spending(calls=1)
-    for turned_away in (True, False):
-        assert spending.reserve(5)
-        spending.settle(5, 3, turned_away=turned_away)
-    assert (spending.spent.calls, spending.spent.tokens) == (1, 3)
-    with pytest.raises(SpendingLimitError, match="after 1 calls and 3 tokens; call_limit is 1"):
-        spending.reserve(5)
-    for wrong in (0, -1, 2.5, "5"):
-        with pytest.raises(JudgeError, match="call_limit is a whole number of at least 1"):
-            Spending(calls=wrong)
 
 
 # Keys and addresses ----------------------------------------------------------------------------
@@ -495,19 +425,11 @@ def test_which_key_is_sent_where(monkeypatch):
     with pytest.raises(ServerError, match="cannot be a key") as caught:
         find_key(safe, "BAD_KEY")
     assert "secret" not in str(caught.value)
-    monkeypatch.setenv("OPENAI_API_KEY", "1")  # a placeholder is no secret: nothing is blotted out
-    with (
-        serving(lambda k, body: "400") as served,
-        pytest.raises(ServerError, match=r"127\.0\.0\.1"),
-    ):
-        judged(served, questions(2))
 
 
 def test_addresses_and_secrets_in_them():
-    assert check_url("http://node7:8000/v1/") == "node7:8000/v1"
-    assert check_url("http://[::1]:8000/v1") == "[::1]:8000/v1"
+    assert check_url("http://[::1]:8000/v1/") == "[::1]:8000/v1"
     assert check_url("https://API.example.org/v1") == "api.example.org/v1"
-    assert check_url("https://h/v1?api-version=2024-10-21") == "h/v1?api-version=2024-10-21"
     with serving() as served:
         ServerJudge("m", f"{served.url}?api-version=1").specification  # noqa: B018
         assert served.paths == ["/v1/chat/completions?api-version=1"]
@@ -524,12 +446,10 @@ def test_a_proxy_is_used_as_the_environment_says_but_not_for_this_machine(monkey
     for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with serving() as served:
-        monkeypatch.setenv("http_proxy", served.url.removesuffix("/v1").replace("//", "//u:p@"))
+        monkeypatch.setenv("http_proxy", served.url.removesuffix("/v1"))
         judge = ServerJudge("tiny", "http://model.invalid/v1")
         assert len(list(judge.answer(questions(2)))) == 2
         assert set(served.paths) == {"http://model.invalid/v1/chat/completions"}
-        assert served.headers[0]["Proxy-Authorization"] == "Basic dTpw"
-        assert served.headers[0]["Host"] == "model.invalid"
         judged(served, questions(2))
         assert served.paths[-1] == "/v1/chat/completions"
 
@@ -544,19 +464,18 @@ def test_certificates_are_checked():
 # Options ---------------------------------------------------------------------------------------
 
 
-def test_wrong_options_are_refused_by_name():
-    for wrong, message in (
-        ({"colour": "red"}, "cannot take colour='red'.*its options are prefix, .*token_limit"),
-        ({"prefix": "maybe"}, "prefix is 'ask' or 'continue', not 'maybe'"),
-        ({"draws": 5, "temperature": 0}, "temperature is above 0"),
-        ({"top": "many"}, "cannot take top='many'"),
-        ({"timeout": math.nan}, "timeout is a number of seconds"),
-        ({"call_limit": 0}, "call_limit is a whole number"),
-        ({"options": '{"api_key": "hunter2"'}, "options are fields of the request in JSON"),
-        ({"key_env": "hunter2", "timeout": "long"}, "cannot take timeout='long'"),
+def test_wrong_options_are_refused_by_name_and_secrets_are_not_repeated():
+    for wrong, name in (
+        ({"colour": "red"}, "colour.*token_limit"),
+        ({"prefix": "maybe"}, "prefix"),
+        ({"draws": 5, "temperature": 0}, "temperature"),
+        ({"top": "many"}, "top"),
+        ({"call_limit": 0}, "call_limit"),
+        ({"options": '{"api_key": "hunter2"'}, "options"),
+        ({"key_env": "hunter2", "timeout": "long"}, "timeout"),
         ({"options": {"extra": {"api_key": "hunter2"}}}, "'api_key' is no place for a secret"),
     ):
-        with pytest.raises(JudgeError, match=message) as caught:
+        with pytest.raises(JudgeError, match=name) as caught:
             ServerJudge("m", "http://localhost/v1", **wrong)
         assert "hunter2" not in str(caught.value)
 
@@ -593,15 +512,9 @@ def test_specifications_are_those_of_the_stores_that_exist():
         "prefix": "ask",
         "instruction": "Answer with one word: {labels}.",
     }
-    for change in (
-        {"prefix": "continue"},
-        {"instruction": ""},
-        {"draws": 3},
-        {"top": 5},
-        {"temperature": 0.5},
-        {"options": {"seed": 1}},
-    ):
-        assert ServerOptions(**change).specification() != ServerOptions().specification()
+    changes = {"prefix": "continue", "instruction": "", "draws": 3, "top": 5, "temperature": 0.5}
+    for name, value in changes.items():
+        assert ServerOptions(**{name: value}).specification() != ServerOptions().specification()
 
 
 # Endings ---------------------------------------------------------------------------------------
@@ -664,10 +577,3 @@ def test_ctrl_c_waits_for_calls_under_way_and_a_second_one_leaves_them(tmp_path,
     assert "KeyboardInterrupt" in error
     with Store(path) as store:
         assert len(store) == (4 if hangs else 6)
-
-
-def test_a_sound_judge_is_not_warned_about():
-    """Control for the warnings above."""
-    with serving() as served, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        judged(served, questions(3), top=len(VOCABULARY))

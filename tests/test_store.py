@@ -87,17 +87,6 @@ def test_a_failing_judge_loses_nothing_that_was_reported(path):
     assert again.asked == [question.key for question in asked[8:]]
 
 
-def test_a_judge_that_leaves_questions_out_is_named(path):
-    class Lazy(HashJudge):
-        def answer(self, questions):
-            yield from list(super().answer(questions))[:2]
-
-    with Store(path) as store:
-        with pytest.raises(JudgeError, match=r"4 of 6 questions unanswered.*first 'text-1'"):
-            store.ask(Lazy(), questions(3))
-        assert len(store) == 2
-
-
 def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
     class Wrong(HashJudge):
         def answer(self, questions):
@@ -113,15 +102,6 @@ def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
             assert len(store) == 3, wrong
 
 
-def test_a_store_in_memory(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    judge = HashJudge()
-    with Store(":memory:") as store:
-        assert store.ask(judge, questions(3)) == store.ask(judge, questions(3))
-        assert len(store.comparisons()) == len(judge.asked) == 6
-    assert list(tmp_path.iterdir()) == []
-
-
 # Other judges ----------------------------------------------------------------------------
 
 
@@ -134,11 +114,8 @@ def test_another_specification_is_refused_with_the_fields_that_differ(path):
         for call in (store.ask, store.missing):
             with pytest.raises(JudgeError) as caught:
                 call(other, asked)
-            text = str(caught.value)
-            assert "dtype: fp32 in the store, bf16 now" in text
-            assert "device_map: not set in the store, auto now" in text
-            assert "model:" not in text
-            assert "several=True" in text
+            assert "dtype: fp32 in the store, bf16 now" in str(caught.value)
+            assert "model:" not in str(caught.value)
     assert other.asked == []
 
 
@@ -171,10 +148,12 @@ def test_what_is_not_a_store_is_refused_and_untouched(tmp_path):
         before = file.read_bytes()
         with pytest.raises(JudgeError, match="not a judgement store"):
             Store(file)
+        with Store(":memory:") as store, pytest.raises(JudgeError, match="not a judgement store"):
+            store.merge(file)
         assert file.read_bytes() == before
-    for file in (tmp_path, tmp_path / "nowhere" / "a.sqlite"):
-        with pytest.raises(JudgeError, match=f"{file}: there is no such folder, or the file"):
-            Store(file)
+    for missing in (tmp_path, tmp_path / "nowhere" / "a.sqlite"):
+        with pytest.raises(JudgeError, match="no such folder"):
+            Store(missing)
 
 
 def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
@@ -191,7 +170,7 @@ def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
         Store(altered).close()
         with closing(sqlite3.connect(altered)) as raw:
             raw.executescript(change)
-        with pytest.raises(JudgeError, match=r"other tables than ours.*pip install -U"):
+        with pytest.raises(JudgeError, match="other tables"):
             Store(altered)
         with Store(path) as store, pytest.raises(JudgeError, match="other tables"):
             store.merge(altered)
@@ -202,11 +181,8 @@ def test_a_damaged_store_is_named(path):
         store.ask(HashJudge(), questions(20))
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
-    with (
-        pytest.raises(JudgeError, match=r"judgements.sqlite: the file is damaged"),
-        Store(path) as s,
-    ):
-        s.table()
+    with pytest.raises(JudgeError, match=r"judgements\.sqlite.*damaged"), Store(path) as store:
+        store.table()
 
 
 # What comes out --------------------------------------------------------------------------
@@ -223,34 +199,18 @@ def test_texts_are_not_in_the_file(path):
     assert b"two" in raw  # control: names are in it, and would be found
 
 
-def test_comparisons_by_context(path):
-    asked = questions(4, contexts=2)
-    with Store(path) as store:
-        store.ask(HashJudge(), asked)
-        groups = store.by_context()
-        with pytest.raises(JudgeError, match="no such comparison"):
-            store.comparisons(context="context-9")
-        with pytest.raises(JudgeError, match=r"2 contexts here \('context-0', 'context-1'\)"):
-            store.comparisons()
-        one = store.comparisons(context="context-1", prompt="test/better")
-        chosen = store.comparisons(context="context-1", texts=[texts(4)[2], texts(4)[0]])
-    assert list(groups) == ["context-0", "context-1"]
-    assert as_dict(one) == {(q.first.id, q.second.id): expected(q).p for q in asked[12:]}
-    assert (chosen.items, len(chosen)) == (("text-2", "text-0"), 2)
-
-
 def test_a_name_given_to_two_texts_must_be_settled(path):
     context, a, b = Text("context-0", "the context"), Text("a", "one"), Text("b", "two")
     edited, homonym = Text("b", "two, edited"), Text("context-0", "another context")
     judge = HashJudge()
     with Store(path) as store:
         store.ask(judge, [Question(PROMPT, a, b, context), Question(PROMPT, a, edited, context)])
-        with pytest.raises(JudgeError, match=r"different texts under the same name: 'b'.*texts="):
+        with pytest.raises(JudgeError, match=r"the same name: 'b'"):
             store.comparisons()
         kept = store.comparisons(texts=[a, edited])
         assert kept.p.tolist() == [expected(Question(PROMPT, a, edited, context)).p]
         store.ask(judge, [Question(PROMPT, a, b, homonym)])
-        with pytest.raises(JudgeError, match=r"the same name: 'context-0'.*costs nothing"):
+        with pytest.raises(JudgeError, match=r"the same name: 'context-0'"):
             store.comparisons(texts=[a, b])
         apart = Question(PROMPT, a, b, Text("context-1", homonym.text))
         store.ask(judge, [apart])
@@ -274,18 +234,6 @@ def test_renamed_texts_and_prompts_cost_nothing_and_are_found(path):
         assert found.items == ("essay-1", "essay-2")
         assert found.p.tolist() == [answer.p]
         assert len(store.comparisons(texts=[a, b])) == 1
-
-
-def test_prompts_of_one_name_need_their_digest(path):
-    other = Prompt(PROMPT.name, PROMPT.template + "!")
-    asked = questions(2)
-    with Store(path) as store:
-        store.ask(
-            HashJudge(), asked + [Question(other, q.first, q.second, q.context) for q in asked]
-        )
-        with pytest.raises(JudgeError, match=r"2 prompts here.*prompt="):
-            store.comparisons(prompt=PROMPT.name)
-        assert len(store.comparisons(prompt=other.digest)) == len(asked)
 
 
 def test_answers_with_neither_label_are_left_out_with_a_warning(path):
@@ -320,18 +268,12 @@ def test_table_and_its_files(path, tmp_path):
         table = store.table()
         store.export(tmp_path / "answers.csv")
         store.export(tmp_path / "answers.parquet")
-        with pytest.raises(JudgeError, match=r"\.csv or \.parquet"):
-            store.export(tmp_path / "answers.xlsx")
     rows = table.set_index(["prompt", "first"])
-    compared_row = rows.loc[("test/better", "text-0")]
-    assert compared_row["p"] == expected(compared[0]).p
-    assert compared_row["mass"] == pytest.approx(0.9, abs=1e-12)
-    assert math.isnan(compared_row["log_p_3"])
+    assert rows.loc[("test/better", "text-0")]["p"] == expected(compared[0]).p
     score = rows.loc[("test/score", "text-0")]
     assert (score["log_p_1"], score["log_p_3"]) == (math.log(0.5), -math.inf)
+    assert (score["labels"], score["mass"]) == ("1 2 3", 0.75)
     assert math.isnan(score["p"])
-    assert score["mass"] == 0.75
-    assert score["labels"] == "1 2 3"
     for read, name in ((pd.read_csv, "answers.csv"), (pd.read_parquet, "answers.parquet")):
         again = read(tmp_path / name)
         assert list(again.columns) == list(table.columns)
@@ -438,9 +380,7 @@ def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
         other.ask(Changed(), asked)
     with Store(path) as store:
         store.ask(HashJudge(), asked)
-        ours = np.exp(expected(asked[3]).log_p)
-        gap = max(abs(ours[0] - 0.5), abs(ours[1] - 0.25))
-        with pytest.warns(UserWarning, match=f"1 answers of .*other.sqlite differ .*by {gap:.2g}"):
+        with pytest.warns(UserWarning, match="1 answers of .*other.sqlite differ"):
             assert store.merge(tmp_path / "other.sqlite") == (0, 5, 1, ())
         assert store.ask(HashJudge(), asked) == [expected(question) for question in asked]
 
@@ -476,18 +416,5 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
             found = store.merge(shard)
         assert (found.added, found.same, len(found.refused)) == (1, 0, 5)
         assert all("test/better" in text and "'text-" in text for text in found.refused)
-        assert len(store.table()) == 1
-    with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better' on .*"):
+    with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better'"):
         store.table()
-
-
-def test_merging_what_is_not_there_or_not_a_store(path, tmp_path):
-    (tmp_path / "notes.txt").write_text("notes" * 1000)
-    with Store(path) as store:
-        with pytest.raises(JudgeError, match="no store"):
-            store.merge(tmp_path / "nothing.sqlite")
-        assert not (tmp_path / "nothing.sqlite").exists()
-        with pytest.raises(JudgeError, match="not a judgement store"):
-            store.merge(tmp_path / "notes.txt")
-        with pytest.raises(JudgeError, match="this store itself"):
-            store.merge(path)

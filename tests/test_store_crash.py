@@ -1,4 +1,4 @@
-"""The store under violence: kills, two writers, full disks, closed folders, Ctrl-C."""
+"""The store under violence: kills, two writers, full disks, closed folders."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import sys
 import tempfile
 import textwrap
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from poe.errors import JudgeError
-from poe.judges.questions import Answer, Text
+from poe.judges.questions import Answer
 from poe.judges.store import Store
-from tests.helpers import HEARS_CTRL_C
 from tests.judging import HashJudge, expected, questions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,8 +43,8 @@ with Store({path!r}) as store:
 """
 
 
-def start(path, *, delay=0.001, before="", script=ASK, **options):
-    code = before + script.format(root=str(ROOT), path=str(path), delay=delay)
+def start(path, *, delay=0.001, script=ASK, **options):
+    code = script.format(root=str(ROOT), path=str(path), delay=delay)
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)],
         stdout=subprocess.PIPE,
@@ -70,7 +68,7 @@ def stored(path):
 def test_killed_at_random_moments_nothing_reported_is_lost(path):
     rng = random.Random(4)
     reported, kills = set(), 0
-    for _ in range(6):
+    for _ in range(3):
         running = start(path)
         lines = []
         wanted = rng.randrange(1, 60)  # reports to wait for before the kill
@@ -91,7 +89,7 @@ def test_killed_at_random_moments_nothing_reported_is_lost(path):
         found = stored(path)
         assert reported <= found.keys()
         assert all(found[key] == EXPECTED[key] for key in found)
-    assert kills >= 3  # else this was no test
+    assert kills >= 2  # else this was no test
     with Store(path) as store:
         last = HashJudge()
         done = len(store)
@@ -136,20 +134,6 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
     assert len(again.asked) == len(ASKED) - len(found)
 
 
-def test_a_failure_of_the_last_commit_is_named(path):
-    long = Text("x" * 20_000, "a text with a long name")
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED[:10])
-        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
-        with pytest.raises(JudgeError, match=r"judgements.sqlite: the disk is full; make room"):
-            store.ask(HashJudge(), [replace(ASKED[10], first=long)])
-        assert stored(path) == {q.key: EXPECTED[q.key] for q in ASKED[:10]}
-        store._connection.execute("PRAGMA max_page_count = 1000000")
-        store.ask(HashJudge(), ASKED)
-        assert stored(path) == EXPECTED  # what failed is not in the way
-
-
 AS_NOBODY = """
 import os, sys
 sys.path.insert(0, {root!r})
@@ -157,57 +141,32 @@ from poe.errors import JudgeError
 from poe.judges.store import Store
 from tests.judging import HashJudge, questions
 
-asked = questions(3)
 with Store({path!r}) as store:
     store.comparisons()  # imports everything, while it may
 if os.getuid() == 0:
     os.setuid(65534)  # permissions do not hold root back
 with Store({path!r}) as store:
-    print(len(store.ask(HashJudge(), asked)), len(store.comparisons()))
+    print(len(store.ask(HashJudge(), questions(3))), len(store.comparisons()))
     try:
         store.ask(HashJudge(), questions(4))
     except JudgeError as error:
         print(error)
-try:
-    Store({path!r} + "-new")
-except JudgeError as error:
-    print(error)
 """
 
 
-@pytest.fixture
-def folder():
-    """A folder that others may look into; pytest's own are closed to them."""
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)
-        Path(name).chmod(0o755)
-
-
-def test_a_folder_that_cannot_be_written(folder):
-    path = folder / "judgements.sqlite"
-    with Store(path) as store:
-        store.ask(HashJudge(), questions(3))
-    path.chmod(0o444)
-    folder.chmod(0o555)
-    out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
-    assert error == ""
-    reading, writing, making = out.splitlines()
-    assert reading == "6 6"  # what is there can be read
-    assert "judgements.sqlite: the file or its folder cannot be written" in writing
-    assert "judgements.sqlite-new: there is no such folder, or the file or its folder" in making
-    assert len(stored(path)) == 6
-
-
-def test_ctrl_c_keeps_what_was_answered(path):
-    running = start(path, delay=0.005, before=HEARS_CTRL_C)
-    lines = [running.stdout.readline() for _ in range(20)]
-    running.send_signal(signal.SIGINT)
-    lines += running.stdout.readlines()
-    _, error = running.communicate(timeout=20)
-    assert "KeyboardInterrupt" in error
-    found = stored(path)
-    assert {line.strip() for line in lines} <= found.keys()
-    assert 20 <= len(found) < len(ASKED)
+def test_a_folder_that_cannot_be_written_can_be_read():
+    with tempfile.TemporaryDirectory() as name:  # pytest's own are closed to others
+        path = Path(name) / "judgements.sqlite"
+        with Store(path) as store:
+            store.ask(HashJudge(), questions(3))
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+        out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
+        assert error == ""
+        reading, writing = out.splitlines()
+        assert reading == "6 6"
+        assert "judgements.sqlite: the file or its folder cannot be written" in writing
+        path.parent.chmod(0o755)
 
 
 def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
