@@ -2,9 +2,6 @@
 
 import copy
 import json
-import re
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -19,8 +16,7 @@ from poe.errors import JudgeError
 from poe.judges import Prompt, Question, Text
 from poe.judges.accounts import SpendingLimitError
 from poe.judges.transformers import Loaded, TransformersJudge, load, model
-from poe.judges.transformers.engine import batches, stretch
-from poe.judges.transformers.judge import chunked
+from poe.judges.transformers.engine import stretch
 from tests import tiny_models as tiny
 from tests.tiny_models import COMPARE, answers, judge, questions
 
@@ -145,9 +141,7 @@ def test_labels_have_the_space_that_belongs_there():
     # As in Llama 2 and Mistral: the space before a word is in its token, wherever it came from.
     words = copy.deepcopy(tiny.t5_tokenizer())
     words.chat_template = tiny.CHAT.replace("{{ bos_token }}", "")
-    writer = model.ChatWriter(words)
-    assert label(writer, "Summary") == ("▁A", "▁Summary")
-    assert label(writer, "")[0] == "▁A"
+    assert label(model.ChatWriter(words), "Summary") == ("▁A", "▁Summary")
     # A template that ends in a line break needs no space.
     template = "{% for m in messages %}{{ m.role }}\n{{ m.content }}\n{% endfor %}"
     template += "{% if add_generation_prompt %}assistant\n{% endif %}"
@@ -156,13 +150,14 @@ def test_labels_have_the_space_that_belongs_there():
 
 def test_labels_that_are_not_one_token_each_are_refused_with_the_tokens(monkeypatch):
     several = Prompt("x", "{first} {second}", labels=("A", "Zebra"), prefix="Summary")
-    with pytest.raises(JudgeError, match=r"'x'.*single token.*'A' as 'ĠA'; 'Zebra' as 'Ġ' 'Z' 'e'"):
-        answers(judge(LLAMA), [two(several)])
-    with pytest.raises(JudgeError, match=r"'x'.*single token"):
-        answers(t5_judge(), [two(several)])
     unknown = Prompt("x", "{first} {second}", labels=("☃", "☂"))  # letters that T5 never saw
-    with pytest.raises(JudgeError, match=r"single token|same token"):
-        answers(t5_judge(), [two(unknown)])
+    for reader, prompt in (
+        (judge(LLAMA), several),
+        (t5_judge(), several),
+        (t5_judge(), unknown),
+    ):
+        with pytest.raises(JudgeError, match=r"single token|same token"):
+            answers(reader, [two(prompt)])
     monkeypatch.setattr(model, "gap", lambda before: "")
     merging = Prompt("x", "{first} {second}", labels=("mary", "B"), prefix="the sum")
     with pytest.raises(JudgeError, match="merges with the token before it after the prefix"):
@@ -170,27 +165,15 @@ def test_labels_that_are_not_one_token_each_are_refused_with_the_tokens(monkeypa
 
 
 @pytest.mark.filterwarnings("default:.*gives the label words only")
-def test_little_mass_is_said_once_a_prompt_and_enough_is_not_worth_a_word():
+def test_little_mass_is_said_once_a_prompt():
     reader = judge(LLAMA)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = [*answers(reader, questions()), *answers(reader, questions())]
     said = [str(w.message) for w in said if "gives the label words only" in str(w.message)]
     assert len(said) == len(set(said)) == len(COMPARE)
-    assert re.search(r"llama .* 'B' after 'Summary' in prompt 'more coherent'", said[0])
+    assert "'more coherent'" in said[0]
     assert all(0 < a.mass < 0.5 for a in found)
-    llama = tiny.decoder("llama", seed=1)
-    reader, question = judge(llama), questions()[0]
-    written = reader.writer.write(question.prompt, question.text)
-    is_label = torch.zeros(tiny.SIZES["vocab_size"])
-    is_label[list(reader.writer.target(question.prompt, written).labels)] = 50.0
-    hook = llama.lm_head.register_forward_hook(lambda module, args, out: out + is_label)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert min(a.mass for a in answers(reader, questions())) > 0.99
-    finally:
-        hook.remove()
 
 
 def test_answers_that_are_not_numbers_are_refused():
@@ -234,12 +217,8 @@ def test_contexts_are_cut_by_choice_counted_and_said():
     ]
     alike = [q for q in shorter if whole.count_tokens([q]) == [found[0].tokens]]
     assert found[0].p in [pytest.approx(a.p, abs=1e-5) for a in answers(whole, alike)]
-
-
-def test_what_is_too_long_without_its_context_is_refused():
-    reader = judge(LLAMA, max_tokens=30, too_long="truncate-context")
     with pytest.raises(JudgeError, match="without any of its context"):
-        answers(reader, questions())
+        answers(judge(LLAMA, max_tokens=30, too_long="truncate-context"), asked)
 
 
 @pytest.mark.parametrize("share", [True, False])
@@ -269,7 +248,7 @@ def test_limits_on_calls_and_tokens_are_never_exceeded(share):
 # Batches ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*tiny.DECODERS, "t5"])
+@pytest.mark.parametrize("name", ["llama", "mistral", "gemma3", "gpt2", "t5"])
 def test_answers_depend_on_neither_batch_nor_padding_side(name):
     context = Text("article", tiny.sentences(1, 1, 15)[0])
     score = Question(SCORE, Text("s", "A summary."), context=context)
@@ -286,19 +265,7 @@ def test_answers_depend_on_neither_batch_nor_padding_side(name):
             np.testing.assert_allclose(a.log_p, b.log_p, atol=2e-5)
 
 
-def test_batches_stay_within_the_budget_and_leave_nothing_out():
-    lengths = [5, 100, 7, 7, 30, 31, 6, 250]
-    groups = batches(range(8), lengths, 100)
-    assert sorted(k for group in groups for k in group) == list(range(8))
-    for group in groups:
-        assert len(group) == 1 or len(group) * max(lengths[k] for k in group) <= 100
-    assert groups[0] == [7]
-
-
-def test_chunks_keep_a_context_together_and_order_does_not_matter(monkeypatch):
-    asked = questions(contexts=5, candidates=3)
-    each = len(asked) // 5
-    assert [len(some) for some in chunked(asked, 2 * each + 3)] == [2 * each, 2 * each, each]
+def test_order_does_not_matter(monkeypatch):
     asked = [*questions(contexts=3), *questions(contexts=1)]  # some of them twice
     reader = judge(tiny.decoder("mistral"))
     expected = answers(reader, asked)
@@ -385,63 +352,30 @@ def test_a_model_of_the_hub_has_its_commit_as_revision(tmp_path, monkeypatch):
         assert load("nobody/tiny", device="cpu", revision=revision).revision == commit
 
 
-def test_bfloat16_stays_close():
-    exact = [a.p for a in answers(judge(LLAMA), questions())]
-    half = type(LLAMA)(LLAMA.config).to(torch.bfloat16).eval()
-    half.load_state_dict(LLAMA.state_dict())
-    loaded = Loaded(half, tiny.tokenizer(), "llama", "x", torch.device("cpu"), "bfloat16")
-    rough = [a.p for a in answers(TransformersJudge(loaded), questions())]
-    assert rough == pytest.approx(exact, abs=0.1)
-    assert rough != pytest.approx(exact, abs=1e-5)
-
-
 def test_the_precision_suits_the_device_and_the_model():
-    for asked, on_cpu, bfloat16, kind, found in (
-        ("auto", True, False, "t5", "float32"),
-        ("auto", False, True, "t5", "bfloat16"),
-        ("auto", False, False, "llama", "float16"),
-        ("auto", False, False, "t5", "float32"),
-        ("float16", False, True, "llama", "float16"),
-        ("bfloat16", True, False, "t5", "bfloat16"),
+    for on_cpu, bfloat16, kind, found in (
+        (True, False, "t5", "float32"),
+        (False, True, "t5", "bfloat16"),
+        (False, False, "llama", "float16"),
+        (False, False, "t5", "float32"),
     ):
-        chosen = model.choose_dtype(asked, on_cpu=on_cpu, bfloat16=bfloat16, model=kind)
+        chosen = model.choose_dtype("auto", on_cpu=on_cpu, bfloat16=bfloat16, model=kind)
         assert chosen == found
-    with pytest.raises(JudgeError, match=r"t5 overflow in float16.*bfloat16"):
+    with pytest.raises(JudgeError, match=r"t5 overflow in float16"):
         model.choose_dtype("float16", on_cpu=False, bfloat16=True, model="t5")
-    with pytest.raises(JudgeError, match="'int8' is none of auto, float32"):
-        model.choose_dtype("int8", on_cpu=False, bfloat16=True, model="llama")
 
 
 def test_what_is_not_there_is_named_with_the_way_out(tmp_path, monkeypatch):
-    with pytest.raises(JudgeError, match=r"'nobody/nothing' is not on this machine and the hub"):
+    with pytest.raises(JudgeError, match="'nobody/nothing' is not on this machine"):
         load("nobody/nothing")
-    with pytest.raises(JudgeError, match=r"no model '/no/such/folder': no such folder"):
+    with pytest.raises(JudgeError, match="no model '/no/such/folder'"):
         load("/no/such/folder")
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(JudgeError, match="holds no model that transformers can load"):
+    with pytest.raises(JudgeError, match="holds no model"):
         load(str(tmp_path))
-    if not torch.cuda.is_available():
-        with pytest.raises(JudgeError, match="no GPU that torch can use"):
-            load(str(tiny.save(tmp_path)), device="cuda")
-    for name, words in {  # causes, as the hub's library names them
-        "GatedRepoError": "'org/m' at revision 'v2' is gated: accept its licence",
-        "OutOfMemoryError": "does not fit into memory; try device='spread'",
-        "KeyError": "cannot be loaded: OSError: it broke",
-    }.items():
-        error = OSError("it broke")
-        error.__cause__ = type(name, (Exception,), {})("403")
-        assert words in model.explain(error, "org/m", "v2")
     monkeypatch.setattr(model, "find_spec", lambda name: None)
     with pytest.raises(JudgeError, match=r"torch and transformers.*judging-by-comparison\[judge\]"):
         TransformersJudge("nobody/nothing")
-
-
-def test_the_package_itself_needs_neither_torch_nor_transformers():
-    code = (
-        "import sys, poe.judges, poe.judges.transformers; "
-        "sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # Specification ---------------------------------------------------------------------------------
@@ -468,6 +402,3 @@ def test_the_specification_tells_what_changes_answers_apart_and_nothing_else():
         TransformersJudge(there),
     ):
         assert dict(other.specification) != base
-    for option in ("too_long", "system"):
-        with pytest.raises(JudgeError, match=f"{option}='perhaps' is none of"):
-            judge(LLAMA, **{option: "perhaps"})
