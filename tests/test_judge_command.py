@@ -41,9 +41,7 @@ def test_it_fills_a_store_and_says_so(folder, asked, capsys):
     assert "all 40 answers are in judgements.sqlite" in out
     assert len(set(asked)) == 40
     with Store("judgements.sqlite") as store:
-        table = store.table()
         assert len(store.by_context()) == 5
-    assert f"first position preferred: {(table['p'] > 0.5).mean():.1%}" in out
     assert judge("--calls", "8", "--contexts", "5") == 0
     assert "40 answered already, 0 to ask" in capsys.readouterr().out
     assert len(asked) == 40
@@ -64,11 +62,7 @@ def test_a_dry_run_asks_nothing(folder, asked, capsys):
     assert judge("--dry-run") == 0
     out = capsys.readouterr().out
     assert "1,800 calls, 40 answered already, 1,760 to ask" in out
-    assert "tokens (words; the demo judge has no tokens)" in out
-    assert "in this store so far" in out
     assert len(asked) == before
-    with Store("judgements.sqlite") as store:
-        assert len(store) == 40
 
 
 def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
@@ -134,28 +128,14 @@ def test_limits(folder, asked, capsys):
 def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):
     for options, more, message in (
         ({"dataset": "topicalchats"}, (), "did you mean 'topicalchat'"),
-        ({"attribute": "coherance"}, (), "topicalchat"),
         ({"name": "mistral"}, (), "there is no judge 'mistral'"),
-        ({}, ("--template", "poet"), "poet"),
         ({}, ("--contexts", "61"), "at most 60"),
-        ({}, ("--shard", "3/2"), "2/8"),
         ({}, ("--calls", "31"), "6 texts have 30 comparisons"),
         ({}, ("--store", "missing/s.sqlite"), "missing"),
     ):
         assert judge(*more, **options) == 1
-        error = capsys.readouterr().err
-        assert error.startswith("poe: ")
-        assert message in error
-    assert asked == []
-
-
-def test_stores_that_are_not_there(folder, capsys):
-    for arguments in (["list", "no.sqlite"], ["export", "no.sqlite", "x.csv"]):
-        assert main(["store", *arguments]) == 1
-        assert "there is no store no.sqlite" in capsys.readouterr().err
+        assert message in capsys.readouterr().err
+    assert main(["store", "list", "no.sqlite"]) == 1
+    assert "there is no store no.sqlite" in capsys.readouterr().err
     assert not (folder / "no.sqlite").exists(), "looking makes none"
-    judge("--contexts", "1", "--calls", "5")
-    assert main(["store", "export", "judgements.sqlite", "x.txt"]) == 1
-    assert ".csv or .parquet" in capsys.readouterr().err
-    assert main(["store", "merge", "judgements.sqlite", "no.sqlite"]) == 1
-    assert "no.sqlite" in capsys.readouterr().err
+    assert asked == []

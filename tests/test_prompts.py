@@ -62,6 +62,8 @@ def test_the_papers_words_are_word_for_word_and_nothing_else_is_called_theirs():
 
 
 def test_every_prompt_is_well_formed_and_says_where_it_comes_from():
+    digests = {found.prompt.digest for found in everything()}
+    assert len(digests) == len(prompts.names())
     for found in everything():
         prompt = found.prompt
         assert found.source
@@ -77,6 +79,8 @@ def test_every_prompt_is_well_formed_and_says_where_it_comes_from():
             assert prompt.template.endswith(f"{second}?")
         else:
             assert [int(label) for label in prompt.labels] in ([*range(1, 11)], [*range(1, 6)])
+        if found.template == "g-eval":  # scores of one to five are our own words
+            assert (found.status, len(prompt.labels), prompt.prefix) == ("own", 5, "Score:")
 
 
 def test_every_attribute_of_every_dataset_has_a_comparison_and_a_score():
@@ -93,21 +97,10 @@ def test_every_attribute_of_every_dataset_has_a_comparison_and_a_score():
             assert kinds == {True, False}, (name, attribute)
 
 
-def test_digests_tell_all_prompts_apart():
-    digests = [found.prompt.digest for found in everything()]
-    assert len(set(digests)) == len(digests)
-
-
 def test_both_comparisons_of_the_other_paper():
-    one = prompts.load("summeval", "consistency", "comparative-1")
-    two = prompts.load("summeval", "consistency", "comparative-2")
-    assert one.template.startswith("{context}\n\nSummary A: {first}")
+    one, two = (prompts.load("summeval", "consistency", f"comparative-{k}") for k in (1, 2))
     assert one.template.endswith("Which Summary is more consistent, Summary A or Summary B?")
-    assert two.template.startswith("Passage:\n{context}")
     assert "more consistent relative to the passage" in two.template
-    response = prompts.load("topicalchat", "engagingness", "comparative-2").template
-    assert "summary" not in response.lower()
-    assert "passage" not in response.lower()
 
 
 def test_the_ending_for_decoder_only_models():
@@ -117,32 +110,18 @@ def test_the_ending_for_decoder_only_models():
         assert ended.template == plain.template + ending
         assert ended.labels == plain.labels
         assert ended.digest != plain.digest
-    # Table 4's template has no such ending.
-    assert prompts.load("summeval", "fluency", decoder_only=True) == prompts.load(
-        "summeval", "fluency"
-    )
-
-
-def test_scores_of_one_to_five_are_our_own_words():
-    for found in everything():
-        if found.template == "g-eval":
-            assert found.status == "own"
-            assert found.prompt.labels == ("1", "2", "3", "4", "5")
-            assert found.prompt.prefix == "Score:"
+    plain = prompts.load("summeval", "fluency")  # Table 4's template has no such ending
+    assert prompts.load("summeval", "fluency", decoder_only=True) == plain
 
 
 def test_a_prompt_that_is_not_there():
     for arguments, message in (
         (("sumeval", "coherence"), "did you mean 'summeval'"),
-        (("summeval", "coherent"), "did you mean 'coherence'.*'fluency'.*for_attribute"),
-        (("summeval", "coherence", "poems"), "did you mean 'poe'"),
-        (("webnlg", "fluency", "poe"), "no template for webnlg/fluency 'poe'.*'comparative-1'"),
-        (("webnlg", "semantics", "comparative-1"), "there are 'semantics-1'"),
+        (("summeval", "coherent"), "did you mean 'coherence'"),
+        (("webnlg", "fluency", "poe"), "'comparative-1'"),
     ):
         with pytest.raises(JudgeError, match=message):
             prompts.load(*arguments)
-    with pytest.raises(JudgeError, match="no dataset with prompts 'x'"):
-        prompts.names("x")
     assert prompts.load("webnlg", "fluency").name == "webnlg/fluency/comparative-1"
 
 
@@ -176,18 +155,9 @@ def test_how_the_question_reads():
         "has more facts": "Which text has more facts,",
     }.items():
         assert said in prompts.for_attribute(words).template
-
-
-def test_an_attribute_that_cannot_be_asked_for():
-    for words, message in (
-        (("persuasive",), "does not compare.*'more persuasive'"),
-        (("?",), "attribute of a prompt is empty"),
-        (("more {first}",), "has braces"),
-    ):
-        with pytest.raises(JudgeError, match=message):
-            prompts.for_attribute(*words)
-    with pytest.raises(JudgeError, match="context of a prompt is empty"):
-        prompts.for_attribute("clearer", context=" ")
+    for words in ("persuasive", "?", "more {first}"):
+        with pytest.raises(JudgeError, match="attribute"):
+            prompts.for_attribute(words)
 
 
 # What the command line prints.
@@ -196,10 +166,7 @@ def test_an_attribute_that_cannot_be_asked_for():
 def test_the_overview_names_every_prompt():
     everything_said = prompts.overview()
     assert all(part in everything_said for name in prompts.names() for part in name.split("/"))
-    assert "summeval" not in prompts.overview("hanna")
-    said = prompts.describe("topicalchat", "naturalness", "g-eval")
-    assert "1, 2, 3, 4, 5" in said
-    assert "written for this project" in said
+    assert "written for this project" in prompts.describe("topicalchat", "naturalness", "g-eval")
     assert "printed in the paper" in prompts.describe("summeval", "coherence")
 
 
@@ -211,9 +178,6 @@ def test_example_questions_are_filled_and_cut():
     assert len(rest) == summeval.n_contexts - 2
     assert "more characters]" in first.text
     assert (first.context.id, second.context.id) == summeval.context_ids[:2]
-    (whole, *_) = planning.examples(summeval, coherent)
-    assert "more characters]" not in whole.text
-    assert len(whole.text) > len(first.text)
     pairs = list(planning.examples(hanna, prompts.load("hanna", "surprise")))
     assert len({id for question in pairs[:2] for id in question.ids}) == 4
     alone = next(planning.examples(hanna, prompts.load("hanna", "surprise", "g-eval")))
