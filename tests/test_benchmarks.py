@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import goals, timing
+from benchmarks import timing
 from benchmarks.cases import CASES
-from benchmarks.goals import GOALS
-from benchmarks.timing import Entry, Row, cores, describe_machine, race
+from benchmarks.timing import Entry, cores, race
 
 pytestmark = pytest.mark.xdist_group("benchmarks")  # the cases run once, in one worker
 
@@ -70,15 +69,6 @@ def test_a_case_runs_in_a_process_of_its_own(tmp_path):
     assert all(0.01 < row["peak_gb"] < 2.0 for row in rows)
 
 
-def test_a_case_past_its_limit_is_stopped_and_said_so(tmp_path, capsys):
-    done = command.main(
-        ["--case", "d", "--mode", "tiny", "--limit", "0.1", "--output", str(tmp_path)]
-    )
-    assert done == 1
-    assert "stopped at the limit" in capsys.readouterr().out
-    assert not list(tmp_path.glob("*.json"))
-
-
 def entry(who, value, **more):
     return Entry(who, "sum", lambda _: np.array(value), **more)
 
@@ -103,26 +93,3 @@ def test_a_race_counts_compares_and_goes_on_where_one_breaks():
 def test_a_race_refuses_another_answer():
     with pytest.raises(AssertionError, match=r"other is 0\.5 away from poe"):
         race("p", [entry("poe", [1.0]), entry("other", [1.5])], repeats=1, budget=1.0)
-
-
-def test_goals_are_judged_by_their_limits(tmp_path):
-    def row(name, seconds, peak=None, who="poe"):
-        return Row("d", "p", "m", who, seconds, goal=name, peak_gb=peak, repeats=1).as_dict()
-
-    rows = [
-        row("million-gaussian", GOALS["million-gaussian"].limit * 0.9, 2.0),
-        row("million-bt", GOALS["million-bt"].limit * 1.1, GOALS["million-memory"].limit + 0.5),
-        row("small-choix", 3e-4),
-        row(None, 2e-4, who="choix"),
-    ]
-    result = {"case": "d", "mode": "full", "date": "2026-01-01", "rows": rows}
-    result["machine"] = describe_machine()
-    (tmp_path / "d_million.json").write_text(json.dumps(result))
-    lines = [line.split("|") for line in goals.write(tmp_path).splitlines()[2:]]
-    assert {line[1].strip(): line[4].strip() for line in lines} == {
-        GOALS["million-gaussian"].what: "met",
-        GOALS["million-bt"].what: "NOT MET",
-        GOALS["million-memory"].what: "NOT MET",
-        GOALS["small-choix"].what: "NOT MET",
-    }
-    assert [line[3].strip() for line in lines if "choix" in line[1]] == ["1.5 times"]

@@ -7,9 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book.tools.__main__ import main
-from book.tools.handout import grade, without_solutions, write_handouts
-from book.tools.pages import find_pages, read_page
+from book.tools.handout import grade, write_handouts
+from book.tools.pages import find_pages
 from tests.scratch_book import HEADER
 
 CHAPTER = (
@@ -91,13 +90,6 @@ def test_questions_stay_and_answers_go(root: Path) -> None:
         assert kept in text
 
 
-def test_the_page_itself_is_untouched(root: Path) -> None:
-    notebook = read_page(root / "notebooks/03-sums.md").notebook()
-    before = nbformat.writes(notebook)
-    without_solutions(notebook)
-    assert nbformat.writes(notebook) == before
-
-
 def test_answers_are_graded(root: Path) -> None:
     """One notebook with the exercise four times, answered in four ways."""
     question = CHAPTER[CHAPTER.index("````{exercise-start} Two") : CHAPTER.index("```{admonition}")]
@@ -116,17 +108,3 @@ def test_answers_are_graded(root: Path) -> None:
         assert f"  {verdict}  " in line
     assert "by hand" in last
     assert total == "1 of 4 right; 1 to be read by a person"
-
-
-def test_without_a_notebook_it_says_what_to_give(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = tmp_path / "answers.ipynb"
-    broken.write_text("{}")
-    for arguments, words in (
-        ([], "FILE="),
-        (["--file", "missing.ipynb"], "no file missing.ipynb"),
-        (["--file", str(broken)], "is not a notebook"),
-    ):
-        assert main(["check-handout", *arguments]) == 1
-        assert words in capsys.readouterr().err

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from book.tools.browser import find_chromium
-from book.tools.pages import BuildError
-from book.tools.pdf import one_document, order, print_book, renamed
+from book.tools.pdf import one_document, order
 from tests.browser.conftest import NO_BROWSER, ROOT, skip
 
 PAGE = """<html><head><script>window.MathJax = {{startup: {{promise: 1}}}}</script></head><body>
@@ -52,19 +51,6 @@ def test_links_lead_inside_plumbing_is_left_out_and_answers_are_open(html: Path)
     assert text.count('id="two--part"') == 1
     assert "plumbing" not in text
     assert '<details open="">answer</details>' in text
-    for link, expected in (
-        ("two.html", "#two--top"),
-        ("#x", "#one--x"),
-        ("https://example.org/two.html", "https://example.org/two.html"),
-        ("gone.html#x", "gone.html#x"),
-        ("_images/a.svg", "_images/a.svg"),
-    ):
-        assert renamed(link, here="one", pages={"one", "two"}) == expected
-
-
-def test_without_a_book_it_says_what_to_run(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="make book"):
-        print_book(tmp_path, toc=tmp_path / "_toc.yml", output=tmp_path / "book.pdf")
 
 
 @pytest.mark.browser

@@ -13,7 +13,6 @@ import pytest
 
 from book.tools.__main__ import build_book, main
 from book.tools.pages import BuildError
-from book.tools.render import readable, staged_links, without_pages
 from tests.browser.checks import notebook_problems, static_problems
 from tests.scratch_book import HEADER
 
@@ -203,28 +202,3 @@ def test_targets_beside_the_build(built: Built, capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert main(["extras", "--root", str(built.root)]) == 0
     assert capsys.readouterr().out == "judge\n"
-
-
-def test_staged_links_point_to_executed_pages_and_leave_others_alone() -> None:
-    text = "[a](one.md) [b](one.md#part) [c](two.md) {glue:text}`one.md::key:.2f` `one.md` one.md"
-    assert staged_links(text, executed={"one"}) == (
-        "[a](one.ipynb) [b](one.ipynb#part) [c](two.md) {glue:text}`one.ipynb::key:.2f` "
-        "`one.md` one.md"
-    )
-    assert staged_links("{glue:text}`one.md::key`", executed={"one"}) == (
-        "{glue:text}`one.ipynb::key:s`"
-    )
-
-
-def test_sphinx_places_become_readable() -> None:
-    line = "/somewhere/stage/06-gaussian.ipynb:30007: WARNING: no such label"
-    assert readable(line) == "06-gaussian.md, cell 3, line 7: WARNING: no such label"
-
-
-def test_a_part_without_pages_leaves_the_contents() -> None:
-    parts = [{"caption": "A", "chapters": [{"file": "one"}, {"file": "two"}]}]
-    toc = {"root": "index", "parts": [*parts, {"caption": "B", "chapters": [{"file": "three"}]}]}
-    assert without_pages(toc, left_out={"two", "three"}) == {
-        "root": "index",
-        "parts": [{"caption": "A", "chapters": [{"file": "one"}]}],
-    }

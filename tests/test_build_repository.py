@@ -88,6 +88,18 @@ def test_constraints_pin_every_requirement_of_the_extras() -> None:
             assert wanted.specifier.contains(version), line
 
 
+def test_the_workflows_run_what_exists() -> None:
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r"\bmake ([a-z-]+)", text)) <= set(phony[1].split())
+        for file in re.findall(r"bash (\S+)", text):
+            assert (ROOT / file).is_file(), file
+        for module in re.findall(r"python -m (book\.[\w.]+)", text):
+            assert (ROOT / module.replace(".", "/")).exists(), module
+
+
 def test_environment_file_installs_the_pinned_book() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     (pip,) = [item["pip"] for item in environment["dependencies"] if isinstance(item, dict)]

@@ -16,7 +16,6 @@ from book.tools.slides import (
     ONLY,
     ROLE,
     collect,
-    deck,
     resolve,
     tags,
     without_slides,
@@ -100,11 +99,8 @@ def test_what_stands_in_the_deck_alone_is_not_in_the_chapter(page: Page, tmp_pat
 
 
 def test_what_a_slide_cannot_show_is_refused(executed: nbformat.NotebookNode) -> None:
-    for text, complaint in (
-        ("{glue:text}`other`", "no cell glues"),
-        ("by {eq}`eq-mode`", "say it in words"),
-    ):
-        with pytest.raises(BuildError, match=complaint):
+    for text in ("{glue:text}`other`", "by {eq}`eq-mode`"):
+        with pytest.raises(BuildError, match="03-sums"):
             resolve(text, numbers={}, name="03-sums")
     executed.cells = [cell for cell in executed.cells if cell.cell_type == "code"]
     with pytest.raises(BuildError, match="must be a slide with a heading"):
@@ -115,11 +111,6 @@ def test_numbers_take_the_formats_of_the_chapters() -> None:
     numbers = {"whole": "597120", "part": "0.0005", "word": "'real'"}
     text = "{glue:text}`whole:,d` {glue:text}`part:.0e` {glue:text}`word`"
     assert resolve(text, numbers=numbers, name="03-sums") == "597,120 5e-04 real"
-
-
-def test_without_executed_chapters_it_says_what_to_run(page: Page, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="make book"):
-        write_decks([page], executed=tmp_path / "none", folder=tmp_path / "slides")
 
 
 @pytest.mark.browser
@@ -140,60 +131,25 @@ def test_a_deck_works_from_one_file(
         assert opened.locator("h2:visible").inner_text() == "In both"
 
 
-def test_a_script_cannot_end_the_page_early() -> None:
-    text = deck("T", [], script="x = '</script>'; y = '\\\\1'")
-    assert "x = '<\\/script>'" in text
-    assert "y = '\\\\1'" in text
-
-
-CHAPTERS = sorted((Path(__file__).parents[1] / "notebooks").glob("[0-9][0-9]-*.md"))
-DECKS = {
-    path.stem: read_page(path).notebook().cells
-    for path in CHAPTERS
-    if "slide-only" in path.read_text(encoding="utf-8")
-}
-
-
-def test_the_slides_of_every_chapter_keep_to_the_rules() -> None:
-    assert len(DECKS) > 10
-    for name, cells in DECKS.items():
-        alone = [cell.source for cell in cells if ONLY in tags(cell)]
+def test_the_slides_of_every_chapter_show_what_it_glues_and_tear_no_exercise() -> None:
+    decks = 0
+    for path in sorted((Path(__file__).parents[1] / "notebooks").glob("[0-9][0-9]-*.md")):
+        name, cells = path.stem, read_page(path).notebook().cells
         code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
         # A name in braces is filled in when the cell runs: f"bt-{key}".
         named = re.findall(r'glue\(\s*f?"([^"]+)"', code)
         names = "|".join(re.sub(r"\\\{.+?\\\}", ".+", re.escape(name)) for name in named)
-        assert 8 <= len(alone) <= 13, name
-        for text in alone:
-            assert text.startswith("## "), name
-            assert len(re.findall(r"^- ", text, re.MULTILINE)) <= 5, name
-            assert all(re.fullmatch(names, key) for key, _ in GLUE.findall(text)), name
-            assert not ROLE.search(GLUE.sub("", text)), name
-        assert alone[-1].startswith("## What to remember"), name
-        assert "**For the room:**" in alone[-1], name
-
-
-def test_a_marked_figure_follows_its_slide() -> None:
-    """Code may stand between the two, words may not."""
-    for name, cells in DECKS.items():
-        marked = 0
-        slide_before = False
-        for cell in cells:
-            if cell.cell_type == "markdown":
-                slide_before = ONLY in tags(cell)
-            elif "slide" in tags(cell):
-                marked += 1
-                assert slide_before, name
-        assert marked, name
-
-
-def test_no_slide_tears_an_exercise_or_a_fence() -> None:
-    for name, cells in DECKS.items():
-        inside = 0
-        for text in (cell for cell in cells if cell.cell_type == "markdown"):
-            if ONLY in tags(text):
+        inside = alone = 0
+        for cell in (cell for cell in cells if cell.cell_type == "markdown"):
+            text = cell.source
+            if ONLY in tags(cell):
+                assert text.startswith("## "), name
+                assert all(re.fullmatch(names, key) for key, _ in GLUE.findall(text)), name
+                assert not ROLE.search(GLUE.sub("", text)), name
                 assert not inside, name
-                continue
-            inside += len(re.findall(r"\{(?:exercise|solution)-start\}", text.source))
-            inside -= len(re.findall(r"\{(?:exercise|solution)-end\}", text.source))
-            fences = re.findall(r"^(?:`{3,}|:{3,})", text.source, re.MULTILINE)
-            assert len(fences) % 2 == 0, name
+                alone += 1
+            inside += len(re.findall(r"\{(?:exercise|solution)-start\}", text))
+            inside -= len(re.findall(r"\{(?:exercise|solution)-end\}", text))
+        assert not alone or 8 <= alone <= 13, name
+        decks += alone > 0
+    assert decks > 10

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.errata import SEVERITIES, Erratum, Ledger, errata
+from reproduction.errata import SEVERITIES, Ledger, errata
 from reproduction.published import PAPERS
 
 PAGE = Path(__file__).resolve().parents[1] / "book" / "errata.md"
@@ -49,10 +49,3 @@ def test_what_is_false_unknown_repeated_or_empty_is_refused():
     ledger("v2-inverse", True)
     with pytest.raises(KeyError, match="proved already"):
         ledger("v2-inverse", True)
-
-
-def test_the_table_escapes_what_it_shows():
-    ledger = Ledger((Erratum("x", "poe_v2", "eq. <1>", "a < b.", "misprint", "none & nothing"),))
-    ledger("x", True)
-    for shown in ("a &lt; b.", "none &amp; nothing", "eq. &lt;1&gt;"):
-        assert shown in ledger.html()
