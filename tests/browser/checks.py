@@ -190,16 +190,6 @@ def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str
     ]
 
 
-def weight(path: Path, *, html: Path) -> int:
-    """Bytes that a page adds to the scripts, styles and fonts all pages share."""
-    own = {
-        local_path(urljoin(path.as_uri(), load))
-        for load in read_document(path).loads
-        if not load.startswith(("data:", "_static", "https:", "http:"))
-    }
-    return path.stat().st_size + sum(file.stat().st_size for file in own if file.is_file())
-
-
 def search(browser: Any, html: Path, *, words: str) -> tuple[list[str], list[str]]:
     """Search the book as a reader does; return the titles found and the complaints."""
     context = browser.new_context(offline=True)

@@ -16,14 +16,13 @@ from tests.browser.checks import (
     notebook_problems,
     search,
     static_problems,
-    weight,
 )
 from tests.browser.conftest import HTML, ROOT
 
 pytestmark = pytest.mark.browser
 
 PAGES = sorted(path.name for path in HTML.glob("*.html"))
-HEAVIEST = 1_500_000  # bytes, beside the mathematics and fonts that all pages share
+HEAVIEST = 1_500_000  # bytes, beside what all pages share
 EXECUTED = [page.name for page in find_pages(ROOT) if page.executes]
 
 
@@ -46,7 +45,7 @@ def test_page_is_accessible(html: Path, browser: Any, name: str, scheme: str) ->
 
 @pytest.mark.parametrize("name", PAGES or [None])
 def test_page_is_light(html: Path, name: str) -> None:
-    assert weight(html / name, html=html) < HEAVIEST
+    assert (html / name).stat().st_size < HEAVIEST
 
 
 @pytest.mark.parametrize("name", EXECUTED or [None])

@@ -18,7 +18,6 @@ from tests.browser.checks import (
 
 pytestmark = pytest.mark.browser
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "examples" / "explanations.csv"
 HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
 
 
@@ -30,10 +29,8 @@ def write(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...]) -> 
 
 
 def texts(kind: str, folder: Path) -> Path:
-    """A file of texts: the example, many, in contexts, or hostile."""
-    many = [(f"t{k}", f"Number {k}: the " + "very " * (k % 9) + "usual end.") for k in range(90)]
-    if kind == "many":
-        return write(folder / "t.csv", many, ("id", "text"))
+    """A file of texts: many, in contexts, or hostile."""
+    many = [(f"t{k}", f"Number {k}: the " + "very " * (k % 9) + "usual end.") for k in range(50)]
     if kind == "contexts":
         rows = [(*row, f"Task {k % 3}", str(k % 5)) for k, row in enumerate(many[:15])]
         return write(folder / "t.csv", rows, ("id", "text", "context", "score"))
@@ -41,10 +38,10 @@ def texts(kind: str, folder: Path) -> Path:
         long = "a-name-" * 30
         rows = [(HOSTILE, HOSTILE), (long, "Short. " + "long" * 200), ("\u202eabc", "Plain text.")]
         return write(folder / "t.csv", rows, ("id", "text"))
-    return EXAMPLE
+    return write(folder / "t.csv", many, ("id", "text"))
 
 
-@pytest.fixture(scope="module", params=["example", "many", "contexts", "hostile"])
+@pytest.fixture(scope="module", params=["many", "contexts", "hostile"])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report as the command writes it, in a folder of its own."""
     folder = tmp_path_factory.mktemp(request.param)
