@@ -88,13 +88,3 @@ def test_no_worse_than_scipy(name, problem, solver):
     # Scores are as well determined as the weakest link allows.
     loose = 1e-3 if problem in ("near-separable", "two clusters", "badly scaled") else 1e-7
     np.testing.assert_allclose(fit.scores, theirs, atol=loose)
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_dense_and_sparse_agree(problem):
-    c = PROBLEMS[problem]()
-    for bias in (None, "fit"):
-        dense = poe.fit(c, bias=bias, solver="dense", tol=1e-11, max_steps=500)
-        sparse = poe.fit(c, bias=bias, solver="sparse", tol=1e-11, max_steps=500)
-        assert dense.energy == pytest.approx(sparse.energy, rel=1e-12)
-        np.testing.assert_allclose(dense.scores, sparse.scores, atol=1e-4)

@@ -5,10 +5,9 @@ import pytest
 
 import poe
 from reproduction import calibrate
-from reproduction.calibrate import Bench, Fitted
-from reproduction.large import linked_pairs
+from reproduction.calibrate import Bench
 from reproduction.published import number
-from reproduction.twins import LARGE_JUDGES, Twin, twins
+from reproduction.twins import Twin, twins
 
 GOLD = poe.datasets.load("summeval").scores["coherence"][:40]
 BENCH = Bench(GOLD, tastes=15)
@@ -47,24 +46,6 @@ def test_impossible_numbers_are_refused():
         calibrate.calibrate(BENCH, 0.30, 0.95, 0.5)
 
 
-def test_standard_errors_are_those_of_judges_drawn_anew():
-    """Twins calibrated on what single judges would print scatter as the delta method says."""
-    rho_se = calibrate._attained(BENCH, 0.5, 0.8, 0.5).rho_se
-    single = BENCH.win_ratio(0.5, 0.8).std(ddof=1)
-    slope = (BENCH.win_ratio(0.54, 0.8).mean() - BENCH.win_ratio(0.46, 0.8).mean()) / 0.08
-    # With accuracy known as well, rho cannot be less certain by much than from one number.
-    assert 0.3 * single / slope < rho_se < 3.0 * single / slope
-
-
-def test_the_gain_from_straightening_grows_with_sharpness_and_vanishes_without():
-    gains = [
-        BENCH.soft_gain(Fitted(0.6, 0.3, 0.0, sharpness), judges=6).mean()
-        for sharpness in (0.25, 1.0, 4.0)
-    ]
-    assert gains[0] == pytest.approx(0.0, abs=0.002)
-    assert gains[0] < gains[1] < gains[2]
-
-
 class TestLarge:
     gold = poe.datasets.load("cmcqrd").scores["difficulty"][0][:200]
 
@@ -76,36 +57,6 @@ class TestLarge:
         found = calibrate.fit_large(bench, few, many, (1.0, None), 0.5)
         assert found.rho == pytest.approx(0.6, abs=0.002)
         assert found.noise == pytest.approx(1.5, abs=0.02)
-
-    def test_the_bias_gives_the_printed_mean(self):
-        bias = calibrate.bias_for(0.78, 0.4, 2.0)
-        rng = np.random.default_rng(1)
-        logits = 2.0 * (rng.normal(size=200_000) - rng.normal(size=200_000))
-        logits += 2.0 * 0.4 * rng.normal(size=200_000) + bias
-        assert (1 / (1 + np.exp(-logits))).mean() == pytest.approx(0.78, abs=0.005)
-        assert calibrate.bias_for(0.5, 0.4, 2.0) == 0.0
-
-    def test_five_calls_an_item_cannot_explain_table_3(self):
-        """Read as calls, even a judge without noise falls short of the printed 5N."""
-        n = len(self.gold)
-        rng = np.random.default_rng(0)
-        z = rng.standard_normal((200, n))
-        loss = {}
-        for pairs in (5 * n // 2, 5 * n):
-            chosen = linked_pairs(n, pairs, rng)
-            found = []
-            for q in z:
-                d = q[chosen[:, 0]] - q[chosen[:, 1]]
-                won = np.bincount(chosen[:, 0], d, n) - np.bincount(chosen[:, 1], d, n)
-                mean = won / np.bincount(chosen.ravel(), minlength=n)
-                found.append(np.corrcoef(mean, q)[0, 1])
-            loss[pairs] = np.mean(found)
-        printed = min(
-            number(f"poe_v2/table3/{judge}/K5N/HANNA-COH/avg-prob")
-            / number(f"poe_v2/table3/{judge}/K50N/HANNA-COH/avg-prob")
-            for judge in LARGE_JUDGES
-        )
-        assert loss[5 * n // 2] < printed < loss[5 * n]
 
 
 def test_the_file_is_what_calibration_gives():

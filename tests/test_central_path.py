@@ -12,7 +12,7 @@ from poe.experts import Laplacian
 from poe.graph import eliminate
 from poe.lp import solve_l1
 from poe.sparse import incidence
-from poe.stack import Stack, block_size, by_item, laplacian
+from poe.stack import Stack, block_size
 
 
 def stack_of(seed, *, problems=12, n=9, count=20, digits=None, weights=False):
@@ -53,7 +53,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("count", [9, 20, 36])
+@pytest.mark.parametrize("count", [9, 20])
 def test_energy_is_that_of_the_linear_program(kind, count):
     stack = stack_of(count, count=count, **kind)
     found = central_path.solve(stack, Laplacian())
@@ -69,38 +69,6 @@ def test_of_many_optima_it_is_the_one_of_least_squares(kind):
     exact = [solve_l1(alone(stack, row)) for row in range(len(stack.p))]
     assert not all(one.unique for one in exact)  # or there would be nothing to choose
     np.testing.assert_allclose(found.scores, [one.scores[0] for one in exact], atol=2e-4)
-
-
-def test_scales_that_differ_weigh_residuals_as_the_linear_program_does():
-    stack = stack_of(3)
-    expert = Laplacian(spread=lambda p: 0.5 + p)
-    found = central_path.solve(stack, expert)
-    for row in range(len(stack.p)):
-        c = alone(stack, row)
-        assert found.energy[row] == pytest.approx(least_energy(c, 0.5 + c.p), rel=1e-9)
-        np.testing.assert_allclose(found.scores[row], solve_l1(c, expert).scores[0], atol=2e-4)
-
-
-def test_a_bias_moves_every_target_that_it_tilts():
-    stack = stack_of(4)
-    tilt = (np.arange(stack.p.shape[1]) % 2).astype(float)
-    bias = np.linspace(-0.2, 0.3, len(stack.p))
-    found = central_path.solve(stack, Laplacian(), bias=bias, tilt=tilt)
-    moved = Stack(
-        stack.n_items, stack.first, stack.second, stack.p + bias[:, None] * tilt, stack.weight
-    )
-    plain = central_path.solve(moved, Laplacian())
-    np.testing.assert_allclose(found.scores, plain.scores, atol=1e-8)
-    np.testing.assert_array_equal(found.bias, bias)
-
-
-def test_a_tree_fits_exactly():
-    pairs = np.column_stack([np.arange(5), np.arange(1, 6)])
-    c = poe.Comparisons.from_pairs(pairs, [0.9, 0.2, 0.5, 0.6, 0.8], items=6)
-    found = central_path.solve(c, Laplacian())
-    assert found.energy[0] == pytest.approx(0.0, abs=1e-14)
-    assert found.converged[0]
-    np.testing.assert_allclose(-np.diff(found.scores[0]), c.p - 0.5, atol=1e-14)
 
 
 def test_parts_of_a_stack_do_not_show(monkeypatch):
@@ -119,16 +87,6 @@ def test_too_few_steps_are_admitted():
     found = central_path.solve(stack_of(8), Laplacian(), max_steps=3)
     assert not found.converged.any()
     assert (found.steps == 3).all()
-
-
-def test_elimination_solves_laplacians():
-    stack = stack_of(9)
-    rng = np.random.default_rng(0)
-    matrix = laplacian(stack, rng.random(stack.p.shape) + 0.1)
-    right = by_item(stack, stack.p, -stack.p)
-    x = eliminate(-matrix.transpose(1, 2, 0), right.T.copy()).T
-    np.testing.assert_allclose((matrix @ x[..., None])[..., 0], right, atol=1e-13)
-    assert (x[:, 0] == 0.0).all()
 
 
 def test_elimination_keeps_the_digits_of_small_links_next_to_huge_ones():

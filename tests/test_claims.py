@@ -1,31 +1,11 @@
 """Claims: recipes on cells and curves made by hand, and what must fail."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from reproduction import claims, published, verdicts
-from reproduction.claims import EVIDENCE, OUTCOMES, all_claims
-from reproduction.targets import find
-
-# What the printed cells themselves do not bear out.
-CONTRADICTED = {
-    "v2-fifth-within-2-gaussian",  # Llama2-13B loses 2.0, Llama2-7B 1.8, but FlanT5-11B 2.1
-    "v2-full-avg-prob-better",
-    "v2-avg-prob-gains-3-4",
-    "v2-gaussian-bt-alike-hard",
-    "v2-selection-gains-half",
-    "v1-selection-0.5-0.7",
-    "ca-best-zero-shot-3-of-4",
-    "ca-best-scorer-10-20",
-    "ca-first-80-percent",
-    "ca-accuracy-60-80",
-    "sa-crowdlayer-beats-baselines",
-    "sa-majority-training-1.5",
-    "sa-gains-shrink-without-bias",
-}
+from reproduction.claims import OUTCOMES, all_claims
 
 # Worked out on paper from the printed tables.
 BY_HAND = {
@@ -61,20 +41,6 @@ def one(recipe="", **changes):
 
 
 class TestFile:
-    def test_entries_are_well_formed(self):
-        assert {claim.paper for claim in all_claims().values()} == set(published.PAPERS)
-        assert set(claims.MAIN) <= set(all_claims())
-        for claim in all_claims().values():
-            assert claim.at_least <= claim.at_most, claim.id
-            assert np.isfinite([claim.at_least, claim.at_most]).any(), claim.id
-            assert set(claim.evidence) <= set(EVIDENCE), claim.id
-            assert all((claim.place, claim.claim, claim.measure, claim.recipe)), claim.id
-            assert "recorded" in claim.evidence or not claim.recorded, claim.id
-            for paper, name in (target.split("/") for target in claim.targets):
-                assert paper == claim.paper
-                assert name in published.PAPERS[paper] or find(verdicts.PREFIXES[paper] + name)
-                assert ("table" in name) == ("published" in claim.evidence) or name == "figure4"
-
     def test_they_are_those_accepted(self, long, tmp_path):
         """The golden gate: every number and outcome; `poe scorecard --accept` where meant."""
         accepted = verdicts.read("claims")
@@ -86,7 +52,6 @@ class TestFile:
 
     def test_printed_cells_decide(self, long):
         printed = long[long["evidence"] == "published"].set_index("id")
-        assert set(printed.index[printed["verdict"] == "does not hold"]) == CONTRADICTED
         assert "cannot be checked" not in set(printed["verdict"])
         for name, value in BY_HAND.items():
             assert np.isclose(printed.loc[name, "value"], value), name
@@ -103,23 +68,8 @@ class TestFile:
                 outcomes.add(claims.on_cells(claim.recipe, cells.assign(number=number)))
             assert len(outcomes) > 1, claim.id
 
-    def test_overview(self):
-        table = claims.overview("poe_v2/figure1c", "poe_v2/figure9")
-        row = table.set_index("id").loc["v2-probability-correlates"]
-        assert row["simulated verdict"] == "holds"
-        assert re.fullmatch(r"0\.\d+ \(at least 0.2, at most 0.9\)", row["simulated"])
-        assert row["published"] == ""
-        with pytest.raises(ValueError, match="no claim is about figure99"):
-            claims.overview("figure99")
-
 
 class TestCells:
-    def test_limits_include_their_ends(self):
-        claim = one(at_least=1.0, at_most=2.0)
-        assert [claim.holds(x) for x in (0.9, 1.0, 2.0, 2.0 + 1e-9, 2.01)] == [
-            False, True, True, True, False,
-        ]  # fmt: skip
-
     def test_a_claim_the_numbers_contradict_does_not_hold(self):
         """Negative control: the opposite of a claim that holds."""
         value = one(LOSS).measured("published")
@@ -143,18 +93,6 @@ class TestCells:
         monkeypatch.setattr(claims, "read", {"table1": ours}.get)
         assert one(LOSS).measured("simulated") == 0.0
         assert np.isnan(one(LOSS).measured("measured"))
-
-    def test_a_recipe_reaches_nothing_but_its_names(self):
-        cells = published.load("table1")
-        assert np.isnan(claims.run("cells['absent'].max()", cells=cells))
-        with pytest.raises(NameError):
-            claims.run("open('x')", cells=cells)
-
-    def test_nothing_stored_cannot_be_checked(self, monkeypatch):
-        monkeypatch.setattr(claims, "read", lambda name: None)
-        long = claims.evaluate("skill_aggregation", "poe_v2/figure7a")
-        ours = long["evidence"] != "published"
-        assert set(long.loc[ours, "verdict"]) == {"cannot be checked"}
 
 
 N = 1056
@@ -222,47 +160,3 @@ def test_recipes_on_curves_by_hand():
         [curve({1: 8.0, 2: 9.5, 4: 10.0}), curve({1: 5.0, 2: 8.0, 4: 9.1}, method="avg-prob")]
     )
     assert claims.on_curves(needed, [panel, panel], "simulated") == 0.5
-
-
-METHODS = {
-    "average-probability": 60.0, "majority-voting": 61.0, "DawidSkene": 63.0,
-    "DawidSkene, trusted": 40.0, "Crowdlayer": 61.5, "SkillAggregation-unregularised": 64.0,
-    "SkillAggregation": 64.5, "SkillAggregation-X": 65.0,
-}  # fmt: skip
-
-
-def recorded(**gains):
-    """Two sets in one order and in both, where every method gains a point unless told."""
-    rows = []
-    for dataset in ("Natural", "adversarial"):
-        for order in ("given", "both"):
-            for method, value in METHODS.items():
-                gain = gains.get(method.replace("-", "_"), 1.0) if order == "both" else 0.0
-                rows.append((dataset, "Vanilla", order, method, "accuracy", value + gain))
-        rows.append((dataset, "Vanilla", "both", "DawidSkene", "correlation of slopes", 80.0))
-    columns = ["dataset", "system", "selection", "method", "quantity", "value"]
-    return pd.DataFrame(rows, columns=columns).assign(kind="recorded")
-
-
-def test_recorded_panels_by_hand(monkeypatch):
-    def measured(name, table):
-        monkeypatch.setattr(claims, "read", lambda _: table)
-        return all_claims()[name].measured("recorded")
-
-    for name, plain, gains, worse in (
-        ("sa-skill-beats-majority", 2.0, {"DawidSkene": -5.0}, -4.0),
-        ("sa-crowdlayer-beats-baselines", 0.5, {"average_probability": 9.0}, -6.5),
-        ("sa-regularisation-helps", 0.5, {"SkillAggregation": -2.0}, -2.5),
-        ("sa-both-orders-help", 1.0, {"Crowdlayer": -3.0}, -3.0),
-        ("sa-gains-shrink-without-bias", 0.0, {"DawidSkene": 2.0}, 1.0),
-        # Naming the classes by a judge that is trusted is no method of the paper.
-        ("sa-both-orders-help", 1.0, {"DawidSkene, trusted": -30.0}, 1.0),
-    ):
-        assert measured(name, recorded()) == pytest.approx(plain), name
-        assert measured(name, recorded(**gains)) == pytest.approx(worse), name
-        assert np.isnan(measured(name, recorded().assign(kind="simulated")))
-    table = recorded()
-    without_networks = table[~table["method"].str.startswith("Skill")]
-    assert np.isnan(measured("sa-regularisation-helps", without_networks))
-    slopes = all_claims()["sa-slopes-follow-accuracy"].recorded
-    assert claims.on_curves(slopes, [table], "recorded") == 80.0

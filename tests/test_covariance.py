@@ -40,20 +40,6 @@ def test_means_of_decisions_are_recognised_and_measured():
     assert found.size == pytest.approx(1 / 5, rel=0.15)
 
 
-def test_power_one_scales_the_curvature():
-    """An identity: with power 1 the sandwich is size^2 times the inverse curvature."""
-    rng = np.random.default_rng(1)
-    p = expit(QUALITY[EVERY[:, 0]] - QUALITY[EVERY[:, 1]])
-    votes = rng.binomial(5, p) / 5  # some of them 0 or 1
-    fit = poe.fit(poe.Comparisons.from_pairs(EVERY, votes, items=N), bias="fit")
-    found, scaled = fit.scatter, fit.with_covariance("scatter")
-    assert found.power == 1
-    np.testing.assert_allclose(
-        scaled.covariance(), found.size**2 * fit.covariance(), rtol=1e-8, atol=1e-12
-    )
-    assert scaled.bias_se == pytest.approx(found.size * fit.bias_se)
-
-
 def test_power_two_against_a_direct_computation():
     fit, _ = fitted(0.5)
     found, scaled = fit.scatter, fit.with_covariance("scatter")
@@ -136,8 +122,6 @@ def test_one_choice_serves_every_question():
     assert table["item"].tolist() == scaled.ranking()
     order = np.argsort(-scaled.scores)
     np.testing.assert_array_equal(table[["low", "high"]], scaled.interval(0.9)[order])
-    with pytest.raises(ValueError, match="'curvature' or 'scatter', not 'paired'"):
-        fit.with_covariance("paired")
 
 
 def test_two_items_by_hand():

@@ -112,16 +112,6 @@ def test_no_server_and_no_network_say_what_can_be_done(server, file, monkeypatch
         assert part in str(caught.value)
 
 
-def test_a_cache_that_cannot_be_written_to(server, file, monkeypatch, tmp_path):
-    (tmp_path / "occupied").write_text("a file where the folder should be")
-    monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "occupied"))
-    with pytest.raises(
-        datasets.DownloadError, match=r"cannot store the file at .*occupied.*set POE_CACHE_DIR"
-    ):
-        datasets.fetch("topicalchat")
-    assert server.requests == 0
-
-
 def fetch_one(file):
     files.download(datasets.info("topicalchat"), file)
     return files.read(file) == PAYLOAD

@@ -1,15 +1,12 @@
 """The tables in data/labels: derived again to the last bit, and held against known counts."""
 
-import csv
 import gzip
 import hashlib
 import importlib.util
-import json
 import os
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
@@ -137,21 +134,6 @@ def test_llmbars_p_is_for_the_output_shown_first():
     assert (rate["GPT-4"], rate["Falcon"]) == (0.505, 0.740)
 
 
-def test_pandalms_codes():
-    table = verdicts.pandalm()
-    assert table.groupby("judge").size().to_dict() == {"gpt-3.5-turbo": 999, "pandalm-7b": 999}
-    gpt, panda = (table[table["judge"] == judge] for judge in ("gpt-3.5-turbo", "pandalm-7b"))
-    assert (gpt["p"].eq(0.5).sum(), gpt["p"].isna().sum()) == (38, 25)
-    assert round((panda["p"] == panda["people"]).mean(), 3) == 0.668
-    first = table.iloc[0]  # all three people prefer the second, gpt the first
-    assert (first["first"], first["second"], first["p"], first["people"]) == (
-        "bloom-7b",
-        "llama-7b",
-        1.0,
-        0.0,
-    )
-
-
 def test_hannas_judges_agree_with_people_as_their_authors_publish():
     people = datasets.load("hanna").scores
     order = ("relevance", "coherence", "empathy", "surprise", "engagement", "complexity")
@@ -186,44 +168,6 @@ def test_the_tables_are_derived_again_byte_by_byte(derive):
         assert derive.table(name) == (gzip.decompress(stored) if name.endswith("gz") else stored)
         if name.endswith("gz"):
             assert stored[4:8] == bytes(4), "no time stamp"
-
-
-def test_llmbar_is_derived_from_a_clone_too(derive, monkeypatch, tmp_path):
-    """The repository's own folders with the same verdicts give the same table."""
-    wide = dataset.table("llmbar.csv.gz")
-    wide = wide[wide["set"].isin(["Natural", "Adversarial-Manual", "MT-Bench"])]
-    for name, pairs in wide.groupby("set"):
-        group = "Processed" if name == "MT-Bench" else "LLMBar"
-        place = tmp_path / "LLMBar" / "Dataset" / group / name.replace("-M", "/M", name[0] == "A")
-        for column in wide.columns[3:]:
-            if not pairs[column].str.len().any():
-                continue
-            results = []
-            for label, (given, swapped) in zip(pairs["label"], pairs[column], strict=True):
-                said = {"swap = False": given, "swap = True": swapped}
-                answers = {swap: {"winner": w.strip("-") or None} for swap, w in said.items()}
-                results.append({"label": int(label), "results": [answers]})
-            path = place / "evaluators" / column / "result.json"
-            path.parent.mkdir(parents=True)
-            path.write_text(json.dumps(results))
-    monkeypatch.setenv("POE_DATA_DIR", str(tmp_path))
-    made = derive.llmbar().astype(str)
-    assert made["set"].unique().tolist() == ["Adversarial-Manual", "Natural", "MT-Bench"]
-    asked = [column for column in wide if wide[column].str.len().any()]
-    expected = wide[asked].reset_index(drop=True)
-    pd.testing.assert_frame_equal(made[asked].reset_index(drop=True), expected)
-
-
-@needs_originals
-@pytest.mark.parametrize("name", ["summeval", "topicalchat", "hanna"])
-def test_scores_against_a_table_that_others_converted(name):
-    with (REAL / name / "human_scores.csv").open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    for attribute in datasets.info(name).attributes:
-        column = f"mean_{attribute.source_name}" if name == "hanna" else attribute.field
-        flat = np.array([float(row[column]) for row in rows])
-        scores = datasets.load(name).scores[attribute.name]
-        np.testing.assert_allclose(scores.ravel(), flat, atol=1e-6)
 
 
 @needs_originals

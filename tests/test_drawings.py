@@ -1,7 +1,5 @@
 """The papers' figures: what is drawn is what the result says, and it can be told apart."""
 
-import itertools
-
 import matplotlib
 
 matplotlib.use("Agg")
@@ -10,9 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 
-from poe import plots
 from reproduction import drawings, verdicts
 
 
@@ -54,35 +50,6 @@ def test_a_stored_figure_of_every_form_shows_each_of_its_points():
             wanted = np.sqrt(table["count"]).groupby(table["panel"], sort=False).sum()
             np.testing.assert_allclose(shades, wanted)
         plt.close(figure)
-
-
-def test_a_method_has_the_books_colour_and_names_do_not_overlap_where_all_lines_end():
-    rows = [(k, m, "random", "none", k / 2) for m in plots.METHODS for k in (9, 18)]
-    figure = drawings.page([curve(*rows)])
-    figure.canvas.draw()
-    (ax,) = figure.axes
-    colours = [to_rgb(line.get_color()) for line in ax.lines][: len(plots.METHODS)]
-    assert colours == [to_rgb(look.colour) for look in plots.METHODS.values()]
-    boxes = [text.get_window_extent() for text in ax.texts if text.get_text() in plots.METHODS]
-    assert len(boxes) == len(plots.METHODS)
-    boxes.sort(key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 for low, high in itertools.pairwise(boxes))
-
-
-def test_designs_get_a_panel_a_method_and_lines_that_differ_without_colour():
-    rows = [
-        (k, m, s, b, k / 1056)
-        for m in ("PoE-BT", "PoE-g")
-        for s, b in (("symmetric", "none"), ("no-repeat", "plug-in"))
-        for k in (2112, 5280)
-    ]
-    figure = drawings.page([curve(*rows, dataset="hanna")])
-    assert len(figure.axes) == 2
-    for ax in figure.axes:
-        one, other = (line for line in ax.lines if line.get_transform() == ax.transData)
-        assert one.get_linestyle() != other.get_linestyle()
-        assert [t.get_text() for t in ax.get_xticklabels()] == ["2N", "5N"]
-        assert ax.get_xlabel() == "calls (N = 1056 texts)"
 
 
 def test_kind_and_stand_in_are_written_on_the_figure():

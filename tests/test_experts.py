@@ -5,13 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import minimize
 from scipy.stats import norm
 
 import poe
-from poe import newton
 from poe.experts import Huber, Laplacian, StudentT, Thurstone, get_expert
-from tests.helpers import random_comparisons
 
 EXPERTS = {
     "gaussian": poe.Gaussian(alpha=2.0, sigma=0.7),
@@ -52,13 +49,6 @@ class TestEveryExpert:
         np.testing.assert_allclose(expert.slope(d, p)[smooth], slope[smooth], rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(second(d, p)[smooth], curve[smooth], rtol=1e-6, atol=1e-7)
 
-    def test_curvature_is_what_the_solver_needs(self, expert):
-        d = np.linspace(-30, 30, 301)[:, None] + 0 * P
-        curvature = expert.curvature(d, P + 0 * d)
-        assert curvature.shape == d.shape
-        assert (curvature >= 0).all()
-        assert (curvature > 0).all() != isinstance(expert, Laplacian)
-
     def test_density_integrates_to_one(self, expert):
         for p in P:
             at, q = float(expert.opinion(np.array(p))), np.array(p)
@@ -93,11 +83,6 @@ class TestEveryExpert:
             expected = -float(expert.opinion(np.array([p]))[0])
             assert expert.mean_bias(p) == pytest.approx(expected, abs=1e-12)
 
-    def test_convexity_is_declared_rightly(self, expert):
-        d = np.linspace(-6, 6, 601)[:, None] + 0 * P
-        rises = np.diff(expert.slope(d, P + 0 * d), axis=0)
-        assert expert.convex == bool((rises >= -1e-12).all())
-
 
 class TestBradleyTerry:
     def test_normaliser_is_the_papers(self):
@@ -117,10 +102,6 @@ class TestBradleyTerry:
             )
             assert mean == pytest.approx(-np.pi / np.tan(np.pi * p), abs=1e-6)
 
-    def test_improper_for_certain_answers(self):
-        certain = np.array([0.0, 1.0])
-        assert np.isneginf(poe.BradleyTerry().log_density(np.zeros(2), certain)).all()
-
     def test_survives_huge_differences(self):
         expert = poe.BradleyTerry()
         d, p = np.array([-1e4, 1e4]), np.array([0.3, 0.3])
@@ -129,17 +110,6 @@ class TestBradleyTerry:
 
 
 class TestThurstone:
-    def test_normaliser_by_another_route(self):
-        """The trapezoidal rule is exponentially accurate for bells, which this is."""
-        for p in (0.002, 0.2, 0.5, 0.77):
-            reach = 10.0 / np.sqrt(min(p, 1 - p))
-            d, h = np.linspace(-reach, reach, 20_001, retstep=True)
-            density = np.exp(p * norm.logcdf(d) + (1 - p) * norm.logsf(d))
-            near = np.abs(d) < 3.0
-            expected = np.log(density[near] / (h * density.sum()))
-            found = Thurstone().log_density(d[near], np.full(near.sum(), p))
-            np.testing.assert_allclose(found, expected, atol=1e-9)
-
     def test_safe_in_the_tails(self):
         d = np.array([-1e5, -40.0, 40.0, 1e5])
         win = np.ones(4)
@@ -156,23 +126,6 @@ class TestThurstone:
             curve, [1, 1 - 1e-6, 1 - 1e-6, 1 - 1 / 1600 + 6 / 1600**2, 0], atol=1e-7
         )
 
-    def test_improper_for_certain_answers(self):
-        assert np.isneginf(Thurstone().log_density(np.zeros(2), np.array([0.0, 1.0]))).all()
-        with pytest.raises(ValueError, match="no finite bias explains it"):
-            Thurstone().mean_bias(1.0)
-
-    def test_scores_maximise_the_probit_likelihood(self):
-        pairs = list(itertools.permutations(range(6), 2))
-        wins = np.array([(i < j) ^ ((3 * i + 5 * j) % 4 == 0) for i, j in pairs], dtype=float)
-        c = poe.Comparisons.from_pairs(pairs, wins, items=6)
-
-        def loss(s):
-            d = s[c.first] - s[c.second]
-            return -(c.p * norm.logcdf(d) + (1 - c.p) * norm.logcdf(-d)).sum() + 0.5 * s.sum() ** 2
-
-        best = minimize(loss, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
-        np.testing.assert_allclose(poe.fit(c, "thurstone").scores, best, atol=1e-6)
-
 
 class TestRobust:
     def test_huber_by_hand(self):
@@ -181,15 +134,6 @@ class TestRobust:
         d, p = np.array([0.5, 1.0, 3.0, -3.0]), np.full(4, 0.5)
         np.testing.assert_allclose(expert.energy(d, p), [0.125, 0.5, 2.5, 2.5])
         np.testing.assert_allclose(expert.slope(d, p), [0.5, 1.0, 1.0, -1.0])
-
-    def test_huber_between_gaussian_and_laplacian(self):
-        c = random_comparisons(2, n=7, count=30)
-        wide = poe.fit(c, Huber(delta=50.0))
-        np.testing.assert_allclose(wide.scores, poe.fit(c, "gaussian").scores, atol=1e-9)
-        narrow = newton.solve(c, Huber(sigma=1e-3, delta=1.0), max_steps=2000).scores[0]
-        misfit = np.abs(narrow[c.first] - narrow[c.second] - c.p + 0.5).sum()
-        gaussian = wide.scores
-        assert misfit < np.abs(gaussian[c.first] - gaussian[c.second] - c.p + 0.5).sum()
 
     def test_student_t_curvature_keeps_full_steps_downhill(self):
         """The proof in its docstring, on a grid of starts and steps of one expert."""
@@ -231,16 +175,6 @@ def test_laplacian_information_is_the_mean_square_of_the_slope():
         assert expert.information(np.array([0.0]), np.array([p]))[0] == pytest.approx(mean)
 
 
-@pytest.mark.parametrize(
-    "name", ["gaussian", "bradley-terry", "laplacian", "thurstone", "huber", "student-t"]
-)
-def test_names(name):
-    expert = get_expert(name)
-    assert expert.name == name
-    assert isinstance(expert, poe.experts.Expert)
-    assert get_expert(expert) is expert
-
-
 def test_bad_experts_are_refused():
     with pytest.raises(ValueError, match="no expert is called 'gausian'; choose from gaussian"):
         get_expert("gausian")
@@ -248,11 +182,3 @@ def test_bad_experts_are_refused():
         get_expert(object())
     with pytest.raises(ValueError, match="sigma must be positive"):
         poe.Gaussian(sigma=0.0)
-    for make in (
-        lambda: Laplacian(scale=-1.0),
-        lambda: Huber(delta=0.0),
-        lambda: StudentT(nu=-2.0),
-        lambda: StudentT(sigma=float("nan")),
-    ):
-        with pytest.raises(ValueError, match="must be positive, not"):
-            make()

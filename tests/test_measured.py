@@ -21,7 +21,7 @@ from poe.judges.demo import DemoJudge
 from poe.judges.questions import Answer
 from poe.judges.store import Store
 from poe.metrics import spearman
-from reproduction import cli, large, measured, published, run, small
+from reproduction import large, measured, published, run, small
 from reproduction.measured import stored
 from reproduction.settings import Calls, Settings
 from reproduction.targets import TARGETS
@@ -177,14 +177,6 @@ class TestHanna:
         job = (judge, Calls("hanna", 10 * N), "none", ("avg-prob",))
         assert large.draw(job, 0)["avg-prob"] == pytest.approx(expected, abs=1e-7)
 
-    def test_a_figure_of_both_designs(self, stories, tmp_path):
-        target = short("figure4", times=(2, 10))
-        table = run.make(Settings(target, draws=10, store=stories), out=tmp_path).table
-        assert set(table["kind"]) == {"measured"}
-        few, many = (table[table["k"] == times * N].set_index(["method", "selection", "bias"])
-                     for times in (2, 10))  # fmt: skip
-        assert (many["value"] > few["value"]).all()
-
     def test_too_small_a_store_is_refused_with_the_way_out(self, tmp_path, capsys):
         """Both orders of a pair count, and one order of every pair is not both."""
         path = tmp_path / "small.sqlite"
@@ -197,14 +189,6 @@ class TestHanna:
         assert "poe judge hanna coherence --calls 200000 --orders both" in said
         assert not (tmp_path / "figure2.csv").exists()
 
-    def test_sorting_needs_every_pair_and_stays_with_the_twin(self, stories):
-        settings = Settings(store=stories)
-        key = ("hanna", "Mistral-7B", "coherence")
-        assert settings.kind(settings.judge(*key)) == "measured"
-        assert settings.kind(settings.judge(*key, every=True)) == "simulated"
-        (line,) = stories.lacking(settings.asked)
-        assert "sorting (PairS) may ask about any; poe judge hanna coherence --full" in line
-
 
 class TestContexts:
     def test_answers_come_back_as_they_were_given(self, dialogues, talk):
@@ -215,47 +199,6 @@ class TestContexts:
         assert judge.p[3, 1, 4] == pytest.approx(script.p(texts[1], texts[4]), abs=1e-9)
         assert judge.answer(None, None, draws=2).matrix().shape == (2, 60, 6, 6)
         assert judge != replace(judge), "two stores of one name are two judges"
-
-    def test_a_table_of_the_earlier_paper(self, dialogues, tmp_path):
-        path, script = dialogues
-        assert reproduce("comparative-table3", path, tmp_path, system="Llama2-7B") == 0
-        table = pd.read_csv(tmp_path / "comparative-table3.csv")
-        ours = table[table["kind"] == "measured"]
-        assert set(ours["system"]) == {"Llama2-7B"}
-        assert 0 < len(ours) < len(table)
-        data = poe.datasets.load("topicalchat")
-        each = []
-        for c in range(data.n_contexts):
-            gold, texts = data.scores["coherency"][c], data.candidates(c)
-            won = [
-                sum(np.sign(script.p(a, b) - 0.5) - np.sign(script.p(b, a) - 0.5)
-                    for b in texts if b is not a)
-                for a in texts
-            ]  # fmt: skip
-            if np.ptp(gold) > 0:
-                each.append(float(np.nan_to_num(spearman(np.array(won), gold))))
-        assert ours["value"].tolist() == pytest.approx([100.0 * np.mean(each)], abs=1e-3)
-
-    def test_a_mean_over_attributes_is_measured_in_full_or_not_at_all(self, talk, tmp_path):
-        settings = Settings(TARGETS["table7"], draws=2, store=talk("Mistral-7B"))
-        with pytest.raises(JudgeError) as refused:
-            run.make(settings, out=tmp_path)
-        said = str(refused.value)
-        for missing in ("continuity", "engagingness", "naturalness"):
-            assert f"topicalchat {missing}: no answers; poe judge topicalchat {missing}" in said
-        assert "coherency:" not in said
-        names = ("coherency", "continuity")
-        mixed = settings.group("topicalchat", "Mistral-7B", names)
-        assert {settings.kind(judge) for judge in mixed} == {"simulated"}
-        alone = settings.group("topicalchat", "Mistral-7B", names[:1])
-        assert [settings.kind(judge) for judge in alone] == ["measured"]
-
-    def test_part_of_a_dataset_is_counted(self, tmp_path):
-        path = tmp_path / "part.sqlite"
-        fill(path, "topicalchat", "coherency", calls=2)
-        found = stored(path, system="Llama2-7B")
-        said = found.partly["topicalchat", "Llama2-7B", "coherency"]
-        assert said == "120 of 1,800 comparisons answered"
 
     def test_the_result_is_fresh_until_the_answers_change(self, talk, tmp_path):
         target = short("figure5d", counts=(18, 30))  # FlanT5-11B, coherency
@@ -274,31 +217,12 @@ class TestContexts:
 
 
 class TestRefusals:
-    def test_targets_without_a_judge_of_theirs_say_so(self, talk, tmp_path):
-        settings = Settings(TARGETS["recorded-llmbar"], store=talk("Mistral-7B"))
-        with pytest.raises(JudgeError, match="no judge of yours can take part"):
-            run.make(settings, out=tmp_path)
-        lines = {line.split()[0]: line for line in cli.listing().splitlines()}
-        assert "simulated*" in lines["table3"]
-        assert "recorded*" not in lines["recorded-llmbar"]
-
     def test_another_judge_than_the_figure_shows(self, talk, tmp_path):
         target = short("figure5d", counts=(18,))
         settings = Settings(target, draws=2, store=talk("Mistral-7B"))
         with pytest.raises(JudgeError, match="figure5d shows FlanT5-11B on topicalchat"):
             run.make(settings, out=tmp_path)
         assert not list(tmp_path.iterdir())
-
-    def test_of_several_targets_those_that_can_be_are_made(
-        self, dialogues, tmp_path, capsys, monkeypatch
-    ):
-        for letter in "abce":
-            monkeypatch.delitem(TARGETS, f"figure5{letter}")
-        monkeypatch.setitem(TARGETS, "figure5d", short("figure5d", counts=(18,)))
-        assert reproduce("figure5", dialogues[0], tmp_path, system="FlanT5-11B") == 0
-        out = capsys.readouterr().out
-        assert "1 of 2 targets recomputed" in out
-        assert "not made, 1: figure5f" in out
 
     def test_stores_that_nothing_can_be_measured_with(self, dialogues, tmp_path):
         demo = tmp_path / "demo.sqlite"

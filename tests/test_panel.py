@@ -5,11 +5,9 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import approx_fprime
 from scipy.stats import binom
 
 from poe import panel
-from poe.panel.dawid_skene import find_patterns, information
 from poe.panel.diagnosis import dependence
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning:crowdkit")
@@ -54,18 +52,6 @@ SHARP_THREE = 0.5 * THREE + 0.5 * np.eye(3)
 
 
 # Against crowd-kit ---------------------------------------------------------------------
-
-
-def test_majority_vote_is_crowdkits_where_nothing_is_tied():
-    crowdkit = pytest.importorskip("crowdkit.aggregation")
-    _, said = drawn(400, THREE[:3], missing=0.3, seed=3)
-    said = said[(said >= 0).any(axis=1)]
-    found = panel.aggregate(said, "majority")
-    theirs = crowdkit.MajorityVote().fit_predict(long(said)).sort_index().to_numpy()
-    top = np.sort(found.probabilities, axis=1)
-    clear = top[:, -1] > top[:, -2] + 1e-9
-    assert clear.sum() > 200
-    np.testing.assert_array_equal(found.labels[clear], theirs[clear])
 
 
 @pytest.mark.parametrize(("confusion", "missing"), [(SHARP, 0.0), (SHARP_THREE, 0.2)])
@@ -163,48 +149,6 @@ def test_known_skills_are_recovered_within_their_errors(confusion, prior):
     assert 0.9 < z.std() < 1.1  # the errors are neither too small nor too large
 
 
-def test_slope_error_covers_the_slope():
-    z = []
-    for seed in range(60):
-        _, said = drawn(2000, SIX, seed=100 + seed)
-        found = panel.aggregate(said)
-        z.append((found.slope - (SIX[:, 0, 0] + SIX[:, 1, 1] - 1)) / found.slope_se)
-    assert 0.88 < np.std(z) < 1.12
-
-
-def test_information_is_the_second_derivative_of_the_log_likelihood():
-    """Against finite differences, with missing judgements, three classes and fitted shares."""
-    _, said = drawn(60, THREE, seed=2, missing=0.2)
-    shares, k, c, m = np.array([0.2, 0.5, 0.3]), 4, 3, 2
-    decisions, weight, _ = find_patterns(said)
-
-    def unpack(x):
-        logits = np.zeros((c, k, c))
-        logits[:, :, :m] = x[: c * k * m].reshape(c, k, m)
-        prior = np.append(x[c * k * m :], 0.0)
-        confusion = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
-        return confusion.transpose(1, 0, 2), np.exp(prior) / np.exp(prior).sum()
-
-    def minus_log_likelihood(x):
-        confusion, prior = unpack(x)
-        joint = np.tile(np.log(prior), (len(said), 1))
-        for judge in range(k):
-            seen = said[:, judge] >= 0
-            joint[seen] += np.log(confusion[judge][:, said[seen, judge]].T)
-        return -np.logaddexp.reduce(joint, axis=1).sum()
-
-    logits = np.log(THREE[:, :, :m] / THREE[:, :, m:]).transpose(1, 0, 2).ravel()
-    x = np.concatenate([logits, np.log(shares[:m] / shares[m])])
-    q = panel.posterior(shares, THREE, decisions)
-    ours = information(decisions, weight, q, THREE, shares)
-
-    def slope(y):
-        return approx_fprime(y, minus_log_likelihood, 1e-6)
-
-    theirs = np.array([(slope(x + e) - slope(x - e)) / 2e-3 for e in 1e-3 * np.eye(len(x))])
-    np.testing.assert_allclose(ours, theirs, atol=2e-2)
-
-
 def test_better_judges_count_for_more_than_a_majority():
     truth, said = drawn(4000, binary([0.95, 0.55, 0.55, 0.55], [0.95, 0.55, 0.55, 0.55]), seed=1)
     found = panel.aggregate(said)
@@ -227,13 +171,6 @@ def test_a_panel_below_chance_gives_the_opposite_labels_unless_one_is_trusted():
     assert "renamed" in right.message
     with pytest.raises(panel.PanelError, match="'nobody'"):
         panel.dawid_skene(given, trusted="nobody")
-
-
-def test_classes_can_be_renamed_without_changing_anything():
-    _, said = drawn(800, THREE, seed=9)
-    order = np.array([2, 0, 1])
-    one, other = panel.aggregate(said), panel.aggregate(order[said])
-    np.testing.assert_allclose(other.probabilities[:, order], one.probabilities, atol=1e-9)
 
 
 def test_one_or_two_judges_are_not_identified_and_it_says_so():
@@ -259,16 +196,6 @@ def test_a_judge_that_never_varies_tells_nothing():
     constant = panel.aggregate(np.ones((20, 3), dtype=int))
     assert (constant.labels == constant.labels[0]).all()
     assert np.isfinite(constant.probabilities).all()
-
-
-def test_more_classes_than_were_seen():
-    _, said = drawn(600, THREE, seed=4)
-    for prior in ("uniform", "fit"):
-        found = panel.aggregate(said, classes=["bad", "middling", "good", "never"], prior=prior)
-        assert "no sample is believed to be of class 'never'" in found.message
-        three = panel.aggregate(said, prior=prior)
-        np.testing.assert_allclose(found.probabilities[:, :3], three.probabilities, atol=1e-9)
-        np.testing.assert_array_equal(found.probabilities[:, 3], 0.0)
 
 
 def test_a_sample_that_nobody_saw_has_no_label():
@@ -324,30 +251,14 @@ def test_few_labels_expose_the_wrong_side():
     ("values", "options", "message"),
     [
         (np.full((4, 2), np.nan), {}, "judges 0, 1 judged no sample"),
-        (np.array([[0.2, np.nan], [0.4, np.nan]]), {"judges": ["a", "b"]}, "judges 'b' judged no"),
         (np.array([[0.2, 1.4]]), {}, r"sample 0, judge 1: \[-0.4  1.4\] are no prob"),
-        (np.array([[0, 3]]), {"classes": 3}, r"as many as occur \(4\)"),
-        (np.array([[[0.5, 0.4], [0.5, 0.5]]]), {}, r"sample 0, judge 0.*no probabilities that sum"),
-        (np.array([[[0.5, np.nan], [0.5, 0.5]]]), {}, "no probabilities that sum"),
         (np.array([[0.2, 0.3]]), {"classes": 3}, "3 classes need as many probabilities"),
-        (np.array([[0.2, 0.3]]), {"judges": ["a"]}, "judges must be 2 different names"),
-        (np.zeros((0, 3)), {}, "judgements must be numbers"),
         (np.array([["yes", "no"]]), {}, "judgements must be numbers"),
-        (np.array([[0, 1]]), {"classes": 1}, "classes must be two or more"),
     ],
 )
 def test_bad_judgements_are_refused_by_name(values, options, message):
     with pytest.raises(panel.PanelError, match=message):
         panel.aggregate(values, **options)
-
-
-def test_wrong_methods_and_contexts_are_refused():
-    with pytest.raises(panel.PanelError, match="no method is called 'mean'"):
-        panel.aggregate(np.eye(2), "mean")
-    with pytest.raises(panel.PanelError, match="does not look at contexts"):
-        panel.aggregate(np.eye(2), "majority", context=["a", "b"])
-    with pytest.raises(ValueError, match="no such prior or start"):
-        panel.aggregate(np.eye(2), start="anyhow")
 
 
 def test_input_forms_agree():

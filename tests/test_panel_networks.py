@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from poe import panel
-from poe.errors import JudgeError
 from poe.panel.encoders import hashed_ngrams
 
 torch = pytest.importorskip("torch")
@@ -154,12 +153,6 @@ def test_three_classes_and_missing_judgements():
         assert found.accuracy(truth) > 0.6
 
 
-def test_contexts_that_tell_nothing_are_said_to():
-    _, said, _ = sampled(300)
-    found = panel.aggregate(said, "skill", context=np.ones((300, 3)), training=QUICK)
-    assert "the contexts tell nothing" in found.message
-
-
 def test_hashing_is_of_the_text_alone():
     texts = ["The cat sat.", "the CAT sat.", "a dog ran away", "x"]
     rows = hashed_ngrams(texts)
@@ -179,25 +172,13 @@ def test_hashing_is_of_the_text_alone():
     ("context", "message"),
     [
         (None, "needs the context of every sample"),
-        ("four", "needs the context of every sample"),
         (["a", "b"], "4 texts, or vectors"),
-        (["a", " ", "", "d"], r"no text in samples 1, 2"),
         (["a", "b", None, "d"], "no text in samples 2"),
-        (np.ones(4), "samples x features"),
-        (np.array([[1.0], [2.0], [np.nan], [0.0]]), "finite numbers"),
-        ([[1.0], [2.0], [np.inf], [0.0]], "finite numbers"),
     ],
 )
 def test_bad_contexts_are_refused(context, message):
     with pytest.raises(panel.PanelError, match=message):
         panel.aggregate(np.eye(4), "skill", context=context, training=QUICK)
-
-
-def test_bad_settings_are_refused():
-    with pytest.raises(panel.PanelError, match="need a labelled development set"):
-        panel.Training(regulariser=(0.0, 0.1))
-    with pytest.raises(panel.PanelError, match="between 1/2 and 1"):
-        panel.Training(initial_skill=0.4)
 
 
 def test_methods_without_context_do_not_import_torch():
@@ -209,102 +190,53 @@ def test_methods_without_context_do_not_import_torch():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# Transformers encoders, on tiny random models -----------------------------------------------
+# Transformers encoders, on a tiny random model ----------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """Two random models with tokenizers, saved where from_pretrained finds them."""
+    """A random model with its tokenizer, saved where from_pretrained finds it."""
     transformers = pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    words = ["<s>", "<pad>", "</s>", "<unk>", "good", "bad", *(f"w{i}" for i in range(50))]
+    words = ["<s>", "</s>", "<unk>", "good", "bad", *(f"w{i}" for i in range(50))]
     vocabulary = {word: i for i, word in enumerate(words)}
-    model = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    model.pre_tokenizer = pre_tokenizers.Whitespace()
-    folder = tmp_path_factory.mktemp("models")
+    splitter = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    splitter.pre_tokenizer = pre_tokenizers.Whitespace()
+    config = transformers.GPT2Config(
+        vocab_size=len(words), n_embd=32, n_layer=1, n_head=2, n_positions=32
+    )
+    folder = tmp_path_factory.mktemp("model")
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        gpt = transformers.GPT2Model(
-            transformers.GPT2Config(vocab_size=56, n_embd=32, n_layer=1, n_head=2, n_positions=32)
-        )
-        roberta = transformers.RobertaModel(
-            transformers.RobertaConfig(
-                vocab_size=56, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
-                intermediate_size=32, max_position_embeddings=40, pad_token_id=1,
-            )
-        )  # fmt: skip
-    common = {"tokenizer_object": model, "unk_token": "<unk>", "eos_token": "</s>"}
-    for name, body, more in (
-        ("gpt", gpt, {}),
-        ("roberta", roberta, {"cls_token": "<s>", "pad_token": "<pad>"}),
-    ):
-        body.save_pretrained(folder / name)
-        wrapped = transformers.PreTrainedTokenizerFast(**common, **more)
-        wrapped.save_pretrained(folder / name)
-    return folder
+        transformers.GPT2Model(config).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=splitter, unk_token="<unk>", eos_token="</s>"
+    ).save_pretrained(folder)
+    return str(folder)
 
 
-def opinions(truth):
-    """Texts whose first word is the truth."""
-    rng = np.random.default_rng(0)
-    return [
-        f"<s> {'good' if t else 'bad'} "
-        + " ".join(f"w{i}" for i in rng.integers(50, size=1 + n % 7))
-        for n, t in enumerate(truth)
+def test_an_encoder_is_trained_whole_or_by_adapters_alone(tiny):
+    truth, said, rng = *sampled(200)[:2], np.random.default_rng(0)
+    texts = [
+        " ".join(["<s>", "good" if t else "bad", *(f"w{i}" for i in rng.integers(50, size=3))])
+        for t in truth
     ]
-
-
-@pytest.mark.parametrize(("name", "pool"), [("gpt", "last"), ("roberta", "first")])
-def test_a_transformers_encoder_is_trained_whole(tiny, name, pool):
-    truth, said, _ = sampled(200)
     training = panel.Training(epochs=4, batch=16, learning_rate=5e-3)
-    found = panel.aggregate(
-        said, "skill", context=opinions(truth), encoder=str(tiny / name), training=training
-    )
-    assert f"{pool} hidden state" in found.message
+    found = panel.aggregate(said, "skill", context=texts, encoder=tiny, training=training)
+    assert "last hidden state" in found.message
     assert (np.argmax(found.context, axis=1) == truth).mean() > 0.9
+    pytest.importorskip("peft")
+    body = panel.Transformer(tiny, lora=4).on(texts).make()
+    trained = {name for name, p in body.named_parameters() if p.requires_grad}
+    assert trained
+    assert all("lora_" in name for name in trained)
 
 
 def test_padding_does_not_change_the_hidden_state(tiny):
-    for name in ("gpt", "roberta"):
-        texts = ["<s> good w1", "<s> bad w2 w3 w4 w5 w6 w7"]
-        encoder = panel.Transformer(str(tiny / name)).on(texts)
-        body = encoder.make().eval()
-        with torch.no_grad():
-            together = body(encoder.batch(torch.tensor([0, 1])))
-            alone = body(encoder.batch(torch.tensor([0])))
-        torch.testing.assert_close(together[:1], alone, atol=1e-5, rtol=1e-5)
-
-
-def test_low_rank_adapters_are_trained_in_the_place_of_the_model(tiny):
-    pytest.importorskip("peft")
-    truth, said, _ = sampled(200)
-    texts = opinions(truth)
-    for name in ("gpt", "roberta"):
-        encoder = panel.Transformer(str(tiny / name), lora=4).on(texts)
-        body = encoder.make()
-        trained = {name for name, p in body.named_parameters() if p.requires_grad}
-        assert trained
-        assert all("lora_" in name for name in trained)
-        # Adapters start at zero, so nothing is changed before the first step.
-        whole, rows = panel.Transformer(str(tiny / name)).on(texts).make(), torch.tensor([0, 1])
-        with torch.no_grad():
-            torch.testing.assert_close(
-                body.eval()(encoder.batch(rows)), whole.eval()(encoder.batch(rows))
-            )
-    found = panel.aggregate(
-        said,
-        "skill",
-        context=texts,
-        encoder=panel.Transformer(str(tiny / "gpt"), lora=8),
-        training=panel.Training(epochs=6, batch=16, learning_rate=1e-2),
-    )
-    assert (np.argmax(found.context, axis=1) == truth).mean() > 0.9
-
-
-def test_encoders_that_cannot_be_had_say_so(tiny):
-    with pytest.raises(JudgeError, match="cannot be loaded"):
-        panel.Transformer(str(tiny / "nowhere")).on(["a"])
-    with pytest.raises(panel.PanelError, match="reads texts"):
-        panel.aggregate(np.eye(3), "skill", context=np.eye(3), encoder="gpt2")
+    encoder = panel.Transformer(tiny).on(["<s> good w1", "<s> bad w2 w3 w4 w5 w6 w7"])
+    body = encoder.make().eval()
+    with torch.no_grad():
+        together = body(encoder.batch(torch.tensor([0, 1])))
+        alone = body(encoder.batch(torch.tensor([0])))
+    torch.testing.assert_close(together[:1], alone, atol=1e-5, rtol=1e-5)

@@ -1,7 +1,6 @@
 """Ranks under the posterior: hand cases, brute-force integration at N = 3, coverage."""
 
 import numpy as np
-import pytest
 from scipy.special import expit
 
 import poe
@@ -92,13 +91,3 @@ def test_rank_statements_hold_at_their_rate():
     chosen = told > 0.65
     shuffled = rng.permutation(true)[chosen].mean()
     assert abs(told[chosen].mean() - shuffled) > 4 * np.sqrt(0.25 / chosen.sum())
-
-
-def test_top_sets():
-    fit = poe.fit(random_comparisons(3))
-    each = fit.prob_top(2, draws=4000)
-    assert each.sum() == pytest.approx(2.0)
-    assert fit.prob_top_set(2, draws=4000) <= np.sort(each)[-2:].min() + 1e-12
-    assert fit.prob_top_set(9) == 1.0
-    with pytest.raises(ValueError, match=r"k must lie in 1..9, not 10"):
-        fit.prob_top(10)

@@ -66,15 +66,6 @@ def test_the_example_from_texts_to_files(folder, asked, capsys):
     assert not list(folder.glob("*.part"))
 
 
-def test_the_table_is_aligned_for_names_in_any_script(folder, capsys):
-    names = ["日本語の名前", "e\u0301cole", "plain"]
-    assert rank(write(folder / "t.csv", [(n, f"{n} says a thing.") for n in names])) == 0
-    lines = capsys.readouterr().out.splitlines()[:4]
-    columns = {"日": 2, "本": 2, "語": 2, "の": 2, "名": 2, "前": 2, "\u0301": 0}
-    places = {sum(columns.get(letter, 1) for letter in line) for line in lines}
-    assert len(places) == 1, lines
-
-
 def test_nothing_is_asked_twice(folder, asked, capsys):
     assert rank(EXAMPLE, "--out", "one.csv") == 0
     once = len(asked)
@@ -109,10 +100,9 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
     assert Path("s.csv").read_text() == Path("whole.csv").read_text()
 
 
-@pytest.mark.parametrize("expert", ["bradley-terry", "gaussian", "laplacian"])
-@pytest.mark.parametrize("orders", ["one", "both"])
-def test_experts(folder, expert, orders):
-    arguments = ("--expert", expert, "--orders", orders, "--out", "s.csv", "--report", "r.html")
+@pytest.mark.parametrize("expert", ["gaussian", "laplacian"])
+def test_experts(folder, expert):
+    arguments = ("--expert", expert, "--orders", "both", "--out", "s.csv", "--report", "r.html")
     assert rank(EXAMPLE, *arguments) == 0
     scores = pd.read_csv("s.csv")
     assert scores["id"].iloc[0].endswith("leaflet")
@@ -138,7 +128,6 @@ def test_a_dry_run_asks_nothing(folder, asked, capsys):
     ("rule", "reason"),
     [
         (("--until-top", "8"), "probability of the top 8: "),
-        (("--until-ranks-within", "8"), "widest 95% rank interval: "),
         (("--until-error", "0.4"), "largest standard error: "),
     ],
 )
@@ -173,16 +162,6 @@ def test_two_texts(folder, asked, capsys):
     assert "have only 2 comparisons" in capsys.readouterr().out
     assert rank("two.csv", "--budget", "1") == 0
     assert "too few comparisons to tell a position bias" in capsys.readouterr().out
-
-
-def test_three_hundred_texts(folder, asked, capsys):
-    write("many.csv", some(300))
-    assert rank("many.csv", "--budget", "3x", "--out", "s.csv") == 0
-    assert len(set(asked)) == 900
-    assert len(pd.read_csv("s.csv")) == 300
-    shown = capsys.readouterr().out.splitlines()
-    assert len(shown) < 40, "a table for a screen"
-    assert any(line.strip().startswith("…") for line in shown)
 
 
 def test_contexts_are_ranked_by_themselves(folder, monkeypatch, capsys):
@@ -296,11 +275,8 @@ def test_a_store_of_another_judge_is_refused_by_name(folder, asked, capsys):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("a", "One."), ("b", " ")], "'b': the text is empty"),
         ([("a", "One."), ("a", "Two.")], "'a'"),
-        ([("a", "One.")], r"at least two different texts; 1 was given, 1 different"),
         ([("a", "One."), ("b", "One.")], "at least two different texts; 2 were given, 1 different"),
-        ([], "no texts"),
     ],
 )
 def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
@@ -316,27 +292,11 @@ def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
     ("options", "message"),
     [
         (("--judge", "gpt-4"), "there is no judge 'gpt-4': a judge is named"),
-        (("--attribute", "  "), "attribute of a prompt is empty"),
-        (("--attribute", "beautiful"), "'more beautiful'"),
         (("--budget", "22"), "cannot link 24 texts: the fewest that do are 23"),
-        (("--budget", "44", "--orders", "both"), "the fewest that do are 46 (each pair in both"),
         (("--budget", "ten"), "(500), of calls a text (10x) or all, not 'ten'"),
-        (("--budget", "30.5"), "whole number of calls"),
-        (("--confidence", "95"), "--confidence lies between 0 and 1"),
         (("--until-top", "24"), "--until-top 24 says nothing of 24 different texts; at most 23"),
-        (("--until-ranks-within", "-1"), "zero or more"),
-        (
-            ("--until-ranks-within", "23"),
-            "says nothing of 24 different texts; at most 22",
-        ),
-        (("--until-error", "0"), "positive limit"),
         (("--report", "missing/r.html"), "there is no folder missing"),
-        (("--out", "."), ". is a folder"),
-        (("--comparisons", "/proc/c.csv"), "/proc/c.csv cannot be written"),
-        (("--store", "missing/s.sqlite"), "missing"),
-        (("--judge-option", "lean"), "'lean' is not NAME=VALUE"),
         (("--judge-option", "colour=red"), "no option 'colour'"),
-        (("--judge-option", "scale=big"), "scale"),
     ],
 )
 def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, options, message):

@@ -58,19 +58,6 @@ def test_a_model(folder, model, capsys):
     pd.testing.assert_frame_equal(before, pd.read_csv("s.csv"))
 
 
-def test_what_a_model_cannot_do_is_named(folder, model, capsys):
-    for option, message in (
-        ("max_tokens=30", "the model reads 30; shorten the texts"),
-        ("precision=float32", "no option 'precision'; it has"),
-    ):
-        assert rank(f"hf:{model}", "--judge-option", option) == 1
-        error = capsys.readouterr().err
-        assert "poe: " in error
-        assert message in error
-        assert "Traceback" not in error
-    assert not (folder / "s.csv").exists()
-
-
 def test_a_server(folder, capsys):
     with serving() as served:
         assert rank(f"openai:tiny@{served.url}", *SAYS, "--judge-option", "concurrency=2") == 0

@@ -5,12 +5,10 @@ decisions or votes are drawn from the model that is fitted.
 """
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
 
 import poe
-from poe.experts import Gaussian
 from poe.ranking import rank
 from poe.stopping import StopRule, ranks_within, se_below, top_known
 
@@ -29,17 +27,6 @@ def decisions(scores, seed):
     def judge(pairs):
         d = scores[pairs[:, 0]] - scores[pairs[:, 1]]
         return (rng.random(len(pairs)) < expit(d)).astype(float)
-
-    return judge
-
-
-def votes(scores, seed, *, sigma=1.0, alpha=60.0):
-    """A judge whose answers, as differences, are normal around the true difference."""
-    rng = np.random.default_rng(seed)
-
-    def judge(pairs):
-        d = scores[pairs[:, 0]] - scores[pairs[:, 1]]
-        return 0.5 + (d + sigma * rng.standard_normal(len(d))) / alpha
 
     return judge
 
@@ -98,16 +85,6 @@ def test_the_last_fit_is_of_all_answers():
     assert found.history["moved"].isna().tolist() == [True] + [False] * (len(found.history) - 1)
 
 
-def test_progress_sees_every_round():
-    seen = []
-    found = rank(9, soft(), budget=45, batch=9, progress=seen.append)
-    assert [len(r.comparisons) for r in seen] == [18, 27, 36, 45]
-    assert [r.stopped_because for r in seen[:-1]] == [""] * 3
-    assert seen[-1] is found
-    assert isinstance(found.history, pd.DataFrame)
-    assert found.history.index.tolist() == [1, 2, 3, 4]
-
-
 def test_no_more_than_there_is_can_be_asked():
     for budget, both in ((72, False), (72, True), (80, False)):
         found = rank(NAMES, soft(), budget=budget, both_orders=both)
@@ -146,9 +123,7 @@ def test_no_answer_is_lost_when_a_fit_fails():
     ("answer", "message"),
     [
         (lambda pairs: 0.5, r"asked 18 comparisons and answered with shape \(\)"),
-        (lambda pairs: np.full(len(pairs) - 1, 0.5), r"shape \(17,\)"),
         (lambda pairs: np.full(len(pairs), 1.2), r"'essay-\d' against 'essay-\d'.: p is 1.2"),
-        (lambda pairs: np.full(len(pairs), np.nan), "p is nan"),
     ],
 )
 def test_answers_are_checked(answer, message):
@@ -159,11 +134,7 @@ def test_answers_are_checked(answer, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"items": ["alone"]}, "at least two items"),
         ({"budget": 7}, "budget of 7 calls cannot link 9 texts.* are 8"),
-        ({"budget": 14, "both_orders": True}, "budget of 14 calls cannot link 9 texts.* are 16"),
-        ({"batch": 0}, "batch must be positive, not 0"),
-        ({"batch": 5, "both_orders": True}, "with both orders, even"),
         ({"rule": "swiss"}, "rule must be"),
     ],
 )
@@ -206,67 +177,9 @@ def test_the_first_of_several_rules_stops():
     found = rank(NAMES, soft(), budget=60, until=[never, two_rounds])
     assert found.stopped_because.startswith("two_rounds")
     assert found.history[["never", "two_rounds"]].to_numpy().tolist() == [[0, 0], [0, 1]]
-    with pytest.raises(TypeError, match="functions of a fit"):
-        rank(NAMES, soft(), budget=60, until=[0.95])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: top_known(3, 1.0), "level must lie between 0 and 1, not 1"),
-        (lambda: ranks_within(2, 0.0), "level must lie between 0 and 1"),
-        (lambda: ranks_within(-1), "zero or more"),
-        (lambda: se_below(0.0), "positive limit"),
-    ],
-)
-def test_impossible_rules_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 # What it is worth ------------------------------------------------------------------------
-
-
-def share_right(make_judge, *, sims, n, spread, budget, batch, probability, seed, **options):
-    """Of the runs that stopped before the budget, how many had the right top three."""
-    right = []
-    for sim in range(sims):
-        scores = spread * np.random.default_rng([seed, sim]).normal(size=n)
-        found = rank(
-            n,
-            make_judge(scores, [seed, sim, 1]),
-            budget=budget,
-            batch=batch,
-            until=top_known(3, probability, draws=500),
-            bias=None,
-            covariance="curvature",
-            seed=sim,
-            **options,
-        )
-        if found.stopped_because.startswith("probability"):
-            right.append(set(found.fit.ranking()[:3]) == set(np.argsort(-scores)[:3]))
-    return np.mean(right), len(right)
-
-
-@pytest.mark.slow
-def test_the_top_three_are_right_nearly_as_often_as_stated_votes():
-    """Gaussian votes of known sigma: exact for one look, somewhat optimistic for many.
-
-    Rounds that look clear by luck are stopped at. Over 600 runs with a look every four calls
-    the share right was about two points below the probability stated at the stop; with one
-    look at a fixed number of calls there was no such gap.
-    """
-    options = {
-        "sims": 120, "n": 16, "spread": 2.0, "budget": 240, "batch": 16, "probability": 0.9,
-    }  # fmt: skip
-    share, stopped = share_right(votes, **options, seed=21, expert=Gaussian(alpha=60.0, sigma=1.0))
-    assert stopped > 60
-    assert share > 0.9 - 0.05 - 3 * np.sqrt(0.9 * 0.1 / stopped)
-    # Negative control: an expert that believes votes to be three times as exact.
-    wrong, stopped = share_right(
-        votes, **options, seed=21, expert=Gaussian(alpha=60.0, sigma=1 / 3)
-    )
-    assert wrong < 0.9 - 0.05 - 3 * np.sqrt(0.9 * 0.1 / stopped)
 
 
 def test_asking_where_it_tells_most_beats_asking_at_random():

@@ -25,23 +25,6 @@ def test_probabilities_by_hand():
     np.testing.assert_allclose(softer, [1 / (1 + np.exp(-0.5))])
 
 
-def test_they_have_no_position_bias_and_are_transitive():
-    """What the docstring says of them, and what a judge of pairs need not have."""
-    rng = np.random.default_rng(0)
-    judge = scored(rng.normal(3, 1, 8))
-    pairs = poe.select(8, 56, seed=0)
-    logit = np.log(judge.answer(pairs) / (1 - judge.answer(pairs)))
-    np.testing.assert_allclose(judge.answer(pairs) + judge.answer(pairs[:, ::-1]), 1)
-    matrix = np.zeros((8, 8))
-    matrix[pairs[:, 0], pairs[:, 1]] = logit
-    around = matrix[:, :, None] + matrix + matrix.T[:, None, :]  # i over j, j over k, k over i
-    different = [k for k in np.ndindex(8, 8, 8) if len(set(k)) == 3]
-    assert abs(around[tuple(np.transpose(different))]).max() < 1e-9
-    fit = poe.fit(judge.compare(pairs), expert="bradley-terry")
-    # All follow from N numbers, so the product of experts gives those numbers back.
-    np.testing.assert_allclose(fit.scores, judge.scores - judge.scores.mean(), atol=1e-5)
-
-
 def test_a_missing_score_is_named():
     judge = scored([2.0, np.nan, 3.0])
     assert judge.missing.tolist() == [False, True, False]
@@ -66,16 +49,6 @@ def test_scores_below_the_scale_are_missing():
     assert judge.kind == "recorded"
     with pytest.raises(ValueError, match="read-only"):
         judge.scores[0] = 1.0
-
-
-def test_a_judge_that_is_not_there():
-    for arguments, message in (
-        (("GPT-4",), "no recorded judge 'GPT-4'; there are 'Beluga-13B'"),
-        (("ChatGPT", 5), "no recorded prompt 5; there are 1, 2, 3, 4"),
-        (("ChatGPT", 1, "fluency"), "no recorded attribute 'fluency'; there are 'coherence'"),
-    ):
-        with pytest.raises(JudgeError, match=message):
-            recorded.hanna(*arguments)
 
 
 def test_tables_of_verdicts():

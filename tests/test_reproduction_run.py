@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from poe.cli import main
@@ -10,8 +9,6 @@ from reproduction import cli, run, small, targets
 from reproduction.run import Run
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
-
-RUN = Run("2026-01-02T03:04:05Z", 12.3, 20.0, 2, 2, "poe reproduce all")
 
 
 @pytest.fixture(autouse=True)
@@ -88,17 +85,6 @@ class TestResult:
         _, cost = run.timed(work, invoked="x", workers=2)
         assert (cost.seconds, cost.cpu_seconds) == (3.5, 5.25), "two processes at work"
 
-    def test_a_result_of_full_size_serves_for_less(self, tmp_path):
-        settings = Settings(TARGETS["skill-table3"], draws=2, full=True)
-        row = {"id": ["a"], "value": 1.0, "kind": "simulated", "labels": "drawn", "draws": 2}
-        path, cost = tmp_path / "skill-table3.csv", RUN
-        run.write(path, pd.DataFrame(row), settings, cost)
-        less = Settings(TARGETS["skill-table3"], draws=2)
-        assert run.is_fresh(less, tmp_path)
-        run.write(path, pd.DataFrame(row), less, cost)
-        assert run.is_fresh(less, tmp_path)
-        assert not run.is_fresh(settings, tmp_path)
-
 
 @pytest.fixture
 def two(monkeypatch):
@@ -173,18 +159,3 @@ class TestCommand:
         out = capsys.readouterr().out
         assert "with the published value in brackets, is simulated on" in out
         assert "Verdicts:" in out
-
-    def test_list_names_every_target_and_alias(self, capsys):
-        assert main(["reproduce", "list"]) == 0
-        out = capsys.readouterr().out
-        assert all(name in out for name in TARGETS)
-        assert f"{'v1-figure4':24} the same as figure1c" in out
-
-    def test_mistakes_name_the_choices(self, capsys):
-        for name, message in (
-            ("tabel1", "did you mean table1"),
-            ("comparative-table4", "comparative-table"),
-            ("everything", "there are all, table1 and more"),
-        ):
-            assert main(["reproduce", name]) != 0
-            assert message in capsys.readouterr().err

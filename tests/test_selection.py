@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 import poe
 from poe import selection
-from poe.designs import chain, linked, regular
+from poe.designs import regular
 from poe.selection import select_stack
 
 RULES = ["random", "no-repeat", "symmetric", "greedy", "regular"]
@@ -80,15 +80,6 @@ STREAMS = {
 }
 
 
-def test_conditions_can_be_lowered():
-    covers = select_stack(300, 8, 4, rule="no-repeat", connected=False)
-    assert all(len(np.unique(pairs)) == 8 for pairs in covers), "four pairs touch all eight items"
-    anything = select_stack(200, 8, 4, cover=False, connected=False)
-    assert min(len(np.unique(pairs)) for pairs in anything) < 8
-    large = poe.select(4001, 2100, rule="no-repeat", connected=False)
-    assert len(np.unique(large)) == 4001
-
-
 def test_as_sparse_as_possible_never_redraws_for_ever():
     """N - 1 pairs of 200 items: a random set is connected once in an age; a tree is drawn."""
     assert groups(200, poe.select(200, 199, rule="no-repeat", seed=1)) == 1
@@ -126,19 +117,9 @@ def test_the_order_shown_is_fair():
 def test_what_cannot_be_is_refused():
     for message, options in {
         "allow 5 .the fewest that link them all. to 30": {"count": 4},
-        "to 30 comparisons": {"count": 31},
-        "to 15 comparisons": {"count": 16, "rule": "no-repeat"},
         "count must be even": {"count": 11, "rule": "symmetric"},
         "allow 10": {"count": 8, "rule": "symmetric"},
-        "allow 3 .the fewest that cover": {"count": 2, "connected": False},
-        "at least two items": {"n_items": 1, "count": 1},
-        "rule must be one of": {"n_items": 300, "count": 400, "rule": "swiss"},
         "'regular', 6 items allow 5": {"count": 16, "rule": "regular"},
-        "'greedy', 6 items allow 5": {"count": 4, "rule": "greedy"},
-        "count must be even: 11": {"count": 11, "rule": "greedy", "both_orders": True},
-        "'greedy', 6 items allow 10": {"count": 8, "rule": "greedy", "both_orders": True},
-        "start must be 'chain' or": {"count": 9, "rule": "greedy", "start": "ring"},
-        "start is for rule 'greedy'": {"count": 9, "start": "nothing"},
         "would take 19.2 GB.*rule='regular'": {
             "count": 60_000,
             "n_items": 20_000,
@@ -147,8 +128,6 @@ def test_what_cannot_be_is_refused():
     }.items():
         with pytest.raises(ValueError, match=message):
             poe.select(**{"n_items": 6} | options)
-    with pytest.raises(ValueError, match="6 items have 15 pairs; 16 were asked for"):
-        regular(6, 16)
 
 
 # Designs without a search ------------------------------------------------------------------------
@@ -180,15 +159,3 @@ def test_a_regular_design_needs_no_matrix():
     assert len(np.unique(pairs.min(axis=1) * 20_000 + pairs.max(axis=1))) == 200_000
     assert (np.bincount(pairs.ravel()) == 20).all()
     assert groups(20_000, pairs) == 1
-
-
-def test_links_join_groups_at_their_least_compared_items():
-    made = [[0, 1], [0, 2], [0, 3], [5, 6]]
-    seen = set()
-    for seed in range(40):
-        links = linked(7, made, seed=seed)
-        assert len(links) == 2
-        assert groups(7, np.vstack([made, links])) == 1
-        seen |= set(links.ravel().tolist())
-    assert seen == {1, 2, 3, 4, 5, 6}, "never the one compared three times"
-    assert linked(3, chain(3)).shape == (0, 2)

@@ -35,17 +35,8 @@ def test_same_answer_as_the_dense_solver(expert, bias):
         assert sparse.energy == pytest.approx(dense.energy, rel=1e-10)
 
 
-def test_weights_repeats_and_priors():
-    c = random_comparisons(3, n=12, count=50)
-    c = poe.Comparisons.from_pairs(c.pairs, c.p, items=12, weight=1.0 + np.arange(50) % 4)
-    for prior in (0.0, 0.3):
-        dense = poe.fit(c, prior=prior, solver="dense")
-        sparse = poe.fit(c, prior=prior, solver="sparse", tol=1e-11)
-        np.testing.assert_allclose(sparse.scores, dense.scores, atol=1e-8)
-
-
 @pytest.mark.parametrize("solver", ["dense", "sparse"])
-@pytest.mark.parametrize("heavy", [1.0, 1e3, 1e5, 1e7])
+@pytest.mark.parametrize("heavy", [1.0, 1e7])
 def test_little_weight_next_to_much_is_as_exact(solver, heavy):
     """An item that hangs on one light comparison, of a hub or of one of two heavy groups."""
     leaf, n = 200, 201
@@ -59,12 +50,6 @@ def test_little_weight_next_to_much_is_as_exact(solver, heavy):
         c = poe.Comparisons.from_pairs([*pairs, light], p, items=size, weight=weight)
         scores = poe.fit(c, solver=solver).scores
         assert scores[light[0]] - scores[light[1]] == pytest.approx(np.log(19.0), abs=1e-4)
-
-
-def test_two_comparisons_with_a_bias():
-    c = poe.Comparisons(first=["a", "b"], second=["b", "a"], p=[0.7, 0.4])
-    found = [poe.fit(c, bias="fit", solver=solver) for solver in ("dense", "sparse")]
-    np.testing.assert_allclose(found[0].scores, found[1].scores, atol=1e-7)
 
 
 def test_least_squares_at_size():
