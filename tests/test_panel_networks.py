@@ -199,7 +199,7 @@ def tiny(tmp_path_factory):
     transformers = pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    words = ["<s>", "</s>", "<unk>", "good", "bad", *(f"w{i}" for i in range(50))]
+    words = ["<s>", "<pad>", "</s>", "<unk>", "good", "bad", *(f"w{i}" for i in range(50))]
     vocabulary = {word: i for i, word in enumerate(words)}
     splitter = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     splitter.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -219,8 +219,10 @@ def tiny(tmp_path_factory):
 def test_an_encoder_is_trained_whole_or_by_adapters_alone(tiny):
     truth, said, rng = *sampled(200)[:2], np.random.default_rng(0)
     texts = [
-        " ".join(["<s>", "good" if t else "bad", *(f"w{i}" for i in rng.integers(50, size=3))])
-        for t in truth
+        " ".join(
+            ["<s>", "good" if t else "bad", *(f"w{i}" for i in rng.integers(50, size=1 + n % 7))]
+        )
+        for n, t in enumerate(truth)
     ]
     training = panel.Training(epochs=4, batch=16, learning_rate=5e-3)
     found = panel.aggregate(said, "skill", context=texts, encoder=tiny, training=training)
