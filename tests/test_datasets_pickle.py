@@ -73,11 +73,11 @@ def test_what_is_no_plain_data_is_refused(data, message):
 PLAIN = st.recursive(
     st.text() | st.floats(allow_nan=False) | st.integers(-(2**31), 2**31 - 1) | st.booleans(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
+    max_leaves=8,
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(value=PLAIN, protocol=st.integers(0, 5))
 def test_plain_data_come_back_as_they_were(value, protocol):
     assert load_plain(pickle.dumps(value, protocol=protocol)) == value

@@ -108,7 +108,7 @@ def talk(dialogues):
 
 
 def reproduce(name, path, out, *, system="Mistral-7B"):
-    options = ["--draws", "10", "--out", str(out)]
+    options = ["--draws", "4", "--out", str(out)]
     return main(["reproduce", name, "--store", str(path), "--as", system, *options])
 
 
@@ -177,8 +177,9 @@ class TestHanna:
         job = (judge, Calls("hanna", 10 * N), "none", ("avg-prob",))
         assert large.draw(job, 0)["avg-prob"] == pytest.approx(expected, abs=1e-7)
 
-    def test_too_small_a_store_is_refused_with_the_way_out(self, tmp_path, capsys):
+    def test_too_small_a_store_is_refused_with_the_way_out(self, tmp_path, capsys, monkeypatch):
         """Both orders of a pair count, and one order of every pair is not both."""
+        monkeypatch.setitem(TARGETS, "figure2", short("figure2", times=(2,)))
         path = tmp_path / "small.sqlite"
         fill(path, "hanna", "coherence", calls=1100)
         assert not stored(path, system="Mistral-7B").judges

@@ -59,11 +59,11 @@ def test_em_is_crowdkits_with_fitted_class_shares(confusion, missing):
     crowdkit = pytest.importorskip("crowdkit.aggregation")
     c = confusion.shape[1]
     prior = np.arange(1, c + 1) / np.arange(1, c + 1).sum()
-    _, said = drawn(500 * (c - 1) ** 2, confusion, prior=prior, seed=5)
+    _, said = drawn(300 * (c - 1) ** 2, confusion, prior=prior, seed=5)
     said[np.random.default_rng(1).random(said.shape) < missing] = -1
     said = said[(said >= 0).any(axis=1)]
     found = panel.aggregate(said, prior="fit", tol=1e-9, max_steps=20_000)
-    theirs = crowdkit.DawidSkene(n_iter=300, tol=1e-12).fit(long(said))
+    theirs = crowdkit.DawidSkene(n_iter=150, tol=1e-12).fit(long(said))
     errors = theirs.errors_.sort_index()
     ours = found.confusion.transpose(0, 2, 1).reshape(-1, c)
     np.testing.assert_allclose(ours, errors[range(c)].to_numpy(), atol=2e-5)

@@ -184,7 +184,7 @@ def test_the_first_of_several_rules_stops():
 
 def test_asking_where_it_tells_most_beats_asking_at_random():
     """Forty items, a fifth of the calls there are, the same judge and first round."""
-    sims, n = 24, 40
+    sims, n = 16, 40
     error, order = np.empty((2, sims, 2))
     for sim in range(sims):
         scores = 3.0 * np.random.default_rng([30, sim]).normal(size=n)
