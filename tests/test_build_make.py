@@ -59,17 +59,3 @@ def test_a_python_that_cannot_do_is_named_with_the_way_out(fresh: Path) -> None:
         assert done.returncode != 0
         assert all(word in done.stdout for word in words), done.stdout
         assert not (fresh / ".venv").exists()
-
-
-def installed(folder: Path) -> None:
-    """Pretend that the environment was made after its inputs."""
-    (folder / ".venv").mkdir()
-    (folder / ".venv/.installed").write_text("")
-
-
-def test_the_environment_is_remade_only_when_its_inputs_change(fresh: Path) -> None:
-    installed(fresh)
-    assert "pip install" not in make(fresh, "--dry-run", "test").stdout
-    later = (fresh / ".venv/.installed").stat().st_mtime + 10
-    os.utime(fresh / "constraints.txt", (later, later))
-    assert "pip install" in make(fresh, "--dry-run", "test").stdout

@@ -37,14 +37,6 @@ def html(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_pages_stand_in_the_order_of_the_contents(html: Path) -> None:
-    assert order(TOC) == ["index", "one", "two"]
-    text = one_document(html, order(TOC))
-    assert text.index('id="index--top"') < text.index('id="one--top"') < text.index('id="two--top"')
-    assert "side bar" not in text
-    assert "headerlink" not in text
-
-
 def test_links_lead_inside_plumbing_is_left_out_and_answers_are_open(html: Path) -> None:
     text = one_document(html, order(TOC))
     assert 'href="#two--part"' in text

@@ -130,6 +130,7 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):
         ({"dataset": "topicalchats"}, (), "did you mean 'topicalchat'"),
         ({"name": "mistral"}, (), "there is no judge 'mistral'"),
         ({}, ("--contexts", "61"), "at most 60"),
+        ({}, ("--shard", "3/2"), "2/8"),
         ({}, ("--calls", "31"), "6 texts have 30 comparisons"),
         ({}, ("--store", "missing/s.sqlite"), "missing"),
     ):

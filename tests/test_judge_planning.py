@@ -54,22 +54,6 @@ def test_questions_go_context_by_context():
     assert all(q.second is None for q in made)
 
 
-def test_contexts_and_shards_by_their_short_forms():
-    for wanted, found in ((None, range(60)), ("3", range(3)), ("10:12", range(10, 12))):
-        assert planning.contexts_of(DATASET, wanted) == found
-    for wanted in ("0", "61", "7:3", "a"):
-        with pytest.raises(JudgeError, match="at most 60"):
-            planning.contexts_of(DATASET, wanted)
-    whole = planning.questions_of(DATASET, PROMPT, contexts=range(2), calls=9)
-    for parts in (1, 7, 50):
-        found = [planning.shard_of(whole, f"{i}/{parts}") for i in range(1, parts + 1)]
-        assert [q.key for part in found for q in part] == [q.key for q in whole]
-        assert max(map(len, found)) - min(map(len, found)) <= 1
-    for shard in ("0/3", "4/3", "1", "a/b"):
-        with pytest.raises(JudgeError, match="a shard is written 2/8"):
-            planning.shard_of([], shard)
-
-
 def test_cost_from_words_and_from_what_was_done():
     def times(seconds):
         return pd.to_datetime(pd.Series(seconds, dtype=float), unit="s", utc=True)

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from poe import datasets
+from poe.cli import main
 from poe.errors import JudgeError
-from poe.judges import planning, prompts
+from poe.judges import prompts
 
 # poe_v2, Table 4, as the paper prints it.
 TABLE_4 = {
@@ -160,25 +161,15 @@ def test_how_the_question_reads():
             prompts.for_attribute(words)
 
 
-# What the command line prints.
-
-
-def test_the_overview_names_every_prompt():
-    everything_said = prompts.overview()
-    assert all(part in everything_said for name in prompts.names() for part in name.split("/"))
-    assert "written for this project" in prompts.describe("topicalchat", "naturalness", "g-eval")
-    assert "printed in the paper" in prompts.describe("summeval", "coherence")
-
-
 @pytest.mark.usefixtures("placeholder_texts")
-def test_example_questions_are_filled_and_cut():
-    summeval, hanna = map(datasets.load, ("summeval", "hanna"))
-    coherent = prompts.load("summeval", "coherence")
-    first, second, *rest = planning.examples(summeval, coherent, cut=20)
-    assert len(rest) == summeval.n_contexts - 2
-    assert "more characters]" in first.text
-    assert (first.context.id, second.context.id) == summeval.context_ids[:2]
-    pairs = list(planning.examples(hanna, prompts.load("hanna", "surprise")))
-    assert len({id for question in pairs[:2] for id in question.ids}) == 4
-    alone = next(planning.examples(hanna, prompts.load("hanna", "surprise", "g-eval")))
-    assert alone.second is None
+def test_the_command_lists_every_prompt_and_fills_one(capsys):
+    assert main(["prompts"]) == 0
+    said = capsys.readouterr().out
+    assert all(part in said for name in prompts.names() for part in name.split("/"))
+    assert main(["prompts", "summeval", "coherence", "--show", "2", "--cut", "20"]) == 0
+    said = capsys.readouterr().out
+    assert "printed in the paper" in said
+    assert said.count("Summary A: Placeholder") == said.count("Summary B: Placeholder") == 2
+    assert "more characters]" in said
+    assert main(["prompts", "topicalchat", "naturalness", "--template", "g-eval"]) == 0
+    assert "written for this project" in capsys.readouterr().out

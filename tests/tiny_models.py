@@ -112,14 +112,11 @@ MIXED = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window
 DECODERS = {
     "llama": ("LlamaConfig", {}),
     "mistral": ("MistralConfig", {"sliding_window": WINDOW}),
-    "mistral-full": ("MistralConfig", {"sliding_window": None}),
-    "qwen2": ("Qwen2Config", {"use_sliding_window": False}),
     "qwen2-sliding": (
         "Qwen2Config",
         {"use_sliding_window": True, "max_window_layers": 1, "sliding_window": WINDOW},
     ),
     "qwen3": ("Qwen3Config", {"head_dim": 8}),
-    "gemma": ("GemmaConfig", {"head_dim": 8}),
     "gemma2": ("Gemma2Config", {"head_dim": 8, "query_pre_attn_scalar": 8, **MIXED}),
     "gemma3": ("Gemma3TextConfig", {"head_dim": 8, "query_pre_attn_scalar": 8, **MIXED}),
     "phi3": ("Phi3Config", {"sliding_window": WINDOW}),
@@ -127,7 +124,6 @@ DECODERS = {
         "MixtralConfig",
         {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": WINDOW},
     ),
-    "olmo2": ("Olmo2Config", {}),
     "gpt2": ("GPT2Config", {"n_positions": 4096}),
 }
 
@@ -137,7 +133,7 @@ def decoder(name, *, attention=None, seed=0):
     """A decoder-only model in fp32; weights wide enough for what it reads to show."""
     kind, more = DECODERS[name]
     sizes = dict(SIZES)
-    if name in ("gemma", "gemma2", "gemma3"):
+    if name in ("gemma2", "gemma3"):
         sizes["hidden_activation"] = "gelu_pytorch_tanh"
     config = getattr(transformers, kind)(**{**sizes, **more})
     return _made(transformers.AutoModelForCausalLM, config, attention, seed)
