@@ -83,12 +83,6 @@ def test_parts_of_a_stack_do_not_show(monkeypatch):
         np.testing.assert_array_equal(parts.steps, expected.steps)
 
 
-def test_too_few_steps_are_admitted():
-    found = central_path.solve(stack_of(8), Laplacian(), max_steps=3)
-    assert not found.converged.any()
-    assert (found.steps == 3).all()
-
-
 def test_elimination_keeps_the_digits_of_small_links_next_to_huge_ones():
     rng = np.random.default_rng(1)
     cluster = np.arange(6) // 3

@@ -30,11 +30,6 @@ class TestBuilding:
         assert c.items == (2, 5, 7)
         assert c.pairs.tolist() == [[2, 0], [0, 1]]
 
-    def test_numpy_and_python_names_are_one_item(self):
-        c = poe.Comparisons(first=np.array([0, 1]), second=[1, 2], p=[0.5, 0.5])
-        assert c.items == (0, 1, 2)
-        assert all(type(name) is int for name in c.items)
-
     def test_items_fix_the_order_and_may_be_uncompared(self):
         c = four(items=["elm", *FOUR[::-1]])
         assert c.items == ("elm", "dogwood", "cedar", "birch", "ash")

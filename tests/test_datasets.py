@@ -66,7 +66,6 @@ def test_every_file_is_pinned_or_says_how_to_get_it():
 def test_an_unknown_name_suggests_near_ones():
     for wrong, hint in {
         "sumeval": "did you mean 'summeval'",
-        "Topical-Chat": "did you mean 'topicalchat'",
         "hellaswag": "there are 'summeval', 'topicalchat'",
     }.items():
         for call in (datasets.load, datasets.fetch):

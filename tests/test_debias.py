@@ -112,12 +112,6 @@ class TestReweight:
         alpha = (1 - tau) / tau
         np.testing.assert_allclose(moved.p, alpha * c.p / (alpha * c.p + 1 - c.p))
 
-    def test_weights_count(self):
-        c = poe.Comparisons.from_pairs(
-            [[0, 1], [1, 2], [0, 2]], [0.6, 0.7, 0.9], items=3, weight=[1, 1, 5]
-        )
-        assert debias.reweight(c)[1] == pytest.approx(0.9)
-
     def test_mostly_certain_answers_are_refused(self):
         c = poe.Comparisons.from_pairs([[0, 1], [1, 2], [0, 2]], [1, 1, 0.4], items=3)
         with pytest.raises(ValueError, match="ask in both orders"):

@@ -74,11 +74,3 @@ def test_files_are_the_same_bytes_every_time_and_a_table_is_no_figure(tmp_path):
         with pytest.raises(ValueError, match="table1 is a table of numbers"):
             drawings.save("table1", no_figure, tmp_path / "d")
     assert not (tmp_path / "d").exists()
-
-
-def test_predictions_against_the_print():
-    _, ax = plt.subplots()
-    card = verdicts.compare("table1")
-    drawings.agreement(ax, card)
-    drawn = [line.get_xydata() for line in ax.lines if line.get_marker() not in ("None", None, "")]
-    assert len(np.concatenate(drawn)) == (card["role"] == "predicted").sum()

@@ -192,15 +192,6 @@ class TestHanna:
 
 
 class TestContexts:
-    def test_answers_come_back_as_they_were_given(self, dialogues, talk):
-        _, script = dialogues
-        (judge,) = talk("X").judges.values()
-        data = poe.datasets.load("topicalchat")
-        texts = data.candidates(3)
-        assert judge.p[3, 1, 4] == pytest.approx(script.p(texts[1], texts[4]), abs=1e-9)
-        assert judge.answer(None, None, draws=2).matrix().shape == (2, 60, 6, 6)
-        assert judge != replace(judge), "two stores of one name are two judges"
-
     def test_the_result_is_fresh_until_the_answers_change(self, talk, tmp_path):
         target = short("figure5d", counts=(18, 30))  # FlanT5-11B, coherency
         settings = Settings(target, draws=2, store=talk("FlanT5-11B"))

@@ -65,32 +65,6 @@ def test_the_regulariser_is_eq_7_and_appendix_f():
         (three[k, c, b] - three[k, 2, b]) ** 2 for k in range(3) for c in range(2) for b in range(2)
     )
     assert float(networks.regularisation(torch.as_tensor(three))) == pytest.approx(printed)
-    specific = torch.as_tensor(np.stack([three, three]))  # the mean over samples
-    assert float(networks.regularisation(specific)) == pytest.approx(printed)
-    turned = three[:, [2, 0, 1]][:, :, [2, 0, 1]]  # it depends on which class is called the last
-    assert float(networks.regularisation(torch.as_tensor(turned))) != pytest.approx(printed, 1e-3)
-
-
-def test_the_loss_cannot_tell_the_scale_of_s_from_the_slopes():
-    """S' = alpha + beta s with slopes over beta: the same predictions, another posterior."""
-    s0, p0, p1 = np.array([0.2, 0.5, 0.9]), np.array([0.8, 0.7]), np.array([0.75, 0.6])
-    alpha, beta = 0.15, 0.8
-    slope, intercept = (p0 + p1 - 1), 1 - p1  # eq. 6: P(b = 0) = slope s_0 + intercept
-    slope2 = slope / beta
-    intercept2 = intercept - alpha * slope2
-    q0, q1 = slope2 + intercept2, 1 - intercept2
-
-    def parts(s, a, b):
-        matrices = np.array([[[x, 1 - x], [1 - z, z]] for x, z in zip(a, b, strict=True)])
-        return np.column_stack([s, 1 - s]), matrices
-
-    y = np.random.default_rng(0).dirichlet(np.ones(2), size=(3, 2))
-    one, other = parts(s0, p0, p1), parts(alpha + beta * s0, q0, q1)
-    assert ((other[1] >= 0) & (other[1] <= 1)).all()
-    loss = [float(networks.cross_entropy(*as_tensors(*x, y), "skill")) for x in (one, other)]
-    assert loss[0] == pytest.approx(loss[1], rel=1e-12)
-    said = np.array([[0, 1]] * 3)
-    assert np.abs(panel.posterior(*one, said) - panel.posterior(*other, said)).max() > 0.05
 
 
 def test_crowdlayer_predicts_by_a_softmax_of_a_matrix():

@@ -126,16 +126,6 @@ def test_equal_seeds_give_equal_digits_and_another_seed_others():
 # LLMBar's recorded verdicts ----------------------------------------------------------------------
 
 
-def test_both_orders_keep_what_a_judge_says_twice():
-    given, swapped, both = (
-        panel.llmbar("adversarial", strategy="Vanilla", order=order).judgements
-        for order in ("given", "swapped", "both")
-    )
-    same = (given.decisions == swapped.decisions) & given.seen & swapped.seen
-    np.testing.assert_array_equal(both.seen, same)
-    np.testing.assert_array_equal(both.decisions[same], given.decisions[same])
-
-
 def test_adversarial_pairs_lock_on_to_the_wrong_side_and_a_trusted_judge_turns_them():
     bar = panel.llmbar("adversarial", strategy="Vanilla")
     locked = aggregate(bar.judgements)

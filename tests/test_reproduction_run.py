@@ -6,7 +6,6 @@ import pytest
 
 from poe.cli import main
 from reproduction import cli, run, small, targets
-from reproduction.run import Run
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
@@ -67,14 +66,6 @@ class TestResult:
             assert not run.is_fresh(settings, tmp_path)
         made.path.unlink()
         assert not run.is_fresh(settings, tmp_path)
-
-    def test_cost_stands_beside_the_numbers_and_not_among_them(self, tmp_path):
-        settings = Settings(TARGETS["figure10"], draws=2)
-        one = run.make(settings, out=tmp_path / "one", invoked="poe reproduce all").path
-        two = run.make(settings, out=tmp_path / "two").path
-        assert one.read_bytes() == two.read_bytes()
-        made = Run(**json.loads(one.with_suffix(".json").read_text())["run"])
-        assert made.invoked == "poe reproduce all"
 
     def test_both_clocks_are_read_from_the_start(self, monkeypatch):
         clocks = {"wall": 100.0, "own": 7.0, "children": 2.0}
