@@ -107,19 +107,25 @@ def notebook_problems(path: Path) -> list[str]:
     return []
 
 
+@contextmanager
+def offline_page(browser: Any, **options: Any) -> Iterator[Any]:
+    """An empty page without a network, in a browser context of its own."""
+    context = browser.new_context(offline=True, **options)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+
+
 def download_notebook(browser: Any, path: Path) -> tuple[str, str]:
     """Press the download button of a page; return the name and the text of the file."""
-    context = browser.new_context(accept_downloads=True, offline=True)
-    try:
-        page = context.new_page()
+    with offline_page(browser, accept_downloads=True) as page:
         page.goto(path.as_uri(), wait_until="load")
         page.click(".dropdown-download-buttons > button")
         with page.expect_download(timeout=10_000) as started:
             page.click("a[download]")
         file = started.value
         return file.suggested_filename, Path(file.path()).read_text(encoding="utf-8")
-    finally:
-        context.close()
 
 
 def listen(page: Any, *, html: Path) -> list[str]:
@@ -144,45 +150,33 @@ def listen(page: Any, *, html: Path) -> list[str]:
 @contextmanager
 def quiet_page(browser: Any, path: Path) -> Iterator[Any]:
     """A page of a test's own, opened without a network; the browser must not complain of it."""
-    context = browser.new_context(offline=True)
-    try:
-        page = context.new_page()
+    with offline_page(browser) as page:
         problems = listen(page, html=Path("/"))
         page.goto(path.as_uri())
         yield page
         assert problems == []
-    finally:
-        context.close()
 
 
 def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:
     """Open a page at one size and list what the browser and a reader complain about."""
     width, height = VIEWPORTS[viewport]
-    context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
-    page = context.new_page()
-    problems = listen(page, html=html)
-    try:
+    with offline_page(browser, viewport={"width": width, "height": height}) as page:
+        problems = listen(page, html=html)
         page.goto(path.as_uri(), wait_until="load")
-        problems.extend(page.evaluate(INSPECT))
-    finally:
-        context.close()
-    return problems
+        found = page.evaluate(INSPECT)  # while it runs, the list of problems grows
+        return problems + found
 
 
 def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str]:
     """List what axe-core finds on a page, in the light or the dark scheme."""
     from axe_playwright_python.sync_playwright import Axe
 
-    context = browser.new_context(color_scheme=scheme, offline=True)
-    try:
-        page = context.new_page()
+    with offline_page(browser, color_scheme=scheme) as page:
         page.goto(path.as_uri(), wait_until="load")
         page.evaluate("() => window.MathJax?.startup?.promise")
         page.add_style_tag(content=STILL)  # colours are judged when they have arrived
         page.wait_for_timeout(300)
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    finally:
-        context.close()
     return [
         f"{problem['help']}: {node['html'][:200]} ({node['failureSummary'][:200]})"
         for problem in found
@@ -192,12 +186,8 @@ def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str
 
 def search(browser: Any, html: Path, *, words: str) -> tuple[list[str], list[str]]:
     """Search the book as a reader does; return the titles found and the complaints."""
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    problems = listen(page, html=html)
-    try:
+    with offline_page(browser) as page:
+        problems = listen(page, html=html)
         page.goto(f"{(html / 'search.html').as_uri()}?q={words}", wait_until="load")
         page.wait_for_selector("ul.search li a", timeout=10_000)
         return page.locator("ul.search li a").all_inner_texts(), problems
-    finally:
-        context.close()

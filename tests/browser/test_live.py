@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import poe
-from tests.browser.checks import quiet_page
+from tests.browser.checks import offline_page, quiet_page
 from tests.browser.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -170,23 +170,15 @@ def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name
 def test_the_chapter_has_its_live_figure(html: Path, browser: Any, name: str) -> None:
     chapters = sorted(html.glob(f"{CHAPTERS[name]}-*.html"))
     assert len(chapters) == 1, f"chapter {CHAPTERS[name]} is not in the book"
-    context = browser.new_context(offline=True)
-    try:
-        page = context.new_page()
+    with offline_page(browser) as page:
         page.goto(chapters[0].as_uri())
         figure = page.locator(f"#{name}")
         assert figure.locator(".live svg").is_visible()
         assert figure.locator("img").is_hidden()
         assert figure.locator("figcaption").is_visible()
-    finally:
-        context.close()
-    still = browser.new_context(offline=True, java_script_enabled=False)
-    try:
-        page = still.new_page()
+    with offline_page(browser, java_script_enabled=False) as page:
         page.goto(chapters[0].as_uri())
         assert page.locator(f"#{name} img").is_visible(), "no picture without JavaScript"
-    finally:
-        still.close()
 
 
 def test_other_pages_do_not_carry_the_scripts(html: Path) -> None:

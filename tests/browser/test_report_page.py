@@ -13,6 +13,7 @@ from tests.browser.checks import (
     VIEWPORTS,
     accessibility_problems,
     browser_problems,
+    offline_page,
     static_problems,
 )
 
@@ -68,21 +69,19 @@ def test_it_loads_nothing(report: Path) -> None:
 
 
 def test_texts_stay_texts(report: Path, browser: Any) -> None:
-    page = browser.new_page()
-    page.goto(report.as_uri())
-    page.wait_for_timeout(50)
-    assert page.title().endswith("ranked: easier to read")
-    assert page.locator("script, img, iframe, link").count() == 0
-    page.close()
+    with offline_page(browser) as page:
+        page.goto(report.as_uri())
+        page.wait_for_timeout(50)
+        assert page.title().endswith("ranked: easier to read")
+        assert page.locator("script, img, iframe, link").count() == 0
 
 
 def test_print_has_every_row(report: Path, browser: Any) -> None:
-    page = browser.new_page()
-    page.goto(report.as_uri())
-    page.emulate_media(media="print")
-    hidden = page.evaluate(
-        "[...document.querySelectorAll('.scroll')].filter(box => box.checkVisibility()"
-        " && box.scrollHeight > box.clientHeight + 2).length"
-    )
-    page.close()
+    with offline_page(browser) as page:
+        page.goto(report.as_uri())
+        page.emulate_media(media="print")
+        hidden = page.evaluate(
+            "[...document.querySelectorAll('.scroll')].filter(box => box.checkVisibility()"
+            " && box.scrollHeight > box.clientHeight + 2).length"
+        )
     assert hidden == 0
