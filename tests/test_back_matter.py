@@ -28,6 +28,21 @@ NUMBERED = {
     "Comparative assessment": set(range(1, 11)),
     "Several judges": set(range(1, 9)),
 }
+# A few that docstrings cite: a label that moves takes its number along.
+MEANT = {
+    "3.1": "eq-win-ratio",
+    "3.2": "eq-average-probability",
+    "3.3": "eq-bradley-terry",
+    "3.7": "eq-summary-level",
+    "3.9": "eq-system-level",
+    "4.5": "eq-zermelo",
+    "4.9": "eq-bt-prior",
+    "5.1": "eq-poe-product",
+    "5.4": "eq-poe-soft-bt",
+    "5.5": "eq-poe-gaussian",
+    "7.5": "eq-soft-covariance",
+    "7.6": "eq-soft-better",
+}
 
 
 def rows(text: str) -> list[list[str]]:
@@ -85,6 +100,22 @@ class TestEquations:
     def test_a_wrong_name_would_be_noticed(self):
         with pytest.raises((ImportError, AttributeError)):
             resolve("poe.debias.median_bias")
+
+
+def test_equation_numbers_in_docstrings_are_those_of_the_book():
+    labels = {}  # counted as Sphinx counts them
+    for name in sorted(name for name in TEXTS if re.match(r"\d\d-", name)):
+        found = [label for label, page in LABELS.items() if page == name]
+        labels |= {f"{int(name[:2])}.{k}": label for k, label in enumerate(found, start=1)}
+    cited = {
+        number
+        for path in (ROOT / "poe").rglob("*.py")
+        for group in re.findall(r"book eqs?\. ([\d., and]+\d)", path.read_text(encoding="utf-8"))
+        for number in re.findall(r"\d+\.\d+", group)
+    }
+    assert len(cited) >= 10
+    assert cited <= labels.keys()
+    assert {number: labels[number] for number in MEANT} == MEANT
 
 
 def test_notation_names_what_exists_and_each_symbol_once():
