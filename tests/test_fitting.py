@@ -133,6 +133,13 @@ class TestUncertainty:
         variance = (fit.difference_se(0, 1) / unit.difference_se(0, 1)) ** 2
         assert variance == pytest.approx(residual @ residual / (len(c) - 8))
 
+    def test_intervals_are_the_normal_quantiles(self):
+        fit = poe.fit(random_comparisons(13))
+        for level, quantile in ((0.95, 1.959964), (0.5, 0.674490)):
+            half = quantile * fit.standard_errors()
+            expected = np.column_stack([fit.scores - half, fit.scores + half])
+            np.testing.assert_allclose(fit.interval(level), expected, rtol=1e-6)
+
     def test_prob_better(self):
         c = random_comparisons(14, names=list("abcdefghi"))
         fit = poe.fit(c)

@@ -13,7 +13,7 @@ from reproduction.run import table
 from reproduction.settings import Calls, Settings, bootstrap_se
 from reproduction.small import Cell
 from reproduction.targets import ALIASES, KEPT, TARGETS, find
-from reproduction.twins import Twin, labels, twins
+from reproduction.twins import Twin, labels, symmetric_stack, twins
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +124,15 @@ class TestDraws:
         (found,) = other.values()
         key = ("PoE-BT", "spearman")
         assert (np.nan_to_num(found[key]) != np.nan_to_num(alone[jobs[1]][key])).any()
+
+    def test_both_orders_are_averaged(self):
+        stack = symmetric_stack(2, np.array([[[0, 1], [1, 0]]]), np.array([[0.9, 0.3]]))
+        np.testing.assert_allclose(stack.p, [[0.8]])
+
+    def test_contexts_without_an_order_are_left_out(self):
+        gold = np.array([[1.0, 2.0, 3.0], [2.0, 2.0, 2.0], [1.0, 3.0, 2.0]])
+        told_nothing = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])
+        np.testing.assert_array_equal(small.per_context(told_nothing, gold), [1.0, np.nan, 0.0])
 
 
 class TestCurves:

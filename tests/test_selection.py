@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 import poe
 from poe import selection
-from poe.designs import regular
+from poe.designs import linked, regular
 from poe.selection import select_stack
 
 RULES = ["random", "no-repeat", "symmetric", "greedy", "regular"]
@@ -159,3 +159,13 @@ def test_a_regular_design_needs_no_matrix():
     assert len(np.unique(pairs.min(axis=1) * 20_000 + pairs.max(axis=1))) == 200_000
     assert (np.bincount(pairs.ravel()) == 20).all()
     assert groups(20_000, pairs) == 1
+
+
+def test_links_join_groups_at_their_least_compared_items():
+    made, seen = [[0, 1], [0, 2], [0, 3], [5, 6]], set()
+    for seed in range(40):
+        links = linked(7, made, seed=seed)
+        assert len(links) == 2
+        assert groups(7, np.vstack([made, links])) == 1
+        seen |= set(links.ravel().tolist())
+    assert seen == {1, 2, 3, 4, 5, 6}, "never the one compared three times"
