@@ -151,7 +151,7 @@ def stacked(problems):
 
 
 class TestStack:
-    def test_badly_scaled_weights_and_biases(self):
+    def test_bad_scales_spreads_biases_and_ties_of_a_prior(self):
         rng = np.random.default_rng(4)
         problems = [
             poe.Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=w)
@@ -159,7 +159,11 @@ class TestStack:
             for w in [np.exp(3.0 * rng.standard_normal(30))]
         ]
         bias = rng.normal(0, 0.2, 30)
-        found = central_path.solve(stacked(problems), Laplacian(), bias=bias)
-        exact = [solve_l1(c, bias=b).energy[0] for c, b in zip(problems, bias, strict=True)]
+        expert, tilt = Laplacian(spread=lambda p: 0.5 + p), (np.arange(30) % 3 > 0).astype(float)
+        found = central_path.solve(stacked(problems), expert, bias=bias, tilt=tilt)
+        exact = [
+            solve_l1(c, expert, bias=b, tilt=tilt).energy[0]
+            for c, b in zip(problems, bias, strict=True)
+        ]
         np.testing.assert_allclose(found.energy, exact, rtol=1e-7)
         np.testing.assert_array_equal(found.bias, bias)
