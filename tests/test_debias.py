@@ -129,3 +129,15 @@ class TestRate:
         # Wilson's limits solve (rate - x)^2 = z^2 x (1 - x) / n.
         for x in (low, high):
             assert (rate - x) ** 2 == pytest.approx(1.959964**2 * x * (1 - x) / 50, rel=1e-5)
+
+
+def test_weights_are_repeats():
+    pairs, p, times = np.array([[0, 1], [1, 2], [0, 2]]), np.array([0.6, 0.2, 0.9]), [1, 3, 5]
+    weighted = poe.Comparisons.from_pairs(pairs, p, items=3, weight=times)
+    repeated = poe.Comparisons.from_pairs(
+        np.repeat(pairs, times, axis=0), np.repeat(p, times), items=3
+    )
+    assert debias.reweight(weighted)[1] == pytest.approx(debias.reweight(repeated)[1])
+    assert debias.first_position_rate(weighted) == pytest.approx(
+        debias.first_position_rate(repeated)
+    )
