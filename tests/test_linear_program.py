@@ -1,5 +1,7 @@
 """Laplacian experts: linear program, dual, the optimum that is returned, stacks."""
 
+import itertools
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -102,7 +104,36 @@ class TestOptimum:
             solve_l1(problem(0))
 
 
+def vertices(c):
+    """Scores of every spanning tree of comparisons that fit exactly: the optimum is among them."""
+    w = c.matrix()
+    for rows in itertools.combinations(range(len(c)), c.n_items - 1):
+        part = w[list(rows)]
+        if np.linalg.matrix_rank(part) == c.n_items - 1:
+            yield np.linalg.lstsq(part, c.p[list(rows)] - 0.5, rcond=None)[0]
+
+
 class TestWhichOptimum:
+    @pytest.mark.parametrize("seed", range(9))
+    def test_brute_force(self, seed):
+        """All vertices of tiny problems: ours is optimal, and no optimum has fewer squares.
+
+        The optima are the convex hull of the optimal vertices. A point of it has the least
+        sum of squares if and only if that sum rises, to first order, towards every vertex.
+        """
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 5))
+        c = problem(seed, n=n, count=n + int(rng.integers(1, 6)), digits=[None, 1, 0][seed % 3])
+        found = solve_l1(c)
+        all_vertices = list(vertices(c))
+        lowest = min(energy(c, v) for v in all_vertices)
+        assert found.energy[0] == pytest.approx(lowest, abs=1e-9)
+        ours = found.scores[0]
+        best = [v - v.mean() for v in all_vertices if energy(c, v) < lowest + 1e-9]
+        uphill = 2.0 * c.matrix().T @ (c.weight * misfits(c, ours))
+        assert min(uphill @ (v - ours) for v in best) > -1e-9
+        assert found.unique == (max(np.abs(v - ours).max() for v in best) < 1e-9)
+
     def test_two_items_by_hand(self):
         """Opinions -0.4, 0, 0.1, 0.4: any difference in [0, 0.1] is a median; 0.025 is the mean.
 
