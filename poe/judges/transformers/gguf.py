@@ -88,8 +88,11 @@ def plain(path: Path) -> tuple[Path, dict[str, Any]]:
     plain float32, which it reads in one, where the file is not larger than `LARGEST`.
     Raises JudgeError where there is no such file, or no `gguf` to read it.
     """
+    from transformers.utils import logging
+
     if not path.is_file():
         raise JudgeError(f"there is no file {path}")
+    logging.disable_progress_bar()  # a bar for every second of work
     if path.stat().st_size > LARGEST:
         return path.parent, {"gguf_file": path.name}
     kept = cache_dir() / "gguf" / digest(path)
