@@ -311,7 +311,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
 
     The tables of poe_v2 on SummEval and TopicalChat, and those of comparative_assessment on
     position bias (5), debiased win-ratios (6) and accuracies (7, where "debiased" are the
-    decisions on both orders' average). None where nothing of a table was measured.
+    decisions on both orders' average). None where a cell of a table was not measured.
     """
     methods, shares, biases = (read(f"measured-{name}") for name in ("methods", "wording", "bias"))
     if methods is None or shares is None or biases is None:
@@ -349,7 +349,8 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     one = cells[cells["system"] == cells["system"].iloc[0]].copy()
     one["number"] = [number.get(tuple(str(row[key]) for key in keys)) for _, row in one.iterrows()]
     one["number"] = one["number"].astype(float)
-    return one.assign(system=NAME, printed=True)
+    # Part of a table is no table: what a claim counts would be too few.
+    return None if one["number"].isna().any() else one.assign(system=NAME, printed=True)
 
 
 def panels_of(targets: list[str], evidence: str) -> list[pd.DataFrame]:

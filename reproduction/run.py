@@ -49,7 +49,10 @@ APART = (
     *(f"poe/{name}.py" for name in ("cli", "report", "plots")),
     *(f"poe/judges/{name}.py" for name in ASKING),
     "poe/judges/transformers/",
-    *(f"reproduction/{name}.py" for name in ("cli", "drawings", "log", "measure", "pages")),
+    *(
+        f"reproduction/{name}.py"
+        for name in ("claims", "cli", "drawings", "errata", "log", "measure", "pages")
+    ),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost
