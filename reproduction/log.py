@@ -44,7 +44,7 @@ def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     The run's date, seconds and cpu_seconds are missing where it was not recorded.
     """
     made = []
-    for name, about in found.items():
+    for name, about in sorted(found.items()):
         sets = TARGETS[name].datasets if name in TARGETS else ()
         reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from book.tools.browser import FLAGS, find_chromium
 
 # Before NumPy is imported: threads of several workers wait for one another more than they work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,6 +30,22 @@ def placeholder_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.helpers import placeholders
 
     monkeypatch.setattr(Dataset, "_content", property(placeholders))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One headless Chromium for all tests of a worker, wherever they are."""
+    from tests.browser.conftest import NO_BROWSER, skip
+
+    executable = find_chromium()
+    if executable is None:
+        skip(NO_BROWSER)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield chromium
+        chromium.close()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -22,7 +22,6 @@ from book.tools.slides import (
     write_decks,
 )
 from tests.browser.checks import quiet_page
-from tests.browser.conftest import browser  # noqa: F401  (a fixture)
 from tests.scratch_book import HEADER
 
 TEXT = (
@@ -115,7 +114,7 @@ def test_numbers_take_the_formats_of_the_chapters() -> None:
 
 @pytest.mark.browser
 def test_a_deck_works_from_one_file(
-    browser: Any,  # noqa: F811
+    browser: Any,
     page: Page,
     executed: nbformat.NotebookNode,
     tmp_path: Path,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from book.tools.browser import FLAGS, find_chromium
+from book.tools.browser import find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = Path(os.environ.get("JBC_HTML") or ROOT / "_build" / "html")
@@ -36,17 +34,3 @@ def html() -> Path:
     if not (HTML / "index.html").is_file():
         skip(NO_BOOK)
     return HTML
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """One headless Chromium for all tests of a worker."""
-    executable = find_chromium()
-    if executable is None:
-        skip(NO_BROWSER)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
-        yield chromium
-        chromium.close()
