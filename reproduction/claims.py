@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from poe._paths import data_dir
-from reproduction.measure import NAME
-from reproduction.published import TEXTS, load
+from reproduction.measure import NAME as MODEL
+from reproduction.published import NAMES, TEXTS, load
 from reproduction.run import read
 from reproduction.targets import find
 from reproduction.twins import ATTRIBUTES
@@ -327,7 +327,8 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
         keys = ["dataset", "attribute", "prompt"]
     elif target == "comparative_assessment/table6":
         names = {"none": "standard", "plug-in": "debiased"}
-        rows = biases[(biases["method"] == "win-ratio") & (biases["design"] == "both orders")]
+        rows = biases.query("method == 'win-ratio' and design == 'both orders'")
+        rows = rows[rows["quantity"] == "spearman"]
         rows = rows.assign(method=rows["bias"].map(names))
         keys = ["dataset", "attribute", "method"]
     elif target == "comparative_assessment/table7":
@@ -338,10 +339,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     else:
         return None
     labels = {name: label for known in ATTRIBUTES.values() for label, name in known.items()}
-    printed = {"summeval": "SummEval", "topicalchat": "TopicalChat"}
-    rows = rows.assign(
-        dataset=rows["dataset"].map(printed), attribute=rows["attribute"].map(labels)
-    )
+    rows = rows.assign(dataset=rows["dataset"].map(NAMES), attribute=rows["attribute"].map(labels))
     mean = rows.groupby([key for key in keys if key != "attribute"])["value"]
     whole = mean.mean()[mean.size() == 4].reset_index().assign(attribute="mean")
     for _, row in pd.concat([rows, whole]).iterrows():
@@ -350,7 +348,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     one["number"] = [number.get(tuple(str(row[key]) for key in keys)) for _, row in one.iterrows()]
     one["number"] = one["number"].astype(float)
     # Part of a table is no table: what a claim counts would be too few.
-    return None if one["number"].isna().any() else one.assign(system=NAME, printed=True)
+    return None if one["number"].isna().any() else one.assign(system=MODEL, printed=True)
 
 
 def panels_of(targets: list[str], evidence: str) -> list[pd.DataFrame]:

@@ -99,18 +99,22 @@ def work(store: Path, *, part: int = 0, parts: int = 1) -> None:
         known = set(there[["attribute", "context"]].itertuples(index=False, name=None))
         contexts = range(run.contexts or data.n_contexts)[part::parts]
         left = [c for c in contexts if not {(a, c) for a in run.attributes} <= known]
-        began, new = time.monotonic(), 0
+        began = time.monotonic()
         for k, c in enumerate(left, start=1):
-            questions = run.of_context(data, c)
             with Store(store) as answers:
-                new += len(answers.missing(reader, questions))
-                answers.ask(reader, questions)
+                answers.ask(reader, run.of_context(data, c))
             minutes = (time.monotonic() - began) / k * (len(left) - k) / 60.0
             print(f"{run.name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
 
 
 def measure(store: Path, *, processes: int | None = None) -> None:
-    """Ask all of `RUNS`, one process a core, and keep the answers; JudgeError if one failed."""
+    """Ask all of `RUNS`, one process a core, and keep the answers; JudgeError if one failed.
+
+    The example comes first: it refuses in one line where the model is not ready, and leaves the
+    weights as the processes read them.
+    """
+    said = ask_ferry(judges.open(JUDGE))
+    (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     parts = processes or os.cpu_count() or 1
     one_core = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "reproduction.measure", str(store)]
@@ -119,8 +123,6 @@ def measure(store: Path, *, processes: int | None = None) -> None:
     ]
     failed = sum(process.wait() != 0 for process in started)
     keep(store)
-    said = ask_ferry(judges.open(JUDGE))
-    (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     if failed:
         raise judges.JudgeError(f"{failed} of {parts} processes failed; the same command goes on")
 
@@ -185,6 +187,8 @@ def keep(store: Path, out: Path | None = None) -> None:
     out = folder() if out is None else out
     out.mkdir(parents=True, exist_ok=True)
     with Store(store) as answers:
+        if not len(answers):  # all was kept before
+            return
         table = answers.table()
         (specification,) = answers.specifications().values()
     path = out / "measured.json"

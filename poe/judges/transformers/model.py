@@ -174,9 +174,7 @@ def found_revision(name: str, revision: str | None) -> str:
         return path.parent.name if path.parent.parent.name == "snapshots" else "unknown"
     digest = hashlib.sha256()
     for path in sorted(p for p in Path(name).iterdir() if p.is_file() and p.name[0] != "."):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.name} {content}\n".encode())
+        digest.update(f"{path.name} {gguf.digest(path)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
 
 
