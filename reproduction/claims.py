@@ -5,12 +5,19 @@ that decides and the limits within which the claim holds (data/claims.toml). The
 expression, its recipe, on the printed cells, on ours where twins or a measured judge made them, or
 on what language models answered in others' experiments. Where numbers are missing that could turn
 the answer, the claim cannot be checked.
+
+The number's error is its standard deviation when every cell moves by its own: a printed cell by
+its rounding, ours by the standard error stored beside it, of which the part that a judge's cells
+have in common (column `common`) moves them together. Where a move of two errors, or of one printed
+digit, could turn the answer, it is borderline. A number that one judge alone decides, as extremes
+do, names that judge and says what it is without.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,11 +33,14 @@ from reproduction.targets import find
 from reproduction.twins import ATTRIBUTES
 from reproduction.verdicts import PREFIXES
 
-OUTCOMES = ("holds", "does not hold", "cannot be checked")
+OUTCOMES = ("holds", "borderline", "does not hold", "cannot be checked")
 EVIDENCE = ("published", "simulated", "recorded", "measured")
 
 FAR = 1e6  # size of what stands for a missing number: if it matters, the measure moves
 FILLS = 8
+MOVES = 16  # of all cells by their errors
+SURE = 2.0  # errors
+DIGITS = {"points": 0.1, "% accuracy": 0.01, "% of pairs": 0.1}  # printed, by unit
 BUILTINS = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
 # Table 3's K counts pairs in both orders; the curves of recorded judges count calls.
 RECORDED_K = {10: "5N", 20: "10N", 40: "20N", 100: "50N"}
@@ -40,9 +50,23 @@ MAIN = {
     "v2-win-ratio-loses-10": "{:.1f} at most",
     "v2-avg-prob-beats-win-ratio": "{:+.1f} at least",
     "v2-soft-beats-avg-prob": "{:+.1f} at least",
-    "v2-gaussian-bt-alike-soft": "{:.1f} at most",
+    "v2-gaussian-bt-alike-soft": "{:.0%} of model and dataset pairs",
     "v2-full-within-1": "{:.1f} at most",
 }
+
+
+@dataclass(frozen=True)
+class Number:
+    """What a recipe gives: its value and error, NaN where it cannot be had, in the claim's unit.
+
+    judge : the only one whose absence changes the value, "" where there is none such; without :
+    the value then.
+    """
+
+    value: float
+    error: float = np.nan
+    judge: str = ""
+    without: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -58,36 +82,43 @@ class Claim:
     evidence: list[str]
     recipe: str
     recorded: str = ""
+    unit: str = "points"
     at_least: float = -np.inf
     at_most: float = np.inf
     judges: int = 1
 
-    def measured(self, evidence: str) -> float:
-        """The number that decides, NaN where it cannot be had."""
+    def measured(self, evidence: str, *, moves: int = MOVES) -> Number:
+        """The number that decides; without error and deciding judge where nothing is moved."""
         recipe = self.recorded if evidence == "recorded" and self.recorded else self.recipe
         if all("/table" in target for target in self.targets):
-            return on_cells(recipe, cells_of(self.targets, evidence))
-        return on_curves(recipe, panels_of(self.targets, evidence), evidence)
+            return _of_cells(recipe, cells_of(self.targets, evidence), moves)
+        return _of_curves(recipe, panels_of(self.targets, evidence), evidence, moves)
 
     def limits(self, evidence: str = "published") -> dict[str, float]:
         """Between which numbers the claim holds; a count of judges falls with their number."""
         share = 1.0 / self.judges if evidence == "measured" and _one_model(self.targets) else 1.0
         return {"at least": share * self.at_least, "at most": share * self.at_most}
 
-    def holds(self, value: float, evidence: str = "published") -> bool:
-        """Whether the number lies within the limits, ends included."""
-        low, high = self.limits(evidence).values()
-        return bool(low <= round(value, 6) <= high)
-
-    def verdict(self, value: float, evidence: str = "published") -> str:
+    def verdict(self, number: Number, evidence: str = "published") -> str:
         """One of `OUTCOMES`."""
-        return OUTCOMES[2] if np.isnan(value) else OUTCOMES[not self.holds(value, evidence)]
+        if np.isnan(number.value):
+            return "cannot be checked"
+        limits = np.array(list(self.limits(evidence).values()))
+        value = round(number.value, 6)
+        near = max(SURE * float(np.nan_to_num(number.error)), DIGITS.get(self.unit, 0.0))
+        if near and np.abs(value - limits).min() <= near + 1e-9:
+            return "borderline"
+        return "holds" if limits[0] <= value <= limits[1] else "does not hold"
 
-    def shown(self, value: float, evidence: str = "published") -> str:
-        """The number and the limits in a few words."""
+    def shown(self, number: Number, evidence: str = "published") -> str:
+        """The number with its error and unit, the limits, and the judge that decides."""
+        if np.isnan(number.value):
+            return "no number"
+        error = f" ± {number.error:.2g}" if number.error >= 5e-5 else ""
         limits = self.limits(evidence)
         words = ", ".join(f"{name} {x:g}" for name, x in limits.items() if np.isfinite(x))
-        return f"{f'{value:.4g}' if np.isfinite(value) else 'no number'} ({words})"
+        alone = f"; {number.judge} decides, {number.without:.3g} without" if number.judge else ""
+        return f"{number.value:.3g}{error} {self.unit} ({words}){alone}"
 
 
 @cache
@@ -97,36 +128,51 @@ def all_claims() -> dict[str, Claim]:
     return {entry["id"]: Claim(**entry) for entry in entries}
 
 
-def evaluate(*about: str) -> pd.DataFrame:
-    """One row a claim and kind of number that it names.
+def evaluate() -> pd.DataFrame:
+    """One row a claim and kind of number that it names, from the results as they are.
 
-    about : papers, tables and figures, such as "poe_v2/figure1c"; by default all claims are taken.
     Columns: id, paper, place, claim, measure, evidence, value (NaN where it cannot be checked),
-    verdict, shown (the value and the limits in a few words).
+    error, judge, without (see `Number`), verdict, shown (all of it in a few words).
     """
-    chosen = [c for c in all_claims().values() if not about or {c.paper, *c.targets} & set(about)]
-    if not chosen:
-        raise ValueError(f"no claim is about {' or '.join(about)}")
+    numbers = {(c.id, kind): c.measured(kind) for c in all_claims().values() for kind in c.evidence}
+    return _judged(numbers)
+
+
+def accepted() -> pd.DataFrame:
+    """What `evaluate` gave when it was last accepted."""
+    table = read("claims")
+    assert table is not None, "data/results/claims.csv is missing"
+    table["judge"] = table["judge"].fillna("")
+    fields = table[list(Number.__dataclass_fields__)]
+    numbers = [Number(*row) for row in fields.itertuples(index=False, name=None)]
+    return _judged(
+        dict(zip(zip(table["id"], table["evidence"], strict=True), numbers, strict=True))
+    )
+
+
+def _judged(numbers: Mapping[tuple[str, str], Number]) -> pd.DataFrame:
     rows = []
-    for claim in chosen:
+    for (id_, evidence), number in numbers.items():
+        claim = all_claims()[id_]
         said = {key: getattr(claim, key) for key in ("id", "paper", "place", "claim", "measure")}
-        for evidence in claim.evidence:
-            value = claim.measured(evidence)
-            found = {
-                "verdict": claim.verdict(value, evidence),
-                "shown": claim.shown(value, evidence),
-            }
-            rows.append({**said, "evidence": evidence, "value": value, **found})
+        found = {"verdict": claim.verdict(number, evidence), "shown": claim.shown(number, evidence)}
+        rows.append({**said, "evidence": evidence, **asdict(number), **found})
     return pd.DataFrame(rows)
 
 
 def overview(*about: str) -> pd.DataFrame:
-    """One row a claim: id, paper, place, claim, measure, and each kind of number; see `evaluate`.
+    """One row a claim: id, paper, place, claim, measure, and each kind of number, as accepted.
 
+    about : papers, tables and figures, such as "poe_v2/figure1c"; by default all claims are taken.
     Columns `published`, `simulated`, `recorded`, `measured` hold the value in words, the same
     names with " verdict" the verdict; empty where the claim does not name that kind.
     """
-    long = evaluate(*about)
+    long = accepted()
+    if about:
+        wanted = {c.id for c in all_claims().values() if {c.paper, *c.targets} & set(about)}
+        long = long[long["id"].isin(wanted)]
+    if long.empty:
+        raise ValueError(f"no claim is about {' or '.join(about)}")
     table = long.drop_duplicates("id")[["id", "paper", "place", "claim", "measure"]]
     for kind in EVIDENCE:
         found = long[long["evidence"] == kind].set_index("id")
@@ -136,19 +182,19 @@ def overview(*about: str) -> pd.DataFrame:
 
 
 def main_claims() -> pd.DataFrame:
-    """The main claims about Table 1: claim, place, published and ours as text, whether each holds.
+    """The main claims about Table 1: claim, place, published and ours as text, and their verdicts.
 
     Ours is the stored Table 1, of the kind in the column `kind`.
     """
-    ours = read("table1")
+    ours, found = read("table1"), accepted().set_index(["id", "evidence"])
     kind = "simulated" if ours is None else str(ours["kind"].iloc[0])
     rows = []
     for id_, form in MAIN.items():
         claim = all_claims()[id_]
         row: dict[str, object] = {"claim": claim.claim, "place": claim.place, "kind": kind}
         for side, evidence in (("published", "published"), ("ours", kind)):
-            value = claim.measured(evidence)
-            row |= {side: form.format(value), f"{side} holds": claim.holds(value)}
+            value, verdict = found.loc[(id_, evidence), ["value", "verdict"]]
+            row |= {side: form.format(value), f"{side} verdict": verdict}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -156,7 +202,7 @@ def main_claims() -> pd.DataFrame:
 def accept(table: pd.DataFrame, folder: Path | None = None) -> Path:
     """Hold later runs to what `evaluate` gave; returns the file that has it."""
     path = (folder or data_dir() / "results") / "claims.csv"
-    kept = table[["id", "evidence", "value", "verdict"]]
+    kept = table[["id", "evidence", "value", "error", "judge", "without", "verdict"]]
     kept.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
     return path
 
@@ -192,6 +238,46 @@ def on_cells(recipe: str, cells: pd.DataFrame | None) -> float:
         fill = pd.Series(FAR * rng.standard_normal(len(cells)), index=cells.index)
         values.add(_once(recipe, cells.assign(number=cells["number"].where(~missing, fill))))
     return values.pop() if len(values) == 1 else np.nan
+
+
+def _of_cells(recipe: str, cells: pd.DataFrame | None, moves: int) -> Number:
+    value = on_cells(recipe, cells)
+    if cells is None or np.isnan(value) or not moves:
+        return Number(value)
+    rng = np.random.default_rng(0)
+    moved = [on_cells(recipe, _moved(cells, "number", "error", rng)) for _ in range(moves)]
+    changed = {}
+    systems = cells["system"].unique()
+    for system in systems if len(systems) > 2 else ():
+        without = on_cells(recipe, cells[cells["system"] != system])
+        if abs(without - value) > 1e-9:  # false too where it cannot do without
+            changed[system] = without
+    (judge, without), *others = changed.items() if changed else [("", np.nan)]
+    if others:
+        judge, without = "", np.nan
+    return Number(value, float(np.std(moved, ddof=1)), judge, without)
+
+
+def _of_curves(recipe: str, panels: list[pd.DataFrame], evidence: str, moves: int) -> Number:
+    value = on_curves(recipe, panels, evidence)
+    if np.isnan(value) or not moves or not all("se" in panel for panel in panels):
+        return Number(value)
+    rng = np.random.default_rng(0)
+    values = [
+        on_curves(recipe, [_moved(panel, "value", "se", rng) for panel in panels], evidence)
+        for _ in range(moves)
+    ]
+    return Number(value, float(np.std(values, ddof=1)))
+
+
+def _moved(rows: pd.DataFrame, what: str, by: str, rng: np.random.Generator) -> pd.DataFrame:
+    """The rows with numbers moved by their errors, those of one judge together where they share."""
+    error = np.nan_to_num(rows[by])
+    shared = np.nan_to_num(rows["common"]) if "common" in rows else 0.0 * error
+    judge = pd.factorize(rows["system"])[0]
+    together = shared * rng.standard_normal(judge.max() + 1)[judge]
+    own = np.sqrt(np.maximum(error**2 - shared**2, 0.0)) * rng.standard_normal(len(rows))
+    return rows.assign(**{what: rows[what] + together + own})
 
 
 def _once(recipe: str, cells: pd.DataFrame) -> float:
@@ -239,7 +325,8 @@ def on_curves(recipe: str, panels: list[pd.DataFrame], evidence: str) -> float:
 def cells_of(targets: list[str], evidence: str) -> pd.DataFrame | None:
     """The cells of some tables, with ours in place of `number` unless the print is asked for.
 
-    The column `printed` says where the paper has a number. None where there is nothing of a kind.
+    The column `printed` says where the paper has a number, `error` is what Number's is made of.
+    None where there is nothing of a kind.
     """
     parts = [_cells(*target.split("/"), evidence=evidence) for target in targets]
     there = [part for part in parts if part is not None]
@@ -253,6 +340,7 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
         return _recorded(f"{paper}/{table}")
     cells = load(table, paper=paper)
     cells["printed"] = cells["number"].notna()
+    cells["error"] = 10.0 ** -cells["decimals"] / np.sqrt(12.0)
     if evidence == "published":
         return cells
     ours = read(f"{PREFIXES[paper]}{table}")
@@ -261,7 +349,10 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     if ours is None or evidence not in set(ours["kind"]):
         return None
     ours = ours[ours["kind"] == evidence].dropna(subset="id")
-    return cells.assign(number=cells["id"].map(ours.set_index("id")["value"]))
+    ours = ours.set_index("id").reindex(cells["id"])
+    shared = ours["common"].to_numpy() if "common" in ours else 0.0
+    found = {"number": ours["value"].to_numpy(), "error": ours["se"].to_numpy(), "common": shared}
+    return cells.assign(**found)
 
 
 def _recorded(target: str) -> pd.DataFrame | None:
@@ -280,14 +371,15 @@ def _recorded(target: str) -> pd.DataFrame | None:
     rows = _result(f"recorded-{name.get(paper)}", "recorded")
     if rows is None:
         return None
-    rows = rows.assign(number=rows["value"], table=table, printed=True)
+    rows = rows.assign(number=rows["value"], error=rows["se"], table=table, printed=True)
     if target == "poe_v2/table3":
         times = (rows["k"] / TEXTS["hanna"]).round().astype(int)
         rows = rows.assign(k=times.map(RECORDED_K), dataset="HANNA").dropna(subset="k")
         return rows[rows["method"].isin(["avg-prob", "PoE-BT"])]
     if target == "comparative_assessment/table5":
         rows = rows[rows["method"] == "first-position"]
-        return rows.assign(method="standard", number=rows["value"] / 100.0)
+        share = {"number": rows["value"] / 100.0, "error": rows["se"] / 100.0}
+        return rows.assign(method="standard", **share)
     if target == "comparative_assessment/table7":
         method = rows["method"].map({"accuracy": "standard", "both-orders": "debiased"})
         return rows.assign(method=method).dropna(subset="method")
@@ -316,14 +408,14 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     methods, shares, biases = (read(f"measured-{name}") for name in ("methods", "wording", "bias"))
     if methods is None or shares is None or biases is None:
         return None
-    number: dict[tuple[object, ...], float] = {}
     keys = ["dataset", "attribute", "k", "method", "selection", "metric"]
     if target in {f"poe_v2/table{n}" for n in (1, 2, 5, 6, 7, 8)}:
         rows = methods
     elif target == "comparative_assessment/table5":
         rows = shares[shares["quantity"] == "first-position"]
         prompts = {"comparative-1": "1", "comparative-2": "2"}
-        rows = rows.assign(prompt=rows["template"].map(prompts), value=rows["value"] / 100.0)
+        share = {"value": rows["value"] / 100.0, "se": rows["se"] / 100.0}
+        rows = rows.assign(prompt=rows["template"].map(prompts), **share)
         keys = ["dataset", "attribute", "prompt"]
     elif target == "comparative_assessment/table6":
         names = {"none": "standard", "plug-in": "debiased"}
@@ -339,14 +431,11 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     else:
         return None
     labels = {name: label for known in ATTRIBUTES.values() for label, name in known.items()}
+    labels["mean"] = "mean"
     rows = rows.assign(dataset=rows["dataset"].map(NAMES), attribute=rows["attribute"].map(labels))
-    mean = rows.groupby([key for key in keys if key != "attribute"])["value"]
-    whole = mean.mean()[mean.size() == 4].reset_index().assign(attribute="mean")
-    for _, row in pd.concat([rows, whole]).iterrows():
-        number[tuple(str(row[key]) for key in keys)] = float(row["value"])
-    one = cells[cells["system"] == cells["system"].iloc[0]].copy()
-    one["number"] = [number.get(tuple(str(row[key]) for key in keys)) for _, row in one.iterrows()]
-    one["number"] = one["number"].astype(float)
+    ours = rows[keys].astype(str).assign(number=rows["value"], error=rows["se"]).dropna()
+    one = cells[cells["system"] == cells["system"].iloc[0]].drop(columns=["number", "error"])
+    one = one.merge(ours, "left", on=keys, validate="many_to_one")
     # Part of a table is no table: what a claim counts would be too few.
     return None if one["number"].isna().any() else one.assign(system=MODEL, printed=True)
 

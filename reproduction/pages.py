@@ -18,7 +18,9 @@ from reproduction.claims import EVIDENCE, OUTCOMES
 from reproduction.verdicts import VERDICTS, effects, errors, summary, totals
 
 SIGNS = dict(zip(VERDICTS, "=≈≠~·?", strict=True))
-LOOKS = dict(zip(OUTCOMES, ("same digits", "deviates", "not attempted"), strict=True))
+LOOKS = dict(
+    zip(OUTCOMES, ("same digits", "inputs differ", "deviates", "not attempted"), strict=True)
+)
 MAIN_TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
 FULL = 5.0  # points at which the colour is full

@@ -11,8 +11,8 @@ from reproduction.claims import OUTCOMES, all_claims
 BY_HAND = {
     "v2-win-ratio-loses-10": 43.6 - 34.1,
     "v2-avg-prob-beats-win-ratio": 31.1 - 29.7,
-    "v2-gaussian-bt-alike-hard": 36.6 - 34.9,
-    "v2-soft-significant": (33.2 - 31.1) / np.hypot(0.6, 0.7),
+    "v2-gaussian-bt-alike-hard": 5 / 10,
+    "v2-soft-significant": (33.2 - 31.1) / np.hypot(0.06, 0.07),
     "v2-full-bt-differs-in-scores": 41.3 - 39.9,
     "v2-selection-win-ratio-most": (31.4 - 29.7) - (33.9 - 32.8),
     "v2-biased-judge-better": 41.6 - 38.9,
@@ -29,7 +29,7 @@ LOSS = '(by("k", "method")["240", "avg-prob"] - by("k", "method")["48", "PoE-BT"
 
 @pytest.fixture(scope="module")
 def long():
-    return claims.evaluate()
+    return claims.accepted()
 
 
 def one(recipe="", **changes):
@@ -43,12 +43,15 @@ def one(recipe="", **changes):
 class TestFile:
     def test_they_are_those_accepted(self, long, tmp_path):
         """The golden gate: every number and outcome; `poe scorecard --accept` where meant."""
-        accepted = verdicts.read("claims")
-        assert len(pd.read_csv(claims.accept(long, tmp_path))) == len(accepted)
-        assert accepted[["id", "evidence"]].equals(long[["id", "evidence"]])
-        assert accepted["verdict"].tolist() == long["verdict"].tolist()
-        np.testing.assert_allclose(accepted["value"], long["value"], rtol=1e-5)
+        stored = verdicts.read("claims")
+        named = [(c.id, kind) for c in all_claims().values() for kind in c.evidence]
+        assert list(zip(stored["id"], stored["evidence"], strict=True)) == named
+        values = [all_claims()[id_].measured(kind, moves=0).value for id_, kind in named]
+        np.testing.assert_allclose(stored["value"], values, rtol=1e-5)
+        assert stored["verdict"].tolist() == long["verdict"].tolist(), "from value and error"
         assert set(long["verdict"]) == set(OUTCOMES)
+        written = pd.read_csv(claims.accept(long, tmp_path))
+        pd.testing.assert_frame_equal(written, stored)
 
     def test_printed_cells_decide(self, long):
         printed = long[long["evidence"] == "published"].set_index("id")
@@ -72,10 +75,30 @@ class TestFile:
 class TestCells:
     def test_a_claim_the_numbers_contradict_does_not_hold(self):
         """Negative control: the opposite of a claim that holds."""
-        value = one(LOSS).measured("published")
-        assert one(at_least=value).verdict(value) == "holds"
-        assert one(at_most=value - 0.1).verdict(value) == "does not hold"
-        assert one().verdict(np.nan) == "cannot be checked"
+        number = one(LOSS).measured("published")
+        far = 0.1 + 1e-6  # more than a printed digit
+        assert one(at_least=number.value - far).verdict(number) == "holds"
+        assert one(at_least=number.value).verdict(number) == "borderline"
+        assert one(at_most=number.value - far).verdict(number) == "does not hold"
+        assert one().verdict(claims.Number(np.nan)) == "cannot be checked"
+        count = claims.Number(4.0, 0.3)
+        assert one(at_least=4, unit="judges").verdict(count) == "borderline", "by its error"
+        assert one(at_least=3, unit="judges").verdict(count) == "holds"
+
+    def test_an_error_is_that_of_the_cells(self):
+        """Half a printed digit each way, in two cells; a part in common cancels between them."""
+        cells = claims.cells_of(["poe_v2/table1"], "published")
+        gap = 'by("k", "method").pipe(lambda t: t["48", "avg-prob"] - t["48", "PoE-g"]).iloc[0]'
+        found = claims._of_cells(gap, cells, 300)
+        assert found.error == pytest.approx(0.1 / np.sqrt(12) * np.sqrt(2), rel=0.15)
+        together = cells.assign(error=1.0, common=0.6)
+        assert claims._of_cells(gap, together, 300).error == pytest.approx(0.8 * 2**0.5, rel=0.15)
+
+    def test_an_extreme_names_its_judge(self):
+        found = all_claims()["v2-win-ratio-loses-10"].measured("published", moves=2)
+        assert (found.judge, round(found.without, 6)) == ("FlanT5-3B", 8.8)
+        mean = one('by("k", "method")["48", "PoE-BT"].mean()').measured("published", moves=2)
+        assert mean.judge == "", "all decide"
 
     def test_missing_numbers_that_matter_are_not_guessed(self):
         cells = published.load("table1").assign(printed=True)
@@ -90,9 +113,9 @@ class TestCells:
 
     def test_ours_take_the_place_of_the_printed(self, monkeypatch):
         ours = published.load("table1")[["id"]].assign(value=1.0, kind="simulated")
-        monkeypatch.setattr(claims, "read", {"table1": ours}.get)
-        assert one(LOSS).measured("simulated") == 0.0
-        assert np.isnan(one(LOSS).measured("measured"))
+        monkeypatch.setattr(claims, "read", {"table1": ours.assign(se=0.1)}.get)
+        assert one(LOSS).measured("simulated", moves=0).value == 0.0
+        assert np.isnan(one(LOSS).measured("measured").value)
 
 
 N = 1056

@@ -47,7 +47,7 @@ def claims_block() -> str:
     ]
     for row in main_claims().to_dict("records"):
         cells = [
-            f"{'holds' if row[f'{side} holds'] else 'does not hold'}: {row[side]}"
+            f"{row[f'{side} verdict']}: {row[side]}"
             for side in ("published", "ours")
         ]
         lines.append(f"| {row['claim']} | {cells[0]} | {cells[1]} |")
