@@ -26,7 +26,7 @@ from reproduction.twins import labels
 
 ATTRIBUTES = ("coherence", "complexity", "surprise")
 TIMES = (2, 3, 5, 10, 20, 40, 100)  # calls an item
-DRAWS = 5  # of calls and prompts; the judge is what it is
+DRAWS = 5  # of calls and prompts, more where calls are few; the judge is what it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +69,15 @@ def hanna(settings: Settings) -> pd.DataFrame:
     own = settings.target.options.get("prompts", "each") == "each"
     times = settings.target.options.get("times", TIMES)
     panels = list(product(recorded.HANNA_JUDGES, ATTRIBUTES, times))
-    draws = range(min(settings.large_draws, DRAWS))
-    jobs = [(*panel, draw, own, settings.seed) for panel in panels for draw in draws]
+
+    def draws(each: int) -> range:
+        return range(min(settings.large_draws, max(DRAWS, 40 // each)))
+
+    jobs = [(*panel, draw, own, settings.seed) for panel in panels for draw in draws(panel[-1])]
     done = iter(settings.map(lambda job: _agreement(*job), jobs))
     rows = []
     for name, attribute, each in panels:
-        found = [next(done) for _ in draws]
+        found = [next(done) for _ in draws(each)]
         n = len(under_all_prompts(name, attribute)[1])
         rows += [
             point(
