@@ -69,9 +69,10 @@ def _cell(value: object, like: Cell) -> Cell:
     return like._replace(content=value)
 
 
-def frame(rows: pd.DataFrame, *, name: str = "comparison") -> Markup:
-    """A data frame as such a table, under the names of its columns."""
-    return table(rows.columns, rows.itertuples(index=False, name=None), name=name)
+def frame(rows: pd.DataFrame, *, name: str = "comparison", kind: str = "") -> Markup:
+    """A data frame as such a table, under the names of its columns and the evidence label."""
+    caption = badge(kind) if kind else ""
+    return table(rows.columns, rows.itertuples(index=False, name=None), name=name, caption=caption)
 
 
 def badge(kind: str) -> Markup:
