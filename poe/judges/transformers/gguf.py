@@ -14,7 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import redirect_stderr
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +113,10 @@ def _multiply_out(path: Path, kept: Path) -> None:
         )
     source: dict[str, Any] = {"gguf_file": path.name}
     tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
-    model: Any = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
+    with redirect_stderr(StringIO()):  # a bar that no setting turns off
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            path.parent, dtype=torch.float32, **source
+        )
     # The weights are plain numbers now; transformers still marks them as quantised and would
     # refuse to write them.
     model.hf_quantizer, model.is_quantized = None, False
