@@ -186,11 +186,11 @@ class Spectrum:
         return np.maximum(least, TINY * self.total[:, 0]), (factor * slope).sum(axis=1), gamma
 
     def parameters(self, ratio: Floats) -> Floats:
-        """tr L (L + lambda I)^-1: how many of the scores the answers determine, (D,)."""
+        """How many of the scores the answers determine, (D,): the trace of L (L + lambda I)^-1."""
         return np.asarray((self.count * self.level / (self.level + ratio[:, None])).sum(axis=-1))
 
     def evidence(self, ratio: Floats) -> Floats:
-        """Log marginal likelihood at lambda, sigma^2 and gamma at their best, (D,) (eq. in book)."""
+        """Log marginal likelihood at lambda, sigma and gamma at their best, (D,)."""
         least, _, _ = self.left(ratio)
         volume = (self.count * np.log1p(self.level / ratio[:, None])).sum(axis=-1)
         spread = np.log(2.0 * np.pi * least / self.size) + 1.0
@@ -320,9 +320,7 @@ def lanczos(times: Callable[[Floats], Floats], block: Floats) -> tuple[Floats, F
     return np.maximum(level, 0.0), length[:, None] ** 2 * vector[:, 0] ** 2
 
 
-def by_conjugate_gradients(
-    c: Comparisons, expert: Gaussian, gamma: float, ratio: float
-) -> Floats:
+def by_conjugate_gradients(c: Comparisons, expert: Gaussian, gamma: float, ratio: float) -> Floats:
     from poe import sparse
 
     graph = sparse.Graph(c, ridge=ratio)

@@ -43,11 +43,10 @@ from reproduction.smollm2 import DATASETS, group
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
 
 CALLS = {"summeval": (32, 48, 96, 240), "topicalchat": (12, 18, 30)}  # a context
-TRIAL_CALLS = {"summeval": (32, 48), "topicalchat": (12, 18)}
+CLOSER = {"summeval": 48, "topicalchat": 18}  # where trials are made and confidence is counted
 TIMES = (1.2, 2.0, 3.0, 5.0, 10.0)  # calls a text on HANNA
-TRIAL_TIMES = (1.2, 2.0)
-GREEDY_TIMES = 2.0  # where greedy selection is tried on HANNA: each set of pairs takes seconds
-BASELINES = ("PoE-g", "PoE-BT")
+CLOSER_TIMES = 2.0  # and where greedy selection is tried on HANNA: a set of pairs takes seconds
+BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior")
 
 Scorer = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
@@ -58,9 +57,9 @@ def _mode(expert: Any) -> Scorer:
 
 def _with_prior(expert: Any) -> Scorer:
     """The papers' prior, as strong as they have it and on every pair, as in their code."""
-    return lambda stack, _: newton.solve(
-        add_prior(stack, 1.0 / (stack.n_items - 1)), expert, tol=1e-9
-    ).scores
+    return lambda stack, _: (
+        newton.solve(add_prior(stack, 1.0 / (stack.n_items - 1)), expert, tol=1e-9).scores
+    )
 
 
 def _empirical(expert: str) -> Scorer:
@@ -106,7 +105,7 @@ def rows(part: Part, settings: Settings, kind: str) -> Iterator[dict[str, object
     against : "" or the method that was subtracted, draw by draw. wins : of judge-attributes.
     """
     for (question, calls, method), values in part.found.items():
-        others = {"": None}
+        others: dict[str, Floats | None] = {"": None}
         for other in (*BASELINES, *trials.AGAINST):
             known = part.found.get((question, calls, other))
             if known is not None and other != method and question != "confidence":
@@ -123,7 +122,7 @@ def rows(part: Part, settings: Settings, kind: str) -> Iterator[dict[str, object
             yield {
                 "question": question,
                 "dataset": part.dataset,
-                "k": int(round(calls)),
+                "k": round(calls),
                 "calls_per_text": calls / part.n,
                 "method": method,
                 "against": against,
@@ -168,18 +167,14 @@ class Asked:
         return per_context(scores.reshape(self.truth.shape), self.gold)
 
 
-def ask(
-    judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: int
-) -> Asked:
+def ask(judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: int) -> Asked:
     """Fresh twins, or the measured judge, and fresh sets of calls."""
     start = [seed, 31, stream(judge)]
     answering = judge.answer(gold, np.random.default_rng(start), draws=draws)
     design = np.random.default_rng([*start, count, len(rule)])
     contexts, n = gold.shape
     pairs = draw_pairs(rule, count, draws * contexts, n, design)
-    pairs = np.broadcast_to(pairs, (draws * contexts, count, 2)).reshape(
-        draws, contexts, count, 2
-    )
+    pairs = np.broadcast_to(pairs, (draws * contexts, count, 2)).reshape(draws, contexts, count, 2)
     if isinstance(judge, Measured):
         truth = np.nanmean(judge.p + 1.0 - np.swapaxes(judge.p, -1, -2), axis=-1)
         truth = np.broadcast_to(truth, (draws, *gold.shape))
@@ -200,25 +195,28 @@ def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found
         if count < everything:
             greedy = ask(judge, gold, count, "greedy", seed=seed, draws=draws)
             found["methods", count, GREEDY] = greedy.agreement(_mode(Gaussian())(greedy.stack(), c))
+        if count != CLOSER[judge.dataset]:
+            continue
         for name, confident in CONFIDENCE.items():
             certain, right = confidence(confident(stack, c), asked.truth.reshape(-1, len(gold[0])))
             found["confidence", count, f"{name}: sure"] = certain.reshape(draws, c)
             found["confidence", count, f"{name}: right"] = right.reshape(draws, c)
-    for count in TRIAL_CALLS[judge.dataset]:
-        asked = ask(judge, gold, count, "symmetric", seed=seed + 1, draws=fewer)
-        for name, trial in trials.AVERAGED.items():
-            found["trials", count, name] = asked.agreement(trial(asked.stack(), c))
-        for name, trial in trials.APART.items():
-            found["trials", count, name] = asked.agreement(trial(asked.stack(apart=True), c))
-        asked = ask(judge, gold, count, "no-repeat", seed=seed + 1, draws=fewer)
-        for name, trial in trials.ONE_ORDER.items():
-            found["trials", count, name] = asked.agreement(trial(asked.stack(apart=True), c))
+    count = CLOSER[judge.dataset]
+    asked = ask(judge, gold, count, "symmetric", seed=seed + 1, draws=fewer)
+    for name, trial in trials.AVERAGED.items():
+        found["trials", count, name] = asked.agreement(trial(asked.stack(), c))
+    for name, trial in trials.APART.items():
+        found["trials", count, name] = asked.agreement(trial(asked.stack(apart=True), c))
+    once = min(count, everything // 2)
+    asked = ask(judge, gold, once, "no-repeat", seed=seed + 1, draws=fewer)
+    for name, trial in trials.ONE_ORDER.items():
+        found["trials", once, name] = asked.agreement(trial(asked.stack(apart=True), c))
     return found
 
 
 def simulated(settings: Settings) -> pd.DataFrame:
     """The twins. Errors are Monte Carlo errors over draws of the mean over judge-attributes."""
-    draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 25, 2)
+    draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 50, 2)
     jobs = [twin for dataset in CALLS for twin in twins(dataset).values()]
     done = settings.map(
         lambda twin: small(
@@ -230,7 +228,7 @@ def simulated(settings: Settings) -> pd.DataFrame:
         ),
         jobs,
     )
-    made = []
+    made: list[dict[str, object]] = []
     for dataset in CALLS:
         parts = [
             # NaN where people gave all texts of a context the same score.
@@ -245,7 +243,7 @@ def simulated(settings: Settings) -> pd.DataFrame:
 
 def measured(settings: Settings) -> pd.DataFrame:
     """SmolLM2. Errors are over contexts that all attributes were asked about."""
-    draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 25, 2)
+    draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 50, 2)
     made: list[dict[str, object]] = []
     for dataset in DATASETS:
         asked = group(dataset)
@@ -257,9 +255,7 @@ def measured(settings: Settings) -> pd.DataFrame:
             here = [one.contexts.index(c) for c in common]
             known = (measure.NAME, dataset, one.attribute, 1.0, 1.0, 0.0, 0.0)
             jobs.append((Measured(*known, p=one.p[here]), one.gold[here]))
-        done = settings.map(
-            lambda job: small(job[0], job[1], settings.seed, draws, fewer), jobs
-        )
+        done = settings.map(lambda job: small(job[0], job[1], settings.seed, draws, fewer), jobs)
         n = labels(dataset).n_candidates
         made += rows(Part(dataset, n, "contexts", _stacked(done)), settings, "measured")
     return pd.DataFrame(made)
@@ -277,7 +273,7 @@ def recorded_judges(settings: Settings) -> pd.DataFrame:
     parts = []
     for _ in units:
         each = [next(done) for _ in range(draws)]
-        parts.append({key: np.array([one[key] for one in each]) for key in each[0]})
+        parts.append({key: np.array([one[key] for one in each if key in one]) for key in each[0]})
     n = labels("hanna").n_candidates
     part = Part("hanna", n, "judge-attributes", _stacked(parts))
     return pd.DataFrame(rows(part, settings, "recorded"))
@@ -306,19 +302,21 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
             "EB-logit-g": poe.fit(c, "logit-gaussian", prior="fit"),
             "EB-g-hard": poe.fit(c.hard(), "gaussian", prior="fit"),
         }
-        # The papers' prior on all pairs, as the ridge that it is to Gaussian experts (book eq.
-        # 6.16), and to Bradley-Terry ones near a tie.
+        # The papers' prior on all pairs as the ridge that it is to Gaussian experts, and to
+        # Bradley-Terry ones near a tie: sum over pairs of (s_i - s_j)^2 is N |s|^2.
         ridge = 2.0 * n / (n - 1)
         plain["PoE-BT, papers' prior"] = trials.ridge_bt(c, ridge / 4.0)[0]
         plain["PoE-g, papers' prior"] = empirical.by_conjugate_gradients(c, Gaussian(), 0.0, ridge)
         for method in METHODS:
-            note("methods", times, method, plain[method] if method in plain else fits[method].scores)
-        if times == GREEDY_TIMES:
+            note(
+                "methods", times, method, plain[method] if method in plain else fits[method].scores
+            )
+        if times == CLOSER_TIMES:
             place = rng.permutation(n)
             pairs = place[greedy_pairs(n, round(times * n))]
             asked = Comparisons.from_pairs(pairs, judge(pairs), items=n)
             note("methods", times, GREEDY, large.scores(asked, ("PoE-g",))["PoE-g"])
-        if times in (2.0, 5.0):
+        if times == CLOSER_TIMES and draw == 0:
             known = {"EB-g": fits["EB-g"], "EB-logit-g": fits["EB-logit-g"]}
             known |= {"PoE-g": poe.fit(c, "gaussian"), "PoE-BT": poe.fit(c, "bradley-terry")}
             for method, fit in known.items():
@@ -326,7 +324,6 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
                 certain, right = confidence((fit.scores[None], spread[None]), truth[None])
                 found["confidence", times * whole, f"{method}: sure"] = float(certain[0])
                 found["confidence", times * whole, f"{method}: right"] = float(right[0])
-        if times in TRIAL_TIMES:
             for method, trial in trials.LARGE.items():
                 note("trials", times, method, trial(c))
     return found
@@ -346,7 +343,9 @@ Posterior = tuple[Floats, Floats]  # scores (B, N) and their covariance (B, N, N
 def _by_evidence(expert: str) -> Callable[[Stack, int], Posterior]:
     def made(stack: Stack, pool: int) -> Posterior:
         found = empirical.solve(stack, expert, pool=pool)
-        ratio, sigma = (np.repeat(x, pool)[:, None, None] for x in (found.prior.ratio, found.prior.sigma))
+        ratio, sigma = (
+            np.repeat(x, pool)[:, None, None] for x in (found.prior.ratio, found.prior.sigma)
+        )
         ridge = ratio * (np.eye(stack.n_items) - 1.0 / stack.n_items)
         return found.scores, sigma**2 * pseudo_inverse(laplacian(stack, stack.weight) + ridge)
 

@@ -26,7 +26,7 @@ from poe.stack import Stack, by_item, differences, laplacian
 
 BETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of tau^2, the variance of an added error or bias
-SPREADS = tuple(2.0**k for k in range(-8, 7))  # tau^2 of Bradley-Terry scores
+SPREADS = tuple(4.0**k for k in range(-4, 4))  # tau^2 of Bradley-Terry scores
 AGAINST = ("EB-logit-g", "one order")  # what trials are held against
 
 
@@ -45,7 +45,9 @@ def bt(stack: Stack, pool: int) -> Floats:
             pull = by_item(stack, x := stack.weight * (stack.p - q), -x) - scores / spread
             bend = laplacian(stack, stack.weight * q * (1.0 - q))
             scores = scores + np.linalg.solve(bend + np.eye(n) / spread, pull[..., None])[..., 0]
-        height = -(stack.weight * (np.logaddexp(0.0, d := differences(stack, scores)) - stack.p * d))
+        height = -(
+            stack.weight * (np.logaddexp(0.0, d := differences(stack, scores)) - stack.p * d)
+        )
         volume = np.log1p(spread * np.maximum(np.linalg.eigvalsh(bend), 0.0)).sum(axis=-1)
         height = height.sum(axis=-1) - 0.5 * ((scores**2).sum(axis=-1) / spread + volume)
         height = np.repeat(height.reshape(-1, pool).sum(axis=1), pool)
@@ -72,7 +74,8 @@ def ridge_bt(
 
 def large_bt(c: Comparisons) -> Floats:
     """As `bt` of one large set, its log-determinant by Lanczos's method."""
-    scores, best, found = np.zeros(c.n_items), -np.inf, np.zeros(c.n_items)
+    scores: Floats = np.zeros(c.n_items)
+    best, found = -np.inf, scores
     for spread in SPREADS:
         scores, bend = ridge_bt(c, 1.0 / spread, scores)
         bent = Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=bend)

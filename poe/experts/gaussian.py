@@ -30,8 +30,8 @@ class Gaussian(AroundMean):
 
     By default the linear mean and constant variance of paper section 3.4:
     f_mu(p) = alpha (p - 1/2), f_sigma(p) = sigma^2 (book eq. 5.6). Give `mean` and `variance`, two
-    functions of p, for the general case (paper eqs. 5 and 6); `log_odds` is a mean. The paper's beta is the bias of
-    `poe.fit`: d - gamma around alpha (p - 1/2) is d around alpha (p - beta),
+    functions of p, for the general case (paper eqs. 5 and 6); `log_odds` is a mean. The paper's
+    beta is the bias of `poe.fit`: d - gamma around alpha (p - 1/2) is d around alpha (p - beta),
     beta = 1/2 - gamma/alpha.
 
     `sigma` does not move the scores; None lets `poe.fit` estimate it from the residuals.
