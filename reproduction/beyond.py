@@ -46,7 +46,7 @@ CALLS = {"summeval": (32, 48, 96, 240), "topicalchat": (12, 18, 30)}  # a contex
 CLOSER = {"summeval": 48, "topicalchat": 18}  # where trials are made and confidence is counted
 TIMES = (1.2, 2.0, 3.0, 5.0, 10.0)  # calls a text on HANNA
 CLOSER_TIMES = 2.0  # and where greedy selection is tried on HANNA: a set of pairs takes seconds
-BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior")
+BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior", "win-ratio")
 
 Scorer = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
@@ -77,7 +77,7 @@ METHODS: dict[str, Scorer] = {
     "EB-logit-g": _empirical("logit-gaussian"),
     "EB-g-hard": lambda stack, pool: empirical.solve(stack.hard(), pool=pool).scores,
 }
-GREEDY = "PoE-g, greedy pairs"
+GREEDY = {f"{name}, greedy pairs": METHODS[name] for name in ("PoE-g", "EB-logit-g")}
 
 
 # From draws to rows ---------------------------------------------------------------------------
@@ -194,7 +194,8 @@ def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found
             found["methods", count, name] = asked.agreement(score(stack, c))
         if count < everything:
             greedy = ask(judge, gold, count, "greedy", seed=seed, draws=draws)
-            found["methods", count, GREEDY] = greedy.agreement(_mode(Gaussian())(greedy.stack(), c))
+            for name, score in GREEDY.items():
+                found["methods", count, name] = greedy.agreement(score(greedy.stack(), c))
         if count != CLOSER[judge.dataset]:
             continue
         for name, confident in CONFIDENCE.items():
@@ -243,19 +244,22 @@ def simulated(settings: Settings) -> pd.DataFrame:
 
 def measured(settings: Settings) -> pd.DataFrame:
     """SmolLM2. Errors are over contexts that all attributes were asked about."""
-    draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 50, 2)
+    draws = max(settings.draws // 4, 2)
     made: list[dict[str, object]] = []
     for dataset in DATASETS:
         asked = group(dataset)
         if not asked:
             continue
         common = sorted(set.intersection(*(set(one.contexts) for one in asked)))
-        jobs = []
+        known = {}
         for one in asked:
             here = [one.contexts.index(c) for c in common]
-            known = (measure.NAME, dataset, one.attribute, 1.0, 1.0, 0.0, 0.0)
-            jobs.append((Measured(*known, p=one.p[here]), one.gold[here]))
-        done = settings.map(lambda job: small(job[0], job[1], settings.seed, draws, fewer), jobs)
+            name = (measure.NAME, dataset, one.attribute, 1.0, 1.0, 0.0, 0.0)
+            known[Measured(*name, p=one.p[here])] = one.gold[here]
+        done = settings.map(
+            lambda judge, known=known: small(judge, known[judge], settings.seed, draws, draws),
+            list(known),
+        )
         n = labels(dataset).n_candidates
         made += rows(Part(dataset, n, "contexts", _stacked(done)), settings, "measured")
     return pd.DataFrame(made)
@@ -315,7 +319,10 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
             place = rng.permutation(n)
             pairs = place[greedy_pairs(n, round(times * n))]
             asked = Comparisons.from_pairs(pairs, judge(pairs), items=n)
-            note("methods", times, GREEDY, large.scores(asked, ("PoE-g",))["PoE-g"])
+            selected = large.scores(asked, ("PoE-g",))["PoE-g"]
+            both = poe.fit(asked, "logit-gaussian", prior="fit").scores
+            for method, made in zip(GREEDY, (selected, both), strict=True):
+                note("methods", times, method, made)
         if times == CLOSER_TIMES and draw == 0:
             known = {"EB-g": fits["EB-g"], "EB-logit-g": fits["EB-logit-g"]}
             known |= {"PoE-g": poe.fit(c, "gaussian"), "PoE-BT": poe.fit(c, "bradley-terry")}
