@@ -59,6 +59,9 @@ def solve(
 
     Dense, by one eigendecomposition a problem. Raises ValueError for an expert that is not
     Gaussian, and ComparisonError where all opinions of a pool are zero.
+
+    Scores that the answers determine poorly are shrunk further than others, so those of problems
+    that were asked unequally often are not on one scale.
     """
     chosen, stack = require_gaussian(expert), as_stack(problem)
     b = len(stack.p)
@@ -67,6 +70,8 @@ def solve(
         raise ValueError(f"{b} problems cannot be pooled {pool} at a time")
     parts = [chosen.f_mu(stack.p)]
     if isinstance(bias, str):
+        if bias != "fit":
+            raise ValueError(f"bias must be a number or 'fit', not {bias!r}")
         parts.append(np.ones_like(stack.p))
     else:
         parts[0] = parts[0] + np.broadcast_to(bias, (b,))[:, None]
@@ -120,6 +125,7 @@ def fit(
     pull = by_item(c, c.weight * residual, -c.weight * residual) - prior.ratio * scores
     degree = by_item(c, c.weight, c.weight).max() + prior.ratio
     energy = float(c.weight @ residual**2) / prior.sigma**2 + scores @ scores / prior.tau**2
+    gradient = float(np.abs(pull).max() / degree)
     return Fit(
         items=c.items,
         scores=scores,
@@ -127,8 +133,8 @@ def fit(
         bias=float(gamma[0]),
         energy=0.5 * float(energy),
         steps=1,
-        gradient=float(np.abs(pull).max() / degree),
-        converged=True,
+        gradient=gradient,
+        converged=gradient < 1e-7,
         message=f"{prior.in_words}; {how}",
         comparisons=c,
         bias_fitted=fit_bias,

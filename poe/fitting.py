@@ -74,7 +74,8 @@ def fit(
         if prior != "fit":
             raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
         gamma = None if fit_bias else _gamma(comparisons, chosen, bias)
-        return empirical.fit(comparisons, chosen, bias=gamma, dense=solver == "dense")
+        shrunk = empirical.fit(comparisons, chosen, bias=gamma, dense=solver == "dense")
+        return shrunk.with_covariance(covariance)
     problem = add_prior(comparisons, prior) if prior else comparisons
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0

@@ -105,11 +105,12 @@ def rows(part: Part, settings: Settings, kind: str) -> Iterator[dict[str, object
     against : "" or the method that was subtracted, draw by draw. wins : of judge-attributes.
     """
     for (question, calls, method), values in part.found.items():
+        bases = {"methods": BASELINES, "trials": (trials.AGAINST.get(method, ""),)}
+        names = [other for other in bases.get(question, ()) if other != method]
         others: dict[str, Floats | None] = {"": None}
-        for other in (*BASELINES, *trials.AGAINST):
-            known = part.found.get((question, calls, other))
-            if known is not None and other != method and question != "confidence":
-                others[other] = known
+        others |= {
+            x: part.found[question, calls, x] for x in names if (question, calls, x) in part.found
+        }
         for against, known in others.items():
             each = values if known is None else values - known
             by_unit = np.array([np.nanmean(one) for one in each])

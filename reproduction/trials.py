@@ -27,7 +27,13 @@ from poe.stack import Stack, by_item, differences, laplacian
 BETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of tau^2, the variance of an added error or bias
 SPREADS = tuple(4.0**k for k in range(-4, 4))  # tau^2 of Bradley-Terry scores
-AGAINST = ("EB-logit-g", "one order")  # what trials are held against
+AGAINST = {  # what each is held against
+    "EB-BT": "EB-logit-g",
+    "temperature": "EB-logit-g",
+    "calls apart": "EB-logit-g",
+    "pair error": "EB-logit-g",
+    "text bias": "one order",
+}
 
 
 # Bradley-Terry --------------------------------------------------------------------------------
