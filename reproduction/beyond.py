@@ -252,15 +252,16 @@ def measured(settings: Settings) -> pd.DataFrame:
         if not asked:
             continue
         common = sorted(set.intersection(*(set(one.contexts) for one in asked)))
-        known = {}
+        known: dict[Measured, Floats] = {}
         for one in asked:
             here = [one.contexts.index(c) for c in common]
             name = (measure.NAME, dataset, one.attribute, 1.0, 1.0, 0.0, 0.0)
             known[Measured(*name, p=one.p[here])] = one.gold[here]
-        done = settings.map(
-            lambda judge, known=known: small(judge, known[judge], settings.seed, draws, draws),
-            list(known),
-        )
+
+        def work(judge: Measured, known: dict[Measured, Floats] = known) -> Found:
+            return small(judge, known[judge], settings.seed, draws, draws)
+
+        done = settings.map(work, list(known))
         n = labels(dataset).n_candidates
         made += rows(Part(dataset, n, "contexts", _stacked(done)), settings, "measured")
     return pd.DataFrame(made)
