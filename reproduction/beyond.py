@@ -4,7 +4,9 @@ Declared before it was run: the judges are the five twins on SummEval and Topica
 HANNA's five recorded judges with a prompt drawn for either story of a call (`recorded`; each pair
 in one order, drawn at random: there is no position to be biased to), and SmolLM2's answers
 (`smollm2`); the methods, calls and draws are those named below. Every method scores the same
-answers, and differences are paired. Nothing in an empirical-Bayes method sees a human score.
+answers, and differences are paired. Nothing in an empirical-Bayes method sees a human score. Added
+after a first look at the results: EB-logit-g on greedy pairs, differences from the win-ratio, and
+more draws of the measured judge's calls (a quarter of all instead of a tenth).
 
 Three questions. "methods": how much agreement a method gains. "trials": whether what might be
 added to the model earns its place (`reproduction.trials`). "confidence": of pairs of texts, how
