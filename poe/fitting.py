@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from poe import existence, newton
+from poe import empirical, existence, newton
 from poe.comparisons import Comparisons, Floats, Mask
 from poe.debias import mean_bias
 from poe.errors import NotConvergedError
@@ -25,7 +25,7 @@ def fit(
     expert: str | Expert = "bradley-terry",
     *,
     bias: float | Literal["mean", "fit"] | None = None,
-    prior: float = 0.0,
+    prior: float | Literal["fit"] = 0.0,
     solver: Literal["auto", "dense", "sparse"] = "auto",
     tol: float | None = None,
     max_steps: int = 100,
@@ -34,6 +34,7 @@ def fit(
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
     expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
+        "logit-gaussian" (the same on log odds, `Gaussian(mean=log_odds)`),
         "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
         "student-t", or your own (`poe.experts.custom`, or a class with energy, slope, curvature
         and log_density, whose derivatives are checked). For the paper's variants on decisions
@@ -42,7 +43,11 @@ def fit(
         none, a number, "mean" for the value at which the mean probability means no
         difference (eq. 12 for Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit"
         for the value that maximises the product together with the scores.
-    prior : wins added in both directions to every pair of items, see `bradley_terry`.
+    prior : wins added in both directions to every pair of items, see `bradley_terry`; or, for
+        Gaussian experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence
+        chooses (`poe.empirical`; `Fit.prior` has it). That needs no connected graph, groups
+        without a link being shrunk to the common mean, and answers that tell nothing end with
+        next to no spread, in the order of the summed opinions.
     solver : "dense" factorises (small N), "sparse" uses conjugate gradients (any N).
     tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8).
     covariance : behind every error and interval, "curvature" (the paper's) or "scatter", see
@@ -61,6 +66,16 @@ def fit(
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
     fit_bias = bias == "fit"
+    if solver not in ("auto", "dense", "sparse"):
+        raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
+    if solver == "auto":
+        solver = "dense" if comparisons.n_items <= DENSE_ITEMS else "sparse"
+    if isinstance(prior, str):
+        if prior != "fit":
+            raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
+        gamma = None if fit_bias else _gamma(comparisons, chosen, bias)
+        shrunk = empirical.fit(comparisons, chosen, bias=gamma, dense=solver == "dense")
+        return shrunk.with_covariance(covariance)
     problem = add_prior(comparisons, prior) if prior else comparisons
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0
@@ -77,10 +92,6 @@ def fit(
             )
         found, message = _by_linear_program(problem, chosen, gamma, tilt)
     else:
-        if solver == "auto":
-            solver = "dense" if problem.n_items <= DENSE_ITEMS else "sparse"
-        if solver not in ("dense", "sparse"):
-            raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
         graph = _graph(problem, solver)
         if fit_bias and not (prior and comparisons.components()[1:]):
             # Where only a prior links some items, it tells the bias too.

@@ -19,7 +19,7 @@ from poe.stack import by_item, differences, laplacian, pseudo_inverse
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Fit", "Scatter", "require_level"]
+__all__ = ["Fit", "Prior", "Scatter", "require_level"]
 
 Covariance = Literal["curvature", "scatter"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
@@ -46,6 +46,39 @@ class Scatter:
         return f"by {self.size:.2g} logits"
 
 
+@dataclass(frozen=True)
+class Prior:
+    """The prior s ~ N(0, tau^2 I) of largest evidence, and the noise sigma of an opinion.
+
+    ratio : lambda = sigma^2 / tau^2. evidence : log marginal likelihood of the opinions.
+    parameters : tr L (L + lambda I)^-1, of the N - 1 differences how many the answers determine.
+    limit : 0, or the end at which lambda was found: -1 where the evidence rises as lambda falls
+    to 0 (answers without noise: the paper's Gaussian experts), 1 where it rises for ever (answers
+    that tell nothing: scores in the order of the summed opinions, next to no spread). Numbers, or
+    for a stack (D,) arrays.
+    """
+
+    ratio: Any
+    sigma: Any
+    tau: Any
+    evidence: Any
+    parameters: Any
+    limit: Any
+
+    @property
+    def in_words(self) -> str:
+        """What was found of one problem, for messages."""
+        ends = {
+            0: "",
+            1: ", as large as it may be: the answers do not tell the items apart",
+            -1: ", as small as it may be: no noise",
+        }
+        return (
+            f"prior of evidence {self.evidence:.1f}, lambda {self.ratio:.3g}{ends[self.limit]}, "
+            f"{self.parameters:.1f} effective parameters"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Scores at the mode of the product of experts, with the Gaussian around it.
@@ -55,6 +88,9 @@ class Fit:
     its standard error where it was fitted (else None). energy : the objective reached.
     steps, gradient, converged, message : how the solver stopped.
     covariance_choice : where every error and interval comes from, see `with_covariance`.
+    prior : what `prior="fit"` found, else None. Errors and intervals are then the posterior's,
+    sigma^2 (L + lambda I)^-1 without the variance of the mean of all scores, which the answers
+    say nothing about; sigma and tau are taken as known.
     """
 
     items: tuple[Hashable, ...]
@@ -70,6 +106,7 @@ class Fit:
     bias_fitted: bool = False
     tilt: Floats | float = field(default=1.0, repr=False)
     covariance_choice: Covariance = "curvature"
+    prior: Prior | None = None
 
     # Uncertainty -----------------------------------------------------------------------
 
@@ -120,7 +157,9 @@ class Fit:
 
         pairs = np.array([[i, j]])
         lever = self._lever if self.bias_fitted else None
-        found = sparse.variances(self.comparisons, self.stiffness, pairs, lever=lever)
+        found = sparse.variances(
+            self.comparisons, self.stiffness, pairs, lever=lever, ridge=self._ridge
+        )
         return float(np.sqrt(self._scale * found[0]))
 
     def standard_errors(self) -> Floats:
@@ -279,6 +318,11 @@ class Fit:
         return np.asarray(self._lever != 0)
 
     @property
+    def _ridge(self) -> float:
+        """What a fitted prior adds to the precision of every score."""
+        return 1.0 / self.prior.tau**2 if self.prior else 0.0
+
+    @property
     def _is_large(self) -> bool:
         return len(self.items) > COVARIANCE_ITEMS
 
@@ -304,7 +348,9 @@ class Fit:
         """Curvature of the objective along the bias when the scores follow it."""
         from poe import sparse
 
-        return sparse.bias_information(self.comparisons, self.stiffness, self._lever)
+        return sparse.bias_information(
+            self.comparisons, self.stiffness, self._lever, ridge=self._ridge
+        )
 
     @cached_property
     def _unscaled(self) -> Floats:
@@ -320,13 +366,16 @@ class Fit:
         c, stiffness = self.comparisons, self.stiffness
         bent = stiffness != 0.0
         loose = component_labels(c.first[bent], c.second[bent], c.n_items)
-        if loose.any():
+        if loose.any() and not self._ridge:
             names = name_some(self.items[i] for i in np.flatnonzero(loose != 0))
             raise ValueError(
                 f"at these scores no expert that links {names} with the rest has any curvature, so "
                 "nothing says how sure their scores are; take another expert, or a wider one"
             )
-        inverse = pseudo_inverse(laplacian(c, stiffness))
+        precision = laplacian(c, stiffness)
+        if self._ridge:
+            precision += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
+        inverse = pseudo_inverse(precision)
         if not self.bias_fitted:
             return inverse
         tilted = self._lever * stiffness

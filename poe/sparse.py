@@ -59,11 +59,11 @@ class Graph(graph.Graph):
     """The comparison graph of one large problem, for `poe.newton.solve`.
 
     Only the values of a Laplacian change from one Newton step to the next, so the
-    comparisons are sorted by item once.
+    comparisons are sorted by item once. ridge : added to the diagonal of the Laplacian.
     """
 
-    def __init__(self, comparisons: Comparisons) -> None:
-        self.n = comparisons.n_items
+    def __init__(self, comparisons: Comparisons, *, ridge: float = 0.0) -> None:
+        self.n, self.ridge = comparisons.n_items, ridge
         self.start, self.comparison, self.neighbour = comparisons.layout
         index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
@@ -80,7 +80,16 @@ class Graph(graph.Graph):
 
     def degrees(self, weight: Floats) -> Floats:
         """Sum of the weights of each item's comparisons."""
-        return np.add.reduceat(weight.take(self.comparison), self.start[:-1])
+        return self._by_item(weight.take(self.comparison))
+
+    def _by_item(self, value: Floats) -> Floats:
+        """Sum of the entries of each item, zero for one that was never compared."""
+        some = np.diff(self.start) > 0
+        if some.all():
+            return np.add.reduceat(value, self.start[:-1])
+        total = np.zeros(self.n)
+        total[some] = np.add.reduceat(value, self.start[:-1][some])
+        return total
 
     def direction(
         self,
@@ -99,7 +108,7 @@ class Graph(graph.Graph):
         limit = enough * np.broadcast_to(scale, right.shape)
         value = stiffness.take(self.comparison)
         adjacency = csr_array((value, self.neighbour, self.start), shape=(self.n, self.n))
-        degree = np.add.reduceat(value, self.start[:-1])
+        degree = self._by_item(value) + self.ridge
         if lever is None:
             x = conjugate_gradients(lambda x: degree * x - adjacency @ x, degree, right, limit)
             return x, 0.0
@@ -148,10 +157,15 @@ def solve(comparisons: Comparisons, expert: Expert, **options: Any) -> newton.So
 
 
 def variances(
-    comparisons: Comparisons, stiffness: Floats, pairs: Indices, *, lever: Floats | None
+    comparisons: Comparisons,
+    stiffness: Floats,
+    pairs: Indices,
+    *,
+    lever: Floats | None,
+    ridge: float = 0.0,
 ) -> Floats:
     """Variance of s_i - s_j for each of (M, 2) pairs, one solve a pair."""
-    graph = Graph(comparisons)
+    graph = Graph(comparisons, ridge=ridge)
     found = []
     for i, j in pairs:
         right = np.zeros(comparisons.n_items)
@@ -162,10 +176,12 @@ def variances(
     return np.array(found)
 
 
-def bias_information(comparisons: Comparisons, stiffness: Floats, lever: Floats) -> float:
+def bias_information(
+    comparisons: Comparisons, stiffness: Floats, lever: Floats, *, ridge: float = 0.0
+) -> float:
     """Curvature of the energy along the bias when the scores follow: 1 / its variance."""
-    graph = Graph(comparisons)
+    graph = Graph(comparisons, ridge=ridge)
     tilted = lever * stiffness
     border = graph.transposed(tilted)
-    moved, _ = graph.direction(stiffness, border, enough=1e-10, scale=graph.degrees(tilted))
+    moved, _ = graph.direction(stiffness, border, enough=1e-10, scale=graph.degrees(tilted) + ridge)
     return float(lever @ tilted - border @ moved)

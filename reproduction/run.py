@@ -109,7 +109,7 @@ def made_with(settings: Settings) -> dict[str, Any]:
     known: dict[str, Any] = {"draws": settings.draws, "seed": settings.seed}
     if settings.store:
         known |= {"measured": settings.store.system, "answers": settings.store.digest}
-    if settings.target.kind == "smollm2":
+    if settings.target.inputs == "measured":
         known["answers"] = measure.digest()
     if settings.target.kind == "panel":
         known["full"] = settings.full

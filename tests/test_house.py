@@ -20,6 +20,7 @@ FLOORS = [
     {"newton", "sparse", "central_path", "existence", "resistance", "scores"},
     {"lp"},
     {"result", "debias"},
+    {"empirical"},
     {"fitting"},
     {"designs", "plots"},
     {"greedy"},

@@ -8,11 +8,13 @@ posterior and the plots use nothing else. One family a module; `custom` makes yo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from poe.experts.base import Expert
 from poe.experts.bradley_terry import BradleyTerry
 from poe.experts.checking import ExpertError, check_expert
 from poe.experts.custom import Custom, custom
-from poe.experts.gaussian import Gaussian
+from poe.experts.gaussian import Gaussian, log_odds
 from poe.experts.laplacian import Laplacian
 from poe.experts.robust import Huber, StudentT
 from poe.experts.thurstone import Thurstone
@@ -30,6 +32,7 @@ __all__ = [
     "check_expert",
     "custom",
     "get_expert",
+    "log_odds",
 ]
 
 FAMILIES = (Gaussian, BradleyTerry, Laplacian, Thurstone, Huber, StudentT)
@@ -39,7 +42,8 @@ KNOWN = (*FAMILIES, Custom)  # whose functions need no check
 def get_expert(expert: str | Expert) -> Expert:
     """The expert of that name with its defaults, or the object itself when it is one already.
 
-    "gaussian", "bradley-terry", "laplacian", "thurstone", "huber" or "student-t".
+    "gaussian", "logit-gaussian" (Gaussian around the log odds), "bradley-terry", "laplacian",
+    "thurstone", "huber" or "student-t".
     """
     if not isinstance(expert, str):
         missing = [
@@ -53,7 +57,8 @@ def get_expert(expert: str | Expert) -> Expert:
                 "poe.experts.custom makes one from an energy alone"
             )
         return expert
-    known = {family.name: family for family in FAMILIES}
+    known: dict[str, Callable[[], Expert]] = {family.name: family for family in FAMILIES}
+    known["logit-gaussian"] = lambda: Gaussian(mean=log_odds)
     if expert not in known:
         raise ValueError(f"no expert is called {expert!r}; choose from {', '.join(known)}")
     return known[expert]()

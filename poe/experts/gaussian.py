@@ -10,7 +10,18 @@ import numpy as np
 from poe.comparisons import Floats
 from poe.experts.base import AroundMean, OfP, require_positive
 
-__all__ = ["Gaussian"]
+__all__ = ["Gaussian", "log_odds"]
+
+CERTAIN = 1e-3  # a probability nearer to 0 or 1 counts as this far away
+
+
+def log_odds(p: Floats) -> Floats:
+    """Logit of p, with p kept within 0.001 to 0.999: a mean f_mu on the scale of Bradley-Terry.
+
+    An answer of 0 or 1 has no logit, and one of 1e-9 would outweigh all others.
+    """
+    kept = np.clip(p, CERTAIN, 1.0 - CERTAIN)
+    return np.asarray(np.log(kept / (1.0 - kept)))
 
 
 @dataclass(frozen=True)
@@ -19,8 +30,8 @@ class Gaussian(AroundMean):
 
     By default the linear mean and constant variance of paper section 3.4:
     f_mu(p) = alpha (p - 1/2), f_sigma(p) = sigma^2 (book eq. 5.6). Give `mean` and `variance`, two
-    functions of p, for the general case (paper eqs. 5 and 6). The paper's beta is the bias of
-    `poe.fit`: d - gamma around alpha (p - 1/2) is d around alpha (p - beta),
+    functions of p, for the general case (paper eqs. 5 and 6); `log_odds` is a mean. The paper's
+    beta is the bias of `poe.fit`: d - gamma around alpha (p - 1/2) is d around alpha (p - beta),
     beta = 1/2 - gamma/alpha.
 
     `sigma` does not move the scores; None lets `poe.fit` estimate it from the residuals.

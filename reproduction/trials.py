@@ -1,0 +1,215 @@
+"""What might be added to the empirical-Bayes expert, each tried on the same answers.
+
+All strengths are chosen by the marginal likelihood alone, on grids declared here:
+
+"EB-BT"        Bradley-Terry experts with a Gaussian prior, evidence by Laplace's approximation.
+"temperature"  opinions sigma(beta logit p) - 1/2: log odds as beta falls to 0, p - 1/2 at 1,
+               decisions as it grows; densities of logit p, so that different beta compare.
+"calls apart"  both orders' answers as two opinions with a common position bias, not their mean.
+"pair error"   the same, with an error that the two orders of a pair share.
+"text bias"    each pair in one order, and a bias that depends on the texts: that of first plus
+               that of second; against "one order", a bias common to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from poe import empirical, sparse
+from poe.comparisons import Comparisons, Floats
+from poe.empirical import Spectrum
+from poe.experts import Gaussian, log_odds
+from poe.stack import Stack, by_item, differences, laplacian
+
+BETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of tau^2, the variance of an added error or bias
+SPREADS = tuple(4.0**k for k in range(-4, 4))  # tau^2 of Bradley-Terry scores
+AGAINST = {  # what each is held against
+    "EB-BT": "EB-logit-g",
+    "temperature": "EB-logit-g",
+    "calls apart": "EB-logit-g",
+    "pair error": "EB-logit-g",
+    "text bias": "one order",
+}
+
+
+# Bradley-Terry --------------------------------------------------------------------------------
+
+
+def bt(stack: Stack, pool: int) -> Floats:
+    """Scores (B, N) at the tau of largest Laplace evidence in each pool."""
+    b, n = len(stack.p), stack.n_items
+    scores = np.zeros((b, n))
+    best, found = np.full(b, -np.inf), scores
+    for spread in SPREADS:
+        for _ in range(6):  # Newton's steps, from the mode under the last tau
+            d = differences(stack, scores)
+            q = expit(d)
+            pull = by_item(stack, x := stack.weight * (stack.p - q), -x) - scores / spread
+            bend = laplacian(stack, stack.weight * q * (1.0 - q))
+            scores = scores + np.linalg.solve(bend + np.eye(n) / spread, pull[..., None])[..., 0]
+        height = -(
+            stack.weight * (np.logaddexp(0.0, d := differences(stack, scores)) - stack.p * d)
+        )
+        volume = np.log1p(spread * np.maximum(np.linalg.eigvalsh(bend), 0.0)).sum(axis=-1)
+        height = height.sum(axis=-1) - 0.5 * ((scores**2).sum(axis=-1) / spread + volume)
+        height = np.repeat(height.reshape(-1, pool).sum(axis=1), pool)
+        found = np.where((height > best)[:, None], scores, found)
+        best = np.maximum(best, height)
+    return found
+
+
+def ridge_bt(
+    c: Comparisons, ridge: float, start: Floats | None = None, steps: int = 12
+) -> tuple[Floats, Floats]:
+    """Bradley-Terry scores of a large set under N(0, 1 / ridge), and the curvatures there."""
+    graph = sparse.Graph(c, ridge=ridge)
+    scores = np.zeros(c.n_items) if start is None else start
+    for _ in range(steps):
+        q = expit(graph.differences(scores))
+        pull = graph.transposed(c.weight * (c.p - q)) - ridge * scores
+        bend = c.weight * q * (1.0 - q)
+        if np.abs(pull).max() < 1e-9:
+            break
+        scores = scores + graph.direction(bend, pull, enough=1e-10)[0]
+    return scores - scores.mean(), bend
+
+
+def large_bt(c: Comparisons) -> Floats:
+    """As `bt` of one large set, its log-determinant by Lanczos's method."""
+    scores: Floats = np.zeros(c.n_items)
+    best, found = -np.inf, scores
+    for spread in SPREADS:
+        scores, bend = ridge_bt(c, 1.0 / spread, scores)
+        bent = Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=bend)
+        level = empirical.lanczos_spectrum(bent, Gaussian(), bias=0.0)
+        d = scores[c.first] - scores[c.second]
+        height = -(c.weight * (np.logaddexp(0.0, d) - c.p * d)).sum()
+        height -= 0.5 * float(scores @ scores) / spread
+        height -= 0.5 * float((level.count * np.log1p(spread * level.level)).sum())
+        if height > best:
+            best, found = height, scores
+    return found
+
+
+# Temperature ----------------------------------------------------------------------------------
+
+
+def warmed(beta: float) -> tuple[Gaussian, Callable[[Floats], Floats]]:
+    """The expert of one temperature, and the log of its opinion's derivative in logit p."""
+    if not beta:
+        return Gaussian(mean=log_odds), np.zeros_like
+
+    def mean(p: Floats) -> Floats:
+        return np.asarray(4.0 / beta * (expit(beta * log_odds(p)) - 0.5))
+
+    def log_slope(p: Floats) -> Floats:
+        x = beta * log_odds(p)
+        return np.asarray(np.log(4.0) - np.logaddexp(0.0, x) - np.logaddexp(0.0, -x))
+
+    return Gaussian(mean=mean), log_slope
+
+
+def temperature(stack: Stack, pool: int) -> Floats:
+    """Scores (B, N) at the temperature of largest evidence in each pool."""
+    heights, scores = [], []
+    for beta in BETAS:
+        expert, log_slope = warmed(beta)
+        found = empirical.solve(stack, expert, pool=pool)
+        change = (stack.weight * log_slope(stack.p)).sum(axis=-1).reshape(-1, pool).sum(axis=1)
+        heights.append(np.repeat(found.prior.evidence + change, pool))
+        scores.append(found.scores)
+    return np.stack(scores)[np.argmax(heights, axis=0), np.arange(len(stack.p))]
+
+
+def large_temperature(c: Comparisons) -> Floats:
+    """The same of one large set."""
+    made = []
+    for beta in BETAS:
+        expert, log_slope = warmed(beta)
+        found = empirical.fit(c, expert, bias=0.0, dense=False)
+        assert found.prior is not None
+        made.append((found.prior.evidence + float(c.weight @ log_slope(c.p)), found.scores))
+    return max(made, key=lambda one: one[0])[1]
+
+
+# Errors and biases that answers have in common ------------------------------------------------
+
+
+def with_effect(stack: Stack, effect: Floats, *, pool: int) -> tuple[Floats, Floats]:
+    """Scores (B, N) and share (B,): opinions' covariance tau^2 (W W' + share * effect) + sigma^2 I.
+
+    effect : (B, K, K). The share of largest evidence in each pool; logit means, fitted bias.
+    """
+    b, n = len(stack.p), stack.n_items
+    signs = np.eye(n)[stack.first] - np.eye(n)[stack.second]
+    parts = np.stack([log_odds(stack.p), np.ones_like(stack.p)], axis=-1)
+    k = stack.p.shape[1]
+
+    def pooled(values: Floats) -> Floats:
+        return values.reshape(b // pool, -1)
+
+    best, found, chosen = np.full(b, -np.inf), np.zeros((b, n)), np.zeros(b)
+    pairs = [(0, 0), (0, 1), (1, 1)]
+    for share in SHARES:
+        level, vector = np.linalg.eigh(signs @ np.swapaxes(signs, 1, 2) + share * effect)
+        level = np.maximum(level, 0.0)
+        along = np.swapaxes(vector, 1, 2) @ parts
+        spectrum = Spectrum(
+            level=pooled(level),
+            count=np.ones((1, 1)),
+            at=pooled(level)[:, None],
+            push=np.stack([pooled(level * along[..., i] * along[..., j]) for i, j in pairs], 1),
+            total=np.stack([pooled(parts[..., i] * parts[..., j]).sum(-1) for i, j in pairs], 1),
+            size=np.full(b // pool, float(pool * k)),
+            degree=np.full(b // pool, 2.0 * k / n),
+        )
+        prior, gamma = empirical.best_prior(spectrum)
+        gamma, ratio, height = (
+            np.repeat(x, pool)[:, None] for x in (gamma, prior.ratio, prior.evidence)
+        )
+        weighed = (along[..., 0] + gamma * along[..., 1]) / (level + ratio)
+        scores = (np.swapaxes(signs, 1, 2) @ vector @ weighed[..., None])[..., 0]
+        better = height[:, 0] > best
+        found = np.where(better[:, None], scores, found)
+        best, chosen = np.maximum(best, height[:, 0]), np.where(better, share, chosen)
+    return found, chosen
+
+
+def pair_error(stack: Stack, pool: int) -> Floats:
+    """An error of the pair, with the sign of the order in which it is shown."""
+    low = np.minimum(stack.first, stack.second) * stack.n_items
+    code = low + np.maximum(stack.first, stack.second)
+    turned = np.where(stack.first < stack.second, 1.0, -1.0)
+    same = (code[:, :, None] == code[:, None, :]) * turned[:, :, None] * turned[:, None, :]
+    return with_effect(stack, same, pool=pool)[0]
+
+
+def text_bias(stack: Stack, pool: int) -> Floats:
+    """A bias of each text, added up over the two that are shown."""
+    shown = np.eye(stack.n_items)[stack.first] + np.eye(stack.n_items)[stack.second]
+    return with_effect(stack, shown @ np.swapaxes(shown, 1, 2), pool=pool)[0]
+
+
+def logit(stack: Stack, pool: int) -> Floats:
+    """The empirical-Bayes expert itself, of answers averaged over both orders."""
+    return empirical.solve(stack, "logit-gaussian", pool=pool).scores
+
+
+def with_bias(stack: Stack, pool: int) -> Floats:
+    """The same of calls as they came, with a bias common to a pool."""
+    return empirical.solve(stack, "logit-gaussian", pool=pool, bias="fit").scores
+
+
+Trial = Callable[[Stack, int], Floats]
+AVERAGED: dict[str, Trial] = {"EB-logit-g": logit, "EB-BT": bt, "temperature": temperature}
+APART: dict[str, Trial] = {"calls apart": with_bias, "pair error": pair_error}
+ONE_ORDER: dict[str, Trial] = {"one order": with_bias, "text bias": text_bias}
+LARGE: dict[str, Callable[[Comparisons], Floats]] = {
+    "EB-logit-g": lambda c: empirical.fit(c, Gaussian(mean=log_odds), bias=0.0, dense=False).scores,
+    "EB-BT": large_bt,
+    "temperature": large_temperature,
+}
