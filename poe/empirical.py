@@ -1,8 +1,8 @@
 """A Gaussian prior on the scores, as strong as the answers themselves say: empirical Bayes.
 
-Scores s ~ N(0, tau^2 I) and Gaussian experts, opinions f_mu(p) = s_first - s_second + gamma plus
+Scores s ~ N(0, tau^2 I) and Gaussian experts, opinions f_mu(p) = s_first - s_second - gamma plus
 noise of standard deviation sigma (a comparison of weight 2 is two of them). Given lambda =
-sigma^2 / tau^2 the scores are those of ridge regression, (L + lambda I)^-1 W' (opinion - gamma),
+sigma^2 / tau^2 the scores are those of ridge regression, (L + lambda I)^-1 W' (opinion + gamma),
 and sigma, tau and gamma maximise the marginal likelihood, in which the scores are integrated out
 (type II maximum likelihood; MacKay, Bayesian interpolation, 1992). No label is needed, and no
 connected graph: a group without a link to the rest has its own mean shrunk to the common one.
