@@ -84,9 +84,9 @@ def calibrate() -> int:
     """Calibrate the twins and write data/twins.toml."""
     from reproduction.calibrate import calibrate_twins, with_twins
 
-    found = calibrate_twins()
+    shared, found = calibrate_twins()
     path = data_dir() / "twins.toml"
-    path.write_text(with_twins(path.read_text(), found))
+    path.write_text(with_twins(path.read_text(), shared, found))
     print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
     return 0
 
