@@ -440,15 +440,18 @@ def from_few_decisions(dataset: str, judge: str, benches: Mapping[str, Bench]) -
         values = [b.few_wins(rho_at(b, noise), noise, count).mean() for b in benches.values()]
         return number(few) / 100.0 - float(np.mean(values))
 
-    noise = _root(lost, 0.0, 6.0, xtol=1e-3)
+    noise = _root(lost, 0.5, xtol=1e-3)
     return {n: Fitted(rho_at(bench, noise), noise, cells=(few,)) for n, bench in benches.items()}
 
 
-def _root(excess: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
-    """Where a rising function crosses zero, or the end that comes closest."""
-    if excess(low) >= 0:
-        return low
-    return high if excess(high) <= 0 else float(brentq(excess, low, high, xtol=xtol))
+def _root(excess: Callable[[float], float], step: float, *, xtol: float) -> float:
+    """Where a rising function crosses zero, or 0 where it begins above."""
+    if excess(0.0) >= 0:
+        return 0.0
+    low, high = 0.0, step
+    while excess(high) < 0:
+        low, high = high, 2.0 * high
+    return float(brentq(excess, low, high, xtol=xtol))
 
 
 def sharpness_for(
@@ -501,11 +504,9 @@ def levelled(
     def level(factor: float) -> float:
         return float(np.mean(list(values(moved(factor)).values())))
 
-    wanted = number(cell) / 100.0  # the level is nearly proportional to rho
-    solved = root_scalar(
-        lambda f: level(f) - wanted, x0=1.0, x1=wanted / level(1.0), method="secant", xtol=1e-4
-    )
-    found = moved(float(solved.root))
+    wanted = number(cell) / 100.0
+    near = wanted / level(1.0)  # the level is nearly proportional to rho
+    found = moved(brentq(lambda f: level(f) - wanted, 0.8 * near, 1.2 * near, xtol=1e-4))
     full = values(found)
     return {
         name: replace(
