@@ -228,12 +228,9 @@ def report(target: Target, table: pd.DataFrame) -> str:
         f"Ours, with the published value in brackets, is {'/'.join(kinds)} on {on} labels.",
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
     ]
-    predicted = verdicts.predictions(compared)
-    if len(predicted):
-        lines.append(
-            f"Mean absolute difference over the {len(predicted)} predicted cells: "
-            f"{predicted['difference'].abs().mean():.2f} points."
-        )
+    for role, rows in verdicts.of_role(compared).groupby("role"):
+        error = rows["difference"].abs().mean()
+        lines.append(f"Mean absolute difference over {len(rows)} {role} cells: {error:.2f} points.")
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from reproduction import claims, published, verdicts
 from reproduction.claims import OUTCOMES, all_claims
+from reproduction.twins import twins
 
 # Worked out on paper from the printed tables.
 BY_HAND = {
@@ -116,6 +117,24 @@ class TestCells:
         monkeypatch.setattr(claims, "read", {"table1": ours.assign(se=0.1)}.get)
         assert one(LOSS).measured("simulated", moves=0).value == 0.0
         assert np.isnan(one(LOSS).measured("measured").value)
+
+    def test_a_judge_on_a_bound_is_left_out_of_ours_alone(self, monkeypatch):
+        printed = published.load("table1")
+        ours = printed[["id"]].assign(value=np.arange(len(printed), dtype=float), kind="simulated")
+        monkeypatch.setattr(claims, "read", {"table1": ours}.get)
+        last = printed["system"].iloc[-1]
+        every, some = one('cells["number"].max()'), one('cells["number"].max()', without=[last])
+        assert some.measured("published") == every.measured("published")
+        assert every.measured("simulated") == len(ours) - 1
+        assert some.measured("simulated") == np.flatnonzero(printed["system"] != last).max()
+        assert f"without {last}" in some.shown(1.0, "simulated")
+        assert "without" not in some.shown(1.0, "published")
+
+    def test_judges_are_left_out_for_a_bound_and_by_name(self):
+        """Each that is named has a parameter on a bound, and is in what the claim is about."""
+        at = {judge for (judge, _), t in twins("summeval").items() if "noise" in t.at_bound}
+        for claim in all_claims().values():
+            assert set(claim.without) <= at, claim.id
 
 
 N = 1056
