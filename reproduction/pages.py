@@ -138,6 +138,12 @@ def verdict_counts(card: pd.DataFrame) -> Markup:
     return table(heads, rows, name="comparison totals")
 
 
+def roles() -> Markup:
+    """What a published cell can be to us."""
+    item = Markup("<li><b>{}</b>: {}.</li>")
+    return Markup("<ul>{}</ul>").format(Markup().join(item.format(*role) for role in ROLES.items()))
+
+
 def mean_errors(card: pd.DataFrame) -> Markup:
     """Mean absolute difference, by table and by what its cells are to us."""
     rows = errors(card).assign(table=lambda t: t["table"].map(title))

@@ -106,7 +106,7 @@ def test_a_large_set_is_asked_as_a_small_one_is():
 
 
 def test_only_declared_cells_of_the_predicted_paper_were_used():
-    """Full sets, soft gain, one method of few calls for all; decisions for Mistral; Table 3's ends."""
+    """Full sets, soft gain, one row of few calls; one more for Mistral; Table 3's ends."""
     mine = {c for c in calibration_cells(*module.ATTRIBUTES) if c.startswith("poe_v2/table")}
     allowed = set()
     for judge in module.JUDGES:
