@@ -54,7 +54,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from poe import newton
-from poe.comparisons import Floats
+from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry
 from poe.judges.simulated import correlated, simulated_answers
 from poe.metrics import spearman, summary_level
@@ -229,7 +229,7 @@ class Bench:
 
 
 @cache
-def _designs(judges: int, contexts: int, n: int, pairs: int) -> Floats:
+def _designs(judges: int, contexts: int, n: int, pairs: int) -> Indices:
     """(judges, PAIR_DRAWS, contexts, pairs, 2) sets of pairs, the same for all that is compared."""
     sets = judges * PAIR_DRAWS * contexts
     drawn = select_stack(sets, n, pairs, rule="no-repeat", seed=SEED)
