@@ -131,7 +131,10 @@ class Claim:
 
 
 def _others(rows: pd.DataFrame, without: tuple[str, ...]) -> pd.DataFrame:
-    return rows[~rows["system"].isin(without)] if without else rows
+    if not without:
+        return rows
+    there = rows["system"] + "/" + rows["dataset"]
+    return rows[~(rows["system"].isin(without) | there.isin(without))]
 
 
 @cache
