@@ -47,10 +47,7 @@ def claims_block() -> str:
         "|:--|:--|:--|",
     ]
     for row in main_claims().to_dict("records"):
-        cells = [
-            f"{row[f'{side} verdict']}: {row[side]}"
-            for side in ("published", "ours")
-        ]
+        cells = [f"{row[f'{side} verdict']}: {row[side]}" for side in ("published", "ours")]
         lines.append(f"| {row['claim']} | {cells[0]} | {cells[1]} |")
     return "\n".join(lines)
 
