@@ -181,13 +181,18 @@ def _file() -> dict[str, Any]:
         return tomllib.load(file)
 
 
+def shared() -> dict[str, Any]:
+    """What both orders of a pair share, one number for all twins: value, se, calibrated_on."""
+    return dict(_file()["shared"])
+
+
 @cache
 def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
     """All twins of a dataset by (judge, attribute), from data/twins.toml."""
     found = [
         Twin(
             **{name: row[name] for name in PARAMETERS},
-            shared=_file()["shared"]["value"],
+            shared=shared()["value"],
             at_bound=tuple(row.get("at_bound", ())),
             calibrated_on=tuple(row["calibrated_on"]),
             earlier=(row["earlier"]["rho"], row["earlier"]["bias"]) if "earlier" in row else None,
@@ -201,7 +206,7 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
 def calibration_cells(*names: str) -> frozenset[str]:
     """Ids of every published number used to calibrate some twin of the datasets, or `shared`."""
     own = (cell for n in names for t in twins(n).values() for cell in t.calibrated_on)
-    return frozenset((*own, *_file()["shared"]["calibrated_on"]))
+    return frozenset((*own, *shared()["calibrated_on"]))
 
 
 def listed(role: str) -> dict[str, dict[str, Any]]:
