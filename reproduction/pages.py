@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from reproduction.claims import EVIDENCE, OUTCOMES
 from reproduction.twins import ROLES
-from reproduction.verdicts import VERDICTS, effects, errors, summary, totals
+from reproduction.verdicts import VERDICTS, effects, errors, summary, totals, unique
 
 SIGNS = dict(zip(VERDICTS, "=≈≠~·?", strict=True))
 LOOKS = dict(
@@ -102,9 +102,16 @@ def legend() -> Markup:
 
 
 def glance(card: pd.DataFrame) -> Markup:
-    """The totals at a glance: how many cells, how many of each verdict and kind, how far off."""
-    found, counts = summary(card), card["verdict"].value_counts()
-    items: list[tuple[str, object, object]] = [("", found["cells"], "printed cells")]
+    """The totals at a glance: how many cells, how many of each verdict and kind, how far off.
+
+    All but the first count experiments, each once.
+    """
+    found, card = summary(card), unique(card)
+    counts = card["verdict"].value_counts()
+    items: list[tuple[str, object, object]] = [
+        ("", found["cells"], "printed cells"),
+        ("", len(card), "experiments that they report"),
+    ]
     items += [
         (css(name), counts[name], f"{sign} {name}")
         for name, sign in SIGNS.items()
