@@ -50,7 +50,7 @@ def table(settings: Settings) -> pd.DataFrame:
         # PairS sorts, so it may ask about any pair.
         judge = settings.judge(key, row["system"], name, every=method == "PAIRS-beam")
         gold = labels(key).scores[name]
-        kind, role = settings.kind(judge), "predicted"
+        kind, role = settings.kind(judge), "seen"
         if method == "G-Eval":
             kind = "simulated"
             each = 100.0 * _absolute(gold, row, settings)
@@ -60,7 +60,7 @@ def table(settings: Settings) -> pd.DataFrame:
             job = large.symmetric(judge, 10, large.SOFT, settings.seed)
             each = large.run([job], settings)[job]["PoE-BT"]
             cell_there = f"poe_v2/table3/{row['system']}/K5N/HANNA-{row['attribute']}/PoE-BT"
-            role = "calibrated" if cell_there in used else "predicted"
+            role = "calibrated" if cell_there in used else "seen"
         else:
             calls = Calls("summeval", 48, seed=settings.seed)
             found = small.run_blocks([(judge, calls)], settings)[judge, calls]

@@ -3,7 +3,7 @@
 For perceived qualities with correlation rho, a noise of tau units of quality and no bias, one
 call decides a pair whose human scores differ by g (on the scale of quality) correctly with
 probability Phi(rho g / s), s^2 = 2 (1 - rho^2) + tau^2. How sharply the judge speaks changes no
-decision. So the parameters of SummEval's and TopicalChat's twins separate:
+decision. So, given `shared`, the parameters of SummEval's and TopicalChat's twins separate:
 
 1. the accuracy of single decisions and the full-set correlation of their win-ratio, both from
    one paper and one set of prompts, fix rho and tau of an attribute;
@@ -17,8 +17,17 @@ decision. So the parameters of SummEval's and TopicalChat's twins separate:
 4. the full-set correlation of the average probability in the other paper, whose prompts differ,
    moves the rho of all attributes by one factor.
 
+What the errors of a pair's two orders have in common, `shared`, is one number for all judges and
+datasets. Single decisions do not depend on it, and what is averaged over all calls hardly does. A
+fifth of the calls in both orders does: an error about the place cancels between the orders of a
+pair, one about the items stays. So it is the number with which the judges of steps 1 to 4 have, on
+average, the average probability from 48 calls that is printed in SHARED_ON, declared beforehand.
+
 Mistral-7B has no printed accuracies. All its attributes share the level of step 4, and the
-win-ratio from a fifth of the calls fixes one noise for them.
+win-ratio from a fifth of the calls fixes one noise for them: the least there is, none, for what is
+printed is no less than such a judge attains. So its noise is on a bound, which says little: some
+noise would cost less than the win-ratio's own luck. The other bound is `LEAST`. A parameter on a
+bound has no standard error, and the file names it in `at_bound`.
 
 For HANNA and CMCQRD nothing but poe_v2's Table 3 is printed. The average probability from 50N
 pairs, close to that from all, fixes rho; from 5N pairs it fixes the noise. The table's K is read as
@@ -37,18 +46,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, root_scalar
 from scipy.special import expit
 from scipy.stats import norm
 
 from poe import newton
-from poe.comparisons import Floats
+from poe.comparisons import Floats, Indices
 from poe.experts import BradleyTerry
-from poe.judges.simulated import simulated_answers
+from poe.judges.simulated import correlated, simulated_answers
 from poe.metrics import spearman, summary_level
-from poe.scores import average_probability, win_ratio
+from poe.scores import average_probability
 from poe.selection import select_stack
 from poe.stack import Stack
 from reproduction.large import linked_pairs
@@ -62,6 +72,7 @@ from reproduction.twins import (
 )
 
 TASTES, LARGE_TASTES = 50, 8  # simulated tastes, each with its mirror image
+PAIR_DRAWS = 4  # sets of pairs a taste
 SEED = 20240501
 LEAST, MOST = 0.25, 16.0  # bounds of the sharpness
 ROUNDING = 0.1 / 100.0 / np.sqrt(12.0)  # of a correlation or accuracy printed to a tenth
@@ -69,6 +80,8 @@ ROUNDING = 0.1 / 100.0 / np.sqrt(12.0)  # of a correlation or accuracy printed t
 MEAN_P = {"Llama2-7B": 0.78, "Mistral-7B": 0.51}
 ALL_CALLS = {"summeval": "table5/{}/K240", "topicalchat": "table7/{}/K30"}
 FEW_PAIRS = {"summeval": ("table5/{}/K48", 24), "topicalchat": ("table7/{}/K18", 9)}
+DECIDED = tuple(judge for judge in JUDGES if judge != "Mistral-7B")  # with printed accuracies
+SHARED_ON = tuple(f"poe_v2/table5/{judge}/K48/avg-prob" for judge in DECIDED)
 
 
 @dataclass(frozen=True)
@@ -91,21 +104,37 @@ class Fitted:
     cells: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
 
+    @property
+    def at_bound(self) -> tuple[str, ...]:
+        """Parameters that the printed numbers would have beyond their bounds."""
+        sharp = self.sharpness in (LEAST, MOST)
+        return tuple(n for n, at in (("noise", self.noise == 0.0), ("sharpness", sharp)) if at)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Correlation of the errors of a pair's two orders, its standard error, and the cells."""
+
+    value: float
+    se: float
+    cells: tuple[str, ...]
+
 
 Twins = dict[tuple[str, str], Fitted]  # by (judge, attribute)
 Sharpness = tuple[float, float | None]  # and its standard error
 
 
-def calibrate_twins() -> dict[str, Twins]:
-    """All twins by dataset: a few minutes."""
-    found = {"summeval": calibrate_small("summeval")}
+def calibrate_twins(*, tastes: int = TASTES) -> tuple[Shared, dict[str, Twins]]:
+    """What both orders share, and all twins by dataset: a few minutes."""
+    shared = shared_errors(tastes=tastes // 2)
+    found = {"summeval": calibrate_small("summeval", shared.value, tastes=tastes)}
     sharpness = {
         judge: (twin.sharpness, twin.sharpness_se) for (judge, _), twin in found["summeval"].items()
     }
-    found["topicalchat"] = calibrate_small("topicalchat", sharpness)
+    found["topicalchat"] = calibrate_small("topicalchat", shared.value, sharpness, tastes=tastes)
     for dataset in ("hanna", "cmcqrd"):
-        found[dataset] = calibrate_large(dataset, sharpness)
-    return found
+        found[dataset] = calibrate_large(dataset, shared.value, sharpness)
+    return shared, found
 
 
 # Contexts of a few items --------------------------------------------------------------------
@@ -117,7 +146,7 @@ class Bench:
     Every method returns one value a judge: (2 * tastes,).
     """
 
-    def __init__(self, gold: Floats, *, tastes: int = TASTES) -> None:
+    def __init__(self, gold: Floats, *, tastes: int = TASTES, shared: float = 0.0) -> None:
         rng = np.random.default_rng(SEED)
         self.gold = np.asarray(gold, dtype=float)
         n = self.gold.shape[-1]
@@ -125,7 +154,8 @@ class Bench:
         left, right = np.triu_indices(n, 1)
         self.gaps = np.abs(self.z[..., left] - self.z[..., right]).ravel()  # unordered pairs
         self.taste = rng.standard_normal((tastes, *self.gold.shape))
-        self.calls = rng.standard_normal((tastes, *self.gold.shape, n)).astype(np.float32)
+        calls = rng.standard_normal((tastes, *self.gold.shape, n)).astype(np.float32)
+        self.calls = correlated(calls, np.swapaxes(calls, -1, -2), shared).astype(np.float32)
         self.truth = np.sign(self.gold[:, :, None] - self.gold[:, None, :])
 
     def differences(self, rho: float, noise: float) -> Iterator[Floats]:
@@ -179,16 +209,31 @@ class Bench:
 
     def few_wins(self, rho: float, noise: float, pairs: int) -> Floats:
         """Summary-level Spearman of the win-ratio from `pairs` pairs asked in both orders."""
+        differences = self.differences(rho, noise)
+        won = ((np.sign(d - np.swapaxes(d, -1, -2)) + 1.0) / 2.0 for d in differences)
+        return self._few(won, pairs).mean(axis=-1)
+
+    def few_averages(self, twin: Fitted, pairs: int) -> Floats:
+        """The same of the average probability: (2 * tastes, PAIR_DRAWS), one a set of pairs."""
+        return self._few(self.both_orders(twin), pairs)
+
+    def _few(self, answers: Iterator[Floats], pairs: int) -> Floats:
         contexts, n = self.gold.shape
-        rng = np.random.default_rng(SEED)
         rows = np.arange(contexts)[:, None]
-        found = []
-        for d in self.differences(rho, noise):
-            chosen = select_stack(contexts, n, pairs, rule="no-repeat", seed=rng)
-            i, j = chosen[..., 0], chosen[..., 1]
-            margin = d[rows, i, j] - d[rows, j, i]
-            found.append(win_ratio(Stack.of(n, chosen, (np.sign(margin) + 1.0) / 2.0)))
-        return np.asarray(summary_level(np.stack(found), self.gold).value)
+        designs = _designs(2 * len(self.taste), contexts, n, pairs)
+        scores = [
+            [average_probability(Stack.of(n, ij, p[rows, ij[..., 0], ij[..., 1]])) for ij in of]
+            for p, of in zip(answers, designs, strict=True)
+        ]
+        return np.asarray(summary_level(np.array(scores), self.gold).value)
+
+
+@cache
+def _designs(judges: int, contexts: int, n: int, pairs: int) -> Indices:
+    """(judges, PAIR_DRAWS, contexts, pairs, 2) sets of pairs, the same for all that is compared."""
+    sets = judges * PAIR_DRAWS * contexts
+    drawn = select_stack(sets, n, pairs, rule="no-repeat", seed=SEED)
+    return drawn.reshape(judges, PAIR_DRAWS, contexts, pairs, 2)
 
 
 def _off_diagonal(values: Floats) -> Floats:
@@ -197,22 +242,90 @@ def _off_diagonal(values: Floats) -> Floats:
     return values
 
 
-def calibrate_small(dataset: str, sharpness: Mapping[str, Sharpness] | None = None) -> Twins:
+def benches_of(dataset: str, shared: float, *, tastes: int = TASTES) -> dict[str, Bench]:
+    """One bench an attribute."""
+    every = labels(dataset).scores.items()
+    return {name: Bench(gold, tastes=tastes, shared=shared) for name, gold in every}
+
+
+def calibrate_small(
+    dataset: str,
+    shared: float,
+    sharpness: Mapping[str, Sharpness] | None = None,
+    *,
+    tastes: int = TASTES,
+) -> Twins:
     """Every twin of SummEval or TopicalChat; the sharpness as found on SummEval, or anew."""
-    benches = {name: Bench(gold) for name, gold in labels(dataset).scores.items()}
+    benches = benches_of(dataset, shared, tastes=tastes)
     found = {}
     for judge in JUDGES:
-        start = from_few_decisions if judge == "Mistral-7B" else from_decisions
+        start = from_decisions if judge in DECIDED else from_few_decisions
         twins = start(dataset, judge, benches)
         wanted, cells = soft_gain(judge)
         value, error = sharpness[judge] if sharpness else sharpness_for(wanted, benches, twins)
         twins = {
-            name: replace(t, sharpness=value, sharpness_se=error, cells=(*t.cells, *cells))
-            for name, t in twins.items()
+            name: replace(
+                attained(benches[name], twin),
+                sharpness=value,
+                sharpness_se=error,
+                cells=(*twin.cells, *cells),
+            )
+            for name, twin in twins.items()
         }
         twins = levelled(f"poe_v2/{ALL_CALLS[dataset].format(judge)}/avg-prob", benches, twins)
         found.update({(judge, name): twin for name, twin in twins.items()})
     return found
+
+
+def shared_errors(*, tastes: int = TASTES, judges: int = 10) -> Shared:
+    """What both orders share, from SHARED_ON on SummEval; its error as in `Fitted`.
+
+    The sharpness of the judges, on which a little depends, is found for independent orders first
+    (from so many `judges`) and then again with what they share.
+    """
+    printed = np.array([number(cell) for cell in SHARED_ON]) / 100.0
+    value, step, sharpness = 0.0, -0.4, dict.fromkeys(DECIDED, 1.0)
+    left: dict[float, Floats] = {}  # (judges, 2 * tastes, PAIR_DRAWS) at each value tried
+
+    def at(shared: float) -> Iterator[tuple[str, dict[str, Bench], dict[str, Fitted]]]:
+        benches = benches_of("summeval", shared, tastes=tastes)
+        for judge in DECIDED:
+            twins = from_decisions("summeval", judge, benches)
+            scale = sharpness[judge]
+            yield judge, benches, {n: replace(t, sharpness=scale) for n, t in twins.items()}
+
+    def excess(shared: float) -> float:
+        found = []
+        for judge, benches, twins in at(shared):
+            level = f"poe_v2/{ALL_CALLS['summeval'].format(judge)}/avg-prob"
+            twins = levelled(level, benches, twins)
+            few = [benches[n].few_averages(t, FEW_PAIRS["summeval"][1]) for n, t in twins.items()]
+            full = [benches[n].average_probability(t) for n, t in twins.items()]
+            beyond = np.mean(few, axis=0) - np.mean(full, axis=0)[:, None]
+            found.append(beyond + number(level) / 100.0)
+        left[shared] = np.array(found) - printed[:, None, None]
+        return float(left[shared].mean())
+
+    for _ in range(2):
+        sharpness = {
+            judge: sharpness_for(soft_gain(judge)[0], benches, twins, judges=judges)[0]
+            for judge, benches, twins in at(value)
+        }
+        left.clear()
+        found = root_scalar(excess, x0=value, x1=value + step, method="secant", xtol=0.005)
+        value, step = float(np.clip(found.root, -1.0, 1.0)), 0.1
+    (low, high) = sorted(left, key=lambda tried: abs(tried - value))[1::-1]
+    slope = (left[high].mean() - left[low].mean()) / (high - low)
+    return Shared(value, _excess_se(left[high]) / abs(slope), SHARED_ON)
+
+
+def _excess_se(left: Floats) -> float:
+    """Of the mean over judges: one judge's taste, rounding, and our own sets of pairs."""
+    # Two sets of pairs of one taste have nothing but the taste in common.
+    tastes = [np.cov(one.T)[np.triu_indices(one.shape[-1], 1)].mean() for one in left]
+    own = left.mean(axis=(0, 2)).var(ddof=1) / left.shape[1]
+    theirs = (max(float(np.mean(tastes)), 0.0) + 2.0 * ROUNDING**2) / len(left)
+    return float(np.sqrt(theirs + own))
 
 
 def soft_gain(judge: str) -> tuple[float, tuple[str, ...]]:
@@ -269,8 +382,7 @@ def calibrate(bench: Bench, full: float, right: float, first: float) -> Fitted:
     rho = brentq(excess, quietest, 0.999, xtol=1e-4)
     noise = noise_at(rho)
     bias = brentq(lambda b: first_position(bench.gaps, rho, noise, b) - first, -20.0, 20.0)
-    fitted = _attained(bench, rho, noise, first_position(bench.gaps, rho, noise, bias))
-    return replace(fitted, earlier=(rho, bias))
+    return Fitted(rho, noise, earlier=(rho, bias))
 
 
 def first_position(gaps: Floats, rho: float, noise: float, bias: float) -> float:
@@ -284,9 +396,10 @@ def _spread(rho: float, noise: float) -> float:
     return float(np.sqrt(2.0 * (1.0 - rho**2) + noise**2))
 
 
-def _attained(bench: Bench, rho: float, noise: float, first: float) -> Fitted:
+def attained(bench: Bench, twin: Fitted) -> Fitted:
     """With its errors J^-1 S J^-T, S from rounding and one judge's taste, and what it attains."""
-    step = 0.02
+    rho, noise, step = twin.rho, twin.noise, 0.02
+    bias = twin.earlier[1] if twin.earlier else 0.0
 
     def both(r: float, t: float) -> Floats:
         return np.array([bench.win_ratio(r, t).mean(), bench.accuracy(r, t).mean()])
@@ -306,9 +419,9 @@ def _attained(bench: Bench, rho: float, noise: float, first: float) -> Fitted:
     reached = {
         "win_ratio": float(full.mean()),
         "accuracy": float(norm.cdf(rho * decided / _spread(rho, noise)).mean()),
-        "first_position": first,
+        "first_position": first_position(bench.gaps, rho, noise, bias),
     }
-    return Fitted(rho, noise, rho_se=rho_se, noise_se=noise_se, reached=reached)
+    return replace(twin, rho_se=rho_se, noise_se=noise_se if noise else None, reached=reached)
 
 
 def from_few_decisions(dataset: str, judge: str, benches: Mapping[str, Bench]) -> dict[str, Fitted]:
@@ -327,42 +440,51 @@ def from_few_decisions(dataset: str, judge: str, benches: Mapping[str, Bench]) -
         values = [b.few_wins(rho_at(b, noise), noise, count).mean() for b in benches.values()]
         return number(few) / 100.0 - float(np.mean(values))
 
-    noise = _root(lost, 0.0, 6.0, xtol=1e-3)
-    return {
-        name: replace(_attained(bench, rho_at(bench, noise), noise, 0.5), cells=(few,))
-        for name, bench in benches.items()
-    }
+    noise = _root(lost, 0.5, xtol=1e-3)
+    return {n: Fitted(rho_at(bench, noise), noise, cells=(few,)) for n, bench in benches.items()}
 
 
-def _root(excess: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
-    """Where a rising function crosses zero, or the end that comes closest."""
-    if excess(low) >= 0:
-        return low
-    return high if excess(high) <= 0 else float(brentq(excess, low, high, xtol=xtol))
+def _root(excess: Callable[[float], float], step: float, *, xtol: float) -> float:
+    """Where a rising function crosses zero, or 0 where it begins above."""
+    if excess(0.0) >= 0:
+        return 0.0
+    low, high = 0.0, step
+    while excess(high) < 0:
+        low, high = high, 2.0 * high
+    return float(brentq(excess, low, high, xtol=xtol))
 
 
 def sharpness_for(
-    wanted: float, benches: Mapping[str, Bench], twins: Mapping[str, Fitted]
+    wanted: float,
+    benches: Mapping[str, Bench],
+    twins: Mapping[str, Fitted],
+    *,
+    judges: int = 30,
 ) -> Sharpness:
     """Step 3: the sharpness, with its error from rounding and one judge's taste.
 
     The gain falls again where every answer is certain and noisy, so the first crossing is
     taken, the least sharp judge that gains so much; and where the largest gain
-    falls short of the printed one, the sharpness of the largest gain, which has no error.
+    falls short of the printed one, the sharpness of the largest gain. That has no error, nor has
+    `LEAST`, where it suffices.
     """
 
     def gains(sharpness: float) -> Floats:
-        each = [b.soft_gain(replace(twins[n], sharpness=sharpness)) for n, b in benches.items()]
+        sharp = {name: replace(twin, sharpness=sharpness) for name, twin in twins.items()}
+        each = [bench.soft_gain(sharp[n], judges=judges) for n, bench in benches.items()]
         return np.asarray(np.mean(each, axis=0))
 
-    grid = np.geomspace(LEAST, MOST, 13)
-    gained = np.array([gains(step).mean() for step in grid])
-    over = np.flatnonzero(gained >= wanted)
-    if not over.size:
-        return float(grid[gained.argmax()]), None
-    at = max(int(over[0]), 1)  # the gain is nearly linear in the logarithm over one step
+    grid, gained = np.geomspace(LEAST, MOST, 13), list[float]()
+    while len(gained) < len(grid) and (not gained or gained[-1] < wanted):
+        gained.append(float(gains(grid[len(gained)]).mean()))
+    at = len(gained) - 1
+    if gained[at] < wanted:
+        return float(grid[np.argmax(gained)]), None
+    if at == 0:
+        return LEAST, None
+    # The gain is nearly linear in the logarithm over one step.
     share = (wanted - gained[at - 1]) / (gained[at] - gained[at - 1])
-    found = float(grid[at - 1] * (grid[at] / grid[at - 1]) ** max(share, 0.0))
+    found = float(grid[at - 1] * (grid[at] / grid[at - 1]) ** share)
     slope = (gained[at] - gained[at - 1]) / (grid[at] - grid[at - 1])
     seen = np.sqrt(gains(found).var(ddof=1) + 2.0 * ROUNDING**2)
     return found, float(seen / slope)
@@ -379,10 +501,12 @@ def levelled(
     def values(twins: Mapping[str, Fitted]) -> dict[str, float]:
         return {n: float(benches[n].average_probability(t).mean()) for n, t in twins.items()}
 
-    def excess(factor: float) -> float:
-        return float(np.mean(list(values(moved(factor)).values()))) - number(cell) / 100.0
+    def level(factor: float) -> float:
+        return float(np.mean(list(values(moved(factor)).values())))
 
-    found = moved(brentq(excess, 0.5, 1.6, xtol=1e-4))
+    wanted = number(cell) / 100.0
+    near = wanted / level(1.0)  # the level is nearly proportional to rho
+    found = moved(brentq(lambda f: level(f) - wanted, 0.8 * near, 1.2 * near, xtol=1e-4))
     full = values(found)
     return {
         name: replace(
@@ -400,7 +524,7 @@ def levelled(
 class LargeBench:
     """Average probabilities of 2 * LARGE_TASTES twins, at 5N and 50N pairs of gold (N,)."""
 
-    def __init__(self, gold: Floats) -> None:
+    def __init__(self, gold: Floats, *, shared: float = 0.0) -> None:
         rng = np.random.default_rng(SEED)
         self.gold, n = np.asarray(gold, dtype=float), len(gold)
         self.z = quality_scores(self.gold[None])[0]
@@ -410,7 +534,7 @@ class LargeBench:
             for times in (5, 50)
         }
         self.calls = {
-            times: [rng.standard_normal((2, len(pairs))) for pairs in found]
+            times: [_two_orders(rng.standard_normal((2, len(pairs))), shared) for pairs in found]
             for times, found in self.pairs.items()
         }
 
@@ -441,11 +565,15 @@ class LargeBench:
         return np.array(found)
 
 
-def calibrate_large(dataset: str, sharpness: Mapping[str, Sharpness]) -> Twins:
+def _two_orders(e: Floats, shared: float) -> Floats:
+    return correlated(e, e[::-1], shared)
+
+
+def calibrate_large(dataset: str, shared: float, sharpness: Mapping[str, Sharpness]) -> Twins:
     """Every twin of HANNA or CMCQRD, from the 5N and 50N rows of poe_v2's Table 3."""
     found = {}
     for label, attribute in ATTRIBUTES[dataset].items():
-        bench = LargeBench(labels(dataset).scores[attribute][0])
+        bench = LargeBench(labels(dataset).scores[attribute][0], shared=shared)
         for judge in LARGE_JUDGES:
             cells = tuple(
                 f"poe_v2/table3/{judge}/K{calls}/{NAMES[dataset]}-{label}/avg-prob"
@@ -485,14 +613,14 @@ def fit_large(
     rho = rho_at(noise)
     seen = values(50, rho, noise)
     slope = (value(50, rho + 0.02, noise) - value(50, rho - 0.02, noise)) / 0.04
-    at_few = (value(5, rho, noise + 0.2) - value(5, rho, noise)) / 0.2
+    lost = (value(5, rho, noise + 0.2) - value(5, rho, noise)) / 0.2
     return Fitted(
         rho,
         noise,
         bias_for(mean_p, noise, scale) / scale,
         scale,
         float(seen.std(ddof=1) / slope),
-        float(abs(np.sqrt(2.0) * ROUNDING / at_few)) if at_few else None,
+        float(abs(np.sqrt(2.0) * ROUNDING / lost)) if noise else None,
         error,
         {"few": value(5, rho, noise), "many": float(seen.mean())},
     )
@@ -510,23 +638,28 @@ def bias_for(mean_p: float, noise: float, sharpness: float) -> float:
 # The file -----------------------------------------------------------------------------------
 
 
-def with_twins(text: str, found: Mapping[str, Twins]) -> str:
+def with_twins(text: str, shared: Shared, found: Mapping[str, Twins]) -> str:
     """The text of data/twins.toml with these twins under its head, which stays as it is."""
-    head = text.partition("[[twin]]")[0]
+    head = text.partition("[shared]")[0]
+    both = (
+        f"[shared]\nvalue = {shared.value:.4f}\nse = {shared.se:.4f}\n"
+        f"calibrated_on = [\n{_listed(shared.cells)}]\n"
+    )
     twins = [_entry(name, *who, t) for name, every in found.items() for who, t in every.items()]
-    return head + "\n".join(twins)
+    return head + "\n".join([both, *twins])
 
 
 def _entry(dataset: str, judge: str, attribute: str, twin: Fitted) -> str:
     scale = twin.sharpness
     errors = {"rho": twin.rho_se, "noise": twin.noise_se, "sharpness": twin.sharpness_se}
-    earlier = ""
+    names = ", ".join(f'"{name}"' for name in twin.at_bound)
+    bound, earlier = f"at_bound = [{names}]\n" if names else "", ""
     if twin.earlier is not None:
         earlier = f"earlier = {_table({'rho': twin.earlier[0], 'bias': scale * twin.earlier[1]})}\n"
     return (
         f'[[twin]]\njudge = "{judge}"\ndataset = "{dataset}"\nattribute = "{attribute}"\n'
         f"rho = {twin.rho:.4f}\nsharpness = {scale:.4f}\nnoise = {scale * twin.noise:.4f}\n"
-        f"bias = {scale * twin.bias:.4f}\n"
+        f"bias = {scale * twin.bias:.4f}\n{bound}"
         f"{earlier}se = {_table(errors)}\nreached = {_table(twin.reached or {})}\n"
         f"calibrated_on = [\n{_listed(dict.fromkeys(twin.cells))}]\n"
     )

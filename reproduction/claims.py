@@ -83,6 +83,7 @@ class Claim:
     recipe: str
     recorded: str = ""
     unit: str = "points"
+    without: tuple[str, ...] = ()
     at_least: float = -np.inf
     at_most: float = np.inf
     judges: int = 1
@@ -90,9 +91,16 @@ class Claim:
     def measured(self, evidence: str, *, moves: int = MOVES) -> Number:
         """The number that decides; without error and deciding judge where nothing is moved."""
         recipe = self.recorded if evidence == "recorded" and self.recorded else self.recipe
+        without = self.left_out(evidence)
         if all("/table" in target for target in self.targets):
-            return _of_cells(recipe, cells_of(self.targets, evidence), moves)
-        return _of_curves(recipe, panels_of(self.targets, evidence), evidence, moves)
+            cells = cells_of(self.targets, evidence)
+            return _of_cells(recipe, None if cells is None else _others(cells, without), moves)
+        panels = [_others(panel, without) for panel in panels_of(self.targets, evidence)]
+        return _of_curves(recipe, [panel for panel in panels if len(panel)], evidence, moves)
+
+    def left_out(self, evidence: str) -> tuple[str, ...]:
+        """Judges that this kind of number does without; printed ones are complete."""
+        return tuple(self.without) if evidence == "simulated" else ()
 
     def limits(self, evidence: str = "published") -> dict[str, float]:
         """Between which numbers the claim holds; a count of judges falls with their number."""
@@ -116,9 +124,17 @@ class Claim:
             return "no number"
         error = f" ± {number.error:.2g}" if number.error >= 5e-5 else ""
         limits = self.limits(evidence)
-        words = ", ".join(f"{name} {x:g}" for name, x in limits.items() if np.isfinite(x))
+        words = [f"{name} {x:g}" for name, x in limits.items() if np.isfinite(x)]
+        words += [f"without {judge}" for judge in self.left_out(evidence)]
         alone = f"; {number.judge} decides, {number.without:.3g} without" if number.judge else ""
-        return f"{number.value:.3g}{error} {self.unit} ({words}){alone}"
+        return f"{number.value:.3g}{error} {self.unit} ({', '.join(words)}){alone}"
+
+
+def _others(rows: pd.DataFrame, without: tuple[str, ...]) -> pd.DataFrame:
+    if not without:
+        return rows
+    there = rows["system"] + "/" + rows["dataset"]
+    return rows[~(rows["system"].isin(without) | there.isin(without))]
 
 
 @cache

@@ -84,9 +84,9 @@ def calibrate() -> int:
     """Calibrate the twins and write data/twins.toml."""
     from reproduction.calibrate import calibrate_twins, with_twins
 
-    found = calibrate_twins()
+    shared, found = calibrate_twins()
     path = data_dir() / "twins.toml"
-    path.write_text(with_twins(path.read_text(), found))
+    path.write_text(with_twins(path.read_text(), shared, found))
     print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
     return 0
 
@@ -228,12 +228,9 @@ def report(target: Target, table: pd.DataFrame) -> str:
         f"Ours, with the published value in brackets, is {'/'.join(kinds)} on {on} labels.",
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
     ]
-    predicted = verdicts.predictions(compared)
-    if len(predicted):
-        lines.append(
-            f"Mean absolute difference over the {len(predicted)} predicted cells: "
-            f"{predicted['difference'].abs().mean():.2f} points."
-        )
+    for role, rows in verdicts.of_role(compared).groupby("role"):
+        error = rows["difference"].abs().mean()
+        lines.append(f"Mean absolute difference over {len(rows)} {role} cells: {error:.2f} points.")
     return "\n".join(lines)
 
 

@@ -98,7 +98,7 @@ def table(settings: Settings) -> pd.DataFrame:
                 row,
                 values,
                 boot_se=100.0 * bootstrap_se(each) if row["metric"] == "spearman" else np.nan,
-                role="calibrated" if _experiment(row) in used else "predicted",
+                role="calibrated" if _experiment(row) in used else "seen",
                 kind=settings.kind(judge),
                 dataset=key,
             )
@@ -153,7 +153,7 @@ def consistency(settings: Settings) -> pd.DataFrame:
             values[row["id"]].append(100.0 * _same_order(won, theirs, chosen))
     kind = settings.kind(judge)
     rows = [
-        cell(row, np.array(values[row["id"]]), role="predicted", kind=kind, dataset="summeval")
+        cell(row, np.array(values[row["id"]]), role="seen", kind=kind, dataset="summeval")
         for _, row in printed.iterrows()
     ]
     return pd.DataFrame(rows).assign(draws=draws, seed=settings.seed)
@@ -189,7 +189,7 @@ def likeliest(settings: Settings) -> pd.DataFrame:
             values,
             boot_se=100.0 * bootstrap_se(each),
             run_sd=scatter,
-            role="predicted",
+            role="seen",
             kind=settings.kind(judge),
             dataset="summeval",
         )

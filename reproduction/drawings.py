@@ -207,11 +207,13 @@ def _title(table: pd.DataFrame) -> str:
 
 
 def agreement(ax: Axes, compared: pd.DataFrame) -> None:
-    """Predictions against the published value, each method in its look; the diagonal is agreement.
+    """Ours against the published value, each method in its look; the diagonal is agreement.
+
+    Cells that a twin was calibrated on, or that follow from such, are left out.
 
     compared : a table of `verdicts.compare`; bars are its tolerances.
     """
-    rows = compared[compared["role"] == "predicted"]
+    rows = compared[compared["role"].isin(["seen", "blind"])]
     low, high = rows[["number", "ours"]].min().min() - 1, rows[["number", "ours"]].max().max() + 1
     ax.plot([low, high], [low, high], color="#999999", lw=1, zorder=0)
     for method, group in rows.groupby("method", sort=False):

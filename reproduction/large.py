@@ -215,7 +215,7 @@ def table(settings: Settings) -> pd.DataFrame:
                 found[one][method],
                 boot_se=float(100.0 * spearman(told, gold[again]).std(ddof=1)),
                 run_sd=around.std(ddof=1) / np.sqrt(2.0),
-                role="calibrated" if row["id"] in used else "predicted",
+                role="calibrated" if row["id"] in used else "seen",
                 kind=settings.kind(judge),
                 dataset=judge.dataset,
                 place=True,

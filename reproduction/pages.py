@@ -15,13 +15,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reproduction.claims import EVIDENCE, OUTCOMES
-from reproduction.verdicts import VERDICTS, effects, errors, summary, totals
+from reproduction.twins import ROLES
+from reproduction.verdicts import VERDICTS, effects, errors, summary, totals, unique
 
 SIGNS = dict(zip(VERDICTS, "=≈≠~·?", strict=True))
 LOOKS = dict(
     zip(OUTCOMES, ("same digits", "inputs differ", "deviates", "not attempted"), strict=True)
 )
-MAIN_TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
 FULL = 5.0  # points at which the colour is full
 LOW, HIGH = "33,102,172", "178,24,43"  # ours lower, ours higher: apart to colour-blind eyes
@@ -102,19 +102,25 @@ def legend() -> Markup:
 
 
 def glance(card: pd.DataFrame) -> Markup:
-    """The totals at a glance: how many cells, how many of each verdict and kind, how far off."""
-    found, counts = summary(card), card["verdict"].value_counts()
-    main = summary(card[card["table"].isin(MAIN_TABLES)])["error"]
-    items: list[tuple[str, object, object]] = [("", found["cells"], "printed cells")]
+    """The totals at a glance: how many cells, how many of each verdict and kind, how far off.
+
+    All but the first count experiments, each once.
+    """
+    found, card = summary(card), unique(card)
+    counts = card["verdict"].value_counts()
+    items: list[tuple[str, object, object]] = [
+        ("", found["cells"], "printed cells"),
+        ("", len(card), "experiments that they report"),
+    ]
     items += [
         (css(name), counts[name], f"{sign} {name}")
         for name, sign in SIGNS.items()
         if name in counts
     ]
-    if found["predicted"]:
-        said = f"points off on average, over {found['predicted']} predictions"
-        items.append(("", f"{found['error']:.2f}", said))
-        items.append(("", f"{main:.2f}", "points off in Tables 1, 2 and 5 to 8"))
+    for role in reversed(ROLES):
+        if found[role]:
+            said = f"points off on average, over {found[role]} experiments that are {role}"
+            items.append(("", f"{found[f'{role}_error']:.2f}", said))
     items += [("", count, badge(kind)) for kind, count in card["kind"].value_counts().items()]
     item = Markup('<li class="{}"><b>{}</b>{}</li>')
     return Markup('<ul class="glance">{}</ul>').format(
@@ -139,8 +145,14 @@ def verdict_counts(card: pd.DataFrame) -> Markup:
     return table(heads, rows, name="comparison totals")
 
 
+def roles() -> Markup:
+    """What a published cell can be to us."""
+    item = Markup("<li><b>{}</b>: {}.</li>")
+    return Markup("<ul>{}</ul>").format(Markup().join(item.format(*role) for role in ROLES.items()))
+
+
 def mean_errors(card: pd.DataFrame) -> Markup:
-    """Mean absolute difference of the predictions, by table."""
+    """Mean absolute difference, by table and by what its cells are to us."""
     rows = errors(card).assign(table=lambda t: t["table"].map(title))
     names = {"role": "cells that are", "error": "mean absolute difference"}
     return frame(rows.rename(columns=names), name="comparison sortable heat errors")

@@ -397,7 +397,7 @@ def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
         id=ids,
         table="table" + found["table"].astype(str),
         samples=[samples(task, s) for task in found["dataset"]],
-        role=np.where(found["method"].isin(used), "calibrated", "predicted"),
+        role=np.where(found["method"].isin(used), "calibrated", "seen"),
     )
     columns = "id table system dataset method value sd se samples note role"
     return result(found, columns, s, note=NOTE)
@@ -433,7 +433,7 @@ def _subsets(table: int, task: str, figure: str, s: Settings) -> pd.DataFrame:
     ]
     found = found.assign(id=ids, gain_se=found["gain_sd"] / np.sqrt(found["draws"]))
     columns = "id dataset system judges method value sd se gain gain_se samples role"
-    return result(found, columns, s, dataset=task, samples=n, role="predicted")
+    return result(found, columns, s, dataset=task, samples=n, role="seen")
 
 
 # Figures ------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def cell(
     mean over draws, and se, its Monte Carlo error. boot_se : bootstrap error over contexts or
     texts. run_sd : how far one run of one judge scatters around its twin; by default as far as the
     draws, for the paper saw one judge and nothing ties its twin to it but what is calibrated.
-    role : what the printed number is to us; kind : of evidence.
+    role : what the printed number is to us, one of `twins.ROLES`; kind : of evidence.
     """
     value, se = spread(values)
     names = ("id", "system", "k", "method", "selection")

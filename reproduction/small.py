@@ -31,7 +31,6 @@ from reproduction.twins import (
     Twin,
     attributes,
     calibration_cells,
-    consulted,
     key_of,
     labels,
     stream,
@@ -310,32 +309,28 @@ def table(settings: Settings) -> pd.DataFrame:
 
 
 def role(cell: Cell) -> str:
-    """What the published cell is to us.
+    """What the published cell is to us, one of `twins.ROLES`.
 
-    "calibrated", used for some twin; "consulted", looked at when the form of the twins was
-    chosen; "implied" by a calibrated one (all calls: products of experts on probabilities rank
-    as the average probability does, book chapter 6, and the Gaussian's scores are its own);
-    "held out", a prediction that was compared with nothing before the twins were fixed; else
-    "predicted".
+    Implied are, of a calibrated average probability of all calls, both products of experts in
+    Spearman's correlation (they rank alike, book chapter 6) and the Gaussian's in Pearson's (its
+    scores are the same).
     """
-    used, seen = _used_and_seen()
-    if cell in used:
+    if cell in _calibrated():
         return "calibrated"
-    if cell in seen:
-        return "consulted"
     full = cell.calls == FULL[cell.dataset]
     same = cell.method == "PoE-g" or (cell.method == "PoE-BT" and cell.metric == "spearman")
-    if full and same and replace(cell, method="avg-prob") in used:
+    if full and same and replace(cell, method="avg-prob") in _calibrated():
         return "implied"
-    late = cell.rule == "greedy" or (cell.dataset == "TopicalChat" and cell.metric == "pearson")
-    return "held out" if late else "predicted"
+    # Table 2, selected, and Table 8, in both versions of the paper: data/twins.toml.
+    blind = cell.rule == "greedy" or (cell.dataset == "TopicalChat" and cell.metric == "pearson")
+    return "blind" if blind else "seen"
 
 
 @cache
-def _used_and_seen() -> tuple[frozenset[Cell], ...]:
+def _calibrated() -> frozenset[Cell]:
     known = pd.concat([cells(f"table{number}") for number in (5, 6, 7, 8)])
-    ids = (calibration_cells("summeval", "topicalchat"), consulted())
-    return tuple(frozenset(known.loc[known["id"].isin(some), "cell"]) for some in ids)
+    used = calibration_cells("summeval", "topicalchat")
+    return frozenset(known.loc[known["id"].isin(used), "cell"])
 
 
 def by_attribute(settings: Settings) -> pd.DataFrame:

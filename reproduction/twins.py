@@ -3,7 +3,8 @@
 A twin perceives quality q = rho * z + sqrt(1 - rho^2) * e, where z is the human score on a
 scale of quality (`quality_scores`) and e is standard normal, the judge's own taste. It answers as
 `SimulatedJudge` does. Its parameters come from data/twins.toml, which says what each was
-calibrated on; everything else it says is a prediction. A twin is not an LLM and has read no text.
+calibrated on, and which of the other printed numbers had been seen (`ROLES`). A twin is not an LLM
+and has read no text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from poe import datasets
 from poe._paths import data_dir
 from poe.comparisons import Floats, Indices
 from poe.judges import SimulatedJudge
-from poe.judges.simulated import simulated_answers
+from poe.judges.simulated import call_errors, simulated_answers
 from poe.stack import Stack
 from reproduction.published import NAMES
 
@@ -30,6 +31,17 @@ from reproduction.published import NAMES
 # win-ratio of all calls on SummEval: its Pearson less its Spearman correlation (poe_v2 Tables 5
 # and 6, judges with printed accuracies: 0.45 on average).
 INTERVAL = 0.325
+
+# What a published cell is to us; data/twins.toml has the lists, and a word on each.
+ROLES = {
+    "calibrated": "used to calibrate a twin",
+    "implied": "not used, but bound to follow from a cell that was (all calls: both products of "
+    "experts on probabilities rank as the average probability does)",
+    "seen": "not used, but known to those who chose the form of the twins, or not known not to be",
+    "blind": "held out from the start: compared with nothing of ours before the first twins were "
+    "fixed, and no form or parameter was chosen by it then or since. It has been compared with the "
+    "first twins, and an experiment on them had shown what errors that both orders share would do",
+}
 
 JUDGES = ("Llama2-7B", "Llama2-13B", "Mistral-7B", "FlanT5-3B", "FlanT5-11B")
 LARGE_JUDGES = JUDGES[:3]  # of HANNA and CMCQRD
@@ -61,9 +73,12 @@ class Twin:
 
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
-    item shown first, in poe_v2's prompts. calibrated_on : ids of the published numbers that
-    fixed them. earlier : rho and bias under the prompts of comparative_assessment. pool : (M, 2)
-    the pairs of a large set that it can be asked about; None for any.
+    item shown first, in poe_v2's prompts. shared : correlation of the errors of a pair's two
+    orders, one number for all twins (`poe.judges.simulated`). calibrated_on : ids of the published
+    numbers that fixed them, but for `shared`. at_bound : parameters for which the printed numbers
+    ask for more than a bound allows. earlier : rho and bias under the prompts of
+    comparative_assessment. pool : (M, 2) the pairs of a large set that it can be asked about; None
+    for any.
     """
 
     judge: str
@@ -73,7 +88,9 @@ class Twin:
     sharpness: float
     noise: float
     bias: float
+    shared: float = 0.0
     calibrated_on: tuple[str, ...] = ()
+    at_bound: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
     pool: Indices | None = field(default=None, compare=False)
 
@@ -91,17 +108,26 @@ class Twin:
         shape = gold.shape if draws is None else (draws, *gold.shape)
         quality = perceived(gold, self.rho, rng.standard_normal(shape))
         return SimulatedJudge(
-            quality, sharpness=self.sharpness, noise=self.noise, bias=self.bias, seed=rng
+            quality,
+            sharpness=self.sharpness,
+            noise=self.noise,
+            bias=self.bias,
+            shared=self.shared,
+            seed=rng,
         )
 
     def asker(self, gold: Floats, rng: np.random.Generator) -> Asker:
-        """What answers single calls (K, 2) about a large set (N,), each once: a fresh twin."""
+        """What answers calls (K, 2) about a large set (N,): a fresh twin that repeats itself."""
         quality = perceived(gold[None], self.rho, rng.standard_normal((1, len(gold))))[0]
+        seed = int(rng.integers(2**63))
 
         def answer(pairs: Indices) -> Floats:
-            difference = quality[pairs[:, 0]] - quality[pairs[:, 1]]
             return simulated_answers(
-                difference, sharpness=self.sharpness, bias=self.bias, noise=self.noise, e=rng
+                quality[pairs[:, 0]] - quality[pairs[:, 1]],
+                sharpness=self.sharpness,
+                bias=self.bias,
+                noise=self.noise,
+                e=call_errors(pairs, shared=self.shared, seed=seed),
             )
 
         return answer
@@ -155,12 +181,19 @@ def _file() -> dict[str, Any]:
         return tomllib.load(file)
 
 
+def shared() -> dict[str, Any]:
+    """What both orders of a pair share, one number for all twins: value, se, calibrated_on."""
+    return dict(_file()["shared"])
+
+
 @cache
 def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
     """All twins of a dataset by (judge, attribute), from data/twins.toml."""
     found = [
         Twin(
             **{name: row[name] for name in PARAMETERS},
+            shared=shared()["value"],
+            at_bound=tuple(row.get("at_bound", ())),
             calibrated_on=tuple(row["calibrated_on"]),
             earlier=(row["earlier"]["rho"], row["earlier"]["bias"]) if "earlier" in row else None,
         )
@@ -171,13 +204,17 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
 
 
 def calibration_cells(*names: str) -> frozenset[str]:
-    """Ids of every published number used to calibrate some twin of the datasets."""
-    return frozenset(cell for n in names for t in twins(n).values() for cell in t.calibrated_on)
+    """Ids of every published number used to calibrate some twin of the datasets, or `shared`."""
+    own = (cell for n in names for t in twins(n).values() for cell in t.calibrated_on)
+    return frozenset((*own, *shared()["calibrated_on"]))
 
 
-def consulted() -> frozenset[str]:
-    """Ids that were looked at when the form of the twins was chosen: no predictions either."""
-    return frozenset(_file()["model"]["consulted"])
+def listed(role: str) -> dict[str, dict[str, Any]]:
+    """Entries for "seen" or "blind" of data/twins.toml, by the beginning of the ids they are about.
+
+    why : the reason; only : "selected" where an entry is about rows of selected calls alone.
+    """
+    return {start: entry for entry in _file()[role] for start in entry["cells"]}
 
 
 @cache

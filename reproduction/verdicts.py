@@ -19,6 +19,7 @@ from scipy.special import erfc
 from poe._paths import data_dir
 from reproduction.published import PAPERS, load
 from reproduction.run import read
+from reproduction.twins import ROLES
 
 # From best to worst; a check fails when a cell moves down. "not readable" says nothing of ours: the
 # printed value is missing from the text at hand, so there is nothing to hold a result against. It
@@ -123,14 +124,22 @@ def scorecard(*papers: str) -> pd.DataFrame:
     return explain(pd.concat(parts, ignore_index=True))
 
 
-def predictions(card: pd.DataFrame) -> pd.DataFrame:
-    """Cells that are compared and that a twin predicts, on real labels.
+FREE = ("seen", "blind")  # roles of cells that no twin was calibrated on, nor follow from such
 
-    Cells used to calibrate a twin, implied by one that was, or looked at when the twins were
-    designed are left out, and so are cells of which the printed value cannot be read.
-    """
-    role = card["role"].isin(["predicted", "held out"])
+
+def of_role(card: pd.DataFrame, *roles: str) -> pd.DataFrame:
+    """Cells of these roles (`twins.ROLES`), by default all, that are compared on real labels."""
+    role = card["role"].isin(roles or list(ROLES))
     return card[role & (card["labels"] == "real") & ~card["verdict"].isin(UNCOMPARED)]
+
+
+def unique(card: pd.DataFrame) -> pd.DataFrame:
+    """The card with each experiment once, where it is printed first.
+
+    For headlines: tables repeat each other's cells, and a number that is printed in four places
+    is no fourfold success.
+    """
+    return card[~card["id"].map(experiment).duplicated()]
 
 
 def totals(card: pd.DataFrame) -> pd.DataFrame:
@@ -143,28 +152,25 @@ def totals(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(card: pd.DataFrame) -> pd.DataFrame:
-    """Mean absolute difference of the predictions: table, role, cells, error.
-
-    The role is "predicted" or "held out"; see `predictions`.
-    """
-    rows = predictions(card)
+    """Mean absolute difference of the compared cells: table, role, cells, error."""
+    rows = of_role(card)
     grouped = rows["difference"].abs().groupby([rows["table"], rows["role"]], sort=False)
     return grouped.agg(cells="size", error="mean").reset_index()
 
 
 def summary(card: pd.DataFrame) -> dict[str, float]:
-    """Counts of cells, of those attempted and of predictions; their mean error in points.
+    """Counts of cells and of those attempted; by role the experiments and their mean error.
 
-    A cell that cannot be read was not attempted: a comparison with nothing is none.
+    The errors are mean absolute differences in points, each experiment once: "blind" and
+    "blind_error", and so on. A cell that cannot be read was not attempted: a comparison with
+    nothing is none.
     """
-    error = predictions(card)["difference"].abs()
-    return {
-        "cells": len(card),
-        "attempted": int((~card["verdict"].isin(UNCOMPARED)).sum()),
-        "predicted": len(error),
-        "error": float(error.mean()),
-        "within_one": float((error < 1.0).mean()) if len(error) else np.nan,
-    }
+    attempted = int((~card["verdict"].isin(UNCOMPARED)).sum())
+    found: dict[str, float] = {"cells": len(card), "attempted": attempted}
+    for role in ROLES:
+        error = of_role(unique(card), role)["difference"].abs()
+        found |= {role: len(error), f"{role}_error": float(error.mean())}
+    return found
 
 
 def chance(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:

@@ -6,6 +6,7 @@ import pytest
 
 from reproduction import claims, published, verdicts
 from reproduction.claims import OUTCOMES, all_claims
+from reproduction.twins import key_of, twins
 
 # Worked out on paper from the printed tables.
 BY_HAND = {
@@ -116,6 +117,34 @@ class TestCells:
         monkeypatch.setattr(claims, "read", {"table1": ours.assign(se=0.1)}.get)
         assert one(LOSS).measured("simulated", moves=0).value == 0.0
         assert np.isnan(one(LOSS).measured("measured").value)
+
+    def test_a_judge_on_a_bound_is_left_out_of_ours_alone(self, monkeypatch):
+        printed = published.load("table1")
+        ours = printed[["id"]].assign(value=np.arange(len(printed), dtype=float), kind="simulated")
+        monkeypatch.setattr(claims, "read", {"table1": ours.assign(se=0.1)}.get)
+        last = printed["system"].iloc[-1]
+        others = np.flatnonzero(printed["system"] != last)
+
+        def value(evidence, *without):
+            return one('cells["number"].max()', without=without).measured(evidence, moves=0).value
+
+        assert value("published", last) == value("published")
+        assert value("simulated") == len(ours) - 1
+        assert value("simulated", last) == value("simulated", f"{last}/SummEval") == others.max()
+        assert value("simulated", f"{last}/HANNA") == len(ours) - 1, "on that dataset alone"
+        said = one(without=[last])
+        assert f"without {last}" in said.shown(claims.Number(1.0), "simulated")
+        assert "without" not in said.shown(claims.Number(1.0), "published")
+
+    def test_judges_are_left_out_for_a_bound_and_by_name(self):
+        """Each that is named has no noise on the sets that the claims are about."""
+        for claim in all_claims().values():
+            for name in claim.without:
+                judge, _, place = name.partition("/")
+                for dataset in [place] if place else ["SummEval", "TopicalChat"]:
+                    found = twins(key_of(dataset)).items()
+                    at = {one for (one, _), t in found if "noise" in t.at_bound}
+                    assert judge in at, claim.id
 
 
 N = 1056

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 import poe
-from reproduction import published
+from reproduction import calibrate, published, small
 from reproduction import twins as module
 from reproduction.twins import calibration_cells, perceived, quality_scores, twins
 
@@ -45,18 +46,77 @@ def test_the_file_has_a_twin_for_every_judge_and_attribute_and_a_judge_is_equall
 
 
 def test_every_cell_used_is_published():
-    for cell in calibration_cells(*module.ATTRIBUTES) | module.consulted():
+    for cell in calibration_cells(*module.ATTRIBUTES):
         assert published.number(cell)
 
 
+def test_what_was_seen_is_listed():
+    """Every cell that twins have is calibrated, implied, or on the list that its role names."""
+    assert not set(module.listed("seen")) - set(known_starts()), "no entry about nothing"
+    for paper in ("poe_v2", "poe_v1"):
+        for table in {"poe_v2": "125678", "poe_v1": "12345"}[paper]:
+            cells = small.cells(f"table{table}", paper)
+            for id_, cell in zip(cells["id"], cells["cell"], strict=True):
+                role = small.role(cell)
+                assert role in module.ROLES
+                if role in ("seen", "blind"):
+                    entry = module.listed(role)["/".join(id_.split("/")[:2]) + "/"]
+                    assert entry.get("only") in (None, "selected")
+                    assert ("selected" in id_) == (entry.get("only") == "selected")
+
+
+def known_starts():
+    ids = [published.all_tables(paper=paper)["id"] for paper in published.PAPERS]
+    return {
+        start for start in module.listed("seen") if any(i.str.startswith(start).any() for i in ids)
+    }
+
+
+def test_a_parameter_on_a_bound_is_marked_and_has_no_error():
+    rows = module._file()["twin"]
+    for row in rows:
+        at = row.get("at_bound", [])
+        assert ("noise" in at) == (row["noise"] == 0.0)
+        sharp = row["sharpness"] in (calibrate.LEAST, calibrate.MOST)
+        assert ("sharpness" in at) == sharp
+        assert not set(at) & set(row["se"])
+    assert any("at_bound" in row for row in rows)
+
+
+def test_a_large_set_is_asked_as_a_small_one_is():
+    """Single answers and both orders together have one distribution, by matrix and by call."""
+    gold = np.arange(40.0)
+    i, j = np.triu_indices(40, 1)
+
+    def both(shared, large):
+        twin = module.Twin("x", "hanna", "coherence", 0.5, 1.0, 3.0, 0.5, shared=shared)
+        ask = (
+            twin.asker(gold, np.random.default_rng(1))
+            if large
+            else twin.answer(gold[None], np.random.default_rng(2)).answer
+        )
+        pairs = np.stack([i, j], axis=-1)
+        there, back = np.ravel(ask(pairs)), np.ravel(ask(pairs[:, ::-1]))
+        return there, there + 1.0 - back, there + back
+
+    for one, other in zip(both(-0.6, True), both(-0.6, False), strict=True):
+        assert ks_2samp(one, other).pvalue > 1e-3
+    pairs = zip(both(-0.6, True)[1:], both(0.6, False)[1:], strict=True)
+    assert all(ks_2samp(one, other).pvalue < 1e-3 for one, other in pairs), "negative control"
+
+
 def test_only_declared_cells_of_the_predicted_paper_were_used():
-    """Full sets and the soft gain for all; one row of decisions for Mistral; Table 3's ends."""
+    """Full sets, soft gain, one row of few calls; one more for Mistral; Table 3's ends."""
     mine = {c for c in calibration_cells(*module.ATTRIBUTES) if c.startswith("poe_v2/table")}
     allowed = set()
     for judge in module.JUDGES:
         allowed |= {f"poe_v2/table5/{judge}/K240/avg-prob", f"poe_v2/table7/{judge}/K30/avg-prob"}
         allowed |= {f"poe_v2/table6/{judge}/K240/{m}" for m in ("avg-prob", "PoE-BT")}
     allowed |= {"poe_v2/table5/Mistral-7B/K48/win-ratio", "poe_v2/table7/Mistral-7B/K18/win-ratio"}
+    allowed |= set(calibrate.SHARED_ON)
+    assert set(calibrate.SHARED_ON) == {
+        f"poe_v2/table5/{j}/K48/avg-prob" for j in module.JUDGES if j != "Mistral-7B"
+    }
     rest = mine - allowed
     assert allowed <= mine
     assert all("/table3/" in c and c.endswith("/avg-prob") for c in rest)

@@ -75,9 +75,20 @@ class TestScorecard:
         assert "not readable" not in set(card.loc[~empty, "verdict"])
 
     def test_the_goal_of_the_twins(self, v2):
-        """Below a Spearman point for the rows of few calls, where they are predictions."""
+        """Below a Spearman point for the rows of few calls, where no twin was calibrated."""
         few = v2["table"].isin(["table5", "table7"]) & v2["k"].isin(["48", "18"])
-        assert verdicts.summary(v2[few])["error"] < 1.0
+        assert verdicts.summary(v2[few])["seen_error"] < 1.0
+
+    def test_an_experiment_counts_once(self, card, v2):
+        """Its number stands in four tables here, and in none of them twice."""
+        k = ["poe_v2/table1/FlanT5-3B/K48/BT", "poe_v2/table5/FlanT5-3B/K48/BT",
+             "poe_v1/table1/FlanT5-3B/K24/BT", "poe_v2/table5/FlanT5-3B/K48/PoE-g"]  # fmt: skip
+        cells = card.set_index("id").loc[k].reset_index()
+        assert verdicts.unique(cells)["id"].tolist() == [k[0], k[3]]
+        whole = verdicts.summary(v2)
+        assert whole["cells"] == len(v2)
+        counted = sum(whole[role] for role in verdicts.ROLES)
+        assert counted == len(verdicts.of_role(verdicts.unique(v2))) < len(verdicts.of_role(v2))
 
 
 class TestCauses:
