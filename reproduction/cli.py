@@ -19,7 +19,7 @@ from tqdm import tqdm
 from poe._paths import data_dir
 from poe.errors import DatasetError, JudgeError
 from reproduction import claims as papers_claims
-from reproduction import drawings, run, verdicts
+from reproduction import drawings, power, run, verdicts
 from reproduction.measured import stored
 from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
@@ -213,7 +213,7 @@ def report(target: Target, table: pd.DataFrame) -> str:
         head = table.drop(columns=["seed", "labels"], errors="ignore").head(12)
         return head.to_string(index=False) + f"\n... {len(table)} rows"
     compared = verdicts.compare(target.table, table, paper=target.paper)
-    compared = compared[compared["verdict"] != "not attempted"]
+    compared = compared[compared["ours"].notna()]
     cell = compared["ours"].map("{:.1f}".format) + " (" + compared["published"] + ")"
     names = ("system", "k", "selection", "dataset", "attribute")
     keys = [name for name in names if compared[name].fillna("").nunique() > 1]
@@ -222,8 +222,8 @@ def report(target: Target, table: pd.DataFrame) -> str:
     )[list(dict.fromkeys(compared["method"]))]
     wide.columns.name = None
     lines = [wide.fillna("").reset_index().to_string(index=False)]
-    kinds, counts = sorted(set(compared["kind"])), compared["verdict"].value_counts()
-    on = " or ".join(sorted(set(compared["labels"])))
+    kinds, counts = sorted(set(compared["kind"].dropna())), compared["verdict"].value_counts()
+    on = " or ".join(sorted(set(compared["labels"].dropna())))
     lines += [
         f"Ours, with the published value in brackets, is {'/'.join(kinds)} on {on} labels.",
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
@@ -242,21 +242,19 @@ def scorecard(
     ] = False,
     claims: Annotated[bool, typer.Option("--claims", help="The papers' claims as well.")] = False,
     causes: Annotated[
-        bool, typer.Option("--causes", help="Why cells deviate, as far as known.")
+        bool, typer.Option("--causes", help="Why cells differ, as far as known.")
     ] = False,
     cells: Annotated[str, typer.Option(metavar="TABLE", help="Cell by cell, such as table1.")] = "",
 ) -> int:
-    """Say of every table of the papers how many numbers agree, deviate or were not attempted.
+    """Say of every table how many numbers agree, how far off they are and what that is worth.
 
     Returns the exit status: 1 where a check fails. Raises ValueError for a table that is not there.
     """
     card = verdicts.scorecard()
     shown = _cells(card, cells) if cells else None
-    for paper, part in card.groupby("paper", sort=False):
-        print(f"\n{paper}\n{verdicts.totals(part).to_string()}")
-        if len(found := verdicts.errors(part)):
-            print("mean absolute difference of predictions, on real labels:")
-            print(found.round(2).to_string(index=False))
+    for paper, part in power.overview(card).groupby("paper", sort=False):
+        print(f"\n{paper}\n{_overview(part.drop(columns='paper'))}")
+    print(f"\n{power.LEGEND}")
     if shown is not None:
         print(shown.round(2).to_string(index=False, na_rep=""))
     if causes:
@@ -277,6 +275,13 @@ def scorecard(
     return 0
 
 
+def _overview(rows: pd.DataFrame) -> str:
+    """Shares as whole per cent, points with two decimals, nothing where there is nothing."""
+    shares = [name for name in rows if name == "agree" or name.startswith("wrong")]
+    rows = rows.assign(**{name: rows[name].map("{:.0f}".format) for name in shares})
+    return rows.round(2).replace("nan", "").to_string(index=False, na_rep="")
+
+
 def _cells(card: pd.DataFrame, table: str) -> pd.DataFrame:
     rows = card[(card["table"] == table) | card["id"].str.startswith(f"{table}/")]
     if rows.empty:
@@ -291,5 +296,5 @@ def _causes(card: pd.DataFrame) -> None:
         left = f"{row.after:6.2f}" if pd.notna(row.after) else "      "
         shown = row.target or "no diagnosis"
         print(f"{row.cells:4d} {row.before:6.2f} {left}  {row.cause} [{shown}]")
-    print("\ndeviations expected by chance, and observed:")
+    print("\ndifferences expected by chance, and observed:")
     print(verdicts.chance(card, by="paper").round(1).to_string(index=False))

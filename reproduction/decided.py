@@ -88,15 +88,12 @@ def table(settings: Settings) -> pd.DataFrame:
         found = decided(judge, settings.seed, settings.draws)
         how = "debiased" if row["method"] == "debiased" else "standard"
         each = found.correlation[how]
-        values = {
-            "spearman": 100.0 * np.nanmean(each, axis=-1),
-            "accuracy": 100.0 * found.accuracy[how],
-            "first-position rate": found.first,
-        }[row["metric"]]
+        values = _values(found, row["metric"], how)
         rows.append(
             cell(
                 row,
                 values,
+                run_sd=_run_sd(row, found, how),
                 boot_se=100.0 * bootstrap_se(each) if row["metric"] == "spearman" else np.nan,
                 role="calibrated" if _experiment(row) in used else "seen",
                 kind=settings.kind(judge),
@@ -105,6 +102,30 @@ def table(settings: Settings) -> pd.DataFrame:
         )
         settings.step(done + 1, len(known))
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
+
+
+def _values(found: Decisions, metric: str, how: str) -> Floats:
+    """(draws,) of a measure, in the units it is printed in."""
+    if metric == "first-position rate":
+        return found.first
+    if metric == "accuracy":
+        return 100.0 * found.accuracy[how]
+    return np.asarray(100.0 * np.nanmean(found.correlation[how], axis=-1))
+
+
+def _run_sd(row: pd.Series, found: Decisions, how: str) -> float:
+    """How far one run of one judge scatters around its twin, given what that was calibrated on.
+
+    All calls are made, so that each draw is a run. Known of it is the same measure of the same
+    decisions, or else of those at the other threshold, where the twin was calibrated on it.
+    """
+    known = {one[:-1] for one in _used()}  # whatever the prompt
+    values = _values(found, row["metric"], how)
+    for one in (how, "debiased", "standard"):
+        if (one, *_experiment(row)[1:-1]) in known:
+            values = values - _values(found, row["metric"], one)
+            break
+    return float(values.std(ddof=1))
 
 
 def cells(table: str) -> pd.DataFrame:
@@ -178,9 +199,10 @@ def likeliest(settings: Settings) -> pd.DataFrame:
     for _, row in load("table11", paper=PAPER).iterrows():
         name = attributes("summeval", row["attribute"])[0]
         judge = judge_of(settings, "summeval", row["system"], name)
-        each = decided(judge, settings.seed, settings.draws).correlation["standard"]
-        # How one judge scatters is the same for both rankings, and a few draws cannot tell.
-        scatter = float((100.0 * np.nanmean(each, axis=-1)).std(ddof=1))
+        found = decided(judge, settings.seed, settings.draws)
+        each = found.correlation["standard"]
+        # How judges scatter is the same for both rankings, and a few draws cannot tell.
+        scatter = float(_values(found, "spearman", "standard").std(ddof=1))
         if row["method"] == "likelihood":
             each = _likeliest(judge, settings)
         values = 100.0 * np.nanmean(each, axis=-1)
@@ -188,7 +210,7 @@ def likeliest(settings: Settings) -> pd.DataFrame:
             row,
             values,
             boot_se=100.0 * bootstrap_se(each),
-            run_sd=scatter,
+            run_sd=_run_sd(row, found, "standard"),
             role="seen",
             kind=settings.kind(judge),
             dataset="summeval",

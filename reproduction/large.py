@@ -9,6 +9,7 @@ first where chance alone does not link them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -26,7 +27,7 @@ from poe.resistance import component_of
 from poe.scores import add_prior
 from poe.selection import select
 from reproduction.published import load
-from reproduction.settings import Calls, Settings, cell, point
+from reproduction.settings import Calls, Settings, cell, point, run_variance, spread
 from reproduction.twins import (
     Asker,
     Twin,
@@ -34,6 +35,7 @@ from reproduction.twins import (
     calibration_cells,
     key_of,
     labels,
+    perceived,
     stream,
 )
 
@@ -42,6 +44,8 @@ MOST_TIMES = 100  # calls an item in the largest set any target draws
 METHODS = ("win-ratio", "BT", "PoE-g-hard", "avg-prob", "PoE-BT", "PoE-g")
 SOFT = ("avg-prob", "PoE-BT")
 RESAMPLES = 100
+PAPER_DRAWS = 20
+TASTES = 1000  # of the control variate
 
 # Pairs ---------------------------------------------------------------------------------------
 
@@ -164,7 +168,7 @@ def draw_scores(job: Job, number: int) -> dict[str, Floats]:
     gold = labels(judge.dataset).scores[judge.attribute][0]
     start = [calls.seed, number, stream(judge)]
     answer = judge.asker(gold, np.random.default_rng(start))
-    design = np.random.default_rng([*start, calls.count])
+    design = np.random.default_rng([*start, calls.count, calls.again])
     c = compared(
         len(gold),
         calls.count,
@@ -186,6 +190,9 @@ def table(settings: Settings) -> pd.DataFrame:
     A symmetric comparison is a pair in both orders, as the table's caption counts; so 5N are 10N
     calls, and each text is in ten pairs (`reproduction.calibrate` says why not five). CMCQRD's
     labels are not public: its cells run on drawn labels, and say so.
+
+    value : the mean over draws, with the correlation of what the same judges perceive as a control
+    variate (`perception`): the luck of twenty tastes would hide the differences of methods.
     """
     printed = load("table3")
 
@@ -196,10 +203,24 @@ def table(settings: Settings) -> pd.DataFrame:
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
     found = run(jobs, settings)
+    twice = run([_again(one) for one in jobs], settings)
+    # One run of one judge around its twin, given what was printed of it at 50N; a mean over the
+    # judges and attributes of a dataset, for twenty draws of one say little.
+    variances = [
+        run_variance(
+            found[one][row["method"]],
+            twice[_again(one)][row["method"]],
+            found[job(row, 50)]["avg-prob"],
+            averaged=PAPER_DRAWS,
+        )
+        for one, (_, row) in zip(jobs, printed.iterrows(), strict=True)
+    ]
+    alike = [printed[name] for name in ("dataset", "k", "method")]
+    pooled = pd.Series(variances, printed.index).groupby(alike).transform("mean")
     used = calibration_cells("hanna", "cmcqrd")
     first = cache(draw_scores)  # two methods are printed of each run
     rows = []
-    for one, (_, row) in zip(jobs, printed.iterrows(), strict=True):
+    for one, (place, row) in zip(jobs, printed.iterrows(), strict=True):
         judge, method = one[0], row["method"]
         gold = labels(judge.dataset).scores[judge.attribute][0]
         # Bootstrap over texts of the first draw's correlation.
@@ -207,21 +228,46 @@ def table(settings: Settings) -> pd.DataFrame:
             len(gold), size=(RESAMPLES, len(gold))
         )
         told = first(one, 0)[method][again]
-        # One run of one judge around its twin, given all that is known of it: 50N.
-        around = found[one][method] - found[job(row, 50)]["avg-prob"]
+        kind, values, error = settings.kind(judge), found[one][method], 0.0
+        if kind == "simulated":
+            own, (shift, error) = perception(judge, settings.large_draws, settings.seed)
+            values = values - own + shift
         rows.append(
             cell(
                 row,
-                found[one][method],
+                values,
+                more_se=error,
                 boot_se=float(100.0 * spearman(told, gold[again]).std(ddof=1)),
-                run_sd=around.std(ddof=1) / np.sqrt(2.0),
+                run_sd=np.sqrt(max(pooled[place], 0.0)),
                 role="calibrated" if row["id"] in used else "seen",
-                kind=settings.kind(judge),
+                kind=kind,
                 dataset=judge.dataset,
                 place=True,
             )
         )
     return pd.DataFrame(rows).assign(draws=settings.large_draws, seed=settings.seed)
+
+
+@cache
+def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float, float]]:
+    """Spearman times 100 of what fresh twins perceive with people's scores: no call is made.
+
+    That of each draw's twin, (draws,), and the mean over `TASTES` others with its error.
+    """
+    gold = labels(judge.dataset).scores[judge.attribute]
+    drawn = [np.random.default_rng([seed, number, stream(judge)]) for number in range(draws)]
+    taste = np.stack([rng.standard_normal(gold.shape) for rng in drawn])  # as `Twin.asker` does
+    many = np.random.default_rng([seed, stream(judge), 13]).standard_normal((TASTES, *gold.shape))
+    own, others = (
+        100.0 * np.asarray(spearman(q, np.broadcast_to(gold, q.shape)))[:, 0]
+        for q in (perceived(gold, judge.rho, e) for e in (taste, many))
+    )
+    return own, spread(others)
+
+
+def _again(job: Job) -> Job:
+    """The same judges asked another draw of calls."""
+    return (job[0], replace(job[1], again=1), *job[2:])
 
 
 def symmetric(judge: Twin, times: int, methods: tuple[str, ...], seed: int) -> Job:

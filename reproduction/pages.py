@@ -15,13 +15,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reproduction.claims import EVIDENCE, OUTCOMES
+from reproduction.power import METHODS, overview, power
+from reproduction.published import TITLES
 from reproduction.twins import ROLES
-from reproduction.verdicts import VERDICTS, effects, errors, summary, totals, unique
+from reproduction.verdicts import VERDICTS, effects, summary, unique
 
-SIGNS = dict(zip(VERDICTS, "=≈≠~·?", strict=True))
-LOOKS = dict(
-    zip(OUTCOMES, ("same digits", "inputs differ", "deviates", "not attempted"), strict=True)
-)
+SIGNS = dict(zip(VERDICTS, "≈≠·", strict=True))
+LOOKS = dict(zip(OUTCOMES, ("agrees", "undecided", "differs", "not tested"), strict=True))
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
 FULL = 5.0  # points at which the colour is full
 LOW, HIGH = "33,102,172", "178,24,43"  # ours lower, ours higher: apart to colour-blind eyes
@@ -117,6 +117,9 @@ def glance(card: pd.DataFrame) -> Markup:
         for name, sign in SIGNS.items()
         if name in counts
     ]
+    if found["predicted"]:
+        said = f"of {found['predicted']} predicted experiments agree"
+        items.append(("", found["agree"], said))
     for role in reversed(ROLES):
         if found[role]:
             said = f"points off on average, over {found[role]} experiments that are {role}"
@@ -128,21 +131,14 @@ def glance(card: pd.DataFrame) -> Markup:
     )
 
 
-def verdict_counts(card: pd.DataFrame) -> Markup:
-    """Numbers of cells by table and verdict."""
-    counts = totals(card)
-    rows = [
-        [
-            title(str(name)),
-            *(
-                Cell(count or "", {"class": css(verdict) if count and verdict in SIGNS else None})
-                for verdict, count in row.items()
-            ),
-        ]
-        for name, row in counts.iterrows()
-    ]
-    heads = ["", *(f"{SIGNS.get(name, '')} {name}".strip() for name in counts.columns)]
-    return table(heads, rows, name="comparison totals")
+def standing(card: pd.DataFrame) -> Markup:
+    """One row a table (`power.overview`), each paper's with a last row for its experiments."""
+    rows = overview(card)
+    for name in rows:
+        if name == "agree" or name.startswith("wrong"):
+            rows[name] = [f"{x:.0f}%" if np.isfinite(x) else "" for x in rows[name]]
+    rows["table"] = rows["table"].map(title)
+    return frame(rows.fillna(""), name="comparison sortable heat")
 
 
 def roles() -> Markup:
@@ -151,11 +147,15 @@ def roles() -> Markup:
     return Markup("<ul>{}</ul>").format(Markup().join(item.format(*role) for role in ROLES.items()))
 
 
-def mean_errors(card: pd.DataFrame) -> Markup:
-    """Mean absolute difference, by table and by what its cells are to us."""
-    rows = errors(card).assign(table=lambda t: t["table"].map(title))
-    names = {"role": "cells that are", "error": "mean absolute difference"}
-    return frame(rows.rename(columns=names), name="comparison sortable heat errors")
+def swaps(card: pd.DataFrame) -> Markup:
+    """Every swap of methods and what it would have passed (`power.power`)."""
+    rows = power(card)
+    rows = rows[rows["kind"] == METHODS].drop(columns="kind")
+    for name in ("right", "wrong"):
+        rows[name] = rows[name].map("{:.0%}".format)
+    rows["paper"], rows["table"] = rows["paper"].map(TITLES), rows["table"].map(title)
+    names = {"right": "right cells that agree", "wrong": "wrong cells that would"}
+    return frame(rows.rename(columns=names), name="comparison sortable heat")
 
 
 def heat(card: pd.DataFrame, name: str) -> Markup:
@@ -184,7 +184,7 @@ def _heat(row: pd.Series) -> Cell:
     if np.isfinite(difference):
         number = f"{difference:+.1f}".replace("-", "−")
         number = "0.0" if number[1:] == "0.0" else number
-        why = "; ".join(row[name] for name in ("role", "cause") if row[name])
+        why = "; ".join(row[name] for name in ("role", "cause", "reason") if row[name])
         share = 0.55 * min(abs(difference) / FULL, 1.0)  # transparent at zero, for dark pages too
         colour = f"background:rgba({HIGH if difference > 0 else LOW},{share:.2f})"
         said = f"{verdict}: tolerance {row['tolerance']:.2f}; {why}"
@@ -194,8 +194,7 @@ def _heat(row: pd.Series) -> Cell:
         look = {"class": "cell", "style": colour, "title": said, "data-sort": f"{difference:.4f}"}
         return Cell(shown, look)
     why = row["reason"] or verdict
-    if verdict == "not readable":
-        why = "the printed value is missing from the text at hand"
+    if not row["published"]:
         both = ", ".join(part for part in (ours, "print lost") if part)
     shown = Markup("{}<br>{}").format(SIGNS[verdict], _small(both))
     said = f"{verdict}: {why}"
@@ -203,7 +202,7 @@ def _heat(row: pd.Series) -> Cell:
 
 
 def causes(card: pd.DataFrame) -> Markup:
-    """Every cause of deviations with what shows it, its cells, and what it leaves of them."""
+    """Every cause of differences with what shows it, its cells, and what it leaves of them."""
     rows = effects(card)
     code = [Markup("<code>{}</code>").format(name) if name else "" for name in rows["target"]]
     rows["target"] = pd.Series(code, dtype=object)
@@ -212,7 +211,7 @@ def causes(card: pd.DataFrame) -> Markup:
 
 
 def reasons(card: pd.DataFrame) -> Markup:
-    """How many cells were not attempted for the same reason, most first."""
+    """How many cells were not tested for the same reason, most first."""
     counts = card.loc[card["reason"] != "", "reason"].value_counts()
     return frame(counts.rename("cells").reset_index(), name="comparison claims")
 

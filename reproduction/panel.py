@@ -1,7 +1,7 @@
 """The paper on SkillAggregation: its tables and figures on simulated panels, and LLMBar recorded.
 
-The judgements of the paper's judges are not public, so no cell is the same experiment: the verdict
-on each is *inputs differ*. Our judges are simulated. Used up for calibration, and so no
+The judgements of the paper's judges are not public, so no cell is the same experiment: each is
+*not tested*. Our judges are simulated. Used up for calibration, and so no
 predictions, are Table 3 (accuracy of every judge), the majority votes of Table 1 (correlation of
 errors), the cells "train on majority voting" of Table 1 (what the context tells), and for the
 position bias of Chatbot Arena the majority votes of Table 2. All other cells of Tables 1, 2, 4 and

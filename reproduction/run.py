@@ -51,7 +51,7 @@ APART = (
     "poe/judges/transformers/",
     *(
         f"reproduction/{name}.py"
-        for name in ("claims", "cli", "drawings", "errata", "log", "measure", "pages")
+        for name in ("claims", "cli", "drawings", "errata", "log", "measure", "pages", "power")
     ),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")

@@ -131,13 +131,15 @@ class Calls:
     """Which calls are made.
 
     rule : "symmetric" and "greedy" ask each chosen pair in both orders and average the two
-    answers; "random" and "no-repeat" take single calls as they come. count : calls.
+    answers; "random" and "no-repeat" take single calls as they come. count : calls. again : 1 for
+    another draw of the calls, put to the same judges.
     """
 
     dataset: str
     count: int
     rule: str = "symmetric"
     seed: int = 0
+    again: int = 0
 
 
 def spread(values: Floats) -> tuple[float, float]:
@@ -159,6 +161,21 @@ def bootstrap_se(each: Floats) -> float:
     return float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
+def run_variance(one: Floats, other: Floats, given: Floats | float, *, averaged: int) -> Floats:
+    """Variance of one run of one judge around its twin: (...), of each place.
+
+    A run is one judge, fixed in its taste and in its answers to all calls, and the mean over
+    `averaged` draws of the calls. one, other : (R, ...) two draws of calls put to each of R judges;
+    given : (R, ...) what is known of each judge, for its twin was calibrated on it. By analysis of
+    variance, two draws a judge: their covariance is that of the judges, half the mean square of
+    their difference that of the draws, which a run averages. The estimate has no bias, so it can
+    be below zero; take means over places before it is used.
+    """
+    a, b = one - given, other - given
+    judges = ((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / (len(a) - 1)
+    return np.asarray(judges + ((a - b) ** 2).mean(axis=0) / 2.0 / averaged)
+
+
 def cell(
     row: pd.Series,
     values: Floats,
@@ -168,15 +185,17 @@ def cell(
     dataset: str,
     boot_se: float = np.nan,
     run_sd: float | None = None,
+    more_se: float = 0.0,
     place: bool = False,
     **more: object,
 ) -> dict[str, object]:
     """The row of a printed cell, from what each draw gives in its place.
 
     id, system, k, method, selection and (with `place`) dataset and attribute as printed. value, the
-    mean over draws, and se, its Monte Carlo error. boot_se : bootstrap error over contexts or
+    mean over draws, and se, its Monte Carlo error, with `more_se` that of a number added to all
+    draws. boot_se : bootstrap error over contexts or
     texts. run_sd : how far one run of one judge scatters around its twin; by default as far as the
-    draws, for the paper saw one judge and nothing ties its twin to it but what is calibrated.
+    draws, each a judge of its own: the paper saw one judge.
     role : what the printed number is to us, one of `twins.ROLES`; kind : of evidence.
     """
     value, se = spread(values)
@@ -184,7 +203,7 @@ def cell(
     return {
         **{name: row[name] for name in (*names, *(("dataset", "attribute") if place else ()))},
         "value": value,
-        "se": se,
+        "se": float(np.hypot(se, more_se)),
         "boot_se": boot_se,
         "run_sd": float(np.std(values, ddof=1)) if run_sd is None else run_sd,
         **more,

@@ -1,8 +1,8 @@
-"""The verdict on each printed cell, the causes of deviations, and the scorecard's counts.
+"""The verdict on each printed cell, the causes of differences, and the scorecard's counts.
 
-The tolerances are declared here; data/causes.toml says why cells deviate and which stored
-diagnosis shows it. `poe scorecard` prints it all and holds later runs to
-data/results/verdicts.csv.
+The tolerance is declared here; data/causes.toml says why cells differ and which stored diagnosis
+shows it. `poe scorecard` prints it all and holds later runs to data/results/verdicts.csv. What the
+verdicts of a table are worth is told by `reproduction.power`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,16 @@ from reproduction.published import PAPERS, load
 from reproduction.run import read
 from reproduction.twins import ROLES
 
-# From best to worst; a check fails when a cell moves down. "not readable" says nothing of ours: the
-# printed value is missing from the text at hand, so there is nothing to hold a result against. It
-# is last so that a cell which becomes readable may get any verdict.
-VERDICTS = (
-    "same digits",
-    "within noise",
-    "deviates",
-    "inputs differ",
-    "not attempted",
-    "not readable",
-)
-UNCOMPARED = ("not attempted", "not readable")  # nothing of ours, or nothing to hold it against
+# From best to worst; a check fails when a cell moves down. What was not tested may get any verdict.
+VERDICTS = ("agrees", "differs", "not tested")
+# Cells whose printed value a twin was made from: it is no news that they agree.
+USED = ("calibrated", "implied")
 NOISE_FACTOR = 2.0  # tolerance in standard deviations of all known noise
-PAPER_DRAWS = 100  # draws behind a printed mean on SummEval and TopicalChat
 BY_CHANCE = float(erfc(NOISE_FACTOR / np.sqrt(2.0)))  # share of normal errors beyond the tolerance
 EXPLAINED = 0.5  # of the difference that a cause must take away
 UNKNOWN = "cause unknown"
+UNREADABLE = "the printed value is missing from the text at hand"
+OTHER_INPUTS = "ours was computed from other inputs than the paper's: drawn ones of their shape"
 
 # A paper's tables are stored as data/results/PREFIXtableN.csv.
 PREFIXES = {
@@ -61,13 +54,9 @@ def compare(table: str, ours: pd.DataFrame | None = None, *, paper: str = "poe_v
 
     Columns: id, table, system, k, method, published (as printed), number, ours, se, boot_se,
     difference, tolerance, role, kind, labels, verdict, and where the cell stands (selection,
-    dataset, attribute, metric, decimals). Table 1's standard deviations are looked up in Table 5,
-    which repeats its cells.
+    dataset, attribute, metric, decimals).
     """
     printed = load(table, paper=paper).rename(columns={"value": "published"})
-    if (paper, table) == ("poe_v2", "table1"):
-        five = load("table5").set_index("id")["sd_number"]
-        printed["sd_number"] = printed["id"].str.replace("table1", "table5").map(five)
     if ours is None:
         ours = read(f"{PREFIXES[paper]}{table}")
     ours = (pd.DataFrame() if ours is None else ours).reindex(columns=OURS)
@@ -83,37 +72,35 @@ def compare(table: str, ours: pd.DataFrame | None = None, *, paper: str = "poe_v
 def tolerance(cells: pd.DataFrame) -> pd.Series:
     """How far apart a faithful run may be: two standard deviations of what is random.
 
-    Our Monte Carlo error; the scatter of one run of one judge around its twin (`run_sd`);
-    the paper's own Monte Carlo error where it printed a standard deviation; its rounding.
-    The errors of a twin's own parameters are left out (result diagnosis-calibration has them).
+    The rule, for every cell, declared before any run: 2 sqrt(se^2 + run_sd^2 + rounding^2). se is
+    our Monte Carlo error. run_sd is how far one run of one real judge, a mean over the paper's
+    draws of calls, would scatter around its twin, given what the twin was calibrated on: a nested
+    simulation (`settings.run_variance`), hence a smooth function of the twin. rounding is
+    10^-decimals / sqrt 12 of the printed value. The errors of a twin's own parameters are left out
+    (result diagnosis-calibration has them).
     """
-    paper = cells["sd_number"].fillna(0.0) / np.sqrt(PAPER_DRAWS)
     rounding = 10.0 ** -cells["decimals"] / np.sqrt(12.0)
-    return NOISE_FACTOR * np.sqrt(cells["se"] ** 2 + cells["run_sd"] ** 2 + paper**2 + rounding**2)
+    return NOISE_FACTOR * np.sqrt(cells["se"] ** 2 + cells["run_sd"] ** 2 + rounding**2)
 
 
 def verdict(cells: pd.DataFrame) -> pd.Series:
-    """One of `VERDICTS` for each compared cell (columns of `compare`)."""
-    same = [
-        f"{row.ours:.{row.decimals}f}" == row.published
-        for row in cells[["ours", "decimals", "published"]].itertuples()
-    ]
-    conditions = {
-        "not readable": cells["number"].isna(),
-        "not attempted": cells["ours"].isna(),
-        "inputs differ": cells["labels"] != "real",
-        "same digits": np.array(same, dtype=bool),
-        "within noise": cells["difference"].abs() <= cells["tolerance"],
-    }
-    found = np.select(list(conditions.values()), list(conditions), "deviates")
+    """One of `VERDICTS` for each compared cell (columns of `compare`).
+
+    "agrees" within the tolerance (until the first edition: same digits, within noise), "differs"
+    beyond it (deviates), and "not tested" where nothing of ours was computed, from other inputs, or
+    nothing of the print can be read (not attempted, inputs differ, not readable): see `explain`.
+    """
+    tested = cells["number"].notna() & cells["ours"].notna() & (cells["labels"] == "real")
+    within = cells["difference"].abs() <= cells["tolerance"]
+    found = np.select([~tested, within], ["not tested", "agrees"], "differs")
     return pd.Series(found, index=cells.index)
 
 
 def scorecard(*papers: str) -> pd.DataFrame:
     """One row for each printed cell of these papers, by default of all.
 
-    Columns of `compare` and paper, command, and what `explain` adds: cause (of a deviation), left
-    and reason (why a cell was not attempted), empty where they do not apply.
+    Columns of `compare` and paper, command, and what `explain` adds: cause (of a difference), left
+    and reason (why a cell was not tested), empty where they do not apply.
     """
     parts = []
     for paper in papers or PAPERS:
@@ -124,13 +111,14 @@ def scorecard(*papers: str) -> pd.DataFrame:
     return explain(pd.concat(parts, ignore_index=True))
 
 
-FREE = ("seen", "blind")  # roles of cells that no twin was calibrated on, nor follow from such
-
-
 def of_role(card: pd.DataFrame, *roles: str) -> pd.DataFrame:
-    """Cells of these roles (`twins.ROLES`), by default all, that are compared on real labels."""
-    role = card["role"].isin(roles or list(ROLES))
-    return card[role & (card["labels"] == "real") & ~card["verdict"].isin(UNCOMPARED)]
+    """Cells of these roles (`twins.ROLES`), by default all, that were tested."""
+    return card[card["role"].isin(roles or list(ROLES)) & (card["verdict"] != "not tested")]
+
+
+def predictions(card: pd.DataFrame) -> pd.DataFrame:
+    """Tested cells that no twin was calibrated on, nor are implied by one that was."""
+    return card[(card["verdict"] != "not tested") & ~card["role"].isin(USED)]
 
 
 def unique(card: pd.DataFrame) -> pd.DataFrame:
@@ -142,31 +130,20 @@ def unique(card: pd.DataFrame) -> pd.DataFrame:
     return card[~card["id"].map(experiment).duplicated()]
 
 
-def totals(card: pd.DataFrame) -> pd.DataFrame:
-    """Numbers of cells by table and verdict, with a last row for all."""
-    counts = pd.crosstab(card["table"], card["verdict"]).reindex(card["table"].unique())
-    counts = counts.reindex(columns=list(VERDICTS), fill_value=0)
-    counts.loc["all"] = counts.sum()
-    counts.insert(0, "cells", counts.sum(axis=1))
-    return counts
-
-
-def errors(card: pd.DataFrame) -> pd.DataFrame:
-    """Mean absolute difference of the compared cells: table, role, cells, error."""
-    rows = of_role(card)
-    grouped = rows["difference"].abs().groupby([rows["table"], rows["role"]], sort=False)
-    return grouped.agg(cells="size", error="mean").reset_index()
-
-
 def summary(card: pd.DataFrame) -> dict[str, float]:
-    """Counts of cells and of those attempted; by role the experiments and their mean error.
+    """Counts of cells and of those tested; how many predictions agree; by role how far off.
 
-    The errors are mean absolute differences in points, each experiment once: "blind" and
-    "blind_error", and so on. A cell that cannot be read was not attempted: a comparison with
-    nothing is none.
+    Cells and tested count every printed cell; the rest counts each experiment once. Predicted and
+    agree are of the predictions. The errors are mean absolute differences in points: "blind" and
+    "blind_error", and so on.
     """
-    attempted = int((~card["verdict"].isin(UNCOMPARED)).sum())
-    found: dict[str, float] = {"cells": len(card), "attempted": attempted}
+    rows = predictions(unique(card))
+    found: dict[str, float] = {
+        "cells": len(card),
+        "tested": int((card["verdict"] != "not tested").sum()),
+        "predicted": len(rows),
+        "agree": int((rows["verdict"] == "agrees").sum()),
+    }
     for role in ROLES:
         error = of_role(unique(card), role)["difference"].abs()
         found |= {role: len(error), f"{role}_error": float(error.mean())}
@@ -174,14 +151,14 @@ def summary(card: pd.DataFrame) -> dict[str, float]:
 
 
 def chance(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:
-    """Deviations expected by chance and observed: one row a table (or paper), and one for all.
+    """Differences expected by chance and observed: one row a table (or paper), and one for all.
 
-    Columns: `by`, cells (compared), expected, observed. Expected is the share of normal errors
-    beyond the tolerance times the cells. Cells that share a judge deviate together, so the number
+    Columns: `by`, cells (tested), expected, observed. Expected is the share of normal errors
+    beyond the tolerance times the cells. Cells that share a judge differ together, so the number
     scatters more widely than if they were independent; the expectation is the same.
     """
-    rows = card[(card["labels"] == "real") & ~card["verdict"].isin(UNCOMPARED)]
-    grouped = (rows["verdict"] == "deviates").groupby(rows[by], sort=False)
+    rows = card[card["verdict"] != "not tested"]
+    grouped = (rows["verdict"] == "differs").groupby(rows[by], sort=False)
     counts = pd.DataFrame({"cells": grouped.size(), "observed": grouped.sum().astype(int)})
     counts.loc["all"] = counts.sum()
     found = counts.rename_axis(by).reset_index()
@@ -209,13 +186,13 @@ def known(what: str) -> tuple[dict[str, Any], ...]:
 
 
 def explain(card: pd.DataFrame) -> pd.DataFrame:
-    """The card with columns cause (of a deviation), left and reason (why not attempted).
+    """The card with columns cause (of a difference), left and reason (why not tested).
 
     An entry of data/causes.toml with a `variant` is a cause only where the change that the
     diagnosis found for that very experiment takes away at least half of the difference; with
     `error = true`, where the difference lies within the tolerance once the diagnosis' standard
-    deviation is added; with `chance = true`, where no more cells of the table deviate than errors
-    of the declared size would bring about. left : what the cause leaves of the difference.
+    deviation is added; with `chance = true`, where no more cells of the table differ than errors of
+    the declared size would bring about. left : what the cause leaves of the difference.
     """
     cause, left = pd.Series(UNKNOWN, index=card.index), pd.Series(np.nan, index=card.index)
     for entry in reversed(known("cause")):  # the first that fits counts
@@ -233,9 +210,11 @@ def explain(card: pd.DataFrame) -> pd.DataFrame:
     reason = pd.Series("no twin of this judge", index=card.index)
     for entry in reversed(known("reason")):
         reason = reason.mask(_named(card, entry), entry["text"])
-    deviates, missing = card["verdict"] == "deviates", card["verdict"] == "not attempted"
+    reason = reason.mask(card["labels"].notna() & (card["labels"] != "real"), OTHER_INPUTS)
+    reason = reason.mask(card["number"].isna(), UNREADABLE)
+    differs, missing = card["verdict"] == "differs", card["verdict"] == "not tested"
     return card.assign(
-        cause=cause.where(deviates, ""), left=left.where(deviates), reason=reason.where(missing, "")
+        cause=cause.where(differs, ""), left=left.where(differs), reason=reason.where(missing, "")
     )
 
 
@@ -264,7 +243,8 @@ def experiment(cell: str) -> str:
     """One id for all cells that print the same experiment: the one that poe_v2 has for it.
 
     Version 1 counts pairs where version 2 counts calls, and its Tables 1, 3, 4 and 5 are version
-    2's 5, 6, 7 and 8. Table 1 and the random rows of Table 2 repeat Table 5.
+    2's 5, 6, 7 and 8. Table 1 and the random rows of Table 2 repeat Table 5. Of
+    comparative_assessment Table 7 repeats rows of 10, 5 of 9, and 1 and 3 rows of 6.
     """
     paper, table, *place = cell.split("/")
     if paper == "poe_v1":
@@ -277,6 +257,10 @@ def experiment(cell: str) -> str:
         }.get(table, table)
     if (paper, table) == ("poe_v2", "table1") or "random" in place:
         table, place = "table5", [part for part in place if part != "random"]
+    if paper == "comparative_assessment":
+        table = {"table7": "table10", "table5": "table9"}.get(table, table)
+        if place[-1] == "comparative":
+            table, place = "table6", [*place[:-1], "standard"]
     return "/".join([paper, table, *place])
 
 

@@ -41,8 +41,8 @@ def test_the_state_of_the_claims_is_current():
 
 
 def test_an_outdated_claim_would_be_noticed():
-    assert "within noise" in TEXT
-    outdated = TEXT.replace("within noise", "perfect", 1)
+    assert "agree within the declared tolerance" in TEXT
+    outdated = TEXT.replace("agree within the declared tolerance", "are perfect", 1)
     assert readme.with_claims(outdated) != outdated
 
 

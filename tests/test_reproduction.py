@@ -10,7 +10,7 @@ import poe
 from poe.metrics import summary_level
 from reproduction import decided, large, published, recorded, small
 from reproduction.run import table
-from reproduction.settings import Calls, Settings, bootstrap_se
+from reproduction.settings import Calls, Settings, bootstrap_se, run_variance
 from reproduction.small import Cell
 from reproduction.targets import ALIASES, KEPT, TARGETS, find
 from reproduction.twins import Twin, labels, symmetric_stack, twins
@@ -19,6 +19,7 @@ from reproduction.twins import Twin, labels, symmetric_stack, twins
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     monkeypatch.setattr(small, "BLOCK", 2)
+    monkeypatch.setattr(small, "TASTES", {"summeval": 1, "topicalchat": 1})
 
 
 def part(name, **options):
@@ -50,7 +51,10 @@ class TestTargets:
 
 class TestTables:
     def test_a_cell_by_hand(self):
-        """Two draws recomputed from the definitions, without the module's plumbing."""
+        """Two draws recomputed from the definitions, without the module's plumbing.
+
+        The level comes from the same two judges here, so that the control variate cancels.
+        """
         ours = table("table7", draws=2, seed=5).set_index("id")["value"]
         values = []
         for attribute, gold in labels("topicalchat").scores.items():
@@ -69,6 +73,19 @@ class TestTables:
             values.append(100 * summary_level(scores, gold).value.mean())
         cell = "poe_v2/table7/FlanT5-3B/K18/PoE-BT"
         assert ours[cell] == pytest.approx(np.mean(values), abs=0.01)
+
+    def test_a_control_variate_shifts_all_cells_of_a_judge_alike(self, monkeypatch):
+        """By what more judges say of the full set: the same for every method and count of calls."""
+        ours = table("table7", draws=2, seed=6).set_index("id")
+        monkeypatch.setattr(small, "TASTES", {"topicalchat": 9})
+        monkeypatch.setattr(small, "_LEVELS", {})
+        more = table("table7", draws=2, seed=6).set_index("id")
+        shift = (more["value"] - ours["value"]).groupby(ours["system"])
+        assert (shift.std() < 1e-9).all()
+        assert (shift.mean().abs() > 0.01).all()
+        full = "poe_v2/table7/FlanT5-3B/K30/avg-prob"
+        assert more.loc[full, "se"] < ours.loc[full, "se"]
+        np.testing.assert_array_equal(more["run_sd"], ours["run_sd"])
 
     def test_on_the_full_set_soft_methods_rank_alike(self):
         """Paper A.3 and its consequence for Bradley-Terry; decisions likewise. Roles by count."""
@@ -137,6 +154,76 @@ class TestDraws:
         np.testing.assert_array_equal(small.per_context(told_nothing, gold), [1.0, np.nan, 0.0])
 
 
+class TestRunVariance:
+    def test_components_are_found_and_what_is_known_is_taken_out(self):
+        """Judges of variance 4 + 1, of which the 4 is known; draws of calls of variance 9."""
+        rng = np.random.default_rng(0)
+        given, own = 2.0 * rng.standard_normal(40_000), rng.standard_normal(40_000)
+        one, other = (given + own + 3.0 * rng.standard_normal(40_000) for _ in range(2))
+        assert run_variance(one, other, given, averaged=100) == pytest.approx(1.09, abs=0.15)
+        assert run_variance(one, other, 0.0, averaged=100) == pytest.approx(5.09, abs=0.2)
+        assert run_variance(one, other, given, averaged=1) == pytest.approx(10.0, abs=0.3)
+        # Negative control: judges of their own in each draw share nothing.
+        apart = run_variance(one, rng.permutation(other), 0.0, averaged=100)
+        assert apart == pytest.approx(0.14, abs=0.2)
+
+    def test_two_seeds_agree_and_would_not_without_the_contexts(self, monkeypatch):
+        """A cell of Table 7: the mean over four attributes, a hundred judges asked twice."""
+        few, whole = ("PoE-BT", "spearman"), ("avg-prob", "spearman")
+        chosen = {name: small.METHODS[name] for name, _ in (few, whole)}
+        monkeypatch.setattr(small, "METHODS", chosen)
+        by_context, pooled = [], []
+        for seed in (0, 1):
+            parts = []
+            for attribute in labels("topicalchat").scores:
+                twin = twins("topicalchat")["FlanT5-3B", attribute]
+                job = (twin, Calls("topicalchat", 18, seed=seed))
+                every = (twin, Calls("topicalchat", 30, seed=seed))
+                assert small._again(every) == every, "of all calls there is one set"
+                found = [small._block(*each, 0, 100) for each in (job, small._again(job), every)]
+                parts.append([each[of] for each, of in zip(found, (few, few, whole), strict=True)])
+            by_context.append(sum(small._run_variance(*part) for part in parts) / 16)
+            means = np.mean([[np.nanmean(x, axis=-1) for x in part] for part in parts], axis=0)
+            pooled.append(float(run_variance(*means, averaged=100)))
+        apart, before = (abs(np.sqrt(x[1] / x[0]) - 1.0) for x in (by_context, pooled))
+        assert apart < 0.1
+        assert apart < before, "as one mean a draw the same judges tell less"
+
+    def test_contexts_are_independent(self, monkeypatch):
+        """Which `_run_variance` rests on: 600 judges' means scatter as single contexts say."""
+        monkeypatch.setattr(small, "METHODS", {"avg-prob": small.METHODS["avg-prob"]})
+        twin = twins("topicalchat")["FlanT5-3B", "coherency"]
+        one = small._block(twin, Calls("topicalchat", 18), 0, 600)["avg-prob", "spearman"]
+        means = np.nanmean(one, axis=-1).var(ddof=1)
+        assert small._run_variance(one, one, 0.0 * one) == pytest.approx(means, rel=0.2)
+
+    def test_another_draw_of_calls_is_put_to_the_same_judges(self):
+        calls = Calls("topicalchat", 18)
+        gold = labels("topicalchat").scores["coherency"]
+        twin = twins("topicalchat")["FlanT5-3B", "coherency"]
+        one, other = (
+            small.answers(twin, each, gold, seed=[0, 0], draws=1)
+            for each in (calls, replace(calls, again=1))
+        )
+        told = [
+            dict(zip(zip(s.first[0, 0], s.second[0, 0], strict=True), s.p[0, 0], strict=True))
+            for s in (one, other)
+        ]
+        shared = set(told[0]) & set(told[1])
+        assert shared
+        assert set(told[0]) != set(told[1])
+        assert all(told[0][pair] == told[1][pair] for pair in shared)
+
+    def test_the_level_of_a_twin_is_that_of_its_draws(self, monkeypatch):
+        monkeypatch.setattr(small, "TASTES", {"topicalchat": 2})
+        twin = twins("topicalchat")["FlanT5-3B", "coherency"]
+        job = (twin, Calls("topicalchat", 30))
+        found = small.run_blocks([job], Settings(draws=4, workers=1))[job]
+        np.testing.assert_allclose(
+            small.level(twin, 0), np.nanmean(found["avg-prob", "spearman"], axis=-1)
+        )
+
+
 class TestCurves:
     def test_a_curve_shares_its_draws_with_the_tables(self):
         """Same twin, same K, same seed: figure and table must report the same number."""
@@ -158,6 +245,17 @@ class TestLarge:
         assert len(both) == len(one) == 10_000
         assert both.p.mean() == pytest.approx(0.5, abs=0.01)
         assert one.p.mean() > 0.6
+
+    def test_the_control_variate_is_of_the_very_judges_that_are_drawn(self):
+        """With hardly any noise and every pair of a pool asked, scores tell what is perceived."""
+        twin = replace(self.twin, noise=1e-9, sharpness=0.1)
+        own, (mean, error) = large.perception(twin, 3, 0)
+        job = large.symmetric(twin, 100, ("PoE-BT",), 0)
+        found = [large.draw(job, number)["PoE-BT"] for number in range(3)]
+        np.testing.assert_allclose(found, own, atol=0.2)
+        assert own.std() > 0.5, "negative control: judges differ by more than that"
+        assert mean == pytest.approx(own.mean(), abs=6.0)
+        assert error < 0.2
 
     def test_scores_are_those_of_the_front_doors(self):
         rng = np.random.default_rng(1)

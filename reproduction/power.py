@@ -1,0 +1,259 @@
+"""What the verdicts of a table are worth: power, joint bias, and trivial baselines to beat.
+
+A verdict that a wrong judge or a wrong method would have got as well says little. So every table is
+held against answers that are wrong on purpose, its cells are tested together for a common bias, and
+its mean error stands beside that of a baseline without any simulation. Nothing is simulated here:
+all of it is computed from the printed numbers and the stored results, on the cells that are
+predictions (`verdicts.predictions`). `overview` puts it into one row a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from reproduction.published import TITLES, all_tables
+from reproduction.twins import ROLES
+from reproduction.verdicts import NOISE_FACTOR, predictions, unique
+
+# Methods that a table prints side by side and that its verdicts should tell apart.
+PAIRS = (
+    ("avg-prob", "PoE-BT"),
+    ("PoE-BT", "PoE-g"),
+    ("win-ratio", "BT"),
+    ("standard", "debiased"),
+    ("win-loss", "likelihood"),
+)
+METHODS, JUDGES, ATTRIBUTES = "methods", "judges", "attributes"
+WEAK = 0.5  # a swap that agrees more than this share as often as the right cell is not told apart
+LEVEL = 0.05  # of the tests of a joint bias: one table in twenty shows one by chance
+LEGEND = (
+    "agree: per cent of the predictions, cells neither calibrated nor implied. error: their mean "
+    "absolute difference, in points. baseline, twins: that of a trivial baseline and of ours where "
+    "there is one. wrong: per cent of wrong methods, judges and attributes that would have agreed. "
+    "bias: mean signed difference, each judge one observation; a joint bias has p < 0.05."
+)
+
+# Power -----------------------------------------------------------------------------------------
+
+
+def power(card: pd.DataFrame) -> pd.DataFrame:
+    """How often a wrong cell would have agreed: one row a paper, table and swap.
+
+    Columns: paper, table, swap, kind, cells, right (share of the cells that agree), wrong (share
+    that would, had the twin's value been that of the other method, judge or attribute in the same
+    place: against the same printed number and within the same tolerance). With several others, the
+    mean over them, which is what random permutations give.
+    """
+    ours = card.set_index("id")["ours"]
+    rows = []
+    for (paper, table), part in card.groupby(["paper", "table"], sort=False):
+        for kind, swap, pairs in _swaps(predictions(part), part):
+            cells = card.loc[pairs["cell"]]
+            other = ours.reindex(pairs["other"]).to_numpy()
+            known = ~np.isnan(other)
+            if not known.any():
+                continue
+            passed = np.abs(other - cells["number"]) <= cells["tolerance"]
+            found = {
+                "cells": pairs["cell"][known].nunique(),
+                "right": float((cells["verdict"] == "agrees")[known].mean()),
+                "wrong": float(passed[known].mean()),
+            }
+            rows.append({"paper": paper, "table": table, "swap": swap, "kind": kind, **found})
+    names = ["paper", "table", "swap", "kind", "cells", "right", "wrong"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _swaps(rows: pd.DataFrame, table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Kind and name of each swap, with the cells (positions in the card) and the others' ids."""
+    for one, other in PAIRS:
+        turned = {one: other, other: one}
+        chosen = rows[rows["method"].isin(turned)]
+        ids = [
+            f"{cell.removesuffix(method)}{turned[method]}"
+            for cell, method in zip(chosen["id"], chosen["method"], strict=True)
+        ]
+        if one in set(table["method"]) and other in set(table["method"]):
+            yield METHODS, f"{one} / {other}", _pairs(chosen.index, ids)
+    for kind, column in ((JUDGES, "system"), (ATTRIBUTES, "attribute")):
+        found = [
+            (at, cell.replace(f"{before}{name}/", f"{before}{another}/"))
+            for at, cell, name, data in zip(
+                rows.index, rows["id"], rows[column], rows["dataset"], strict=True
+            )
+            for before in ("/" if column == "system" else f"{data}-",)
+            for another in table[column].unique()
+            if another != name and f"{before}{name}/" in cell
+        ]
+        yield kind, f"{kind} permuted", _pairs([at for at, _ in found], [i for _, i in found])
+
+
+def _pairs(cells: object, others: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({"cell": cells, "other": others}).astype({"other": object})
+
+
+def weak(found: pd.DataFrame) -> str:
+    """Say "weak test" where a table's rows of `power` cannot tell methods apart, else "".
+
+    Over all its swaps of methods, weighted by their cells, the wrong cells agree more than half
+    (`WEAK`) as often as the right ones. A table without two such methods is judged by its judges,
+    then by its attributes; "no test" where there is nothing to swap either.
+    """
+    for kind in (METHODS, JUDGES, ATTRIBUTES):
+        rows = found[found["kind"] == kind]
+        if len(rows):
+            return "weak test" if _mean(rows, "wrong") > WEAK * _mean(rows, "right") else ""
+    return "no test"
+
+
+def _mean(rows: pd.DataFrame, name: str) -> float:
+    return float(np.average(rows[name], weights=rows["cells"])) if len(rows) else np.nan
+
+
+# Joint bias ------------------------------------------------------------------------------------
+
+
+def bias(rows: pd.DataFrame) -> tuple[float, float, float]:
+    """Mean signed difference of cells, its standard error and the p-value of a two-sided t test.
+
+    Cells of one judge share its luck, so each judge counts as one observation, the mean over its
+    cells: with J judges the test has J - 1 degrees of freedom. Error and p are NaN with one judge.
+    """
+    means = rows["difference"].groupby(rows["system"]).mean()
+    count = len(means)
+    if count < 2:
+        return float(means.mean()), np.nan, np.nan
+    error = float(means.std(ddof=1) / np.sqrt(count))
+    ratio = abs(float(means.mean())) / error if error else np.inf
+    return float(means.mean()), error, float(2.0 * student.sf(ratio, count - 1))
+
+
+def judge_biases(card: pd.DataFrame) -> pd.DataFrame:
+    """Each judge's mean signed difference by table: paper, table, system, cells, bias, error.
+
+    error : of one run of the judge as if all its cells shared all of their luck, the most there can
+    be: the mean of their standard deviations. shown : whether the bias is beyond twice that.
+    """
+    rows = predictions(card)
+    grouped = rows.assign(sd=rows["tolerance"] / NOISE_FACTOR).groupby(
+        ["paper", "table", "system"], sort=False
+    )
+    found = grouped.agg(cells=("id", "size"), bias=("difference", "mean"), error=("sd", "mean"))
+    return found.assign(shown=found["bias"].abs() > NOISE_FACTOR * found["error"]).reset_index()
+
+
+# Baselines -------------------------------------------------------------------------------------
+
+
+def baseline(card: pd.DataFrame) -> pd.Series:
+    """What a trivial baseline says of each cell of one paper, NaN where it says nothing.
+
+    Scaling: the mean of the other judges' printed numbers in the same place, times one parameter of
+    the judge. That is the judge's printed number over the others' for the average probability of
+    all calls (Spearman, same dataset), which is what the level of its twin is calibrated on; in
+    comparative_assessment for the debiased decisions (same dataset and measure), by least squares
+    over attributes. No row of the judge but that one is used.
+
+    Table 3 of poe_v2 instead interpolates its calibrated cells: the average probability along a
+    straight line in 1/K from 5N to 50N, and PoE-BT at every K as the average probability at 50N.
+    """
+    (paper,) = card["paper"].unique()
+    values = dict(zip(card["id"], card["number"], strict=True))
+    printed = all_tables(paper=paper)
+    full = (printed["selection"] == "full") & printed["number"].notna()
+    level = (printed["method"] == "avg-prob") & (printed["metric"] == "spearman")
+    anchors = printed[full & (level | (printed["method"] == "debiased"))]
+
+    def others(cell: str, name: str, judges: list[str]) -> float:
+        found = np.array([values.get(cell.replace(f"/{name}/", f"/{j}/"), np.nan) for j in judges])
+        return float(np.nanmean(found)) if np.isfinite(found).any() else np.nan
+
+    @cache
+    def parameter(dataset: str, metric: str, system: str) -> tuple[float, list[str]]:
+        """Of the judge, and the others that have one."""
+        known = anchors[anchors["dataset"] == dataset]
+        if (known["method"] == "debiased").any():
+            known = known[known["metric"] == metric]
+        judges = sorted(set(known["system"]) - {system})
+        own = known[known["system"] == system]
+        rest = np.array([others(cell, system, judges) for cell in own["id"]])
+        shared = np.isfinite(rest)
+        if not shared.any():
+            return np.nan, judges
+        rest, printed = rest[shared], own["number"].to_numpy()[shared]
+        return float(rest @ printed / (rest @ rest)), judges
+
+    def scaled(row: pd.Series) -> float:
+        factor, judges = parameter(row["dataset"], row["metric"], row["system"])
+        return factor * others(row["id"], row["system"], judges)
+
+    def interpolated(row: pd.Series) -> float:
+        head = f"poe_v2/table3/{row['system']}/K{{}}N/{row['dataset']}-{row['attribute']}/avg-prob"
+        few, many = values[head.format(5)], values[head.format(50)]
+        if row["method"] == "PoE-BT":
+            return float(many)
+        share = (1 / 5 - 1 / float(row["k"].removesuffix("N"))) / (1 / 5 - 1 / 50)
+        return float(few + share * (many - few))
+
+    found = [
+        interpolated(row) if (paper, row["table"]) == ("poe_v2", "table3") else scaled(row)
+        for _, row in card.iterrows()
+    ]
+    return pd.Series(found, index=card.index, dtype=float)
+
+
+# Together --------------------------------------------------------------------------------------
+
+
+def overview(card: pd.DataFrame) -> pd.DataFrame:
+    """One row a table with something tested, and one a paper that counts each experiment once.
+
+    Columns: paper, table; cells, tested, and how many have which role; predicted; agree (share of
+    the predictions, in per cent); error (mean absolute difference, points) and blind error; on the
+    cells where
+    there is a baseline theirs (baseline) and ours (twins); wrong methods, wrong judges and wrong
+    attributes (share in per cent of wrong cells that would agree; `power`); power (`weak`);
+    bias and bias error (`bias`), and test: whether the table has a joint bias at `LEVEL`.
+    """
+    known = pd.concat([baseline(part) for _, part in card.groupby("paper", sort=False)])
+    card = card.assign(baseline=known)
+    found = power(card)
+    rows = []
+    for paper, whole in card.groupby("paper", sort=False):
+        for table, part in whole.groupby("table", sort=False):
+            if (part["verdict"] != "not tested").any():
+                swaps = found[(found["paper"] == paper) & (found["table"] == table)]
+                wrong = {
+                    f"wrong {kind}": 100.0 * _mean(swaps[swaps["kind"] == kind], "wrong")
+                    for kind in (METHODS, JUDGES, ATTRIBUTES)
+                }
+                mean, error, p = bias(predictions(part))
+                said = "joint bias" if p < LEVEL else ""
+                joint = {"bias": mean, "bias error": error, "test": said}
+                row = {"paper": paper, "table": table, **_counts(part, predictions(part))}
+                rows.append(row | wrong | {"power": weak(swaps)} | joint)
+        if (whole["verdict"] != "not tested").any():
+            row = {"paper": paper, "table": "each experiment once"}
+            rows.append(row | _counts(whole, predictions(unique(whole))))
+    return pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
+
+
+def _counts(cells: pd.DataFrame, rows: pd.DataFrame) -> dict[str, object]:
+    tested = cells[cells["verdict"] != "not tested"]
+    compared = rows.dropna(subset="baseline")
+    return {
+        "cells": len(cells),
+        "tested": len(tested),
+        **{role: int((tested["role"] == role).sum()) for role in ROLES},
+        "predicted": len(rows),
+        "agree": 100.0 * float((rows["verdict"] == "agrees").mean()),
+        "error": float(rows["difference"].abs().mean()),
+        "blind error": float(rows.loc[rows["role"] == "blind", "difference"].abs().mean()),
+        "baseline": float((compared["baseline"] - compared["number"]).abs().mean()),
+        "twins": float(compared["difference"].abs().mean()),
+    }
