@@ -1,0 +1,237 @@
+"""How answers scatter around fitted scores, and how sure that leaves the scores.
+
+An interval needs the variance of one answer and, where a pair was asked more than once, the
+covariance of two answers about it: a judge that is shown the pair again, also in the other order,
+repeats part of its error. Both are pooled over all answers and estimated from the residuals. The
+sandwich H^-1 M H^-1 (book eq. 14.7) turns them into a covariance of the scores.
+
+Every answer has a row x in the unknowns, (N + 1,): +1 at one item, -1 at the other, and at the
+bias. The expected value of a quadratic form in residuals is a trace, so the sum of squares and the
+sum of squared sums over pairs are two equations for the two components (`_left`).
+
+A weight of two is two rows, here as everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.stack import Problem, Stack, by_item, laplacian
+
+__all__ = ["FEWEST", "Answers", "Scatter", "curvature", "estimate", "inverted", "sandwich"]
+
+FEWEST = 3  # residual degrees of freedom from which a scatter is taken
+LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """How answers p scatter around fitted probabilities q: variance size^2 (q (1 - q))^power.
+
+    power 1 : like decisions, of which size 1 is one and size 1/sqrt(n) the mean of n.
+    power 2 : like noise in the logit of p, with standard deviation `size`.
+    power 0 : of Gaussian experts, whose sigma `size` is.
+    shared : correlation of the errors of two answers about one pair of items, in whatever order.
+    freedom : degrees of freedom of Student's t for an error over its standard error.
+    """
+
+    power: int
+    size: float
+    shared: float = 0.0
+    freedom: float = np.inf
+
+    @property
+    def in_words(self) -> str:
+        """For a report."""
+        words = {
+            0: "by {:.2g} in units of a difference",
+            1: "{:.2g} times as far as single decisions would",
+            2: "by {:.2g} logits",
+        }[self.power].format(self.size)
+        if self.shared:
+            words += f", with errors about one pair that correlate by {self.shared:.2f}"
+        return words
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A judge's answers, a prior's ties left out, by the pair that each is about.
+
+    pairs : one problem of P pairs, lower position first. group : (K,) the pair of each answer.
+    turned : (K,) the bias' entry of its row x, as seen from the lower position. weight : (K,).
+    residual : (K,) what the fit leaves, seen alike. slope : (K,) how the fitted answer moves with
+    the difference.
+    """
+
+    pairs: Stack
+    group: Indices
+    turned: Floats
+    weight: Floats
+    residual: Floats
+    slope: Floats
+
+    @classmethod
+    def of(
+        cls, c: Comparisons, real: Mask, residual: Floats, slope: Floats, tilt: Floats
+    ) -> Answers:
+        """From residuals in the order shown; tilt : (K,) what the bias is multiplied by."""
+        first, second, n = c.first[real], c.second[real], c.n_items
+        codes, group = np.unique(
+            np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True
+        )
+        low, high = np.divmod(codes, n)
+        side = np.where(first < second, 1.0, -1.0)
+        nothing = np.zeros(len(codes))
+        return cls(
+            Stack(n, low, high, nothing, nothing),
+            group,
+            side * tilt[real],
+            c.weight[real],
+            side * residual[real],
+            slope[real],
+        )
+
+    def along(self, x: Floats) -> Floats:
+        """(K,) the row of each answer times x, (N + 1,)."""
+        low, high = self.pairs.first, self.pairs.second
+        return (x[low] - x[high])[self.group] - self.turned * x[-1]
+
+    def against(self, values: Floats) -> Floats:
+        """(N + 1,) sum over repeats of values times rows."""
+        of_pairs = self.total(values)
+        return np.append(
+            by_item(self.pairs, of_pairs, -of_pairs), -self.weight @ (values * self.turned)
+        )
+
+    def total(self, values: Floats) -> Floats:
+        """(P,) sums over repeats."""
+        return np.asarray(np.bincount(self.group, self.weight * values), dtype=float)
+
+    def singly(self, values: Floats) -> Floats:
+        """(N + 1, N + 1) sum of values x x' over repeats."""
+        tilted = values * self.turned
+        return _crossed(
+            self.pairs, self.total(values), self.total(tilted), self.total(tilted * self.turned)
+        )
+
+    def jointly(self, one: Floats, other: Floats, times: Floats | float = 1.0) -> Floats:
+        """(N + 1, N + 1) sum over pairs of times (sum of one x) (sum of other x)', symmetrised."""
+        a, b = self.total(one), self.total(other)
+        at, bt = self.total(one * self.turned), self.total(other * self.turned)
+        crossed = (a * b, (a * bt + at * b) / 2.0, at * bt)
+        return _crossed(self.pairs, *(times * part for part in crossed))
+
+
+def estimate(
+    answers: Answers, powers: tuple[int, ...], *, size: float | None, paired: bool
+) -> Scatter | None:
+    """The scatter of some answers, or None where too few of them are left to tell it.
+
+    powers : of q (1 - q), of which the one with the highest restricted likelihood is taken.
+    size : where it is known. paired : whether answers about one pair may share errors.
+    """
+    repeats, n = answers.total(np.ones(len(answers.weight))), answers.pairs.n_items
+    couples = paired and bool((repeats > 1.0 + 1e-9).any())
+    if size is not None and not couples:
+        return None
+    # A bias that cancels within every pair takes nothing from what pairs tell.
+    uneven = answers.total(answers.turned) if couples else answers.turned
+    known = float(len(repeats) if couples else repeats.sum())
+    freedom = known - n + 1 - bool(np.abs(uneven).max() > 1e-9)
+    if freedom < FEWEST - 1e-9:
+        return None
+    _, power, left = min((_left(answers, power) for power in powers), key=lambda found: found[0])
+    own, shared = left.squares / left.freedom, 0.0
+    if couples:
+        alone, common = np.linalg.solve(left.expected, [left.squares, left.sums])
+        own = max(float(alone + common), LEAST**2)
+        # Further below the mean of a pair's answers would have a negative variance.
+        lowest = -(1.0 - LEAST) / max(float(repeats.max()) - 1.0, 1.0)
+        shared = float(np.clip(common / own, lowest, 1.0))
+    size = max(float(np.sqrt(own)), LEAST) if size is None else size
+    return Scatter(power, size, shared, freedom)
+
+
+class Left(NamedTuple):
+    """Two quadratic forms in the residuals and what is expected of them.
+
+    squares, sums : sum of squares, and of squared sums over pairs. expected : (2, 2) rows for
+    either form, columns for a unit of variance of each answer's own, and common to each pair.
+    """
+
+    squares: float
+    sums: float
+    freedom: float
+    expected: Floats
+
+
+def _left(answers: Answers, power: int) -> tuple[float, int, Left]:
+    """Restricted likelihood (minus twice, up to a constant), the power, and the residuals' forms.
+
+    A fit has made residuals smaller, and most so where its experts pull hardest. What is left after
+    a least squares fit to standardised residuals has been made smaller by known amounts, whatever
+    the fit was: it is (1 - U G U') e, e the standardised errors, U the rows times the standardised
+    slopes u, and G = (U' U)^-1.
+    """
+    weight, n = answers.weight, answers.pairs.n_items
+    slope = np.maximum(answers.slope, 1e-12)
+    u, z = slope ** (1.0 - power / 2.0), answers.residual / slope ** (power / 2.0)
+    uu, uju = answers.singly(u * u), answers.jointly(u, u)
+    inverse, repeats = inverted(uu), answers.total(np.ones(len(z)))
+    z = z - u * answers.along(inverse @ answers.against(u * z))
+    squares, count = float(weight @ z**2), float(repeats.sum())
+    tilted = bool(answers.turned.any())
+    freedom = count - n + 1 - tilted
+    crossed = count - float(np.sum(inverse * uju))
+    moved = inverse @ uju
+    pairs = float((repeats**2).sum()) + float(
+        np.sum(moved * moved.T) - 2.0 * np.sum(inverse * answers.jointly(u, u, repeats))
+    )
+    free = slice(1, n + tilted)
+    unlikely = (
+        freedom * np.log(max(squares / max(freedom, 1.0), LEAST**2))
+        + power * float(weight @ np.log(slope))
+        + float(np.linalg.slogdet(uu[free, free])[1])
+    )
+    expected = np.array([[freedom, crossed], [crossed, pairs]])
+    return unlikely, power, Left(squares, float((answers.total(z) ** 2).sum()), freedom, expected)
+
+
+def sandwich(answers: Answers, bread: Floats, found: Scatter) -> Floats:
+    """(N + 1, N + 1) covariance of scores and bias, H^-1 M H^-1 (book eq. 14.7)."""
+    t = np.maximum(answers.slope, 1e-12) ** (found.power / 2.0)
+    filling = (1.0 - found.shared) * answers.singly(t * t) + found.shared * answers.jointly(t, t)
+    joint = found.size**2 * bread @ filling @ bread
+    return np.asarray(0.5 * (joint + joint.T))
+
+
+def curvature(c: Comparisons, stiffness: Floats, tilt: Floats) -> Floats:
+    """(N + 1, N + 1) sum of stiffness x x' over comparisons."""
+    return _crossed(c, stiffness, stiffness * tilt, stiffness * tilt**2)
+
+
+def _crossed(pairs: Problem, items: Floats, border: Floats, corner: Floats) -> Floats:
+    n = pairs.n_items
+    made = np.zeros((n + 1, n + 1))
+    made[:n, :n] = laplacian(pairs, items)
+    made[n, :n] = made[:n, n] = by_item(pairs, -border, border)
+    made[n, n] = corner.sum()
+    return made
+
+
+def inverted(matrix: Floats) -> Floats:
+    """Inverse on mean-zero scores; zeros for a bias that has no curvature because it is fixed."""
+    n = len(matrix) - 1
+    level = float(np.trace(matrix)) / n
+    whole = matrix.copy()
+    whole[:n, :n] += level / n  # the curvature is blind to a shift of all scores
+    whole[n, n] += level * (matrix[n, n] == 0.0)
+    made = np.linalg.inv(whole)
+    made[:n, :n] -= 1.0 / (n * level)
+    if matrix[n, n] == 0.0:
+        made[n] = made[:, n] = 0.0
+    return np.asarray(made)
