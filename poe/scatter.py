@@ -118,12 +118,10 @@ class Answers:
             self.pairs, self.total(values), self.total(tilted), self.total(tilted * self.turned)
         )
 
-    def jointly(self, one: Floats, other: Floats, times: Floats | float = 1.0) -> Floats:
-        """(N + 1, N + 1) sum over pairs of times (sum of one x) (sum of other x)', symmetrised."""
-        a, b = self.total(one), self.total(other)
-        at, bt = self.total(one * self.turned), self.total(other * self.turned)
-        crossed = (a * b, (a * bt + at * b) / 2.0, at * bt)
-        return _crossed(self.pairs, *(times * part for part in crossed))
+    def jointly(self, values: Floats, times: Floats | float = 1.0) -> Floats:
+        """(N + 1, N + 1) sum over pairs of times y y', y the sum of values x over repeats."""
+        own, tilted = self.total(values), self.total(values * self.turned)
+        return _crossed(self.pairs, times * own**2, times * own * tilted, times * tilted**2)
 
 
 def estimate(
@@ -180,7 +178,7 @@ def _left(answers: Answers, power: int) -> tuple[float, int, Left]:
     weight, n = answers.weight, answers.pairs.n_items
     slope = np.maximum(answers.slope, 1e-12)
     u, z = slope ** (1.0 - power / 2.0), answers.residual / slope ** (power / 2.0)
-    uu, uju = answers.singly(u * u), answers.jointly(u, u)
+    uu, uju = answers.singly(u * u), answers.jointly(u)
     inverse, repeats = inverted(uu), answers.total(np.ones(len(z)))
     z = z - u * answers.along(inverse @ answers.against(u * z))
     squares, count = float(weight @ z**2), float(repeats.sum())
@@ -189,7 +187,7 @@ def _left(answers: Answers, power: int) -> tuple[float, int, Left]:
     crossed = count - float(np.sum(inverse * uju))
     moved = inverse @ uju
     pairs = float((repeats**2).sum()) + float(
-        np.sum(moved * moved.T) - 2.0 * np.sum(inverse * answers.jointly(u, u, repeats))
+        np.sum(moved * moved.T) - 2.0 * np.sum(inverse * answers.jointly(u, repeats))
     )
     free = slice(1, n + tilted)
     unlikely = (
@@ -204,7 +202,7 @@ def _left(answers: Answers, power: int) -> tuple[float, int, Left]:
 def sandwich(answers: Answers, bread: Floats, found: Scatter) -> Floats:
     """(N + 1, N + 1) covariance of scores and bias, H^-1 M H^-1 (book eq. 14.7)."""
     t = np.maximum(answers.slope, 1e-12) ** (found.power / 2.0)
-    filling = (1.0 - found.shared) * answers.singly(t * t) + found.shared * answers.jointly(t, t)
+    filling = (1.0 - found.shared) * answers.singly(t * t) + found.shared * answers.jointly(t)
     joint = found.size**2 * bread @ filling @ bread
     return np.asarray(0.5 * (joint + joint.T))
 
