@@ -98,7 +98,7 @@ class Fit:
         "scatter" : from how far the answers lie from the fitted probabilities, as quasi-likelihood
             does for over- and underdispersed counts (McCullagh and Nelder, Generalized Linear
             Models, chapters 9 and 10; book eqs. 14.7 and 14.8), every answer with an error of
-            its own.
+            its own. A share of n tosses of weight n is n answers that agree: far too sure.
         "paired" : the same, but answers about one pair of items, in whatever order, may share
             their error (book eq. 14.9): a sandwich clustered on the pair, with variance and
             covariance pooled over all pairs. Where no pair was asked twice it is "scatter".
