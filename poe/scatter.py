@@ -7,7 +7,7 @@ sandwich H^-1 M H^-1 (book eq. 14.7) turns them into a covariance of the scores.
 
 Every answer has a row x in the unknowns, (N + 1,): +1 at one item, -1 at the other, and at the
 bias. The expected value of a quadratic form in residuals is a trace, so the sum of squares and the
-sum of squared sums over pairs are two equations for the two components (`_left`).
+sum of squared sums over pairs are two equations for the two components (`_components`).
 
 A weight of two is two rows, here as everywhere.
 """
@@ -142,61 +142,74 @@ def estimate(
     freedom = known - n + 1 - bool(np.abs(uneven).max() > 1e-9)
     if freedom < FEWEST - 1e-9:
         return None
-    _, power, left = min((_left(answers, power) for power in powers), key=lambda found: found[0])
+    left = min((_left(answers, power) for power in powers), key=lambda one: one.unlikely)
     own, shared = left.squares / left.freedom, 0.0
     if couples:
-        alone, common = np.linalg.solve(left.expected, [left.squares, left.sums])
-        own = max(float(alone + common), LEAST**2)
+        own, common = _components(answers, left)
+        own = max(own, LEAST**2)
         # Further below the mean of a pair's answers would have a negative variance.
         lowest = -(1.0 - LEAST) / max(float(repeats.max()) - 1.0, 1.0)
         shared = float(np.clip(common / own, lowest, 1.0))
     size = max(float(np.sqrt(own)), LEAST) if size is None else size
-    return Scatter(power, size, shared, freedom)
+    return Scatter(left.power, size, shared, freedom)
 
 
 class Left(NamedTuple):
-    """Two quadratic forms in the residuals and what is expected of them.
+    """What least squares leaves of standardised residuals, in one power of q (1 - q).
 
-    squares, sums : sum of squares, and of squared sums over pairs. expected : (2, 2) rows for
-    either form, columns for a unit of variance of each answer's own, and common to each pair.
+    unlikely : restricted likelihood, minus twice, up to a constant. u : (K,) standardised slopes.
+    z : (K,) what is left, (1 - U G U') e, e the standardised errors and U the rows times u.
+    inverse : (N + 1, N + 1) G = (U' U)^-1. squares : of z, summed over repeats.
     """
 
+    power: int
+    unlikely: float
+    u: Floats
+    z: Floats
+    inverse: Floats
     squares: float
-    sums: float
     freedom: float
-    expected: Floats
 
 
-def _left(answers: Answers, power: int) -> tuple[float, int, Left]:
-    """Restricted likelihood (minus twice, up to a constant), the power, and the residuals' forms.
+def _left(answers: Answers, power: int) -> Left:
+    """The residuals after least squares: smaller than the errors by known amounts.
 
-    A fit has made residuals smaller, and most so where its experts pull hardest. What is left after
-    a least squares fit to standardised residuals has been made smaller by known amounts, whatever
-    the fit was: it is (1 - U G U') e, e the standardised errors, U the rows times the standardised
-    slopes u, and G = (U' U)^-1.
+    The fit has made them smaller too, and most so where its experts pull hardest; but it took away
+    nothing that least squares leaves.
     """
     weight, n = answers.weight, answers.pairs.n_items
-    slope = np.maximum(answers.slope, 1e-12)
+    slope, tilted = np.maximum(answers.slope, 1e-12), bool(answers.turned.any())
     u, z = slope ** (1.0 - power / 2.0), answers.residual / slope ** (power / 2.0)
-    uu, uju = answers.singly(u * u), answers.jointly(u)
-    inverse, repeats = inverted(uu), answers.total(np.ones(len(z)))
+    uu = answers.singly(u * u)
+    inverse = inverted(uu)
     z = z - u * answers.along(inverse @ answers.against(u * z))
-    squares, count = float(weight @ z**2), float(repeats.sum())
-    tilted = bool(answers.turned.any())
-    freedom = count - n + 1 - tilted
-    crossed = count - float(np.sum(inverse * uju))
-    moved = inverse @ uju
-    pairs = float((repeats**2).sum()) + float(
-        np.sum(moved * moved.T) - 2.0 * np.sum(inverse * answers.jointly(u, repeats))
-    )
+    squares, freedom = float(weight @ z**2), float(weight.sum()) - n + 1 - tilted
     free = slice(1, n + tilted)
     unlikely = (
-        freedom * np.log(max(squares / max(freedom, 1.0), LEAST**2))
+        freedom * np.log(max(squares / freedom, LEAST**2))
         + power * float(weight @ np.log(slope))
         + float(np.linalg.slogdet(uu[free, free])[1])
     )
-    expected = np.array([[freedom, crossed], [crossed, pairs]])
-    return unlikely, power, Left(squares, float((answers.total(z) ** 2).sum()), freedom, expected)
+    return Left(power, unlikely, u, z, inverse, squares, freedom)
+
+
+def _components(answers: Answers, left: Left) -> tuple[float, float]:
+    """Variance of an answer and covariance of two about one pair, standardised: by two moments.
+
+    The sum of squares and the sum of squared sums over pairs, each with what is expected of it for
+    a unit of variance of every answer's own and a unit common to its pair.
+    """
+    repeats, u = answers.total(np.ones(len(left.z))), left.u
+    inverse, uju = left.inverse, answers.jointly(u)
+    moved = inverse @ uju
+    crossed = float(repeats.sum() - np.trace(moved))
+    pairs = float((repeats**2).sum() + np.sum(moved * moved.T)) - 2.0 * float(
+        np.sum(inverse * answers.jointly(u, repeats))
+    )
+    expected = np.array([[left.freedom, crossed], [crossed, pairs]])
+    sums = float((answers.total(left.z) ** 2).sum())
+    alone, common = np.linalg.solve(expected, [left.squares, sums])
+    return float(alone + common), float(common)
 
 
 def sandwich(answers: Answers, bread: Floats, found: Scatter) -> Floats:

@@ -22,6 +22,7 @@ from poe import newton
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.judges import recorded
+from poe.judges.simulated import correlated
 from poe.result import Covariance, Fit
 from poe.selection import select
 from poe.stack import Stack
@@ -49,8 +50,8 @@ NODES, SHARES = np.polynomial.hermite_e.hermegauss(41)
 class Judge:
     """p = sigma(sharpness (q_i - q_j) + 0.4 + noise e) with q standard normal.
 
-    shared : correlation of e in the two orders of a pair. tosses : answers are shares of so many
-    tosses with that probability, and have that weight.
+    shared : correlation of e in one order of a pair with -e in the other. tosses : answers are
+    shares of so many tosses with that probability, and have that weight.
     """
 
     name: str
@@ -66,10 +67,8 @@ class Judge:
         expected = expit(logits)
         if self.tosses:
             return rng.binomial(self.tosses, expected) / self.tosses, expected
-        own, both = rng.standard_normal((2, *logits.shape))
-        both = np.triu(both, 1)
-        both -= np.swapaxes(both, 1, 2)
-        e = np.sqrt(self.shared) * both + np.sqrt(1.0 - self.shared) * own
+        e = rng.standard_normal(logits.shape)
+        e = correlated(e, np.swapaxes(e, 1, 2), self.shared)
         expected = sum(
             share * expit(logits + self.noise * node)
             for node, share in zip(NODES, SHARES / SHARES.sum(), strict=True)
