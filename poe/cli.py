@@ -358,12 +358,13 @@ def rank(
     prior: Annotated[float, _opt("Wins added to every pair, for decisions.", panel=SCORES)] = 0.0,
     confidence: Annotated[float, _opt("Of intervals and stopping.", panel=SCORES)] = 0.95,
     intervals: Annotated[
-        Literal["scatter", "curvature"],
+        Literal["paired", "scatter", "curvature"],
         _opt(
-            "From how far answers scatter around the scores, or as if each were one decision.",
+            "From how far answers scatter around the scores, those about one pair taken together "
+            "or not, or as if each were one decision.",
             panel=SCORES,
         ),
-    ] = "scatter",
+    ] = "paired",
     top: Annotated[
         Count, _opt("Show P(among the K best), 3 of them.", panel=SCORES, min=1, metavar="K")
     ] = None,

@@ -29,7 +29,7 @@ def fit(
     solver: Literal["auto", "dense", "sparse"] = "auto",
     tol: float | None = None,
     max_steps: int = 100,
-    covariance: Covariance = "curvature",
+    covariance: Covariance = "paired",
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
@@ -50,8 +50,8 @@ def fit(
         next to no spread, in the order of the summed opinions.
     solver : "dense" factorises (small N), "sparse" uses conjugate gradients (any N).
     tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8).
-    covariance : behind every error and interval, "curvature" (the paper's) or "scatter", see
-        `Fit.with_covariance`.
+    covariance : behind every error and interval, "paired", "scatter" or "curvature" (the paper's),
+        see `Fit.with_covariance`.
 
     Returns a `Fit`, scores mean-zero. Raises DisconnectedError, SeparableError,
     UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
@@ -132,7 +132,7 @@ def fit(
         bias_fitted=fit_bias,
         tilt=tilt,
     )
-    return fitted if covariance == "curvature" else fitted.with_covariance(covariance)
+    return fitted.with_covariance(covariance)
 
 
 def _graph(comparisons: Comparisons, solver: str) -> Graph:

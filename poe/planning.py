@@ -66,7 +66,7 @@ def plan(
     rule, both_orders : how the comparisons will be chosen, see `poe.select`.
 
     The variance of a difference is its effective resistance (see `poe.resistance`), on average
-    about 2 / (comparisons an item), times sigma^2 (book eq. 14.11). That is the first guess,
+    about 2 / (comparisons an item), times sigma^2 (book eq. 14.12). That is the first guess,
     too low for sparse and uneven graphs, so the resistances of simulated graphs decide. More
     than 500 items (200 for "greedy") are simulated by so many with as many comparisons each.
     The standard error comes within half a percent of the one wanted where a comparison more or

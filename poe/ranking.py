@@ -22,7 +22,7 @@ from poe.designs import in_orders_shown, regular
 from poe.errors import JudgeError, SeparableError, UnidentifiedBiasError, name_some
 from poe.experts import Expert, Laplacian
 from poe.fitting import fit
-from poe.result import COVARIANCE_ITEMS, Fit
+from poe.result import COVARIANCE_ITEMS, Covariance, Fit
 from poe.stopping import StopRule, Until, as_rules
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def rank(
     expert: str | Expert = "bradley-terry",
     bias: float | Literal["mean", "fit"] | None = "fit",
     prior: float = 0.0,
-    covariance: Literal["scatter", "curvature"] = "scatter",
+    covariance: Covariance = "paired",
     level: float = 0.95,
     top: int = 3,
     store: Store | None = None,

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats, Indices
@@ -361,19 +360,19 @@ def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
 
 def _basis(one: Ranking) -> str:
     """Where the width of the intervals comes from."""
+    fit, scatter = one.fit, one.fit.scatter
+    if fit.covariance_choice != "curvature" and scatter is not None:
+        return (
+            "Their width comes from how far the answers scatter around the scores: "
+            f"{scatter.in_words}. Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
+        )
     if _expert(one) != "Bradley-Terry":
         return "Their width comes from the expert named above."
-    scatter = one.fit.scatter
-    if one.fit.covariance_choice == "curvature" or scatter is None:
-        decisions = np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all()
-        if one.fit.covariance_choice == "curvature" or decisions:
-            return "Their width counts every answer as one decision."
-        return (
-            "There are too few answers to tell how they scatter, so each counts as one decision, "
-            "which makes wide intervals."
-        )
+    if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
+        return "Their width counts every answer as one decision."
     return (
-        f"Their width comes from how far the answers scatter around the scores: {scatter.in_words}."
+        "There are too few answers to tell how they scatter, so each counts as one decision, which "
+        "makes wide intervals."
     )
 
 
@@ -393,7 +392,7 @@ def position(found: Ranking) -> Position:
     fit = found.fit
     if fit.bias_se is None:
         return Position(counted, None)
-    half = float(ndtri(0.5 + found.level / 2.0)) * fit.bias_se
+    half = fit.quantile(found.level) * fit.bias_se
     at = [_between_equals(fit, fit.bias + move) for move in (0.0, half, -half)]
     return Position(counted, Rate(*at))
 

@@ -8,42 +8,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, stdtr, stdtrit
 
 from poe.comparisons import Comparisons, Floats, Indices, Mask
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import component_labels
-from poe.stack import by_item, differences, laplacian, pseudo_inverse
+from poe.scatter import Answers, Scatter, curvature, estimate, inverted, sandwich
+from poe.stack import differences
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Fit", "Prior", "Scatter", "require_level"]
 
-Covariance = Literal["curvature", "scatter"]
+Covariance = Literal["paired", "scatter", "curvature"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
-FEWEST = 3  # residual degrees of freedom from which a scatter is taken
-LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
-
-
-@dataclass(frozen=True)
-class Scatter:
-    """How answers p scatter around fitted probabilities q: variance size^2 (q (1 - q))^power.
-
-    power 1 : like decisions, of which size 1 is one and size 1/sqrt(n) the mean of n.
-    power 2 : like noise in the logit of p, with standard deviation `size`.
-    """
-
-    power: int
-    size: float
-
-    @property
-    def in_words(self) -> str:
-        """For a report."""
-        if self.power == 1:
-            return f"{self.size:.2g} times as far as single decisions would"
-        return f"by {self.size:.2g} logits"
 
 
 @dataclass(frozen=True)
@@ -105,7 +85,7 @@ class Fit:
     comparisons: Comparisons = field(repr=False)
     bias_fitted: bool = False
     tilt: Floats | float = field(default=1.0, repr=False)
-    covariance_choice: Covariance = "curvature"
+    covariance_choice: Covariance = "paired"
     prior: Prior | None = None
 
     # Uncertainty -----------------------------------------------------------------------
@@ -117,12 +97,20 @@ class Fit:
             one decision. A judge that gives a probability says more than that.
         "scatter" : from how far the answers lie from the fitted probabilities, as quasi-likelihood
             does for over- and underdispersed counts (McCullagh and Nelder, Generalized Linear
-            Models, chapters 9 and 10; book eqs. 14.7 and 14.8); see `scatter`. Where that cannot
-            be told (`scatter` is None) it is the curvature's; Gaussian experts without a sigma
-            take theirs from the residuals either way.
+            Models, chapters 9 and 10; book eqs. 14.7 and 14.8), every answer with an error of
+            its own. A share of n tosses of weight n is n answers that agree: far too sure.
+        "paired" : the same, but answers about one pair of items, in whatever order, may share
+            their error (book eq. 14.9): a sandwich clustered on the pair, with variance and
+            covariance pooled over all pairs. Where no pair was asked twice it is "scatter".
+
+        The last two are those of Bradley-Terry experts and of Gaussian experts without a sigma or
+        variance. For other experts, with a fitted prior, above 6,000 items, and where too few
+        answers are left to tell how they scatter (`scatter` is None), they are the curvature's.
         """
-        if choice not in ("curvature", "scatter"):
-            raise ValueError(f"covariance must be 'curvature' or 'scatter', not {choice!r}")
+        if choice not in ("paired", "scatter", "curvature"):
+            raise ValueError(
+                f"covariance must be 'paired', 'scatter' or 'curvature', not {choice!r}"
+            )
         return replace(self, covariance_choice=choice)
 
     def covariance(self) -> Floats:
@@ -130,20 +118,20 @@ class Fit:
 
         By curvature the pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and
         41; book eq. 6.5), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
-        fitted bias adds its share. By scatter H^-1 M H^-1 (book eq. 14.7), H the curvature along
+        fitted bias adds its share. Otherwise H^-1 M H^-1 (book eq. 14.7), H the curvature along
         scores and bias, M the covariance of its slope. Differences C_ii + C_jj - 2 C_ij are those
         of any other convention, the paper's anchor included.
         """
-        return self._scale * self._unscaled
+        return self._joint[:-1, :-1]
 
     @property
     def bias_se(self) -> float | None:
-        """Standard error of a fitted bias, from the joint curvature of scores and bias."""
+        """Standard error of a fitted bias, from the joint covariance of scores and bias."""
         if not self.bias_fitted:
             return None
-        if self._by_scatter:
-            return float(np.sqrt(self._joint[-1, -1]))
-        return float(np.sqrt(self._scale / self.bias_information))
+        if self._is_large:
+            return float(np.sqrt(self._scale / self.bias_information))
+        return float(np.sqrt(self._joint[-1, -1]))
 
     def difference_se(self, one: Hashable, other: Hashable) -> float:
         """Standard error of the score difference of two items; no matrix, so any N will do."""
@@ -151,8 +139,8 @@ class Fit:
         if i == j:
             return 0.0
         if not self._is_large:
-            c = self._unscaled
-            return float(np.sqrt(self._scale * max(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0)))
+            c = self.covariance()
+            return float(np.sqrt(max(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0)))
         from poe import sparse
 
         pairs = np.array([[i, j]])
@@ -161,6 +149,10 @@ class Fit:
             self.comparisons, self.stiffness, pairs, lever=lever, ridge=self._ridge
         )
         return float(np.sqrt(self._scale * found[0]))
+
+    def quantile(self, level: float = 0.95) -> float:
+        """Half the width of a central interval in standard errors: 1.96 where `freedom` is inf."""
+        return float(stdtrit(self.freedom, 0.5 + require_level(level) / 2.0))
 
     def standard_errors(self) -> Floats:
         """(N,) standard deviation of each score about the mean of all."""
@@ -172,23 +164,26 @@ class Fit:
         return np.sqrt(variance)
 
     def interval(self, level: float = 0.95) -> Floats:
-        """(N, 2) central interval of each score."""
-        half = ndtri(0.5 + require_level(level) / 2.0) * self.standard_errors()
+        """(N, 2) central interval of each score, score -+ `quantile(level)` standard errors."""
+        half = self.quantile(level) * self.standard_errors()
         return np.column_stack([self.scores - half, self.scores + half])
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
-        """Probability that `one` scores above `other`, under the Gaussian (book eq. 7.6)."""
+        """Probability that `one` scores above `other` (book eq. 7.6; Student's t, `freedom`)."""
         i, j = self._position(one), self._position(other)
         gap, error = self.scores[i] - self.scores[j], self.difference_se(one, other)
         if not error:  # the same item, or answers that agree to the last digit
             return 0.5 + 0.5 * float(np.sign(gap))
-        return float(ndtr(gap / error))
+        return float(stdtr(self.freedom, gap / error))
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
-        """(draws, N) draws of all scores from the Gaussian around the mode."""
+        """(draws, N) draws of all scores around the mode, normal or multivariate t (`freedom`)."""
         value, vector = np.linalg.eigh(self.covariance())
         root = vector * np.sqrt(np.clip(value, 0.0, None))
-        noise = np.random.default_rng(seed).standard_normal((draws, len(self.items)))
+        rng = np.random.default_rng(seed)
+        noise = rng.standard_normal((draws, len(self.items)))
+        if np.isfinite(self.freedom):
+            noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
         return self.scores + noise @ root.T
 
     # Ranks -----------------------------------------------------------------------------
@@ -200,7 +195,7 @@ class Fit:
     def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
         """(N, 2) lowest and highest rank, 1 the best, of each item's central interval.
 
-        Ranks have no closed form, so they are counted over draws from the Gaussian.
+        Ranks have no closed form, so they are counted over draws (`sample`).
         """
         tail = (1.0 - require_level(level)) / 2.0
         places = _places(self.sample(draws, seed=seed))
@@ -270,47 +265,37 @@ class Fit:
 
     @cached_property
     def scatter(self) -> Scatter | None:
-        """How the answers of a Bradley-Terry fit scatter, in the power that describes them better.
+        """How the answers scatter, by `covariance_choice`: of Bradley-Terry or Gaussian experts.
 
-        size^2 = sum (p - q)^2 / (q (1 - q))^power / (F - 2) over the answers (book eq. 14.8 for
-        power 2), with F = K - N + 1 (one less with a fitted bias) residual degrees of freedom;
-        F - 2 rather than F because the size is itself estimated (the variance of Student's t). The
-        power with the higher extended quasi-likelihood is taken. Answers that came from a prior do
-        not count. None for other experts, where F < 3, and where all answers are decisions, which
-        scatter as decisions do.
+        size^2 = sum rho^2 / F, rho = (p - q) / (q (1 - q))^(power / 2) after a least squares fit
+        to them and F its degrees of freedom (book eq. 14.8, power 2). For Gaussian experts power 0,
+        the mean square residual; of pure decisions size 1. Where answers about one pair may share
+        errors, their sums give a second equation (`poe.scatter`). A prior's ties do not count.
+        None for other experts, where F < 3 (counted over pairs where they may share errors), and
+        where all answers are decisions about different pairs, which scatter as decisions do.
         """
-        real = self.real
-        freedom = int(real.sum()) - len(self.items) + 1 - self.bias_fitted
-        if not isinstance(self.expert, BradleyTerry) or freedom < FEWEST:
+        soft = isinstance(self.expert, BradleyTerry)
+        if self._is_large or not (soft or self._estimates_sigma) or self._unlinked(self.real):
             return None
-        q, p = expit(self._differences)[real], self.comparisons.p[real]
-        if np.isin(p, (0.0, 0.5, 1.0)).all():
-            return None
-        squared, binomial = (p - q) ** 2, np.maximum(q * (1.0 - q), 1e-12)
-        made = []
-        # An answer of exactly 0 or 1 is a decision, or a count of some, and has no logit.
-        for power in (1,) if ((p == 0.0) | (p == 1.0)).any() else (1, 2):
-            size = max(float((squared / binomial**power).sum() / (freedom - 2)), LEAST**2)
-            surprise = len(q) * np.log(size) + power * np.log(binomial).sum()
-            made.append((float(surprise), Scatter(power, float(np.sqrt(size)))))
-        return min(made, key=lambda pair: pair[0])[1]
+        p = self.comparisons.p[self.real]
+        # An answer of exactly 0 or 1 may be a count of decisions. No other tells one from noise in
+        # the logit for sure, and of the two powers the second is the safe one.
+        powers = (1, 2) if ((p == 0.0) | (p == 1.0)).any() else (2,)
+        size = 1.0 if soft and np.isin(p, (0.0, 0.5, 1.0)).all() else None
+        powers = ((1,) if size else powers) if soft else (0,)
+        paired = self.covariance_choice == "paired"
+        return estimate(self._answers, powers, size=size, paired=paired)
 
     @property
-    def _by_scatter(self) -> bool:
-        wanted = self.covariance_choice == "scatter" and not self._is_large
-        return wanted and self.scatter is not None
+    def freedom(self) -> float:
+        """Degrees of freedom of Student's t behind every interval; inf where it is the normal's.
 
-    @cached_property
-    def _joint(self) -> Floats:
-        """(N + 1, N + 1) covariance of scores and bias from the scatter (book eq. 14.7)."""
-        c, found = self.comparisons, self.scatter
-        assert found is not None
-        tilt, q = self._lever * self.bias_fitted, expit(self._differences)
-        binomial = q * (1.0 - q)
-        inverse = _inverted(_crossed(c, c.weight * binomial, tilt))
-        slope = c.weight**2 * found.size**2 * binomial**found.power * self.real
-        joint = inverse @ _crossed(c, slope, tilt) @ inverse
-        return np.asarray(0.5 * (joint + joint.T))
+        Those of the residuals that sigma or the scatter is estimated from, and of the pairs of
+        items where answers about one pair may share errors. Inf where nothing is estimated.
+        """
+        if self.covariance_choice != "curvature" and self.scatter is not None:
+            return self.scatter.freedom
+        return self._residual_freedom if self._estimates_sigma else np.inf
 
     @property
     def real(self) -> Mask:
@@ -353,10 +338,8 @@ class Fit:
         )
 
     @cached_property
-    def _unscaled(self) -> Floats:
-        """The covariance before the variance of the residuals."""
-        if self._by_scatter:
-            return self._joint[:-1, :-1]
+    def _bread(self) -> Floats:
+        """(N + 1, N + 1) inverse curvature along scores and bias, which is zero where fixed."""
         if self._is_large:
             raise ValueError(
                 f"the covariance of {len(self.items)} items would take "
@@ -364,42 +347,66 @@ class Fit:
                 "the pairs that matter"
             )
         c, stiffness = self.comparisons, self.stiffness
-        bent = stiffness != 0.0
-        loose = component_labels(c.first[bent], c.second[bent], c.n_items)
-        if loose.any() and not self._ridge:
-            names = name_some(self.items[i] for i in np.flatnonzero(loose != 0))
+        if (loose := self._unlinked(stiffness != 0.0)) and not self._ridge:
+            names = name_some(self.items[i] for i in loose)
             raise ValueError(
                 f"at these scores no expert that links {names} with the rest has any curvature, so "
                 "nothing says how sure their scores are; take another expert, or a wider one"
             )
-        precision = laplacian(c, stiffness)
-        if self._ridge:
-            precision += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
-        inverse = pseudo_inverse(precision)
-        if not self.bias_fitted:
-            return inverse
-        tilted = self._lever * stiffness
-        border = by_item(c, tilted, -tilted)
-        moved = inverse @ border
-        information = float(self._lever @ tilted - border @ moved)
-        return inverse + np.outer(moved, moved) / information
+        precision = curvature(c, stiffness, self._lever * self.bias_fitted)
+        precision[:-1, :-1] += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
+        return inverted(precision)
+
+    @cached_property
+    def _joint(self) -> Floats:
+        """(N + 1, N + 1) covariance of scores and bias, by choice."""
+        bread = self._bread
+        if self.covariance_choice == "curvature" or self.scatter is None:
+            return self._scale * bread
+        return sandwich(self._answers, bread, self.scatter)
+
+    def _unlinked(self, some: Mask) -> list[int]:
+        """Positions of the items that some of the comparisons do not link with the first."""
+        c = self.comparisons
+        if some.all():
+            return []
+        return np.flatnonzero(component_labels(c.first[some], c.second[some], c.n_items)).tolist()
+
+    @cached_property
+    def _answers(self) -> Answers:
+        """The judge's answers with their residuals, of the experts that `scatter` is for."""
+        c, tilt = self.comparisons, self._lever * self.bias_fitted
+        return Answers.of(c, self.real, self._residuals, self.stiffness / c.weight, tilt)
+
+    @property
+    def _residuals(self) -> Floats:
+        """(K,) what Gaussian or Bradley-Terry experts leave of the answers."""
+        expert, p, d = self.expert, self.comparisons.p, self._differences
+        return expert.f_mu(p) - d if isinstance(expert, Gaussian) else p - expit(d)
+
+    @property
+    def _estimates_sigma(self) -> bool:
+        """Gaussian scores do not depend on sigma, so it can be estimated from the residuals."""
+        expert = self.expert
+        return isinstance(expert, Gaussian) and expert.sigma is None and expert.variance is None
+
+    @property
+    def _residual_freedom(self) -> float:
+        weight = float(self.comparisons.weight[self.real].sum())
+        return weight - len(self.items) + 1 - self.bias_fitted
 
     @cached_property
     def _scale(self) -> float:
-        # Gaussian scores do not depend on sigma, so it is estimated from the residuals.
-        if not isinstance(self.expert, Gaussian) or self.expert.sigma is not None:
+        if not self._estimates_sigma:
             return 1.0
-        if self.expert.variance is not None:
-            return 1.0
-        c = self.comparisons
-        freedom = len(c) - len(self.items) + 1 - self.bias_fitted
+        c, real, freedom = self.comparisons, self.real, self._residual_freedom
         if freedom < 1:
             raise ValueError(
-                f"{len(c)} comparisons of {len(self.items)} items leave no residuals to estimate "
-                "sigma from; give it, Gaussian(sigma=...), or make more comparisons"
+                f"{c.weight[real].sum():g} comparisons of {len(self.items)} items leave no "
+                "residuals to estimate sigma from; give it, Gaussian(sigma=...), or make more "
+                "comparisons"
             )
-        residual = self._differences - self.expert.f_mu(c.p)
-        return float((c.weight * residual**2).sum() / freedom)
+        return float((c.weight[real] * self._residuals[real] ** 2).sum() / freedom)
 
     def _position(self, name: Hashable) -> int:
         if name not in self.items:
@@ -410,30 +417,6 @@ class Fit:
         if not 1 <= k <= len(self.items):
             raise ValueError(f"k must lie in 1..{len(self.items)}, not {k}")
         return k
-
-
-def _crossed(c: Comparisons, weight: Floats, tilt: Floats) -> Floats:
-    """(N + 1, N + 1) sum of weight x x', x = (+1 at first, -1 at second, -tilt at the bias)."""
-    n = c.n_items
-    made = np.zeros((n + 1, n + 1))
-    made[:n, :n] = laplacian(c, weight)
-    made[n, :n] = made[:n, n] = by_item(c, -weight * tilt, weight * tilt)
-    made[n, n] = float((weight * tilt**2).sum())
-    return made
-
-
-def _inverted(matrix: Floats) -> Floats:
-    """Inverse on mean-zero scores; zeros for a bias that has no curvature because it is fixed."""
-    n = len(matrix) - 1
-    level = float(np.trace(matrix)) / n
-    whole = matrix.copy()
-    whole[:n, :n] += level / n  # the curvature is blind to a shift of all scores
-    whole[n, n] += level * (matrix[n, n] == 0.0)
-    made = np.linalg.inv(whole)
-    made[:n, :n] -= 1.0 / (n * level)
-    if matrix[n, n] == 0.0:
-        made[n] = made[:, n] = 0.0
-    return np.asarray(made)
 
 
 def require_level(level: float) -> float:

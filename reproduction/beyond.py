@@ -329,7 +329,8 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
                 note("methods", times, method, made)
         if times == CLOSER_TIMES and draw == 0:
             known = {"EB-g": fits["EB-g"], "EB-logit-g": fits["EB-logit-g"]}
-            known |= {"PoE-g": poe.fit(c, "gaussian"), "PoE-BT": poe.fit(c, "bradley-terry")}
+            for method, expert in (("PoE-g", "gaussian"), ("PoE-BT", "bradley-terry")):
+                known[method] = poe.fit(c, expert, covariance="curvature")
             for method, fit in known.items():
                 spread = fit.covariance()
                 certain, right = confidence((fit.scores[None], spread[None]), truth[None])

@@ -7,8 +7,10 @@ would give if it were asked every comparison.
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import t
 
 import poe
+from reproduction import coverage
 
 N = 14
 QUALITY = np.random.default_rng(3).normal(size=N) * 1.4
@@ -34,44 +36,191 @@ def test_noise_in_the_logit_is_recognised_and_measured(noise):
 def test_means_of_decisions_are_recognised_and_measured():
     rng = np.random.default_rng(1)
     p = expit(QUALITY[EVERY[:, 0]] - QUALITY[EVERY[:, 1]])
-    votes = np.clip(rng.binomial(25, p) / 25, 0.02, 0.98)
+    votes = rng.binomial(25, p) / 25
     found = poe.fit(poe.Comparisons.from_pairs(EVERY, votes, items=N)).scatter
     assert found.power == 1
     assert found.size == pytest.approx(1 / 5, rel=0.15)
 
 
-def test_power_two_against_a_direct_computation():
-    fit, _ = fitted(0.5)
-    found, scaled = fit.scatter, fit.with_covariance("scatter")
-    assert found.power == 2
+def oracle(fit, *, power, paired):
+    """Size^2, common share, and covariance of anchored scores and bias, with K x K matrices.
+
+    Every repeat is a row. Expected values of the quadratic forms are taken one entry at a time:
+    what each form gives for the covariance of the errors, seen through what least squares leaves.
+    """
     c = fit.comparisons
-    x = np.hstack([c.matrix(), -np.ones((len(c), 1))])
-    q = expit(x @ np.append(fit.scores, fit.bias))
-    freedom = len(c) - N  # N - 1 scores and the bias
-    tau2 = (((c.p - q) / (q * (1 - q))) ** 2).sum() / (freedom - 2)
-    assert found.size**2 == pytest.approx(tau2)
-    free = x[:, 1:]  # the first item as the anchor
-    inverse = np.linalg.inv(free.T @ np.diag(q * (1 - q)) @ free)
-    middle = free.T @ np.diag(tau2 * (q * (1 - q)) ** 2) @ free
-    anchored = inverse @ middle @ inverse
-    joint = scaled.covariance()
-    for i, j in ((1, 2), (5, 9)):
-        want = anchored[i - 1, i - 1] + anchored[j - 1, j - 1] - 2 * anchored[i - 1, j - 1]
-        assert scaled.difference_se(i, j) ** 2 == pytest.approx(want)
-        assert joint[i, i] + joint[j, j] - 2 * joint[i, j] == pytest.approx(want)
-    assert scaled.bias_se**2 == pytest.approx(anchored[-1, -1])
-    np.testing.assert_allclose(joint.sum(axis=0), 0, atol=1e-9)
-    np.testing.assert_array_equal(scaled.scores, fit.scores)
+    rows = np.repeat(np.arange(len(c)), c.weight.astype(int))
+    first, second, p = c.first[rows], c.second[rows], c.p[rows]
+    x = c.matrix()[rows, 1:]
+    if fit.bias_fitted:
+        x = np.hstack([x, -np.ones((len(x), 1))])
+    d = fit.scores[first] - fit.scores[second] - fit.bias
+    soft = isinstance(fit.expert, poe.BradleyTerry)
+    slope = expit(d) * expit(-d) if soft else np.ones_like(d)
+    residual = p - expit(d) if soft else p - 0.5 - d
+    deviation = slope ** (power / 2)
+    z, u = residual / deviation, x * (slope / deviation)[:, None]
+    leave = np.eye(len(z)) - u @ np.linalg.pinv(u)
+    z = leave @ z
+    own, pair = np.eye(len(z)), np.zeros((len(z), len(z)))
+    for k in range(len(z)):
+        for m in range(len(z)):
+            if {first[k], second[k]} == {first[m], second[m]}:
+                pair[k, m] = 1.0 if first[k] == first[m] else -1.0
+    forms = (own, pair) if paired else (own,)
+    expected = [[np.trace(form @ leave @ e @ leave) for e in forms] for form in forms]
+    parts = np.linalg.solve(expected, [z @ form @ z for form in forms])
+    errors = sum(part * e for part, e in zip(parts, forms, strict=True))
+    bread = np.linalg.inv(x.T @ (slope[:, None] * x))
+    pull = bread @ (x * deviation[:, None]).T
+    return parts.sum(), parts[1:].sum() / parts.sum(), pull @ errors @ pull.T
+
+
+def repeated(seed, *, weighted=True, decided=False):
+    """Both orders of some pairs, one of others, with weights."""
+    rng = np.random.default_rng(seed)
+    pairs = poe.select(7, 12, rule="no-repeat", seed=seed)
+    pairs = np.vstack([pairs, pairs[:5, ::-1], pairs[:2]])
+    judge = poe.judges.SimulatedJudge(rng.normal(size=7), noise=0.7, seed=seed)
+    p = np.clip(judge.answer(pairs) + 0.05 * rng.normal(size=len(pairs)), 0.02, 0.98)
+    weight = rng.integers(1, 4, len(pairs)) if weighted else None
+    p = (rng.random(len(p)) < p).astype(float) if decided else p
+    return poe.Comparisons.from_pairs(pairs, p, items=7, weight=weight)
+
+
+@pytest.mark.parametrize("expert", ["bradley-terry", "gaussian"])
+@pytest.mark.parametrize("bias", [None, "fit"])
+@pytest.mark.parametrize("choice", ["scatter", "paired"])
+def test_against_a_direct_computation(expert, bias, choice):
+    power = 2 if expert == "bradley-terry" else 0
+    between = 0
+    for seed in range(4):
+        fit = poe.fit(repeated(seed), expert, bias=bias, covariance=choice)
+        size2, shared, anchored = oracle(fit, power=power, paired=choice == "paired")
+        if not -0.1 < shared < 1.0:  # beyond its bounds the correlation is cut, see below
+            continue
+        between += 1
+        assert fit.scatter.size**2 == pytest.approx(size2)
+        assert fit.scatter.shared == pytest.approx(shared, abs=1e-9)
+        joint = fit.covariance()
+        for i, j in ((1, 2), (5, 3)):
+            want = anchored[i - 1, i - 1] + anchored[j - 1, j - 1] - 2 * anchored[i - 1, j - 1]
+            assert fit.difference_se(i, j) ** 2 == pytest.approx(want)
+            assert joint[i, i] + joint[j, j] - 2 * joint[i, j] == pytest.approx(want)
+        if bias:
+            assert fit.bias_se**2 == pytest.approx(anchored[-1, -1])
+        np.testing.assert_allclose(joint.sum(axis=0), 0, atol=1e-9)
+    assert between >= 2
+
+
+@pytest.mark.parametrize("expert", ["bradley-terry", "gaussian"])
+@pytest.mark.parametrize("bias", [None, "fit"])
+def test_a_weight_of_two_is_two_rows(expert, bias):
+    for decided in (False, True):
+        one = repeated(3, decided=decided)
+        rows = np.repeat(np.arange(len(one)), one.weight.astype(int))
+        two = poe.Comparisons.from_pairs(one.pairs[rows], one.p[rows], items=7)
+        settings = {"bias": bias, "prior": 0.1 if decided else 0.0}
+        for choice in ("paired", "scatter", "curvature"):
+            a, b = (poe.fit(c, expert, covariance=choice, **settings) for c in (one, two))
+            np.testing.assert_allclose(a.scores, b.scores, atol=1e-9)
+            np.testing.assert_allclose(a.covariance(), b.covariance(), rtol=1e-7, atol=1e-12)
+            assert a.freedom == b.freedom
+            if bias:
+                assert a.bias_se == pytest.approx(b.bias_se)
+
+
+def test_paired_is_scatter_where_no_pair_was_asked_twice():
+    c = poe.judges.SimulatedJudge(QUALITY, noise=0.5, seed=1).compare(
+        poe.select(N, 60, rule="no-repeat", seed=1)
+    )
+    for expert in ("bradley-terry", "gaussian"):
+        fit = poe.fit(c, expert, bias="fit")
+        assert fit.covariance_choice == "paired"
+        assert fit.freedom == 60 - N + 1 - 1
+        other = fit.with_covariance("scatter")
+        assert fit.scatter == other.scatter
+        np.testing.assert_array_equal(fit.covariance(), other.covariance())
+
+
+def test_pairs_that_share_their_error_are_recognised():
+    """The other order repeats the answer, bias aside: twice as many answers tell nothing more."""
+    single = poe.select(N, 70, rule="no-repeat", seed=2)
+    p = poe.judges.SimulatedJudge(QUALITY, noise=0.5, seed=2).answer(single)
+    once = poe.fit(poe.Comparisons.from_pairs(single, p, items=N))
+    pairs = np.vstack([single, single[:, ::-1]])
+    both = poe.Comparisons.from_pairs(pairs, np.append(p, 1 - p), items=N)
+    twice = poe.fit(both)
+    assert twice.scatter.shared == pytest.approx(1.0)
+    assert twice.freedom == once.freedom == 70 - N + 1
+    np.testing.assert_allclose(twice.covariance(), once.covariance(), rtol=1e-6)
+    # Negative control: as answers of their own they are worth twice as much.
+    ratio = twice.with_covariance("scatter").covariance() / once.covariance()
+    assert np.median(ratio) < 0.6
+    # Decisions have size one, and share their errors all the same.
+    wins = (np.random.default_rng(0).random(70) < p).astype(float)
+    once = poe.fit(poe.Comparisons.from_pairs(single, wins, items=N), prior=0.05)
+    twice = poe.fit(
+        poe.Comparisons.from_pairs(pairs, np.append(wins, 1 - wins), items=N), prior=0.1
+    )
+    assert once.scatter is None
+    assert twice.scatter.size == 1.0
+    assert twice.scatter.shared > 0.7
+    ratio = twice.standard_errors() / once.standard_errors()
+    assert 0.85 < np.median(ratio) <= 1.001
+    curve = twice.with_covariance("curvature").standard_errors() / once.standard_errors()
+    assert np.median(curve) < 0.75
+
+
+def test_a_bias_that_is_not_fitted_cancels_within_pairs():
+    """The two orders then err against each other, which makes their sum surer than two answers."""
+    judge = poe.judges.SimulatedJudge(QUALITY, noise=0.3, bias=1.0, seed=4)
+    fit = poe.fit(judge.compare(poe.select(N, 120, rule="symmetric", seed=4)))
+    assert fit.scatter.shared < -0.7
+    fitted_too = poe.fit(fit.comparisons, bias="fit")
+    assert abs(fitted_too.scatter.shared) < 0.3
+    ratio = fit.standard_errors() / fitted_too.standard_errors()
+    assert 0.8 < np.median(ratio) < 1.2
+    far = fit.with_covariance("scatter").standard_errors() / fit.standard_errors()
+    assert np.median(far) > 1.8
+    exact = poe.judges.SimulatedJudge(QUALITY, bias=1.0).compare(fit.comparisons.pairs)
+    assert (poe.fit(exact).standard_errors() > 0).all(), "cut before a variance is negative"
+
+
+def test_quantiles_are_students():
+    fit = poe.fit(repeated(3), bias="fit")
+    assert 3 <= fit.freedom < 10
+    law, se = t(fit.freedom), fit.standard_errors()
+    low, high = fit.interval(0.9).T
+    np.testing.assert_allclose(high - fit.scores, law.ppf(0.95) * se)
+    np.testing.assert_allclose(fit.scores - low, law.ppf(0.95) * se)
+    gap = fit.scores[0] - fit.scores[1]
+    assert fit.prob_better(0, 1) == pytest.approx(law.cdf(gap / fit.difference_se(0, 1)))
+    drawn = fit.sample(40_000, seed=1)
+    apart = (drawn[:, 0] - drawn[:, 1] - gap) / fit.difference_se(0, 1)
+    for share in (0.025, 0.25, 0.9, 0.99):
+        assert (apart < law.ppf(share)).mean() == pytest.approx(share, abs=0.006)
+    assert (np.abs(apart) > 1.96).mean() > 0.06, "normal draws would be too near"
+    # One factor for all scores of a draw: a multivariate t, whose squares err together.
+    squares = np.corrcoef(((drawn - fit.scores)[:, :2] ** 2).T)[0, 1]
+    assert squares > 0.1
+    assert fit.with_covariance("curvature").freedom == np.inf
+    few = poe.fit(repeated(3).take(range(8)), "gaussian", covariance="curvature")
+    assert few.freedom == few.comparisons.weight.sum() - 6
 
 
 def test_what_has_no_scatter_keeps_the_curvature():
-    decisions, _ = fitted(0.0, count=180, decide=True, prior=0.05)
+    decisions, _ = fitted(0.0, count=91, decide=True, prior=0.05)
     few, _ = fitted(0.3, count=N + 1)
-    other = poe.fit(fitted(0.3)[0].comparisons, "gaussian")
+    other = poe.fit(fitted(0.3)[0].comparisons, "thurstone")
     for fit in (decisions, few, other):
-        scaled = fit.with_covariance("scatter")
-        assert scaled.scatter is None
-        np.testing.assert_array_equal(scaled.covariance(), fit.covariance())
+        for choice in ("scatter", "paired")[: 1 if fit is decisions else 2]:
+            scaled = fit.with_covariance(choice)
+            assert scaled.scatter is None
+            assert scaled.freedom == np.inf
+            np.testing.assert_array_equal(
+                scaled.covariance(), fit.with_covariance("curvature").covariance()
+            )
 
 
 def test_a_prior_is_no_answer():
@@ -90,9 +239,10 @@ def test_intervals_hold_the_scores_of_all_comparisons(noise):
         scaled = fit.with_covariance("scatter")
         low, high = scaled.interval(0.9).T
         inside.append((low <= whole) & (whole <= high))
-        low, high = fit.interval(0.9).T
+        wide = fit.with_covariance("curvature")
+        low, high = wide.interval(0.9).T
         cautious.append((low <= whole) & (whole <= high))
-        width.append((scaled.standard_errors() / fit.standard_errors()).mean())
+        width.append((scaled.standard_errors() / wide.standard_errors()).mean())
     # At least as stated: part of the comparisons that are to come has been asked already.
     assert 0.87 <= np.mean(inside) <= 0.99
     assert np.mean(cautious) > 0.995, "as single decisions they hold everything"
@@ -105,12 +255,12 @@ def test_saturated_answers_do_not_make_ranks_unknown():
     judge = poe.judges.SimulatedJudge(quality, noise=0.2, seed=1)
     pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
     fit = poe.fit(judge.compare(pairs), bias="fit")
-    assert fit.rank_interval()[-1].tolist() != [6, 6]
-    assert fit.with_covariance("scatter").rank_interval()[-1].tolist() == [6, 6]
+    assert fit.with_covariance("curvature").rank_interval()[-1].tolist() != [6, 6]
+    assert fit.rank_interval()[-1].tolist() == [6, 6]
 
 
 def test_one_choice_serves_every_question():
-    fit, _ = fitted(0.3)
+    fit = fitted(0.3)[0].with_covariance("curvature")
     scaled = poe.fit(fit.comparisons, bias="fit", covariance="scatter")
     assert scaled.covariance_choice == "scatter"
     np.testing.assert_allclose(
@@ -131,6 +281,53 @@ def test_two_items_by_hand():
     fit = poe.fit(poe.Comparisons.from_pairs(pairs, p, items=2))
     q = np.mean(np.where(pairs[:, 0] == 0, p, 1 - p))
     assert fit.scores[0] - fit.scores[1] == pytest.approx(logit(q))
-    spread = np.where(pairs[:, 0] == 0, p - q, 1 - p - q) / (q * (1 - q))
-    variance = (spread**2).sum() / 3 / 6  # F - 2 = 6 - 2 + 1 - 2
-    assert fit.with_covariance("scatter").difference_se(0, 1) == pytest.approx(np.sqrt(variance))
+    rho = np.where(pairs[:, 0] == 0, p - q, 1 - p - q) / (q * (1 - q))
+    variance = rho.var(ddof=1) / 6  # five degrees of freedom: six answers less one difference
+    scaled = fit.with_covariance("scatter")
+    assert scaled.difference_se(0, 1) == pytest.approx(np.sqrt(variance))
+    assert scaled.freedom == 5
+    # They are about one pair and may share their error, of which nothing then tells.
+    assert fit.scatter is None
+    assert fit.difference_se(0, 1) == pytest.approx(1 / np.sqrt(6 * q * (1 - q)))
+
+
+class TestCoverage:
+    """The committed experiment, small, with what must fail beside what must hold."""
+
+    def found(self, name, shared, design, replicates=120):
+        grid = [(judge.name, judge.shared, where) for judge, where in coverage.GRID]
+        rows = coverage.cell(grid.index((name, shared, design)), replicates, 7)
+        return {(row["expert"], row["covariance"]): row for row in rows}
+
+    @pytest.mark.parametrize("shared", [0.0, 1.0])
+    def test_paired_holds_whether_orders_share_errors_or_not(self, shared):
+        rows = self.found("noise 0.5", shared, "48 in both orders")
+        for expert in coverage.EXPERTS:
+            row = rows[expert, "paired"]
+            assert abs(row["value"] - 95) < 2 + 3 * row["se"]
+            alone = rows[expert, "scatter"]["value"]
+            assert (alone < 85) == (shared == 1.0), "errors of their own are no match for shared"
+        assert rows["bradley-terry", "curvature"]["value"] > 99
+        if shared:
+            wrong = rows["bradley-terry", "scatter"]
+            assert wrong["top_stated"] - wrong["top_true"] > 8
+            right = rows["bradley-terry", "paired"]
+            assert abs(right["top_stated"] - right["top_true"]) < 7
+
+    def test_the_target_is_what_more_calls_lead_to(self):
+        """The mean of many answers of one judge to a question is what is said to be expected."""
+        rng = np.random.default_rng(0)
+        judge = coverage.Judge("x", 2.0, 1.5, 0.5)
+        q = rng.standard_normal((1, coverage.TEXTS))
+        many = np.repeat(q, 4000, axis=0)
+
+        class Same:
+            def standard_normal(self, shape):
+                return many if shape == many.shape else rng.standard_normal(shape)
+
+        answers, expected = judge.draw(4000, Same())
+        error = answers.std(axis=0) / np.sqrt(4000)
+        off = (answers.mean(axis=0) - expected[0]) / error
+        assert np.abs(off[tuple(coverage.EVERY.T)]).max() < 4.5
+        orders = np.corrcoef(logit(answers[:, 3, 5]), logit(answers[:, 5, 3]))
+        assert orders[0, 1] == pytest.approx(-0.5, abs=0.05)

@@ -40,7 +40,7 @@ class TestJointFit:
 
     def test_standard_error_against_the_inverse_hessian(self):
         c, _ = biased(2)
-        fit = poe.fit(c, bias="fit")
+        fit = poe.fit(c, bias="fit", covariance="curvature")
         w = np.column_stack([c.matrix()[:, 1:], -np.ones(len(c))])
         d = fit.scores[c.first] - fit.scores[c.second] - fit.bias
         inverse = np.linalg.inv(w.T @ (expit(d) * expit(-d) * w.T).T)

@@ -17,7 +17,7 @@ FLOORS = [
     {"graph"},
     {"comparisons", "metrics"},
     {"experts", "stack"},
-    {"newton", "sparse", "central_path", "existence", "resistance", "scores"},
+    {"newton", "sparse", "central_path", "existence", "resistance", "scores", "scatter"},
     {"lp"},
     {"result", "debias"},
     {"empirical"},

@@ -8,7 +8,7 @@ from tests.helpers import random_comparisons
 
 
 def test_draws_have_the_stated_covariance():
-    fit = poe.fit(random_comparisons(0))
+    fit = poe.fit(random_comparisons(0), covariance="curvature")
     drawn = fit.sample(40_000, seed=1)
     np.testing.assert_allclose(drawn.mean(axis=1), 0, atol=1e-9)
     error = 5 * np.outer(fit.standard_errors(), fit.standard_errors()) / np.sqrt(20_000)
@@ -42,7 +42,7 @@ def against_integration(expert, weight, p):
     )
     mass = np.exp(log - log.max())
     mass /= mass.sum()
-    fit, wrong, spread = poe.fit(c, expert), [], []
+    fit, wrong, spread = poe.fit(c, expert, covariance="curvature"), [], []
     for (one, other), d in gaps.items():
         exact = mass[d > 1e-9].sum() + 0.5 * mass[np.abs(d) < 1e-9].sum()
         wrong.append(abs(fit.prob_better(one, other) - exact))

@@ -78,7 +78,7 @@ def test_the_first_round_links_everything():
 
 def test_the_last_fit_is_of_all_answers():
     found = rank(NAMES, soft(bias=0.5), budget=50, bias="fit", seed=2)
-    again = poe.fit(found.comparisons, "bradley-terry", bias="fit", covariance="scatter")
+    again = poe.fit(found.comparisons, "bradley-terry", bias="fit")
     np.testing.assert_allclose(found.fit.scores, again.scores, atol=1e-8)
     assert found.fit.items == tuple(NAMES)
     assert found.history["bias"].iloc[-1] == pytest.approx(again.bias)

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from scipy.special import expit, ndtr
+from scipy.special import expit, stdtr, stdtrit
 
 import poe
 from poe import report as module
@@ -162,7 +162,8 @@ def test_neighbours_are_those_of_the_fit(found):
     c = found.fit.covariance()
     for (_, _, p, verdict), i, j in zip(near, *places_of(order, found), strict=True):
         gap = found.fit.scores[i] - found.fit.scores[j]
-        assert p == pytest.approx(ndtr(gap / np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])))
+        error = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
+        assert p == pytest.approx(stdtr(found.fit.freedom, gap / error))
         assert (verdict == "settled") == (p >= 0.95)
 
 
@@ -174,7 +175,8 @@ def places_of(order, found):
 def test_position_in_probabilities(found):
     at = position(found)
     assert at.equal.rate == pytest.approx(expit(-found.fit.bias), abs=1e-3)
-    low = expit(-found.fit.bias - 1.959964 * found.fit.bias_se)
+    half = stdtrit(found.fit.freedom, 0.975) * found.fit.bias_se
+    low = expit(-found.fit.bias - half)
     assert at.equal.low == pytest.approx(low, abs=1e-3)
     assert at.equal.low < at.equal.rate < at.equal.high
     made = found.comparisons
@@ -198,7 +200,7 @@ def test_prospects_are_what_a_fit_with_more_answers_gives():
     )
 
     def error(comparisons):
-        again = poe.fit(comparisons, bias=fit.bias)
+        again = poe.fit(comparisons, bias=fit.bias, covariance="curvature")
         return np.sqrt((again.standard_errors() ** 2).mean())
 
     assert later.error / now.error == pytest.approx(error(grown) / error(c), rel=1e-4)

@@ -76,7 +76,7 @@ def test_stationary_at_size():
 def test_single_differences_need_no_matrix():
     c, _ = large(400, 4000)
     for bias in (None, "fit"):
-        fit = poe.fit(c, bias=bias)
+        fit = poe.fit(c, bias=bias, covariance="curvature")
         whole = fit.difference_se(3, 77)
         pairs = np.array([[3, 77]])
         lever = np.ones(len(c)) if bias else None

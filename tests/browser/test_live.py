@@ -88,7 +88,7 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     np.testing.assert_allclose(shown["resistance"], expected, atol=1e-9)
 
     shown = state(page, "fig-live-soft")
-    fit = poe.fit(from_rows(shown["comparisons"], 4), "bradley-terry")
+    fit = poe.fit(from_rows(shown["comparisons"], 4), covariance="curvature")
     np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-8)
     assert shown["sd"] == pytest.approx(fit.difference_se(0, 1), abs=1e-8)
     assert shown["better"] == pytest.approx(fit.prob_better(0, 1), abs=1e-8)
@@ -100,7 +100,7 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     np.testing.assert_allclose(shown["laplacian"], robust, atol=LAPLACIAN_TOLERANCE)
 
     shown = state(page, "fig-live-budget")
-    fit = poe.fit(from_rows(shown["comparisons"], 6), "bradley-terry")
+    fit = poe.fit(from_rows(shown["comparisons"], 6), covariance="curvature")
     np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-8)
     np.testing.assert_allclose(shown["half"], 1.96 * fit.standard_errors(), atol=1e-7)
     order = shown["order"]
