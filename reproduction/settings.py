@@ -192,9 +192,9 @@ def cell(
     """The row of a printed cell, from what each draw gives in its place.
 
     id, system, k, method, selection and (with `place`) dataset and attribute as printed. value, the
-    mean over draws, and se, its Monte Carlo error, with `more_se` that of a number added to all
-    draws. boot_se : bootstrap error over contexts or
-    texts. run_sd : how far one run of one judge scatters around its twin; by default as far as the
+    mean over draws, and se, its Monte Carlo error; common : the part of it, `more_se`, that all
+    cells of the judge have, of a number added to all draws. boot_se : bootstrap error over contexts
+    or texts. run_sd : how far one run of one judge scatters around its twin; by default as far as the
     draws, each a judge of its own: the paper saw one judge.
     role : what the printed number is to us, one of `twins.ROLES`; kind : of evidence.
     """
@@ -204,6 +204,7 @@ def cell(
         **{name: row[name] for name in (*names, *(("dataset", "attribute") if place else ()))},
         "value": value,
         "se": float(np.hypot(se, more_se)),
+        "common": more_se,
         "boot_se": boot_se,
         "run_sd": float(np.std(values, ddof=1)) if run_sd is None else run_sd,
         **more,
