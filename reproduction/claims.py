@@ -290,7 +290,7 @@ def _moved(rows: pd.DataFrame, what: str, by: str, rng: np.random.Generator) -> 
     """The rows with numbers moved by their errors, those of one judge together where they share."""
     error = np.nan_to_num(rows[by])
     shared = np.nan_to_num(rows["common"]) if "common" in rows else 0.0 * error
-    judge = rows.groupby(["system", "dataset", "attribute"], sort=False).ngroup().to_numpy()
+    judge = rows.groupby(["system", "dataset", "attribute"], dropna=False).ngroup().to_numpy()
     together = shared * rng.standard_normal(judge.max() + 1)[judge]
     own = np.sqrt(np.maximum(error**2 - shared**2, 0.0)) * rng.standard_normal(len(rows))
     return rows.assign(**{what: rows[what] + together + own})

@@ -194,8 +194,8 @@ def cell(
     id, system, k, method, selection and (with `place`) dataset and attribute as printed. value, the
     mean over draws, and se, its Monte Carlo error; common : the part of it, `more_se`, that all
     cells of the judge have, of a number added to all draws. boot_se : bootstrap error over contexts
-    or texts. run_sd : how far one run of one judge scatters around its twin; by default as far as the
-    draws, each a judge of its own: the paper saw one judge.
+    or texts. run_sd : how far one run of one judge scatters around its twin; by default as far as
+    the draws, each a judge of its own: the paper saw one judge.
     role : what the printed number is to us, one of `twins.ROLES`; kind : of evidence.
     """
     value, se = spread(values)
