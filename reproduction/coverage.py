@@ -67,7 +67,7 @@ class Judge:
         expected = expit(logits)
         if self.tosses:
             return rng.binomial(self.tosses, expected) / self.tosses, expected
-        e = rng.standard_normal(logits.shape)
+        e: Floats = rng.standard_normal(logits.shape)
         e = correlated(e, np.swapaxes(e, 1, 2), self.shared)
         expected = sum(
             share * expit(logits + self.noise * node)
