@@ -14,6 +14,7 @@ from typing import Annotated
 
 import pandas as pd
 import typer
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from poe._paths import data_dir
@@ -26,6 +27,8 @@ from reproduction.settings import Settings
 from reproduction.targets import ALIASES, TARGETS, Target, find
 
 
+# The threads of several processes that share few cores wait for one another more than they work.
+@threadpool_limits.wrap(limits=1)
 def reproduce(
     name: Annotated[
         str,

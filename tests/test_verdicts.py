@@ -175,7 +175,7 @@ class TestPower:
 
     def test_swaps_of_the_papers_find_their_cells(self, card):
         found = power.power(card).set_index(["paper", "table", "swap"])["cells"]
-        assert found["poe_v2", "table5", "avg-prob / PoE-BT"] == 10
+        assert found["poe_v2", "table5", "avg-prob / PoE-BT"] == 6, "of ten, four are calibrated"
         assert found["comparative_assessment", "table10", "standard / debiased"] == 32
         assert found["poe_v2", "table3", "attributes permuted"] == 54
         assert found["poe_v2", "table3", "judges permuted"] == 54
