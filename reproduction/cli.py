@@ -27,8 +27,6 @@ from reproduction.settings import Settings
 from reproduction.targets import ALIASES, TARGETS, Target, find
 
 
-# The threads of several processes that share few cores wait for one another more than they work.
-@threadpool_limits.wrap(limits=1)
 def reproduce(
     name: Annotated[
         str,
@@ -63,6 +61,8 @@ def reproduce(
     if name == "list":
         print(listing())
         return 0
+    # The threads of processes that share few cores wait for one another more than they work.
+    threadpool_limits(1)
     if name == "twins":
         return calibrate()
     chosen = _chosen(name)
