@@ -327,6 +327,7 @@ def lanczos(times: Callable[[Floats], Floats], block: Floats) -> tuple[Floats, F
 
 
 def by_conjugate_gradients(c: Comparisons, expert: Gaussian, gamma: float, ratio: float) -> Floats:
+    """Scores (N,), mean zero, of one problem of any size at a bias gamma and a lambda `ratio`."""
     from poe import sparse
 
     graph = sparse.Graph(c, ridge=ratio)

@@ -104,7 +104,8 @@ class Claim:
 
     def limits(self, evidence: str = "published") -> dict[str, float]:
         """Between which numbers the claim holds; a count of judges falls with their number."""
-        share = 1.0 / self.judges if evidence == "measured" and _one_model(self.targets) else 1.0
+        alone = self.judges > 1 and evidence == "measured" and _one_model(self.targets)
+        share = 1.0 / self.judges if alone else 1.0
         return {"at least": share * self.at_least, "at most": share * self.at_most}
 
     def verdict(self, number: Number, evidence: str = "published") -> str:
@@ -359,9 +360,9 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     cells["error"] = 10.0 ** -cells["decimals"] / np.sqrt(12.0)
     if evidence == "published":
         return cells
-    ours = read(f"{PREFIXES[paper]}{table}")
     if evidence == "measured" and _one_model([f"{paper}/{table}"]):
         return _measured(cells, f"{paper}/{table}")
+    ours = read(f"{PREFIXES[paper]}{table}")
     if ours is None or evidence not in set(ours["kind"]):
         return None
     ours = ours[ours["kind"] == evidence].dropna(subset="id")

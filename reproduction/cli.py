@@ -262,7 +262,8 @@ def scorecard(
         print(shown.round(2).to_string(index=False, na_rep=""))
     if causes:
         _causes(card)
-    held = papers_claims.evaluate() if accept else papers_claims.accepted()
+    if claims or accept:
+        held = papers_claims.evaluate() if accept else papers_claims.accepted()
     if claims:
         for row in held.itertuples():
             print(f"{row.id:34} {row.evidence:10} {row.verdict:18} {row.shown}")

@@ -31,6 +31,7 @@ PAIRS = (
 METHODS, JUDGES, ATTRIBUTES = "methods", "judges", "attributes"
 WEAK = 0.5  # a swap that agrees more than this share as often as the right cell is not told apart
 LEVEL = 0.05  # of the tests of a joint bias: one table in twenty shows one by chance
+FIRST = ["paper", "table", "predicted", "agree", "error", "baseline", "twins", "power", "test"]
 LEGEND = (
     "agree: per cent of the predictions, cells neither calibrated nor implied. error: their mean "
     "absolute difference, in points. baseline, twins: that of a trivial baseline and of ours where "
@@ -215,10 +216,10 @@ def overview(card: pd.DataFrame) -> pd.DataFrame:
 
     Columns: paper, table; cells, tested, and how many have which role; predicted; agree (share of
     the predictions, in per cent); error (mean absolute difference, points) and blind error; on the
-    cells where
-    there is a baseline theirs (baseline) and ours (twins); wrong methods, wrong judges and wrong
-    attributes (share in per cent of wrong cells that would agree; `power`); power (`weak`);
-    bias and bias error (`bias`), and test: whether the table has a joint bias at `LEVEL`.
+    cells where there is a baseline theirs (baseline) and ours (twins); wrong methods, wrong judges
+    and wrong attributes (share in per cent of wrong cells that would agree; `power`); power
+    (`weak`); bias and bias error (`bias`), and test: whether the table has a joint bias at `LEVEL`.
+    What the table comes to stands first (`FIRST`), what that is made of behind it.
     """
     known = pd.concat([baseline(part) for _, part in card.groupby("paper", sort=False)])
     card = card.assign(baseline=known)
@@ -240,7 +241,8 @@ def overview(card: pd.DataFrame) -> pd.DataFrame:
         if (whole["verdict"] != "not tested").any():
             row = {"paper": paper, "table": "each experiment once"}
             rows.append(row | _counts(whole, predictions(unique(whole))))
-    return pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
+    made = pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
+    return made[[*FIRST, *(name for name in made if name not in FIRST)]]
 
 
 def _counts(cells: pd.DataFrame, rows: pd.DataFrame) -> dict[str, object]:
