@@ -46,7 +46,8 @@ ASKING = (
     "store",
 )
 APART = (
-    *(f"poe/{name}.py" for name in ("cli", "report", "plots")),
+    "poe/cli/",
+    *(f"poe/{name}.py" for name in ("__main__", "report", "plots")),
     *(f"poe/judges/{name}.py" for name in ASKING),
     "poe/judges/transformers/",
     *(

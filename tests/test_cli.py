@@ -46,7 +46,7 @@ def test_without_a_clone_the_papers_numbers_are_missed_in_one_line(capsys, monke
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
     """As in `poe prompts | head -1`: no message, and the status of a broken pipe."""
     running = subprocess.Popen(
-        [sys.executable, "-m", "poe.cli", "prompts"],
+        [sys.executable, "-m", "poe", "prompts"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -41,7 +41,11 @@ class TestDigest:
         (tree / "poe/scores.py").write_text(said)
         (tree / "data/results").mkdir()
         (tree / "data/results/table1.csv").write_text("1")
-        for name in ("poe/cli.py", "poe/judges/transformers/model.py", "reproduction/log.py"):
+        for name in (
+            "poe/cli/ranking.py",
+            "poe/judges/transformers/model.py",
+            "reproduction/log.py",
+        ):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text("ONE = 1")
         assert all((run.ROOT / name).exists() for name in run.APART)

@@ -1,0 +1,130 @@
+"""The command line: `poe --help` lists the commands."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, cast
+
+import typer
+
+# Importing a module of commands is what adds them.
+from poe.cli import judging, ranking  # noqa: F401
+from poe.cli.options import app
+from poe.errors import DatasetError, JudgeError, NotConvergedError
+
+__all__ = ["app", "main", "parse"]
+
+ORDER = ["rank", "judge", "prompts"]  # in the help
+app.registered_commands.sort(key=lambda one: ORDER.index(one.callback.__name__))  # type: ignore[union-attr]
+
+# Commands that need the repository: the papers' numbers are not in the package.
+IN_A_CLONE = {
+    "reproduce": "Recompute a table or figure of the papers (in a clone).",
+    "scorecard": "Every printed number beside ours, with its verdict (in a clone).",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status and never shows a traceback for user errors."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with _plain_warnings():
+            _attach(arguments)
+            status = app(args=arguments, prog_name="poe", standalone_mode=False)
+        sys.stdout.flush()
+        if status == 130:  # Ctrl-C where a command does not say itself what is kept
+            print("poe: stopped; nothing was written", file=sys.stderr)
+        return abs(int(status or 0))
+    except (BrokenPipeError, SystemExit):  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13  # as for a program that SIGPIPE ends
+    except (ValueError, OSError, DatasetError, JudgeError, NotConvergedError) as error:
+        print(f"poe: {error}", file=sys.stderr)
+        return 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        from typer.rich_utils import rich_format_error
+
+        rich_format_error(cast(Any, error))  # a mistake on the command line, with the usage
+        return 2
+
+
+def _attach(arguments: Sequence[str]) -> None:
+    """Take `reproduce` and `scorecard` from the clone's `reproduction`, if one of them is meant."""
+    for name, about in IN_A_CLONE.items():
+        app.registered_commands = [c for c in app.registered_commands if c.name != name]
+        run: Callable[..., Any] = lambda: None  # noqa: E731
+        if name in arguments[:1]:
+            try:
+                from reproduction import cli
+            except ModuleNotFoundError as error:
+                if error.name != "reproduction":
+                    raise
+                raise JudgeError(
+                    f"poe {name} needs the papers' numbers, which are not in the package: clone "
+                    "the repository and run it there"
+                ) from None
+            run = _with_status(getattr(cli, name))
+        app.command(name, help=about)(run)
+
+
+def _with_status(run: Callable[..., int]) -> Callable[..., None]:
+    """The function with the same options, its result the exit status."""
+
+    @functools.wraps(run)
+    def command(*places: Any, **options: Any) -> None:
+        raise typer.Exit(run(*places, **options))
+
+    return command
+
+
+def parse(arguments: Sequence[str]) -> str:
+    """What is wrong with a command line, "" if nothing is; nothing is run."""
+    _attach(arguments)
+    command: Any = typer.main.get_command(app)
+    rest = list(arguments)
+    try:
+        while rest and hasattr(command, "commands") and rest[0] in command.commands:
+            command, rest = command.commands[rest[0]], rest[1:]
+        command.make_context("poe", rest)
+    except Exception as error:  # click's own copy inside typer has no public name
+        if not hasattr(error, "format_message"):
+            raise
+        return str(error.format_message())
+    return ""
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show warnings as one line each, without the place in the code."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        print(f"poe: note: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from poe import __version__
+
+        print(f"poe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Judging by comparison: products of experts for LLM judges."""

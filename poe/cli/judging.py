@@ -1,0 +1,238 @@
+"""`poe judge` puts a dataset to a judge; beside it `poe prompts`, `poe data` and `poe store`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from poe.cli.options import (
+    STORE,
+    Count,
+    DecoderOnly,
+    DryRun,
+    JudgeName,
+    JudgeOptions,
+    LimitCalls,
+    LimitTokens,
+    Meter,
+    Orders,
+    Quiet,
+    Seed,
+    SeveralJudges,
+    StorePath,
+    Template,
+    app,
+    data_app,
+    open_judge,
+    open_store,
+    opt,
+    print_cost,
+    require_writable,
+    stopped,
+    store_app,
+)
+from poe.errors import JudgeError
+
+if TYPE_CHECKING:
+    from poe.judges import Answer, Store
+
+
+@app.command()
+def judge(
+    dataset: Annotated[str, typer.Argument(help="Such as summeval; `poe data list` names them.")],
+    attribute: Annotated[str, typer.Argument(help="What is judged, such as coherence.")],
+    judge: JudgeName,
+    dry_run: DryRun = False,
+    calls: Annotated[Count, opt("Comparisons in each context; all by default.", min=1)] = None,
+    orders: Annotated[
+        Orders, opt("With --calls: all pairs before any in its other order, or both together.")
+    ] = "one",
+    template: Template = None,
+    decoder_only: DecoderOnly = False,
+    contexts: Annotated[str | None, opt("The first ten (10), some (20:30); or all.")] = None,
+    shard: Annotated[str | None, opt("Only the I-th of N parts, 2/8.", metavar="I/N")] = None,
+    seed: Seed = 0,
+    store: StorePath = STORE,
+    several_judges: SeveralJudges = False,
+    quiet: Quiet = False,
+    judge_option: JudgeOptions = [],  # noqa: B006
+    limit_calls: LimitCalls = None,
+    limit_tokens: LimitTokens = None,
+) -> None:
+    """Put a dataset's comparisons to a judge, answers kept.
+
+    Every answer is kept in the store as it comes, so a run that was stopped goes on where it was,
+    and a larger one asks only what is new. On several machines, give each a shard and a store of
+    its own, then `poe store merge` them.
+    """
+    from poe import datasets, judges
+    from poe.judges import planning, prompts
+
+    judges.check_name(judge)  # the cheap refusals come before a model is loaded
+    prompt = prompts.load(dataset, attribute, template, decoder_only=decoder_only)
+    data = datasets.load(dataset)
+    whole = planning.questions_of(
+        data,
+        prompt,
+        contexts=planning.contexts_of(data, contexts),
+        calls=calls,
+        both_orders=orders == "both",
+        seed=seed,
+    )
+    questions = planning.shard_of(whole, shard)
+    if not questions:
+        print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
+        return
+    reader = open_judge(judge, judge_option, limit_calls, limit_tokens)
+    with closing(open_store(store, several=several_judges, dry_run=dry_run)) as kept_answers:
+        missing = kept_answers.missing(reader, questions)
+        different = len({question.key for question in questions})
+        same = len(questions) - different
+        print(
+            f"{prompt.name}: {len(questions):,} calls{f', shard {shard}' if shard else ''}, "
+            f"{f'{same:,} the same as another (equal texts), ' if same else ''}"
+            f"{different - len(missing):,} answered already, {len(missing):,} to ask"
+        )
+        if dry_run:
+            print_cost([questions[k] for k in missing], reader, kept_answers)
+            return
+        chosen = missing[:limit_calls]
+        meter = Meter(len(chosen), quiet=quiet, limit_tokens=limit_tokens)
+        try:
+            kept_answers.ask(reader, [questions[k] for k in chosen], progress=meter)
+        except KeyboardInterrupt:
+            raise stopped(kept_answers) from None
+        finally:
+            meter.bar.close()
+        if len(chosen) < len(missing):
+            print(
+                f"{len(chosen):,} asked, {len(missing) - len(chosen):,} left by --limit-calls; the "
+                "same command goes on"
+            )
+            return
+        _summarise(kept_answers.ask(reader, questions), store)
+
+
+def _summarise(answers: Sequence[Answer], store: Path) -> None:
+    import numpy as np
+
+    mass = np.array([answer.mass for answer in answers])
+    print(
+        f"all {len(answers):,} answers are in {store}; "
+        f"{sum(answer.tokens for answer in answers):,} tokens, of which "
+        f"{sum(answer.computed for answer in answers):,.0f} were computed\n"
+        f"label words: median mass {np.median(mass):.2g}, lowest {mass.min():.2g}"
+    )
+    p = np.array([answer.p for answer in answers if len(answer.log_p) == 2])
+    p = p[~np.isnan(p)]
+    if p.size:
+        rate = float((p > 0.5).mean() + (p == 0.5).mean() / 2.0)
+        print(f"first position preferred: {rate:.1%}; 50% without position bias")
+
+
+# poe prompts, poe data, poe store -------------------------------------------------------------
+
+
+@app.command()
+def prompts(
+    dataset: Annotated[str | None, typer.Argument(help="A dataset with prompts.")] = None,
+    attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
+    template: Template = None,
+    show: Annotated[int, opt("Fill it with texts, so often.")] = 0,
+    cut: Annotated[int, opt("Characters shown of a text, 0 for all.")] = 400,
+    decoder_only: DecoderOnly = False,
+) -> None:
+    """List the prompts, or preview one."""
+    from itertools import islice
+
+    from poe import datasets
+    from poe.judges import planning
+    from poe.judges import prompts as known
+
+    if dataset is None or attribute is None:
+        print(known.overview(dataset))
+        return
+    print(known.describe(dataset, attribute, template))
+    prompt = known.load(dataset, attribute, template, decoder_only=decoder_only)
+    if show < 1:
+        print(f"\n{prompt.template}")
+        return
+    for number, question in enumerate(
+        islice(planning.examples(datasets.load(dataset), prompt, cut=cut), show), start=1
+    ):
+        print(f"\n--- {number}: {', '.join(question.ids)} ---\n{question.text}")
+        if prompt.prefix:
+            print(f"[the answer starts:] {prompt.prefix}")
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """What there is, and where its texts would come from."""
+    from poe import datasets
+
+    print(datasets.overview())
+
+
+@data_app.command("fetch")
+def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data list`.")]) -> None:
+    """Download from the pinned address and verify; smollm2 is a small language model."""
+    from poe import datasets
+    from poe.judges.transformers import gguf
+
+    print(f"{name} is at {gguf.fetch() if name == 'smollm2' else datasets.fetch(name)}")
+
+
+@store_app.command("list")
+def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")]) -> None:
+    """Its judges, prompts and numbers of answers."""
+    with closing(_existing(store)) as kept_answers:
+        table = kept_answers.table()
+        for digest, given in kept_answers.specifications().items():
+            print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
+            ours = table[table["judge"] == digest]
+            for prompt, rows in ours.groupby("prompt", sort=False):
+                print(f"    {prompt}: {len(rows):,} answers, {rows['tokens'].sum():,} tokens")
+
+
+@store_app.command("merge")
+def store_merge(
+    store: Annotated[Path, typer.Argument(help="The store that grows; made if it is not there.")],
+    others: Annotated[list[Path], typer.Argument(help="Stores to take over.")],
+    several_judges: SeveralJudges = False,
+) -> None:
+    """Take over the answers of other stores."""
+    from poe.judges import Store
+
+    with closing(Store(store, several=several_judges)) as kept_answers:
+        for other in others:
+            found = kept_answers.merge(other)
+            print(
+                f"{other}: {found.added:,} answers taken over, {found.same:,} were there, "
+                f"{found.differ:,} differ"
+            )
+        print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
+
+
+@store_app.command("export")
+def store_export(
+    store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")],
+    out: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
+) -> None:
+    """Every answer as a row of a CSV or Parquet file."""
+    require_writable(out)
+    with closing(_existing(store)) as kept_answers:
+        kept_answers.export(out)
+        print(f"{len(kept_answers):,} answers written to {out}")
+
+
+def _existing(path: Path) -> Store:
+    """A store that is there: looking at one must not make one."""
+    from poe.judges import Store
+
+    if not path.is_file():
+        raise JudgeError(f"there is no store {path}")
+    return Store(path, several=True)
