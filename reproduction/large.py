@@ -203,13 +203,13 @@ def table(settings: Settings) -> pd.DataFrame:
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
     found = run(jobs, settings)
-    twice = run([_again(one) for one in jobs], settings)
+    asked = {one: [one, *(_again(one, k + 1) for k in range(_repeats(one)))] for one in jobs}
+    drawn = run([job for draws in asked.values() for job in draws], settings)
     # One run of one judge around its twin, given what was printed of it at 50N; a mean over the
     # judges and attributes of a dataset, for twenty draws of one say little.
     variances = [
         run_variance(
-            found[one][row["method"]],
-            twice[_again(one)][row["method"]],
+            np.stack([drawn[draw][row["method"]] for draw in asked[one]]),
             found[job(row, 50)]["avg-prob"],
             averaged=PAPER_DRAWS,
         )
@@ -265,9 +265,19 @@ def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float,
     return own, spread(others)
 
 
-def _again(job: Job) -> Job:
+def _again(job: Job, number: int = 1) -> Job:
     """The same judges asked another draw of calls."""
-    return (job[0], replace(job[1], again=1), *job[2:])
+    return (job[0], replace(job[1], again=number), *job[2:])
+
+
+def _repeats(job: Job) -> int:
+    """How many more draws of calls the variance of a run is taken from.
+
+    The fewer the calls, the more a draw scatters and the less it costs: as many calls in all as a
+    draw of 50 comparisons an item has.
+    """
+    calls = job[1]
+    return max(100 * labels(calls.dataset).n_candidates // calls.count, 1)
 
 
 def symmetric(judge: Twin, times: int, methods: tuple[str, ...], seed: int) -> Job:
