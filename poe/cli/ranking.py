@@ -149,7 +149,7 @@ def rank(
         found: list[Ranking] = []
         try:
             total = sum(calls for _, _, _, calls, _ in ready)
-            meter = Meter(total, quiet=quiet, limit_calls=limit_calls, limit_tokens=limit_tokens)
+            meter = Meter(total, quiet=quiet)
             for group, kept, copies, _, prompt in ready:
                 judged = judges.TextJudge(
                     reader,

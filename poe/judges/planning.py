@@ -13,6 +13,7 @@ from poe.comparisons import Indices
 from poe.datasets.dataset import Dataset
 from poe.designs import regular
 from poe.errors import JudgeError
+from poe.judges.demo import DemoJudge
 from poe.judges.questions import Prompt, Question, Reader, Text
 
 SAMPLE = 64  # questions whose tokens are counted
@@ -139,7 +140,7 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
     if not questions:
         return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
     sample = list(questions[:: max(len(questions) // SAMPLE, 1)][:SAMPLE])
-    demo = judge.specification.get("kind") == "demo"
+    demo = isinstance(judge, DemoJudge)
     count = getattr(judge, "count_tokens", None)
     if count is not None:
         each, by = np.mean(count(sample)), f"the judge's tokenizer, {len(sample)} questions"
