@@ -100,6 +100,29 @@ def test_shards_merge_into_the_whole(folder, asked, capsys):
     assert len(pd.read_csv("all.csv")) == 120
 
 
+def test_texts_of_ones_own_in_shards(folder, asked, capsys):
+    rows = [
+        {"id": f"e{k}", "text": f"Essay {k} says {k * k}.", "context": "ab"[k % 2]}
+        for k in range(16)
+    ]
+    pd.DataFrame(rows).to_csv("essays.csv", index=False)
+    own = {"dataset": "essays.csv", "attribute": "more persuasive"}
+    for i in (1, 2):
+        shard = ("--shard", f"{i}/2", "--store", f"{i}.sqlite", "--thing", "essay")
+        assert judge(*shard, "--calls", "20", "--orders", "both", **own) == 0
+    assert "own/more persuasive: 20 calls, shard 2/2" in capsys.readouterr().out
+    assert main(["store", "merge", "1.sqlite", "2.sqlite"]) == 0
+    prompt = prompts.for_attribute("more persuasive", thing="essay", context="Context")
+    with Store("1.sqlite") as store:  # as `poe rank` would have asked
+        for one in store.by_context(prompt=prompt.digest).values():
+            assert len(one) == 20
+            assert len(one.items) == 8
+            assert len({tuple(sorted(pair)) for pair in one.pairs.tolist()}) == 10
+    assert len(asked) == len(set(asked)) == 40
+    assert judge("--contexts", "1", **own) == 1
+    assert "not of texts of your own" in capsys.readouterr().err
+
+
 def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
     answer, stopped = DemoJudge.answer, []
 
