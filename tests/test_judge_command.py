@@ -143,7 +143,7 @@ def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
 
 def test_limits(folder, asked, capsys):
     assert judge("--contexts", "2", "--limit-calls", "25") == 0
-    assert "25 answered, 35 left by --limit-calls" in capsys.readouterr().out
+    assert "25 answered, 35 left: the limit of 25 calls" in capsys.readouterr().out
     assert len(asked) == 25
     assert judge("--contexts", "2", "--limit-tokens", "100") == 0
     assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
@@ -171,7 +171,7 @@ def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(fol
         assert judge(*asked, "--dry-run", name=name) == 0
         assert served.requests == []
         assert judge(*asked, "--limit-calls", "5", name=name) == 0
-        assert "5 answered, 25 left by --limit-calls" in capsys.readouterr().out
+        assert "5 answered, 25 left: the limit of 5 calls" in capsys.readouterr().out
         assert len(served.requests) == 5
         (body, *_) = served.requests
         assert "max_tokens" not in body

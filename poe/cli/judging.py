@@ -136,8 +136,7 @@ def judge(
             left = len(kept_answers.missing(reader, questions))
             meter.bar.close()
             print(
-                f"{len(missing) - left:,} answered, {left:,} left by --limit-calls or "
-                f"--limit-tokens ({error}); the same command goes on"
+                f"{len(missing) - left:,} answered, {left:,} left: {error}; the same command goes on"
             )
             return
         finally:
