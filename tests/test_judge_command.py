@@ -164,7 +164,7 @@ def test_limits_reach_every_judge(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")
 def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(folder, capsys):
-    extra = {"max_tokens": None, "max_completion_tokens": 1, "enable_thinking": False}
+    extra = {"max_completion_tokens": 1, "enable_thinking": False}
     with serving() as served:
         asked = ("--judge-option", f"options={json.dumps(extra)}", "--contexts", "1")
         name = f"openai:tiny@{served.url}?api-version=1"

@@ -135,9 +135,8 @@ def judge(
         except SpendingLimitError as error:
             left = len(kept_answers.missing(reader, questions))
             meter.bar.close()
-            print(
-                f"{len(missing) - left:,} answered, {left:,} left: {error}; the same command goes on"
-            )
+            answered = len(missing) - left
+            print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
             return
         finally:
             meter.bar.close()
