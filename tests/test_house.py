@@ -26,7 +26,7 @@ FLOORS = [
     {"greedy"},
     {"adaptive", "selection"},
     {"planning", "stopping", "datasets"},
-    {"judges", "baselines"},
+    {"judges", "baselines", "rankings"},
     {"ranking", "panel"},
     {"report"},
     {"cli"},
