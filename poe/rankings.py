@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from poe.judges import TextJudge
 
-__all__ = ["Ranking"]
+__all__ = ["Ranking", "apart"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Ranking:
     judged : the judge of texts with its answers, None for a plain function. copies : for each text
         that is word for word another, the id of the one ranked in its place. gold : scores by
         people, by id. notes : what a reader should know, in words. name : of the context.
+    attribute : what was asked for. partial : whether a limit or Ctrl-C stopped it, or offline the
+        store had no more, so that it rests on fewer answers than were wanted.
     """
 
     fit: Fit
@@ -49,6 +51,8 @@ class Ranking:
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
     name: str = ""
+    attribute: str = ""
+    partial: bool = False
 
     @cached_property
     def comparisons(self) -> Comparisons:
@@ -60,7 +64,8 @@ class Ranking:
         """One row an item, best first; word-for-word copies share a row's numbers.
 
         Columns rank, id, score, score_low, score_high (central interval of `level`), rank_low,
-        rank_high, p_top, comparisons, same_text_as, and gold where people gave scores.
+        rank_high, p_top, comparisons, same_text_as, gold where people gave scores, and partial
+        (True) where the ranking is.
         """
         return self._frame.copy()
 
@@ -94,6 +99,8 @@ class Ranking:
         table = pd.concat([table, *copies]).sort_values(["rank", "same_text_as"], kind="stable")
         if self.gold:
             table["gold"] = table["id"].map(self.gold)
+        if self.partial:
+            table["partial"] = True
         return table.reset_index(drop=True)
 
     def answers(self) -> pd.DataFrame:
@@ -122,3 +129,15 @@ class Ranking:
             float(metrics.pearson(ours, theirs)),
             len(ours),
         )
+
+
+def apart(one: Ranking, found: Sequence[Ranking]) -> dict[str, str]:
+    """What tells a ranking from the others of its run: its attribute, judge and context."""
+
+    def told(ranking: Ranking) -> dict[str, str]:
+        given = {} if ranking.judged is None else ranking.judged.judge.specification
+        judge = given.get("model", given.get("kind", ""))
+        return {"attribute": ranking.attribute, "judge": judge, "context": ranking.name}
+
+    every = [told(ranking) for ranking in found]
+    return {what: name for what, name in told(one).items() if len({e[what] for e in every}) > 1}

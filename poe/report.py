@@ -23,7 +23,7 @@ from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
 from poe.errors import name_some
 from poe.ranking import RULES, typical_error
-from poe.rankings import Ranking
+from poe.rankings import Ranking, apart
 from poe.resistance import effective_resistance
 from poe.result import Fit
 
@@ -216,7 +216,8 @@ def in_text(found: Sequence[Ranking]) -> str:
     """The rankings for a terminal: tables, the judge, what to know."""
     parts = []
     for one in found:
-        parts += [f"\nContext {one.name}"] if len(found) > 1 else []
+        if told := apart(one, found):
+            parts.append("\n" + ", ".join(f"{what.capitalize()} {which}" for what, which in told.items()))
         parts += [_table(one), _diagnosis(one)]
     calls, new, tokens, unit = _totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)

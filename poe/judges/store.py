@@ -29,7 +29,7 @@ import pandas as pd
 
 from poe.comparisons import Comparisons
 from poe.errors import JudgeError, name_some
-from poe.judges.questions import PLACES, Answer, Question, Reader, Text
+from poe.judges.questions import PLACES, Answer, Prompt, Question, Reader, Text
 
 MARKS = {"application_id": 0x706F654A, "user_version": 1}  # "poeJ", and the version of TABLES
 WAIT = 60.0  # seconds for another process to finish its commit
@@ -90,6 +90,11 @@ SELECT a.log_p, a.tokens, a.computed, a.seconds, a.draws, EXISTS (
         AND f.name = :first AND s.name IS :second AND c.name IS :context)
 FROM answers a JOIN judges j ON j.id = a.judge
 WHERE j.digest = :judge_digest AND a.question = :question
+"""
+ANSWERED = f"""
+SELECT f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
+WHERE n.question = a.question AND j.digest = :judge AND p.digest = :prompt
+    AND c.digest IS :context AND s.digest IS NOT NULL
 """
 ROWS = f"""
 SELECT substr(j.digest, 1, 8) AS judge, p.name AS prompt, p.digest AS prompt_digest,
@@ -231,6 +236,18 @@ class Store:
                 raise
 
     # Asking ----------------------------------------------------------------------------
+
+    def answered(
+        self, judge: Reader, prompt: Prompt, context: Text | None = None
+    ) -> set[tuple[str, str]]:
+        """Digests of the texts (first, second) whose comparisons the judge has answered."""
+        wanted = {
+            "judge": _judge(judge.specification)["judge_digest"],
+            "prompt": prompt.digest,
+            "context": context and context.digest,
+        }
+        with self._transaction("DEFERRED") as connection:
+            return set(connection.execute(ANSWERED, wanted))
 
     def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
         """Positions of the questions that `ask` would put to the judge.
