@@ -59,7 +59,11 @@ def rank(
     price: tuple[float, float] | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Ranking], Any] | bool | None = None,
-    columns: Mapping[str, str] | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    context_column: str | None = None,
+    score_column: str | None = None,
+    encoding: str | None = None,
     **known: Any,
 ) -> Any:
     """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
@@ -95,7 +99,7 @@ def rank(
     seed : of all random choices. They do not depend on the order of the texts.
     progress : called after every round with the `Ranking` so far; or whether to show a bar, by
         default on a terminal and in a notebook, for what takes longer than two seconds.
-    columns : of a table, by other names: {"text": "Essay"}; and its {"encoding": "cp1252"}.
+    text_column, ... : of a table whose columns have other names; encoding : of its file.
     known : further fields of the `Ranking` (copies, gold, name, notes), for items of a function.
 
     Returns a `Ranking`; a list of them where there are several judges, attributes or contexts.
@@ -124,9 +128,25 @@ def rank(
     from poe import judges
 
     each = progress if callable(progress) else None
+    columns = {
+        "text_column": text_column,
+        "id_column": id_column,
+        "context_column": context_column,
+        "score_column": score_column,
+        "encoding": encoding,
+    }
     if callable(judge) or isinstance(judge, judges.TextJudge):
         if not callable(judge):
             names = [text.id for text in judge.texts]
+        elif _is_table(items):
+            groups, notes = _groups(items, columns)
+            if len(groups) > 1:
+                raise ValueError(
+                    f"the texts answer to {len(groups)} contexts, each a ranking of its own; a "
+                    "function of positions ranks one"
+                )
+            names = [text.id for text in groups[0].items]
+            known = {"gold": groups[0].gold, "notes": notes, **known}
         else:
             names = range(items) if isinstance(items, (int, np.integer)) else list(items)
         calls, note = shares(budget, [len(names)], both_orders=both_orders)
@@ -155,7 +175,7 @@ def rank(
         both_orders=both_orders,
         thing=thing,
         context_name=context_name,
-        columns=columns,
+        **columns,
     )
     with ExitStack() as closing:
         if not isinstance(store, judges.Store):
@@ -207,12 +227,6 @@ class Job:
         context = self.group.context
         return TextJudge(judge, self.prompt, self.texts, store=store, context=context, **options)
 
-    @property
-    def gold(self) -> dict[str, float]:
-        """Scores by people."""
-        scored = zip(self.group.items, self.group.scores, strict=True)
-        return {text.id: float(score) for text, score in scored if not np.isnan(score)}
-
 
 def jobs(
     items: Any,
@@ -223,12 +237,12 @@ def jobs(
     both_orders: bool,
     thing: str = "text",
     context_name: str = "Context",
-    columns: Mapping[str, str] | None = None,
+    **columns: str | None,
 ) -> list[Job]:
     """The rankings of a run, and the share of the budget that each has; nothing is opened."""
     from poe.judges import prompts
 
-    groups, notes = _groups(items, columns or {})
+    groups, notes = _groups(items, columns)
     where = f"{items}: " if isinstance(items, (str, Path)) else ""
     parts = []
     for group in groups:
@@ -319,7 +333,7 @@ def run(
                 name=job.name,
                 attribute=job.attribute,
                 copies=job.copies,
-                gold=job.gold,
+                gold=job.group.gold,
                 notes=job.notes,
                 top=max(min(top, len(job.texts) - 1), 1),
                 **options,
@@ -451,17 +465,20 @@ def _in_proportion(
 # Texts ----------------------------------------------------------------------------------------
 
 
+def _is_table(items: Any) -> bool:
+    return isinstance(items, (str, Path)) or hasattr(items, "columns")
+
+
 def _groups(
-    items: Any, columns: Mapping[str, str]
+    items: Any, columns: Mapping[str, str | None]
 ) -> tuple[Sequence[TextGroup], tuple[str, ...]]:
     """The texts of each context, and what was guessed about a table."""
     from poe.datasets import TextGroup, read_texts
     from poe.judges import Text
 
-    if isinstance(items, (str, Path)) or hasattr(items, "columns"):
-        named = {k if k == "encoding" else f"{k}_column": name for k, name in columns.items()}
-        own = read_texts(items, **named)
-        return own.groups(), tuple(own.notes)
+    if _is_table(items):
+        own = read_texts(items, **columns)
+        return own.groups(), own.notes
     pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
     texts = [text if isinstance(text, Text) else Text(str(name), text) for name, text in pairs]
     return [TextGroup(None, tuple(texts), np.full(len(texts), np.nan))], ()

@@ -168,13 +168,6 @@ def rank(
         judges.check_name(name)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     require_writable(report, out, comparisons, inputs=[texts, store])
-    columns = {
-        "text": text_column,
-        "id": id_column,
-        "context": context_column,
-        "score": score_column,
-        "encoding": encoding,
-    }
     todo = jobs(
         texts,
         list(dict.fromkeys(judge)),
@@ -183,7 +176,11 @@ def rank(
         both_orders=orders == "both",
         thing=thing,
         context_name=context_name,
-        columns={kind: name for kind, name in columns.items() if name is not None},
+        text_column=text_column,
+        id_column=id_column,
+        context_column=context_column,
+        score_column=score_column,
+        encoding=encoding,
     )
     for job in todo:
         _check_k(len(job.texts), until_top, until_ranks_within, f"{texts}: {job.name}".rstrip(": "))
