@@ -49,7 +49,7 @@ from poe.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.judges import Question, Reader, Store
+    from poe.judges import Reader, Store
     from poe.ranking import Job
     from poe.rankings import Ranking
     from poe.stopping import StopRule
@@ -280,7 +280,8 @@ def _estimate(
 
     rows, table = [], store.table()
     for name in dict.fromkeys(str(job.judge) for job in todo):
-        reader, calls, stored, sample = opened(name), 0, 0, list[Question]()
+        reader, sample = opened(name), []
+        calls = stored = 0
         for job in todo:
             if job.judge != name:
                 continue

@@ -242,7 +242,7 @@ class Store:
     ) -> set[tuple[str, str]]:
         """Digests of the texts (first, second) whose comparisons the judge has answered."""
         wanted = {
-            "judge": _judge(judge.specification)["judge_digest"],
+            "judge": _judge(self.specification(judge))["judge_digest"],
             "prompt": prompt.digest,
             "context": context and context.digest,
         }
@@ -367,6 +367,10 @@ class Store:
                 self._require_judge(json.loads(specification))
             for statement in ENTER.split(";"):
                 connection.executemany(statement, rows)
+
+    def specification(self, judge: Reader) -> dict[str, str]:
+        """A judge's specification."""
+        return dict(judge.specification)
 
     def specifications(self) -> dict[str, dict[str, str]]:
         """The judges in the store: short digest, as in `table`, to specification."""
