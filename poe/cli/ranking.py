@@ -59,7 +59,7 @@ MADE_OF = (
     "with attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
     "notes, and texts, whose rows are those of --out. With --dry-run: a list of judges with calls "
-    "(at most), stored, tokens, seconds, cost."
+    "(at most), stored, tokens, seconds, cost. Exit status 3: a limit made the ranking partial."
 )
 
 
@@ -238,6 +238,8 @@ def rank(
             write(report, html, quiet=as_json)
         if any(one.stopped_because.startswith("Ctrl-C") for one in found):
             raise stopped(kept_answers)
+        if any(one.partial for one in found) and not offline:
+            raise typer.Exit(3)
 
 
 def _rules(
