@@ -59,11 +59,6 @@ class Served:
     paths: list[str] = field(default_factory=list)
     most_at_once: int = 0
 
-    @property
-    def questions(self):
-        """The requests after the first call."""
-        return self.requests[1:]
-
 
 @contextmanager
 def serving(fault=lambda k, body: None, *, delay=0.0):
@@ -135,6 +130,9 @@ def _respond(handler, body, fault, closing, rng):
         handler.connection.shutdown(2)
     elif name == "html":
         _send(handler, 200, "text/html", b"<!doctype html><html>Please log in</html>")
+    elif fault == "422-logprobs":  # as `transformers serve` refuses
+        detail = {"detail": "Unsupported fields in the request: {'logprobs', 'top_logprobs'}"}
+        _send(handler, 422, "application/json", json.dumps(detail).encode())
     elif name.isdigit():
         header = {"3": "Location", "4": "Retry-After"}.get(name[0]) if detail else None
         message = {"error": {"message": f"you sent {key}, and \x1b[31m" + "x" * 200}}

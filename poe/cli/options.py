@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from poe._paths import whole
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ Template = Annotated[str | None, opt("Which wording; `poe prompts` lists them.")
 def open_judge(
     name: str, settings: Sequence[str], limit_calls: int | None, limit_tokens: int | None
 ) -> Reader:
-    """The judge of that name; a server's own limits are never overstepped."""
+    """The judge of that name, which never goes over these limits."""
     from poe import judges
 
     options: dict[str, Any] = {}
@@ -89,9 +90,8 @@ def open_judge(
                 f"--judge-option {text!r} is not NAME=VALUE, for example dtype=float32"
             )
         options[key] = _value(value)
-    if name.startswith("openai:"):
-        limits = {"call_limit": limit_calls, "token_limit": limit_tokens}
-        options = {key: n for key, n in limits.items() if n is not None} | options
+    limits = {"call_limit": limit_calls, "token_limit": limit_tokens}
+    options = {key: n for key, n in limits.items() if n is not None} | options
     return judges.open(name, **options)
 
 
@@ -118,7 +118,7 @@ def print_cost(questions: Sequence[Question], judge: Reader, store: Store) -> No
     if not questions:
         return
     table, given = store.table(), store.specifications()
-    same = [digest for digest, one in given.items() if one == dict(judge.specification)]
+    same = [digest for digest, one in given.items() if one == store.specification(judge)]
     found = planning.cost(questions, judge, table[table["judge"].isin(same)])
     print(f"about {found.tokens:,.0f} tokens ({found.tokens_by})")
     if found.seconds is None:
@@ -147,31 +147,17 @@ def stopped(store: Store) -> typer.Exit:
 
 
 class Meter:
-    """A progress bar of new answers that stops where a limit is reached; a store's `progress`."""
+    """A progress bar of new answers; a store's `progress`."""
 
-    def __init__(
-        self, total: int, *, quiet: bool, limit_calls: int | None = None, limit_tokens: int | None
-    ) -> None:
+    def __init__(self, total: int, *, quiet: bool) -> None:
         from tqdm import tqdm
 
-        self.limits = {"calls": limit_calls, "tokens": limit_tokens}
-        self.made = {"calls": 0, "tokens": 0}
         slow = 0.2 if sys.stderr.isatty() else 10.0
         self.bar = tqdm(total=total, unit="call", disable=quiet, mininterval=slow, leave=False)
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
-        """Note new answers; say how it goes; stop where a limit is reached."""
-        self.made["calls"] += len(answers)
-        self.made["tokens"] += sum(answer.tokens for answer in answers)
+        """Note new answers."""
         self.bar.update(len(answers))
-        for what, limit in self.limits.items():
-            if limit is not None and self.made[what] >= limit:
-                self.bar.close()
-                raise JudgeError(
-                    f"the limit of {limit:,} {what} is reached ({self.made[what]:,} were used); "
-                    f"the answers are in the store; the same command with a higher --limit-{what} "
-                    "goes on"
-                )
 
 
 def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
@@ -217,8 +203,7 @@ def _same(path: Path) -> set[object]:
 
 def write(path: Path, text: str, *, quiet: bool = False) -> None:
     """Write a file whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")
     if not quiet:
         print(f"written to {path}")
