@@ -22,7 +22,7 @@ from poe.errors import JudgeError, name_some
 from poe.experts import Expert
 from poe.rankings import Ranking
 from poe.result import COVARIANCE_ITEMS, Covariance
-from poe.rounds import RULES, Judge, in_rounds, typical_error
+from poe.rounds import CTRL_C, RULES, Judge, in_rounds, typical_error
 from poe.stopping import Until
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def rank(
         if not isinstance(store, judges.Store):
             kept = judges.Store(":memory:" if store is None else store, several=len(several) > 1)
             store = closing.enter_context(kept)
-        found = run(
+        found, _ = run(
             todo,
             store,
             both_orders=both_orders,
@@ -289,8 +289,8 @@ def run(
     progress: Callable[[Ranking], Any] | bool | None = None,
     top: int = 3,
     **options: Any,
-) -> list[Ranking]:
-    """Make the rankings, one after the other; arguments as in `rank`.
+) -> tuple[list[Ranking], str]:
+    """Make the rankings, one after the other, and what stopped them; arguments as in `rank`.
 
     open : makes a judge from its name, `poe.judges.open` by default. When a limit or Ctrl-C has
     stopped one ranking nothing is asked for the others: they are made of what the store has of
@@ -305,10 +305,10 @@ def run(
     account = _Account(sum(job.calls for job in todo), progress, price and Price(*price))
     found: list[Ranking] = []
     left_out: list[Job] = []
-    stopped, opened, reader = offline, None, None
+    stop, opened, reader = "", None, None
     for job in todo:
         try:
-            if stopped:
+            if offline or stop:
                 named = job.judge if isinstance(job.judge, str) else None
                 if named is None and (model := getattr(job.judge, "model", None)) and hasattr(
                     job.judge, "described"
@@ -321,6 +321,10 @@ def run(
                     if isinstance(opened, str):
                         reader = (open or judges.open)(opened)
                     if limit_calls is not None or limit_tokens is not None:
+                        if not hasattr(reader, "spending"):
+                            raise JudgeError(
+                                "a limit needs a judge that keeps it, with the attribute spending"
+                            )
                         reader.spending = spending
                 asked = reader
             account.judge = asked
@@ -328,7 +332,7 @@ def run(
                 [text.id for text in job.texts],
                 job.judged(asked, store, undecided=undecided, progress=account),
                 job.calls,
-                offline=stopped,
+                offline=offline or bool(stop),
                 progress=progress if callable(progress) else None,
                 name=job.name,
                 attribute=job.attribute,
@@ -338,25 +342,26 @@ def run(
                 top=max(min(top, len(job.texts) - 1), 1),
                 **options,
             )
-        except (SpendingLimitError, KeyboardInterrupt):
+        except (SpendingLimitError, KeyboardInterrupt) as error:
             if not found:
                 raise
-            stopped = True
+            stop = str(error) or CTRL_C
             left_out.append(job)
         except JudgeError:
-            if offline or not stopped:
+            if not stop:
                 raise
             left_out.append(job)
         else:
-            stopped = stopped or one.partial
+            if one.partial and not offline:
+                stop = stop or one.stopped_because
             found.append(one)
             account.passed(job.calls)
     account.bar.close()
     notes = account.notes()
     if left_out:
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
-        notes.append(f"stopped before {name_some(missing)} could be ranked")
-    return [replace(one, notes=(*one.notes, *notes)) for one in found]
+        notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
+    return [replace(one, notes=(*one.notes, *notes)) for one in found], stop
 
 
 class _Account:

@@ -77,10 +77,10 @@ def report(
         command=command.replace(" --", " \\\n  --"),
         made=made,
         kind=kind(found[0]),
-        judge=judge_name(found[0]),
+        judge=" and ".join(dict.fromkeys(map(judge_name, found))),
         facts=_facts(found),
         notes=_notes(found),
-        rankings=[_page(one, several=len(found) > 1) for one in found],
+        rankings=[_page(one, _told(one, found)) for one in found],
         settings=_settings(found[0]),
         specification=_judged(found[0]).judge.specification,
         prompt=_judged(found[0]).prompt,
@@ -216,21 +216,25 @@ def in_text(found: Sequence[Ranking]) -> str:
     """The rankings for a terminal: tables, the judge, what to know."""
     parts = []
     for one in found:
-        if told := apart(one, found):
-            parts.append("\n" + ", ".join(f"{what.capitalize()} {which}" for what, which in told.items()))
+        parts += [f"\n{told}"] if (told := _told(one, found)) else []
         parts += [_table(one), _diagnosis(one)]
     calls, new, tokens, unit = _totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
         [
             *parts,
-            f"Judge: {judge_name(found[0])}. {calls:,} comparisons, {tokens:,} {unit}; {new:,} "
+            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, {tokens:,} {unit}; {new:,} "
             f"asked now, {max(calls - new, 0):,} from the store.",
             *(f"Note: {note}." for note in notes),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",
         ]
     )
+
+
+def _told(one: Ranking, found: Sequence[Ranking]) -> str:
+    """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
 
 
 def _table(one: Ranking) -> str:
@@ -279,7 +283,7 @@ def _diagnosis(one: Ranking) -> str:
 # One ranking ----------------------------------------------------------------------------------
 
 
-def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
+def _page(one: Ranking, told: str) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
     shown = table[table["same_text_as"] == ""]
@@ -292,7 +296,7 @@ def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
     return {
         "found": one,
         "level": f"{100 * one.level:g}%",
-        "name": one.name if several else "",
+        "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
         "ranking": _ranking_table(one),

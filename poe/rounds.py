@@ -21,7 +21,6 @@ from poe.debias import first_position_rate
 from poe.designs import in_orders_shown, linked, regular
 from poe.errors import (
     ComparisonError,
-    DisconnectedError,
     JudgeError,
     SeparableError,
     UnidentifiedBiasError,
@@ -44,6 +43,7 @@ __all__ = ["Judge", "in_rounds", "typical_error"]
 Judge = Callable[[Indices], ArrayLike]
 # What a rule is called where nobody knows its formula.
 RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
+CTRL_C = "Ctrl-C"  # why a ranking stopped
 FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
 
 
@@ -107,7 +107,7 @@ def in_rounds(
                     if judged is None or (made is None and not len(pairs)):
                         raise
                     answers, interrupted = ask(pairs), error
-                    stop = str(error) or "Ctrl-C"
+                    stop = str(error) or CTRL_C
                 left -= now
                 if offline and not left and not now <= _as_set(pairs):
                     stop = "offline, nothing was asked"
@@ -153,7 +153,8 @@ def in_rounds(
         except BaseException as error:
             if interrupted is not None and isinstance(error, ComparisonError):
                 raise interrupted from None  # too few answers for a ranking
-            if offline and isinstance(error, DisconnectedError):
+            few = isinstance(error, ComparisonError) and not isinstance(error, SeparableError)
+            if offline and few:
                 raise JudgeError(
                     f"offline, and the store has too few answers to link all texts: {error}"
                 ) from None

@@ -68,7 +68,7 @@ Undecided = Annotated[
     opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
 ]
 Price = Annotated[
-    float | None, opt("Dollars for a million tokens.", panel=JUDGE, min=0.0, metavar="DOLLARS")
+    float | None, opt("Dollars for a million tokens.", panel=JUDGE, metavar="DOLLARS")
 ]
 DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
 Column = Annotated[str | None, opt("A column with another name.", panel=TABLE, metavar="NAME")]

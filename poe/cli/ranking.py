@@ -121,7 +121,6 @@ def rank(
             "Wins added to every pair. By default none, or where decisions leave no doubt one win "
             "and one loss a text.",
             panel=SCORES,
-            min=0.0,
             show_default=False,
         ),
     ] = None,
@@ -160,7 +159,7 @@ def rank(
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from poe import judges
-    from poe.ranking import jobs, run
+    from poe.ranking import CTRL_C, jobs, run
     from poe.report import in_text
     from poe.report import report as page
 
@@ -199,7 +198,7 @@ def rank(
             _print_estimate(_estimate(todo, opened, kept_answers, price), store, as_json=as_json)
             return
         try:
-            found = run(
+            found, stop = run(
                 todo,
                 kept_answers,
                 open=opened,
@@ -236,9 +235,9 @@ def rank(
             asked = " and ".join(dict.fromkeys(attribute))
             html = page(found, attribute=asked, command=command, made=made, thing=thing)
             write(report, html, quiet=as_json)
-        if any(one.stopped_because.startswith("Ctrl-C") for one in found):
+        if stop.startswith(CTRL_C):
             raise stopped(kept_answers)
-        if any(one.partial for one in found) and not offline:
+        if stop:
             raise typer.Exit(3)
 
 
