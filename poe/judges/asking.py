@@ -71,13 +71,7 @@ class TextJudge:
     def answer(self, pairs: Indices) -> Floats:
         """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B))."""
         questions = self.questions(pairs)
-        missing = [questions[k] for k in self.store.missing(self.judge, questions)]
-        try:
-            said = self.store.ask(self.judge, questions, progress=self.progress)
-        except BaseException:
-            self.new += len(missing) - len(self.store.missing(self.judge, missing))
-            raise
-        self.new += len(missing)
+        said = self.store.ask(self.judge, questions, progress=self._note)
         self.pairs = np.vstack([self.pairs, np.asarray(pairs, dtype=np.intp).reshape(-1, 2)])
         self.answers += said
         p = np.array([answer.p for answer in said], dtype=float)
@@ -91,6 +85,12 @@ class TextJudge:
             )
         self.ties += len(silent)
         return np.where(np.isnan(p), 0.5, p)
+
+    def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
+        """Count new answers, those of a run that fails too."""
+        self.new += len(answers)
+        if self.progress is not None:
+            self.progress(answers=answers, **more)
 
 
 class StoredJudge:
