@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from poe.stopping import Until
 if TYPE_CHECKING:
     from poe.datasets import TextGroup
     from poe.judges import Answer, Prompt, Reader, Store, Text, TextJudge
+    from poe.judges.accounts import Spending
     from poe.judges.planning import Price
 
 __all__ = ["RULES", "Job", "distinct", "jobs", "rank", "run", "shares", "typical_error"]
@@ -137,7 +139,7 @@ def rank(
     }
     if callable(judge) or isinstance(judge, judges.TextJudge):
         if not callable(judge):
-            names = [text.id for text in judge.texts]
+            names: list[Any] = [text.id for text in judge.texts]
         elif _is_table(items):
             groups, notes = _groups(items, columns)
             if len(groups) > 1:
@@ -148,7 +150,7 @@ def rank(
             names = [text.id for text in groups[0].items]
             known = {"gold": groups[0].gold, "notes": notes, **known}
         else:
-            names = range(items) if isinstance(items, (int, np.integer)) else list(items)
+            names = list(range(items) if isinstance(items, (int, np.integer)) else items)
         calls, note = shares(budget, [len(names)], both_orders=both_orders)
         known["notes"] = (*known.get("notes", ()), *note)
         options |= {"top": max(min(top, len(names) - 1), 1), **known}
@@ -166,7 +168,7 @@ def rank(
             "rank(texts, judge) needs to know what wins: attribute='more persuasive'; a judge that "
             "takes positions must be a function, such as SimulatedJudge(...).answer"
         )
-    several = judge if isinstance(judge, (list, tuple)) else [judge]
+    several: Any = judge if isinstance(judge, (list, tuple)) else [judge]
     todo = jobs(
         items,
         several,
@@ -298,7 +300,6 @@ def run(
     """
     from poe import judges
     from poe.judges.accounts import Spending, SpendingLimitError
-    from poe.judges.asking import stored_judge
     from poe.judges.planning import Price
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
@@ -309,23 +310,13 @@ def run(
     for job in todo:
         try:
             if offline or stop:
-                named = job.judge if isinstance(job.judge, str) else None
-                if named is None and (model := getattr(job.judge, "model", None)) and hasattr(
-                    job.judge, "described"
-                ):
-                    named = f"openai:{model}@"
-                asked = job.judge if named is None else stored_judge(store, named)
+                asked = _from_store(job.judge, store)
             else:
                 if reader is None or job.judge is not opened:
-                    opened, reader = job.judge, job.judge
-                    if isinstance(opened, str):
-                        reader = (open or judges.open)(opened)
+                    opened = job.judge
+                    reader = (open or judges.open)(opened) if isinstance(opened, str) else opened
                     if limit_calls is not None or limit_tokens is not None:
-                        if not hasattr(reader, "spending"):
-                            raise JudgeError(
-                                "a limit needs a judge that keeps it, with the attribute spending"
-                            )
-                        reader.spending = spending
+                        _limit(reader, spending)
                 asked = reader
             account.judge = asked
             one = in_rounds(
@@ -364,12 +355,30 @@ def run(
     return [replace(one, notes=(*one.notes, *notes)) for one in found], stop
 
 
+def _from_store(judge: Any, store: Store) -> Reader:
+    """The judge whose answers a store has, which is not opened, nor called if it is open."""
+    from poe.judges.asking import stored_judge
+
+    if isinstance(judge, str):
+        return stored_judge(store, judge)
+    # A server's specification may take a call.
+    return stored_judge(store, f"openai:{judge.model}@") if hasattr(judge, "described") else judge
+
+
+def _limit(reader: Any, spending: Spending) -> None:
+    """Let a judge keep a limit that others share."""
+    if not hasattr(reader, "spending"):
+        raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
+    reader.spending = spending
+
+
 class _Account:
     """New answers counted and priced, and shown by a bar; a store's `progress`."""
 
     def __init__(self, total: int, shown: object, price: Price | None) -> None:
-        from tqdm.auto import tqdm
-
+        with warnings.catch_warnings():  # a bar of letters will do where there are no widgets
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
         terminal, notebook = sys.stderr.isatty(), "ipykernel" in sys.modules
         slow = 0.2 if terminal or notebook else 10.0
         hidden = shown is False or (shown is not True and not (terminal or notebook))

@@ -223,8 +223,8 @@ def in_text(found: Sequence[Ranking]) -> str:
     return "\n".join(
         [
             *parts,
-            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, {tokens:,} {unit}; {new:,} "
-            f"asked now, {max(calls - new, 0):,} from the store.",
+            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
+            f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
             *(f"Note: {note}." for note in notes),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",

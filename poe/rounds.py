@@ -84,7 +84,7 @@ def in_rounds(
         raise ValueError(f"batch must be positive{even}, not {batch}")
     if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
         bias = "mean"
-    ask = judge if judged is None else judged.answer
+    ask: Judge = judge if callable(judge) else judge.answer
     rules, notes = as_rules(until), tuple(known.pop("notes", ()))
     first = min(2 * n, n * (n - 1) // 2, calls // each)  # pairs
 
@@ -114,7 +114,7 @@ def in_rounds(
                 if left and len(made or ()) + len(pairs) >= calls:
                     return None
                 if len(pairs):
-                    made = _joined(made, pairs, answers, names)
+                    made = _joined(made, pairs, answers, tuple(names))
                     found, more = _fit(made, expert, bias, prior, covariance)
                     history.add(found, made)
                 if made is None:

@@ -101,7 +101,10 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
     assert "the 100 answers so far are in judgements.sqlite" in error
     assert "nothing twice" in error
     assert pd.read_csv("s.csv")["partial"].all(), "what there is is ranked, and called partial"
-    assert "because: Ctrl-C; this ranking is partial: 100 of 240 comparisons" in Path("r.html").read_text()
+    assert (
+        "because: Ctrl-C; this ranking is partial: 100 of 240 comparisons"
+        in Path("r.html").read_text()
+    )
     assert rank(EXAMPLE, "--out", "s.csv") == 0
     assert len(asked) == len(set(asked)) == 240
     assert Path("s.csv").read_text() == Path("whole.csv").read_text()

@@ -291,10 +291,17 @@ def _estimate(
             left = calls_left(n, there, job.calls)
             calls, stored = calls + left, stored + len(there)
             sample += judged.questions(regular(n, min(left, n * (n - 1) // 2), seed=0))
-        same = [d for d, one in store.specifications().items() if one == store.specification(reader)]
+        same = [
+            d for d, one in store.specifications().items() if one == store.specification(reader)
+        ]
         cost = planning.cost(sample, reader, table[table["judge"].isin(same)])
         more = calls / max(len(sample), 1)
-        row = {"judge": name, "calls": calls, "stored": stored, "tokens": cost.tokens * more}
+        row: dict[str, Any] = {
+            "judge": name,
+            "calls": calls,
+            "stored": stored,
+            "tokens": cost.tokens * more,
+        }
         row |= {"tokens_by": cost.tokens_by, "seconds_by": cost.seconds_by}
         row["seconds"] = None if cost.seconds is None else cost.seconds * more
         if price is not None:

@@ -127,6 +127,8 @@ def _means(name: str, specification: Mapping[str, str]) -> bool:
     if kind == "hf":
         path = rest.partition("@")[0]
         return model in (path, PurePath(path).name)
-    return model.lower().startswith("smollm2") if kind == "smollm2" else (
-        kind != "openai" or rest.startswith(f"{model}@")
+    return (
+        model.lower().startswith("smollm2")
+        if kind == "smollm2"
+        else (kind != "openai" or rest.startswith(f"{model}@"))
     )

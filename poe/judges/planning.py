@@ -132,7 +132,9 @@ class Price:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not 0.0 <= value < math.inf:
-                raise ValueError(f"the price of {name} tokens is a number of at least 0, not {value}")
+                raise ValueError(
+                    f"the price of {name} tokens is a number of at least 0, not {value}"
+                )
 
     def of(self, read: float, written: float) -> float:
         """What so many tokens cost."""
