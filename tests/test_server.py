@@ -412,7 +412,9 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     assert spending.reserve(80)
     spending.settle(80, None)  # not said: the bound counts
     assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
-    with pytest.raises(SpendingLimitError, match="limit of 100 tokens is reached .2 calls and 100 tokens were"):
+    with pytest.raises(
+        SpendingLimitError, match="limit of 100 tokens is reached .2 calls and 100 tokens were"
+    ):
         spending.reserve(1)
 
 

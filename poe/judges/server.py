@@ -453,6 +453,7 @@ def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
         likely.setdefault(first["token"], first["logprob"])
         pairs = [(token, float(value)) for token, value in likely.items()]
         fits = all(isinstance(token, str) and value <= 1e-3 for token, value in pairs)
+        fits = fits and {type(value) for value in likely.values()} <= {int, float}
         fits = fits and math.fsum(math.exp(value) for _, value in pairs) <= 1.01
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         fits = False
