@@ -187,7 +187,7 @@ def require_writable(*paths: Path | None) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    from poe.tables import write_whole
+
+    write_whole(path, text)
     print(f"written to {path}")
