@@ -194,8 +194,8 @@ def _same(path: Path) -> set[object]:
 
     A store's journals are files of its own.
     """
-    whole = os.path.realpath(path)
-    found: set[object] = {os.path.normcase(whole + end) for end in ("", "-journal", "-wal", "-shm")}
+    real = os.path.realpath(path)
+    found: set[object] = {os.path.normcase(real + end) for end in ("", "-journal", "-wal", "-shm")}
     if path.exists():
         found.add((path.stat().st_dev, path.stat().st_ino))
     return found
