@@ -80,7 +80,8 @@ def rank(
         prompt calls the texts, and the heading of what they answer to.
     budget : the most comparisons in the whole run: "10x" (ten a text), a number, which several
         rankings share in proportion to their texts, or "all"; never more than there are. Those
-        that the store has count. batch : calls a round (N).
+        that the store has count, but texts that are new to it have their share (`rounds.opening`).
+    batch : calls a round (N).
     rule : which comparisons come next: "adaptive", those that tell most given the answers;
         "greedy", whatever the answers; "random"; see `poe.next_comparisons`.
     until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any

@@ -29,7 +29,8 @@ from poe.cli.options import (
     LimitCalls,
     LimitTokens,
     Orders,
-    Price,
+    PriceInput,
+    PriceOutput,
     Quiet,
     Seed,
     SeveralJudges,
@@ -90,7 +91,8 @@ def rank(
         str,
         opt(
             "Comparisons at most in the whole run, those in the store counted: 10x (ten a text), "
-            "500 (shared by contexts, attributes and judges in proportion to their texts) or all.",
+            "500 (shared by contexts, attributes and judges in proportion to their texts) or all. "
+            "Texts new to the store have their share in any case.",
             panel=ASKED,
         ),
     ] = "10x",
@@ -153,8 +155,8 @@ def rank(
     judge_option: JudgeOptions = [],  # noqa: B006
     limit_calls: LimitCalls = None,
     limit_tokens: LimitTokens = None,
-    price_input: Price = None,
-    price_output: Price = None,
+    price_input: PriceInput = None,
+    price_output: PriceOutput = None,
     undecided: Undecided = "stop",
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
