@@ -73,7 +73,8 @@ def changes(now: pd.DataFrame, before: pd.DataFrame, *, level: float = 0.95) -> 
     """Compare two rankings, as `Ranking.to_frame` gives them, in the texts that both have.
 
     The unit of a score depends on how decided a judge is, so each ranking's scores are divided by
-    their own standard deviation, without the part of it that is error. A shift counts as moved
+    their own standard deviation, without the part of it that is error; shifts are from the median
+    text, so that the few that moved do not move the rest. A shift counts as moved
     where its p-value passes Benjamini and Hochberg's procedure at 1 - level: of the texts said to
     have moved, about that share did not. The errors are taken as independent; rankings that share
     answers differ by less, so fewer texts are named than could be.
@@ -89,6 +90,7 @@ def changes(now: pd.DataFrame, before: pd.DataFrame, *, level: float = 0.95) -> 
         raise ValueError(f"the two rankings have {len(both)} texts in common; 4 are needed")
     (x, x_error), (y, y_error) = (_standardised(table.loc[both]) for table in (one, other))
     shift, error = x - y, np.hypot(x_error, y_error)
+    shift -= np.median(shift)  # one text that falls far does not lift the others
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.nan_to_num(2.0 * norm.sf(np.abs(shift) / error), nan=1.0)
     table = pd.DataFrame(
