@@ -343,7 +343,7 @@ def test_a_ranking_shows_itself_in_a_few_lines(tmp_path):
 
 
 def test_a_plot_has_every_interval_and_names_that_do_not_overlap():
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt, label = pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("matplotlib.text")
     names = [f"essay ${k}$" for k in range(300)]
     fit = poe.fit(
         poe.Comparisons(
@@ -363,7 +363,7 @@ def test_a_plot_has_every_interval_and_names_that_do_not_overlap():
         ax.figure.canvas.draw()
         labels = [t for t in (ax.texts or ax.get_yticklabels()) if t.get_text()]
         assert len(labels) == (18 if len(table) > 60 else len(table))
-        boxes = sorted((t.get_window_extent() for t in labels), key=lambda box: box.y0)
+        boxes = sorted((label.Text.get_window_extent(t) for t in labels), key=lambda box: box.y0)
         assert all(low.y1 <= high.y0 + 2 for low, high in pairwise(boxes))
         assert max(box.x1 for box in boxes) <= ax.figure.bbox.x1 + 1
         plt.close(ax.figure)
