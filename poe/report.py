@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["headline", "in_text", "report", "save"]
 
-BEGINNING = 200  # characters of a text that a search finds and shows
+BEGINNING = 120  # characters of a text that a search finds and shows
 EXCERPT = 600  # characters of a text that the report shows
 SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
 NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
@@ -122,7 +122,7 @@ def report(
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
     environment.filters.update(rate=rate_in_words)
     return environment.get_template("report.html").render(
-        title=f"{_number_of_texts(found)} {_plural(thing)} ranked: {attribute}",
+        title=f"{_number_of_texts(found):,} {_plural(thing)} ranked: {attribute}",
         attribute=attribute,
         things=_plural(thing),
         command=command.replace(" --", " \\\n  --"),
@@ -131,7 +131,7 @@ def report(
         judge=" and ".join(dict.fromkeys(map(judge_name, found))),
         facts=_facts(found),
         notes=_notes(found),
-        rankings=[_page(one, _told(one, found)) for one in found],
+        rankings=[_page(one, thing, _told(one, found)) for one in found],
         changes=None if before is None else _changes(found[0], before),
         script=SEARCH if (searched := max(len(one.fit.items) for one in found) > NAMED) else "",
         script_digest=_digest(SEARCH) if searched else "",
@@ -175,39 +175,33 @@ def save(
 # What a manager reads -------------------------------------------------------------------------
 
 
-def headline(one: Ranking, thing: str = "text") -> str:
-    """Two or three sentences that say what was found and how far it goes."""
+def headline(one: Ranking, thing: str = "text") -> list[str]:
+    """What was found and how far it goes, in a sentence or three, the most important first."""
     n, things = len(one.fit.items), _plural(thing)
     best = one.fit.ranking()[0]
     sure = float(one.fit.prob_top(1)[one.fit.items.index(best)])
     table = one.to_frame()
-    rivals = int(((table["rank_low"] == 1) & (table["same_text_as"] == "")).sum())
+    rivals = table[(table["rank_low"] == 1) & (table["same_text_as"] == "")]["id"].tolist()
     if (share := drowned(one)) >= HARDLY:
         first = (
             f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
-            f"of the pairs it chooses {_favourite(one)}, whichever {thing} that is"
+            f"of the comparisons it chooses what is shown "
+            f"{'first' if one.fit.bias < 0 else 'second'}, whichever {thing} that is"
         )
-    elif sure >= 0.9:
-        first = f"{best} is the best of {n} {things} ({percent(sure)} sure)"
-    elif sure >= 0.5:
-        first = f"{best} is probably the best of {n} {things} ({percent(sure)} sure)"
+    elif sure >= 0.5 or len(rivals) < 2:
+        probably = "" if sure >= 0.9 else "probably "
+        first = f"{best} is {probably}the best of {n} {things} ({percent(sure)} sure)"
+    elif len(rivals) <= MOST_TOP // 2:
+        named = f"{', '.join(map(str, rivals[:-1]))} or {rivals[-1]}"
+        first = f"The best of {n} {things} is {named}; which of them is open"
     else:
-        first = (
-            f"No {thing} stands out: {best} is on top of {n}, but only {percent(sure)} sure to be "
-            f"the best, and {rivals} could be"
-        )
+        first = f"No {thing} stands out: {len(rivals)} of {n} could be the best"
+    partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
     settled = f"Of all pairs of {things}, {percent(settled_share(one))} are in an order that is "
-    settled += f"at least {one.level:.0%} sure"
+    people = "How far people would agree is not known."
     if agreement := one.agreement():
-        people = f"With people's scores of {agreement[2]} {things} it correlates {agreement[0]:.2f}"
-    else:
-        people = "Whether people would agree is not known, as none have scored enough of them"
-    partial = ["This ranking is partial, as asking was cut short"] if one.partial else []
-    return ". ".join([*partial, first, settled, people]) + "."
-
-
-def _favourite(one: Ranking) -> str:
-    return "what is shown first" if one.fit.bias < 0 else "what is shown second"
+        people = f"With the scores that people gave it correlates {agreement[0]:.2f}."
+    return [*partial, f"{first}.", f"{settled}at least {one.level:.0%} sure.", people]
 
 
 def drowned(one: Ranking) -> float:
@@ -341,7 +335,7 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     if computed < 0.99 * tokens:
         unit += f", {computed:,.0f} of them computed, the rest shared"
     boxes = [
-        ("Texts", f"{_number_of_texts(found)}", ""),
+        ("Texts", f"{_number_of_texts(found):,}", ""),
         ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
         ("Read by the judge", f"{tokens:,}", unit),
     ]
@@ -392,7 +386,7 @@ def in_text(found: Sequence[Ranking]) -> str:
     parts = []
     for one in found:
         parts += [f"\n{told}"] if (told := _told(one, found)) else []
-        parts += [_table(one), _printable(headline(one)), _diagnosis(one)]
+        parts += [_table(one), _printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = _totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
@@ -462,7 +456,7 @@ def _diagnosis(one: Ranking) -> str:
 # One ranking ----------------------------------------------------------------------------------
 
 
-def _page(one: Ranking, told: str) -> dict[str, Any]:
+def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
     whole = table[table["same_text_as"] == ""]
@@ -480,7 +474,7 @@ def _page(one: Ranking, told: str) -> dict[str, Any]:
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
-        "headline": headline(one),
+        "headline": headline(one, thing),
         "calibration": calibration(one),
         "drowned": percent(share) if (share := drowned(one)) >= HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
@@ -490,12 +484,7 @@ def _page(one: Ranking, told: str) -> dict[str, Any]:
         "download": base64.b64encode(csv_text(table).encode()).decode(),
         "best": one.fit.ranking()[0],
         "last": one.fit.ranking()[-1],
-        "shown": [
-            (f"{rank}. {name}" if n > NAMED else name, *values)
-            for rank, name, *values in shown[
-                ["rank", "id", "score", "score_low", "score_high"]
-            ].to_numpy()
-        ],
+        "shown": _strips(shown, ranks=n > NAMED),
         "scale": around([*shown["score_low"], *shown["score_high"]]),
         "bradley_terry": _expert(one) == "Bradley-Terry",
         "neighbours": [
@@ -544,6 +533,17 @@ def _rows_shown(table: pd.DataFrame, top: int) -> set[int]:
     maybe = table[(table["rank_low"] <= top) & (table["rank_high"] > top)]
     nearest = maybe.iloc[np.argsort(np.abs(maybe["rank"] - top - 0.5), kind="stable")[:AROUND]]
     return {*range(1, ENDS[0] + 1), *range(n - ENDS[1] + 1, n + 1), *nearest["rank"].tolist()}
+
+
+def _strips(table: pd.DataFrame, *, ranks: bool) -> list[tuple[Any, ...]]:
+    """What the picture shows a row: name (with its rank), score, interval; None for a gap."""
+    rows, last = list[tuple[Any, ...]](), 0
+    for rank, name, *values in table[["rank", "id", "score", "score_low", "score_high"]].to_numpy():
+        if rank > last + 1:
+            rows.append(("…", None, None, None))
+        rows.append((f"{rank}. {name}" if ranks else name, *values))
+        last = rank
+    return rows
 
 
 def _overview(table: pd.DataFrame) -> dict[str, Any]:
