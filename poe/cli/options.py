@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +37,8 @@ def opt(text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-ASKED, SCORES, FILES, JUDGE = (
+TABLE, ASKED, SCORES, FILES, JUDGE = (
+    "Where the table has other names",
     "How much is asked",
     "How answers become scores",
     "Files",
@@ -65,7 +67,15 @@ Undecided = Annotated[
     Literal["stop", "tie"],
     opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
 ]
+PriceInput = Annotated[
+    float | None, opt("Dollars for a million tokens read.", panel=JUDGE, metavar="DOLLARS")
+]
+PriceOutput = Annotated[
+    float | None, opt("Dollars for a million tokens written.", panel=JUDGE, metavar="DOLLARS")
+]
 DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
+Column = Annotated[str | None, opt("A column with another name.", panel=TABLE, metavar="NAME")]
+Encoding = Annotated[str | None, opt("Of the file, if it is guessed wrong.", panel=TABLE)]
 Template = Annotated[str | None, opt("Which wording; `poe prompts` lists them.")]
 
 
@@ -153,13 +163,27 @@ class Meter:
         self.bar.update(len(answers))
 
 
-def require_writable(*paths: Path | None) -> None:
-    """Refuse a path that cannot be written before a judge is asked, not after."""
+def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a path that cannot be written before a judge is asked, not after.
+
+    Nor may it be another output, or one of `inputs` (a text file, a store), by whatever spelling or
+    link.
+    """
+    taken = [(path, _same(path)) for path in inputs]
     for path in filter(None, paths):
         if path.is_dir():
             raise JudgeError(f"{path} is a folder; name a file in it")
         if not path.parent.is_dir():
             raise JudgeError(f"{path} cannot be written: there is no folder {path.parent}")
+        part = path.with_name(path.name + ".part")
+        for other, marks in taken:
+            if marks & (_same(path) | _same(part)):
+                raise JudgeError(
+                    f"{path} would overwrite {other}, which this command also uses; name another "
+                    "file"
+                )
+        taken.append((path, _same(path) | _same(part)))
+    for path in filter(None, paths):
         part = path.with_name(path.name + ".part")
         try:
             part.touch()
@@ -168,8 +192,21 @@ def require_writable(*paths: Path | None) -> None:
             raise JudgeError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def write(path: Path, text: str) -> None:
+def _same(path: Path) -> set[object]:
+    """What two spellings of one file have in common: the resolved path, the inode if it is there.
+
+    A store's journals are files of its own.
+    """
+    real = os.path.realpath(path)
+    found: set[object] = {os.path.normcase(real + end) for end in ("", "-journal", "-wal", "-shm")}
+    if path.exists():
+        found.add((path.stat().st_dev, path.stat().st_ino))
+    return found
+
+
+def write(path: Path, text: str, *, quiet: bool = False) -> None:
     """Write a file whole or not at all."""
     with whole(path) as part:
         part.write_text(text, encoding="utf-8")
-    print(f"written to {path}")
+    if not quiet:
+        print(f"written to {path}")

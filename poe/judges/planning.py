@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -122,6 +123,30 @@ def shard_of(questions: Sequence[Question], shard: str | None) -> list[Question]
 
 
 @dataclass(frozen=True)
+class Price:
+    """Dollars (or any money) for a million tokens read, and for a million written."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0.0 <= value < math.inf:
+                raise ValueError(
+                    f"the price of {name} tokens is a number of at least 0, not {value}"
+                )
+
+    def of(self, read: float, written: float) -> float:
+        """What so many tokens cost."""
+        return (read * self.input + written * self.output) / 1e6
+
+
+def written(judge: Reader) -> int:
+    """Most tokens that one answer of a judge has, 1 where nothing else is known."""
+    return int(getattr(getattr(judge, "options", None), "written", 1))
+
+
+@dataclass(frozen=True)
 class Cost:
     """What asking will take: tokens and seconds with how they were found, None if unknown."""
 
@@ -152,9 +177,6 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
     rate = throughput(answered["at"]) if len(answered) else None
     if rate:
         seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
-    elif demo:
-        spent = sum(answer.seconds for _, answer in judge.answer(sample)) / len(sample)
-        seconds, measured = spent * n, f"{len(sample)} measured"
     return Cost(float(each) * n, by, seconds, measured)
 
 
