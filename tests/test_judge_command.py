@@ -118,6 +118,9 @@ def test_texts_of_ones_own_in_shards(folder, asked, capsys):
             assert len(one) == 20
             assert len(one.items) == 8
             assert len({tuple(sorted(pair)) for pair in one.pairs.tolist()}) == 10
+    ranked = ["rank", "essays.csv", "--attribute", "more persuasive", "--thing", "essay"]
+    ranked += ["--judge", "demo", "--offline", "--store", "1.sqlite", "--quiet"]
+    assert main(ranked) == 0
     assert len(asked) == len(set(asked)) == 40
     assert judge("--contexts", "1", **own) == 1
     assert "not of texts of your own" in capsys.readouterr().err
