@@ -102,6 +102,29 @@ def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
             assert len(store) == 3, wrong
 
 
+def test_one_bad_answer_loses_itself_alone_and_many_end_the_run(path):
+    class Wrong(HashJudge):
+        def __init__(self, bad):
+            super().__init__()
+            self.bad = bad
+
+        def answer(self, questions):
+            for position, answer in super().answer(questions):
+                bad = Answer((math.nan, "much"), tokens=10**30)
+                yield position, bad if position in self.bad else answer
+
+    asked = questions(6)
+    with Store(path) as store:
+        with pytest.raises(JudgeError, match="log-probabilities"):
+            store.ask(Wrong({3}), asked)
+        assert len(store) == 29
+        assert len(store.ask(HashJudge(), asked)) == 30
+    judge = Wrong(set(range(2, 30)))
+    with Store(path.with_name("b.sqlite")) as store, pytest.raises(JudgeError):
+        store.ask(judge, asked)
+    assert len(judge.asked) == 12
+
+
 # Other judges ----------------------------------------------------------------------------
 
 
@@ -418,3 +441,35 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
         assert all("test/better" in text and "'text-" in text for text in found.refused)
     with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better'"):
         store.table()
+    for place, damage in enumerate(("answers SET tokens = 'many'", "prompts SET labels = 'A B'")):
+        with Store(path.with_name(f"{place}.sqlite")) as store:
+            store.ask(HashJudge(), asked)
+        with closing(sqlite3.connect(path.with_name(f"{place}.sqlite"))) as raw, raw:
+            raw.execute(f"UPDATE {damage}")
+        with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
+            assert store.merge(path.with_name(f"{place}.sqlite")).added == 0
+    with closing(sqlite3.connect(shard)) as raw, raw:
+        raw.execute("UPDATE judges SET specification = '7'")
+    with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
+        assert store.merge(shard).added == 0
+    with Store(shard) as store, pytest.raises(JudgeError, match=r"shard.*damaged"):
+        store.specifications()
+
+
+def test_an_export_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
+    def full(file, text, **options):
+        file.write_bytes(b"judge,prompt")
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "all.csv"
+    out.write_text("from the last time")
+    (one, *_) = questions(2)
+    with Store(path) as store:
+        store.ask(HashJudge(), [replace(one, first=Text("=1+1", "a text"))])
+        store.export(tmp_path / "safe.csv")  # a spreadsheet runs nothing in it
+        assert pd.read_csv(tmp_path / "safe.csv")["first"].tolist() == ["'=1+1"]
+        monkeypatch.setattr(Path, "write_text", full)
+        with pytest.raises(OSError, match=r"all\.csv was not written: No space left"):
+            store.export(out)
+    assert out.read_text() == "from the last time"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.csv", path.name, "safe.csv"]
