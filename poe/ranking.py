@@ -139,6 +139,13 @@ def rank(
         "encoding": encoding,
     }
     if callable(judge) or isinstance(judge, judges.TextJudge):
+        if (limit_calls, limit_tokens, price, store) != (None,) * 4 or (
+            offline and callable(judge)
+        ):
+            raise ValueError(
+                "a store, offline, limits and prices are for texts and the name of a judge; a "
+                "function is called as often as the budget says, and a TextJudge has its store"
+            )
         if not callable(judge):
             names: list[Any] = [text.id for text in judge.texts]
         elif _is_table(items):

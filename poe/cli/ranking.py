@@ -188,6 +188,8 @@ def rank(
     price = None
     if price_input is not None or price_output is not None:
         price = (price_input or 0.0, price_output or 0.0)
+    if offline and dry_run:
+        raise JudgeError("--offline asks nothing, so a --dry-run of it has nothing to say")
     if offline and not store.is_file():
         raise JudgeError(f"there is no store {store}, so nothing can be ranked offline")
     several = several_judges or offline or len(set(judge)) > 1
