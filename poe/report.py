@@ -564,9 +564,12 @@ def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
     head, rows = _ranking_table(one, table)
     begins = {text.id: " ".join(text.text.split())[:BEGINNING] for text in _judged(one).texts}
     ids = table["same_text_as"].where(table["same_text_as"] != "", table["id"])
+    few = [0, 1, 2, 4, *range(7, len(head))]  # rank, text, score, ranks, people's
     return {
-        "head": [*head, "Begins"],
-        "rows": [[*row, begins[str(i)]] for row, i in zip(rows, ids, strict=True)],
+        "head": [*(head[k] for k in few), "Begins"],
+        "rows": [
+            [*(row[k] for k in few), begins[str(i)]] for row, i in zip(rows, ids, strict=True)
+        ],
     }
 
 

@@ -17,6 +17,7 @@ from scipy.special import expit, stdtr, stdtrit
 import poe
 from poe import report as module
 from poe.changes import changes, read_ranking
+from poe.cli import main
 from poe.judges import Answer, Store, Text, TextJudge, prompts
 from poe.judges.demo import DemoJudge
 from poe.report import next_pairs, position, prospects, report
@@ -400,3 +401,48 @@ def test_a_file_that_is_no_ranking(tmp_path):
     path.write_text("id,score\na,1\n")
     with pytest.raises(ValueError, match="no column score_error; poe rank --out writes one"):
         read_ranking(path)
+
+
+# On the command line ------------------------------------------------------------------------------
+
+
+def test_a_report_that_fails_costs_neither_the_ranking_nor_the_table(folder, capsys, monkeypatch):
+    names = ["=cmd|'x'!A0", "@b", "-c", "plain"]
+    rows = "".join(f"{name},Text {k} {'very ' * k}long.\n" for k, name in enumerate(names))
+    Path("t.csv").write_text("ID,Essay\n" + rows)
+    asked = ["rank", "t.csv", "--text-column", "essay", "--attribute", "longer"]
+    asked += ["--judge", "demo", "--quiet", "--out", "s.csv"]
+    assert main(asked) == 0
+    write = Path.write_text
+
+    def full(self, text, **options):
+        if "html" in self.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    capsys.readouterr()
+    Path("s.csv").rename("earlier.csv")
+    assert main([*asked, "--report", "r.html", "--compare-with", "earlier.csv"]) == 1
+    shown = capsys.readouterr()
+    assert "None of 4 texts moved by more than the errors" in shown.out
+    assert all(name in shown.out for name in names), "the ranking was printed"
+    assert shown.err == "poe: r.html was not written: No space left on device\n"
+    assert sorted(read_ranking("s.csv")["id"]) == sorted(names)
+    assert not [line for line in Path("s.csv").read_text().splitlines() if ",=" in line]
+    assert {file.name for file in folder.iterdir()} >= {"s.csv", "t.csv"}
+    assert not list(folder.glob("r.html*"))
+
+
+def test_no_escape_sequence_reaches_the_terminal(folder, capsys):
+    evil = "a\x1b]0;title\x07b"
+    Path("t.csv").write_text(f"id,te\x1b[31mxt\n{evil},One\nb,Two\n")
+    asked = ["rank", "t.csv", "--attribute", "longer", "--judge", "demo", "--quiet"]
+    assert main(asked) == 1
+    Path("t.csv").write_text(f"id,text\n{evil},One\nb,Two\n")
+    assert main(asked) == 1
+    shown = capsys.readouterr()
+    assert "control character" in shown.err
+    assert "\x1b" not in shown.out + shown.err
+    assert "\x1b" not in module.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
+    assert "\u202e" not in module.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
