@@ -29,6 +29,7 @@ FLOORS = [
     {"judges", "baselines", "rankings"},
     {"rounds", "panel"},
     {"ranking"},
+    {"findings"},
     {"report"},
     {"cli"},
     {"__main__"},

@@ -15,11 +15,14 @@ import pytest
 from scipy.special import expit, stdtr, stdtrit
 
 import poe
+from poe import findings
 from poe import report as module
 from poe.changes import changes, read_ranking
+from poe.cli import main
+from poe.findings import position
 from poe.judges import Answer, Store, Text, TextJudge, prompts
 from poe.judges.demo import DemoJudge
-from poe.report import next_pairs, position, prospects, report
+from poe.report import next_pairs, prospects, report
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
 VOID = {"meta", "br", "img", "link", "input"}
@@ -168,16 +171,16 @@ def test_a_judge_that_hardly_reads_is_said_to():
     found = ranked(judge=Blind())
     d = np.abs(np.subtract.outer(found.fit.scores, found.fit.scores))
     i, j = found.comparisons.pairs.T
-    assert module.drowned(found) == np.mean(d[i, j] < -found.fit.bias) > 0.9
+    assert findings.drowned(found) == np.mean(d[i, j] < -found.fit.bias) > 0.9
     text = page_of(found)
     assert "Do not decide by this ranking, because the judge hardly reads" in text
     assert "This judge hardly reads. In over 99% of the comparisons" in text
-    assert "Do not decide by this ranking" in module.in_text([found])
+    assert "Do not decide by this ranking" in findings.in_text([found])
     assert "hardly reads" not in page_of(ranked())
 
 
 def test_the_first_line_says_what_a_manager_wants(found):
-    first, settled, people = module.headline(found, "essay")
+    first, settled, people = findings.headline(found, "essay")
     sure = found.fit.prob_top(1)
     assert first == f"t5 is probably the best of 12 essays ({sure.max():.0%} sure)."
     i, j = np.triu_indices(12, 1)
@@ -189,14 +192,14 @@ def test_the_first_line_says_what_a_manager_wants(found):
     page = page_of(found, thing="essay")
     assert all(said in page for said in (first, settled, people))
     part = dataclasses.replace(found, partial=True, gold={f"t{k}": k for k in range(12)})
-    assert module.headline(part)[0] == "This ranking is partial, because asking was cut short."
+    assert findings.headline(part)[0] == "This ranking is partial, because asking was cut short."
     assert "This ranking is partial" in page_of(part)
 
 
 def test_calibration_counts_how_often_people_agree():
     gold = {f"t{k}": float(k % 4) for k in range(11)}
     found = dataclasses.replace(ranked(), gold=gold)
-    rows, made = module.calibration(found), found.comparisons.to_table()
+    rows, made = findings.calibration(found), found.comparisons.to_table()
     made["gap"] = made["first"].map(gold) - made["second"].map(gold)
     made = made[made["gap"].notna() & (made["gap"] != 0)]
     made["sure"] = made["p"].where(made["p"] > 0.5, 1 - made["p"])
@@ -271,7 +274,7 @@ def test_stopping_early_is_said_to_be_optimistic(found):
 
 
 def test_neighbours_are_those_of_the_fit(found):
-    near, order = module.neighbours(found.fit, 0.95), found.fit.ranking()
+    near, order = findings.neighbours(found.fit, 0.95), found.fit.ranking()
     assert [upper for upper, *_ in near] == order[:-1]
     assert [lower for _, lower, *_ in near] == order[1:]
     c = found.fit.covariance()
@@ -400,3 +403,48 @@ def test_a_file_that_is_no_ranking(tmp_path):
     path.write_text("id,score\na,1\n")
     with pytest.raises(ValueError, match="no column score_error; poe rank --out writes one"):
         read_ranking(path)
+
+
+# On the command line ------------------------------------------------------------------------------
+
+
+def test_a_report_that_fails_costs_neither_the_ranking_nor_the_table(folder, capsys, monkeypatch):
+    names = ["=cmd|'x'!A0", "@b", "-c", "plain"]
+    rows = "".join(f"{name},Text {k} {'very ' * k}long.\n" for k, name in enumerate(names))
+    Path("t.csv").write_text("ID,Essay\n" + rows)
+    asked = ["rank", "t.csv", "--text-column", "essay", "--attribute", "longer"]
+    asked += ["--judge", "demo", "--quiet", "--out", "s.csv"]
+    assert main(asked) == 0
+    write = Path.write_text
+
+    def full(self, text, **options):
+        if "html" in self.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    capsys.readouterr()
+    Path("s.csv").rename("earlier.csv")
+    assert main([*asked, "--report", "r.html", "--compare-with", "earlier.csv"]) == 1
+    shown = capsys.readouterr()
+    assert "None of 4 texts moved by more than the errors" in shown.out
+    assert all(name in shown.out for name in names), "the ranking was printed"
+    assert shown.err == "poe: r.html was not written: No space left on device\n"
+    assert sorted(read_ranking("s.csv")["id"]) == sorted(names)
+    assert not [line for line in Path("s.csv").read_text().splitlines() if ",=" in line]
+    assert {file.name for file in folder.iterdir()} >= {"s.csv", "t.csv"}
+    assert not list(folder.glob("r.html*"))
+
+
+def test_no_escape_sequence_reaches_the_terminal(folder, capsys):
+    evil = "a\x1b]0;title\x07b"
+    Path("t.csv").write_text(f"id,te\x1b[31mxt\n{evil},One\nb,Two\n")
+    asked = ["rank", "t.csv", "--attribute", "longer", "--judge", "demo", "--quiet"]
+    assert main(asked) == 1
+    Path("t.csv").write_text(f"id,text\n{evil},One\nb,Two\n")
+    assert main(asked) == 1
+    shown = capsys.readouterr()
+    assert "control character" in shown.err
+    assert "\x1b" not in shown.out + shown.err
+    assert "\x1b" not in findings.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
+    assert "\u202e" not in findings.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
