@@ -1,15 +1,18 @@
 """`poe judge` and `poe store`: a dataset's questions asked once, in parts, together again."""
 
 import dataclasses
+import json
 
 import pandas as pd
 import pytest
 
 from poe import datasets
 from poe.cli import main
+from poe.cli.options import open_judge
 from poe.judges import prompts
 from poe.judges.demo import DemoJudge
 from poe.judges.store import Store
+from tests.judge_server import serving
 from tests.judging import hear
 
 DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
@@ -126,6 +129,34 @@ def test_limits(folder, asked, capsys):
         assert store.table()["tokens"][25:].sum() <= 100
     assert judge("--contexts", "2") == 0
     assert len(asked) == len(set(asked)) == 60
+
+
+def test_limits_reach_every_judge(monkeypatch):
+    opened = []
+    monkeypatch.setattr("poe.judges.open", lambda name, **options: opened.append(options))
+    for name in ("demo", "smollm2", "hf:model", "openai:m@http://localhost/v1"):
+        open_judge(name, ["call_limit=3"], 5, 7)
+    assert opened == [{"call_limit": 3, "token_limit": 7}] * 4
+
+
+@pytest.mark.filterwarnings("ignore:.*of the probability on average")
+def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(folder, capsys):
+    extra = {"max_tokens": None, "max_completion_tokens": 1, "enable_thinking": False}
+    with serving() as served:
+        asked = ("--judge-option", f"options={json.dumps(extra)}", "--contexts", "1")
+        name = f"openai:tiny@{served.url}?api-version=1"
+        assert judge(*asked, "--dry-run", name=name) == 0
+        assert served.requests == []
+        assert judge(*asked, "--limit-calls", "5", name=name) == 0
+        assert "5 answered, 25 left by --limit-calls" in capsys.readouterr().out
+        assert len(served.requests) == 5
+        (body, *_) = served.requests
+        assert "max_tokens" not in body
+        assert (body["max_completion_tokens"], body["enable_thinking"]) == (1, False)
+        assert judge(*asked, name=name) == 0
+        assert len(served.requests) == 30
+        assert judge(*asked, name=name) == 0  # a report of what is stored costs nothing
+        assert len(served.requests) == 30
 
 
 def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):

@@ -93,7 +93,9 @@ def test_several_judges_share_a_budget_and_a_limit(folder, capsys):
         one, two = (f"openai:{name}@{served.url}" for name in ("one", "two"))
         both = (*SAYS, "--judge", two)
         assert rank(one, *both, "--budget", "41") == 0
-        assert len(served.requests) == 41 + 2, "each was asked once whether it goes on from a prefix"
+        assert len(served.requests) == 41 + 2, (
+            "each was asked once whether it goes on from a prefix"
+        )
         assert pd.read_csv("s.csv").groupby("judge").size().to_dict() == {"one": 6, "two": 6}
         assert sorted(pd.read_csv("c.csv").groupby("judge").size()) == [20, 21]
         page = (folder / "r.html").read_text()

@@ -112,6 +112,19 @@ def test_draws_count_what_was_said():
         assert abs(math.exp(value) - share) < 4 * math.sqrt(share * (1 - share) / n)
 
 
+def test_a_server_that_does_not_draw_is_noticed():
+    greedy = {"draws": 2, "options": {"temperature": 0}, "instruction": ""}
+    with serving() as served, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        judged(served, questions(4), **greedy)
+    assert not any("not to draw" in str(one.message) for one in told)  # some said no label
+    with (
+        serving(lambda k, body: reply(choices=[{"message": {"content": "A"}}] * 2)) as served,
+        pytest.warns(UserWarning, match=r"all draws were the same in each of 12 .*do_sample"),
+    ):
+        judged(served, questions(4), draws=2)
+
+
 @pytest.mark.filterwarnings("ignore:.*held none of the labels")
 def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     (question, *_) = questions(2)
@@ -413,7 +426,7 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     spending.settle(80, None)  # not said: the bound counts
     assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
     with pytest.raises(
-        SpendingLimitError, match="limit of 100 tokens is reached .2 calls and 100 tokens were"
+        SpendingLimitError, match=r"limit of 100 tokens is reached .2 calls and 100 tokens were"
     ):
         spending.reserve(1)
 

@@ -225,7 +225,7 @@ def store_export(
     out: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
 ) -> None:
     """Every answer as a row of a CSV or Parquet file."""
-    require_writable(out)
+    require_writable(out, inputs=[store])
     with closing(_existing(store)) as kept_answers:
         kept_answers.export(out)
         print(f"{len(kept_answers):,} answers written to {out}")

@@ -50,7 +50,7 @@ from poe.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.judges import Reader, Store
+    from poe.judges import Prompt, Reader, Store
     from poe.ranking import Job
     from poe.rankings import Ranking
     from poe.stopping import StopRule
@@ -199,6 +199,8 @@ def rank(
     price = None
     if price_input is not None or price_output is not None:
         price = (price_input or 0.0, price_output or 0.0)
+    if offline and dry_run:
+        raise JudgeError("--offline asks nothing, so a --dry-run of it has nothing to say")
     if offline and not store.is_file():
         raise JudgeError(f"there is no store {store}, so nothing can be ranked offline")
     several = several_judges or offline or len(set(judge)) > 1
@@ -299,11 +301,14 @@ def _estimate(
     rows, table = [], store.table()
     for name in dict.fromkeys(str(job.judge) for job in todo):
         reader, sample = opened(name), []
+        known: dict[Prompt, Any] = {}
         calls = stored = 0
         for job in todo:
             if job.judge != name:
                 continue
-            judged, n = job.judged(reader, store), len(job.texts)
+            if job.prompt not in known:
+                known[job.prompt] = store.answered(reader, job.prompt)
+            judged, n = job.judged(reader, store, answered=known[job.prompt]), len(job.texts)
             there = judged.stored()
             left = calls_left(n, there, job.calls)
             calls, stored = calls + left, stored + len(there)

@@ -93,9 +93,8 @@ FROM answers a JOIN judges j ON j.id = a.judge
 WHERE j.digest = :judge_digest AND a.question = :question
 """
 ANSWERED = f"""
-SELECT f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
-WHERE n.question = a.question AND j.digest = :judge AND p.digest = :prompt
-    AND c.digest IS :context AND s.digest IS NOT NULL
+SELECT c.digest, f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
+WHERE n.question = a.question AND j.digest = ? AND p.digest = ? AND s.digest IS NOT NULL
 """
 ROWS = f"""
 SELECT substr(j.digest, 1, 8) AS judge, p.name AS prompt, p.digest AS prompt_digest,
@@ -239,17 +238,17 @@ class Store:
 
     # Asking ----------------------------------------------------------------------------
 
-    def answered(
-        self, judge: Reader, prompt: Prompt, context: Text | None = None
-    ) -> set[tuple[str, str]]:
-        """Digests of the texts (first, second) whose comparisons the judge has answered."""
-        wanted = {
-            "judge": _judge(self.specification(judge))["judge_digest"],
-            "prompt": prompt.digest,
-            "context": context and context.digest,
-        }
+    def answered(self, judge: Reader, prompt: Prompt) -> dict[str | None, set[tuple[str, str]]]:
+        """The comparisons that the judge has answered: digest of the context to digests of texts.
+
+        The texts are (first, second); the context is None where the prompt shows none.
+        """
+        found: dict[str | None, set[tuple[str, str]]] = {}
+        wanted = (_judge(self.specification(judge))["judge_digest"], prompt.digest)
         with self._transaction("DEFERRED") as connection:
-            return set(connection.execute(ANSWERED, wanted))
+            for context, first, second in connection.execute(ANSWERED, wanted):
+                found.setdefault(context, set()).add((first, second))
+        return found
 
     def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
         """Positions of the questions that `ask` would put to the judge.
