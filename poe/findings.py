@@ -55,12 +55,12 @@ def headline(one: Ranking, thing: str = "text") -> list[str]:
         )
     elif sure >= 0.5 or len(rivals) < 2:
         probably = "" if sure >= 0.9 else "probably "
-        first = f"{best} is {probably}the best of {n} {things} ({percent(sure)} sure)"
+        first = f"{best} is {probably}the best of {n:,} {things} ({percent(sure)} sure)"
     elif len(rivals) <= RIVALS:
         named = f"{', '.join(map(str, rivals[:-1]))} or {rivals[-1]}"
-        first = f"The best of {n} {things} is {named}; which of them is open"
+        first = f"The best of {n:,} {things} is {named}; which of them is open"
     else:
-        first = f"No {thing} stands out: {len(rivals)} of {n} could be the best"
+        first = f"No {thing} stands out: {len(rivals)} of {n:,} could be the best"
     partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
     settled = f"Of all pairs of {things}, {percent(settled_share(one))} are in an order that is "
     people = "How far people would agree is not known."
