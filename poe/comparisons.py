@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,9 @@ class Comparisons:
     first, second : sequences of K item names, in the order shown to the judge.
     p : K probabilities in [0, 1] that `first` is the better; 0, 1/2 and 1 record a
         loss, a tie and a win where the judge gives decisions only.
-    items : the N item names in the order scores are wanted. By default the names that
-        occur: integers ascending, anything else in order of first appearance.
+    items : the N item names in the order scores are wanted, or the number N, which names them
+        0 to N - 1. By default the names that occur: integers ascending, anything else in order of
+        first appearance.
     weight : K positive numbers (default 1); a comparison of weight 2 counts twice.
 
     Attributes
@@ -72,13 +73,13 @@ class Comparisons:
         first: Iterable[Any],
         second: Iterable[Any],
         p: ArrayLike,
-        items: Iterable[Any] | None = None,
+        items: int | Iterable[Any] | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
         first, second = _names(first, "first"), _names(second, "second")
         _require_same_length(first=first, second=second)
-        self.items = _in_order(first, second) if items is None else tuple(_names(items, "items"))
-        require_unique(self.items)
+        _require_no_numbers_among_truths(first, second)
+        self.items = _in_order(first, second) if items is None else _listed(items)
         place = {name: i for i, name in enumerate(self.items)}
         self._set(_places(first, "first", place), _places(second, "second", place), p, weight)
 
@@ -88,7 +89,7 @@ class Comparisons:
         pairs: ArrayLike,
         p: ArrayLike,
         *,
-        items: int | Sequence[Any],
+        items: int | Iterable[Any],
         weight: ArrayLike | None = None,
     ) -> Comparisons:
         """Build from a (K, 2) array of positions (first, second), as `poe.select` returns.
@@ -96,11 +97,7 @@ class Comparisons:
         `items` is the N item names, or the number N, which names them 0 to N - 1.
         """
         made = cls.__new__(cls)
-        if isinstance(items, Integral):
-            made.items = tuple(range(int(items)))
-        else:
-            made.items = tuple(_names(items, "items"))  # type: ignore[arg-type]
-            require_unique(made.items)
+        made.items = _listed(items)
         first, second = as_pairs(pairs, len(made.items)).T
         made._set(first.copy(), second.copy(), p, weight)
         return made
@@ -312,8 +309,8 @@ class Comparisons:
 
 def _names(values: Iterable[Any], column: str) -> list[Any]:
     """Item names as a list, NumPy's scalars as Python's: the two must be one item."""
-    if isinstance(values, str):
-        raise ComparisonError(f"expected a sequence of item names, not the single text {values!r}")
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ComparisonError(f"{column}: expected a sequence of item names, not {values!r}")
     names = [value.item() if isinstance(value, np.generic) else value for value in values]
     for row, name in enumerate(names):
         try:
@@ -325,6 +322,27 @@ def _names(values: Iterable[Any], column: str) -> list[Any]:
                 f"row {row}: an item name is missing, or is no text or number: {column} is {name!r}"
             )
     return names
+
+
+def _listed(items: int | Iterable[Any]) -> tuple[Hashable, ...]:
+    """The items that a caller named or counted."""
+    if isinstance(items, Integral):
+        return tuple(range(int(items)))
+    names = tuple(_names(items, "items"))  # type: ignore[arg-type]
+    require_unique(names)
+    return names
+
+
+def _require_no_numbers_among_truths(first: list[Any], second: list[Any]) -> None:
+    """Refuse True beside 1: a dictionary takes them for one name."""
+    if bool in (kinds := {*map(type, first), *map(type, second)}) and len(kinds) > 1:
+        both = [name for name in (*first, *second) if isinstance(name, (bool, Number))]
+        for truth in (True, False):
+            if {type(name) for name in both if name == truth} > {bool}:
+                raise ComparisonError(
+                    f"{truth} and {int(truth)} are the same name to Python, so two items would "
+                    "become one; name them by texts"
+                )
 
 
 def _in_order(first: list[Any], second: list[Any]) -> tuple[Hashable, ...]:
@@ -369,8 +387,11 @@ def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
 def _numbers(values: ArrayLike, what: str) -> Floats:
     """One number a comparison."""
     try:
-        array = np.array(np.ma.filled(values, np.nan), dtype=float)
-    except (TypeError, ValueError):
+        given = np.asarray(np.ma.filled(values, np.nan))
+        if given.dtype.kind not in "biufOUT":  # complex numbers and dates would turn into others
+            raise TypeError
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError(f"{what} must be numbers, one a comparison") from None
     if array.ndim != 1:
         raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")

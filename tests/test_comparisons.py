@@ -35,6 +35,13 @@ class TestBuilding:
         assert c.items == ("elm", "dogwood", "cedar", "birch", "ash")
         assert c.pairs.tolist() == [[4, 3], [3, 2], [2, 1]]
 
+    def test_items_may_be_a_number_of_items(self):
+        """NumPy's numbers are Python's, here as for positions."""
+        for number in (3, np.int64(3)):
+            c = poe.Comparisons(first=[2], second=[0], p=[0.5], items=number)
+            assert c.items == (0, 1, 2)
+            assert poe.Comparisons.from_pairs([[2, 0]], [0.5], items=number).items == (0, 1, 2)
+
     def test_table_with_own_column_names(self):
         table = pd.DataFrame({"a": ["x"], "b": ["y"], "prob": [0.25], "n": [3.0]})
         c = poe.Comparisons.from_table(table, first="a", second="b", p="prob", weight="n")
@@ -92,6 +99,13 @@ def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
             lambda: poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4),
             r"row 0 of pairs is \[0, 4\].* 0..3",
         ),
+        (lambda: made([True, 2], [2, 1]), "True and 1 are the same name to Python"),
+        (lambda: made(items=[1, 1.0, True]), "more than once in items"),
+        (lambda: made(None), "expected a sequence of item names, not None"),
+        (lambda: four(np.array([0.5 + 1j, 0.5, 0.5])), "p must be numbers"),
+        (lambda: four([10**400, 0.5, 0.5]), "p must be numbers"),
+        (lambda: four(pd.to_datetime(["1970-01-01"] * 3)), "p must be numbers"),
+        (lambda: four(np.ma.array([0.5] * 3, mask=[0, 1, 0])), r"row 1 .* p is nan"),
     ],
 )
 def test_what_cannot_be_is_refused_in_the_users_names(make, message):

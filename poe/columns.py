@@ -1,0 +1,318 @@
+"""Comparisons in tables as people have them: which columns say who was compared, and who won.
+
+`read` finds the columns by their names, in any case, or by the names it is given:
+
+    first, second, p                     P(the first is better)
+    model_a, model_b, winner             model_a, model_b, tie, tie (bothbad) (Chatbot Arena)
+    winner_model_a, winner_model_b, winner_tie beside model_a and model_b, 0 or 1 (the same)
+    generator_1, generator_2, preference 1 the first, 2 the second, 1.5 a tie, and between
+                                         (alpaca_eval's annotations)
+    left, right, winner                  (evalica)
+    winner, loser                        decisions whose order is not known
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poe.errors import ComparisonError, name_some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Columns", "read"]
+
+PLACES = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"))
+SIDES = ("model", "generator", "system", "item", "player", "name", "id")
+TEXTS = ("length", "tokens", "words", "chars", "output", "response", "answer", "text", "completion",
+         "conversation")  # fmt: skip
+PROBABILITIES = ("p", "p_first", "prob", "probability")
+VERDICTS = ("winner", "verdict", "preferred", "outcome", "result", "label")
+PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "task", "task_id",
+           "context", "context_id")  # fmt: skip
+PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
+TIES = {"tie", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "draw", "equal", "equals", "same",
+        "even", "both", "neither", "tied", "0.5"}  # fmt: skip
+FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What a table says, a row a comparison: names, P(first is better), and what goes with it.
+
+    cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
+    column; cluster_name : the column. lengths : (K, 2) of the two texts, None without.
+    in_order : whether the first was shown first. notes : what a reader should know.
+    """
+
+    first: list[Any]
+    second: list[Any]
+    p: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    cluster: NDArray[np.intp] | None
+    cluster_name: str
+    lengths: NDArray[np.float64] | None
+    in_order: bool
+    notes: tuple[str, ...]
+
+    @property
+    def ties(self) -> int:
+        """Rows in which neither was the better."""
+        return int((self.p == 0.5).sum())
+
+
+def read(
+    table: pd.DataFrame,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    p: str | None = None,
+    winner: str | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+) -> Columns:
+    """Find comparisons in a table; the keywords name columns that have other names.
+
+    Rows without a verdict are left out, with a note. Raises ComparisonError naming the columns
+    there are, or the rows and words that are no verdict.
+    """
+    there = {_plain(name): name for name in reversed(table.columns)}
+
+    def find(names: Iterable[str], given: str | None = None) -> Any:
+        if given is not None:
+            if given in table.columns or _plain(given) in there:
+                return given if given in table.columns else there[_plain(given)]
+            raise ComparisonError(
+                f"the table has no column {given!r}; it has {name_some(table.columns, 12)}"
+            )
+        return next((there[name] for name in names if name in there), None)
+
+    sides = _sides(find, first, second)
+    if sides is None:
+        raise ComparisonError(
+            f"no two columns of {name_some(table.columns, 12)} say who was compared; name them "
+            "(first= and second=, or --first and --second), or call them first and second, or "
+            "model_a and model_b"
+        )
+    in_order = [_plain(name) for name in sides] != ["winner", "loser"]
+    values = _verdicts(table, sides, find, p, winner)
+    kept = ~np.isnan(values)
+    notes = []
+    if not kept.all():
+        rows = int((~kept).sum())
+        notes.append(f"{rows:,} {'row' if rows == 1 else 'rows'} without a verdict left out")
+        table, values = table[kept], values[kept]
+    if not len(table):
+        raise ComparisonError("there are no comparisons in the table")
+    heavy = find(["weight"], weight)
+    shared, name, note = _clusters(table, find, cluster)
+    return Columns(
+        first=table[sides[0]].tolist(),
+        second=table[sides[1]].tolist(),
+        p=values,
+        weight=None if heavy is None else _numbers(table[heavy], heavy),
+        cluster=shared,
+        cluster_name=name,
+        lengths=_lengths(table, find),
+        in_order=in_order,
+        notes=(*notes, *note),
+    )
+
+
+def _plain(name: Any) -> str:
+    """A column's name without what people vary: case, blanks, hyphens."""
+    return re.sub(r"[\s\-.]+", "_", str(name).strip().lower())
+
+
+def _pairs_of(stems: Iterable[str]) -> list[tuple[str, str]]:
+    return [
+        named
+        for stem in stems
+        for a, b in PLACES
+        for named in ((f"{stem}_{a}", f"{stem}_{b}"), (f"{a}_{stem}", f"{b}_{stem}"))
+    ]
+
+
+def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> Any:
+    if first is not None or second is not None:
+        one, other = find(["first"], first), find(["second"], second)
+        return None if one is None or other is None else (one, other)
+    known = [("first", "second"), *_pairs_of(SIDES), ("left", "right"), ("winner", "loser")]
+    for one, other in known:
+        if (found := (find([one]), find([other]))) and None not in found:
+            return found
+    return None
+
+
+# Verdicts -------------------------------------------------------------------------------------
+
+
+def _verdicts(
+    table: pd.DataFrame, sides: tuple[Any, Any], find: Callable[..., Any], p: Any, winner: Any
+) -> NDArray[np.float64]:
+    """(K,) P(the first is better), NaN where a row says nothing."""
+    if [_plain(name) for name in sides] == ["winner", "loser"]:
+        return np.ones(len(table))
+    if winner is None and (column := find(PROBABILITIES, p)) is not None:
+        return _numbers(table[column], column)
+    if winner is None and (column := find(["preference"])) is not None:
+        found = _numbers(table[column], column)
+        found = np.where(found == 0.0, 1.5, found)  # older files call a draw 0
+        _refuse((found < 1.0) | (found > 2.0), table[column], column, "not between 1 and 2")
+        return 2.0 - found
+    marks = [find([name]) for name in ("winner_model_a", "winner_model_b", "winner_tie")]
+    if winner is None and None not in marks:
+        won, lost, tied = (_numbers(table[name], name) for name in marks)
+        _refuse(won + lost + tied != 1.0, table[marks[0]], marks[0], "not one of three marked")
+        return won + 0.5 * tied
+    column = find(VERDICTS, winner)
+    if column is None:
+        raise ComparisonError(
+            f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= or "
+            "--winner for names and ties, p= or --p for the probability that the first is better)"
+        )
+    return _words(table[column], column, table[sides[0]], table[sides[1]], sides)
+
+
+def _words(
+    said: pd.Series, column: Any, first: pd.Series, second: pd.Series, sides: tuple[Any, Any]
+) -> NDArray[np.float64]:
+    """Verdicts in words: the name of the better, or its place, or a tie in any spelling."""
+    import pandas as pd
+
+    codes, words = pd.factorize(said.astype(object))
+    plain = [_word(word) for word in words]
+    places = _places(plain, sides)
+    if places and set(plain) <= {"0", "1", "0.5"} and "0" in plain:
+        raise ComparisonError(
+            f"the column {column!r} has 0 and 1, which may mean two things; if 1 says that the "
+            f"first won, name it as the probability (p= or --p {column}), otherwise write the "
+            "winner's name"
+        )
+    missing = codes < 0
+    by_place = np.append([places.get(word, np.nan) for word in plain], np.nan)[codes]
+    empty = np.append([word in ("", "nan", "none", "null", "na") for word in plain], True)[codes]
+    text = said.astype(str).str.strip().to_numpy()
+    is_first = text == first.astype(str).str.strip().to_numpy()
+    is_second = text == second.astype(str).str.strip().to_numpy()
+    by_name = np.where(is_first, 1.0, np.where(is_second, 0.0, np.nan))
+    tied = np.append([word in TIES for word in plain], False)[codes]
+    decided = ~tied & ~missing & ~empty
+    wholly = (~np.isnan(by_name))[decided].all(), (~np.isnan(by_place))[decided].all()
+    if all(wholly) and (by_name != by_place)[decided].any():
+        row = int(np.flatnonzero(decided & (by_name != by_place))[0])
+        raise ComparisonError(
+            f"row {row}: {column!r} is {said.iloc[row]!r}, which names one item and the place of "
+            "the other; write p, the probability that the first is better, in a column of its own"
+        )
+    # A table either names the winners or their places.
+    found = by_name if wholly[0] and decided.any() else by_place
+    found = np.where(tied, 0.5, found)
+    wrong = np.isnan(found) & decided
+    known = f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie"
+    _refuse(wrong, said, column, known)
+    return np.where(decided | tied, found, np.nan)
+
+
+def _word(value: Any) -> str:
+    """A verdict without case, blanks and signs; 1.0 is 1."""
+    text = str(value).strip().lower()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return re.sub(r"[^0-9a-z]+", "", text)
+
+
+def _places(words: list[str], sides: tuple[Any, Any]) -> dict[str, float]:
+    """P(first is better) of the words for a place, a tie among them."""
+    found = {}
+    for k, value in ((0, 1.0), (1, 0.0)):
+        names = {_word(sides[k]), *(pair[k] for pair in PLACES)}
+        names |= {f"{stem}{pair[k]}" for stem in (*SIDES, *TEXTS, "assistant") for pair in PLACES}
+        found |= dict.fromkeys(names, value)
+    found |= dict.fromkeys(TIES, 0.5) | {"win": 1.0, "loss": 0.0}
+    return found | ({"0": 0.5} if "2" in words else {})  # 1, 2 and, for a tie, 0
+
+
+def _numbers(values: pd.Series, column: Any) -> NDArray[np.float64]:
+    import pandas as pd
+
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    blank = values.isna().to_numpy() | (values.astype(str).str.strip() == "").to_numpy()
+    _refuse(np.isnan(found) & ~blank, values, column, "no number")
+    return np.asarray(found, dtype=float)
+
+
+def _refuse(wrong: NDArray[np.bool_], values: pd.Series, column: Any, why: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        shown = name_some(dict.fromkeys(values.iloc[rows[:1000]].astype(str)), 3)
+        raise ComparisonError(
+            f"row {rows[0]}: the column {column!r} has {shown}, {why}"
+            + (f" ({rows.size:,} rows)" if rows.size > 1 else "")
+        )
+
+
+# What goes with the answers -------------------------------------------------------------------
+
+
+def _clusters(
+    table: pd.DataFrame, find: Callable[..., Any], given: str | None
+) -> tuple[NDArray[np.intp] | None, str, list[str]]:
+    """(K,) which rows share a prompt or an annotator, and what the column is called."""
+    for column in [find([], given)] if given else [find([n]) for n in (*PROMPTS, *PEOPLE)]:
+        if column is None:
+            continue
+        codes, names = _factorised(table[column])
+        if given and len(names) < 2:
+            raise ComparisonError(f"the column {column!r} has one value: there is nothing to share")
+        if given or FEWEST_CLUSTERS <= len(names) < len(table):
+            return codes, str(column), []
+    return None, "", []
+
+
+def _factorised(values: pd.Series) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """A number for each value, every missing one its own."""
+    import pandas as pd
+
+    codes, names = pd.factorize(values.astype(str).where(values.notna()))
+    alone = np.flatnonzero(codes < 0)
+    codes = codes.astype(np.intp)
+    codes[alone] = len(names) + np.arange(alone.size)
+    return codes, np.unique(codes)
+
+
+def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> NDArray[np.float64] | None:
+    """(K, 2) lengths: numbers as they are, texts and conversations by their characters."""
+    for pair in _pairs_of(TEXTS):
+        names = [find([name]) for name in pair]
+        if None not in names:
+            both = np.column_stack([table[name].map(_length).to_numpy(float) for name in names])
+            return both if np.isfinite(both).all() else None
+    if (column := find(["conv_metadata"])) is not None:  # Chatbot Arena's, not yet flattened
+        keys = ("sum_assistant_a_tokens", "sum_assistant_b_tokens")
+        found = [[row.get(key, np.nan) for key in keys] for row in table[column]]
+        return np.array(found, dtype=float) if np.isfinite(np.array(found, dtype=float)).all() else None
+    return None
+
+
+def _length(value: Any) -> float:
+    """Of a number itself, of a text its characters, of a conversation the assistant's."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return float(len(value))
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return sum(_length(turn) for turn in value)
+    if isinstance(value, dict):
+        if value.get("role", "assistant") != "assistant":
+            return 0.0
+        return _length(value.get("content", value.get("text") or ""))
+    return float(value) if isinstance(value, (int, float, np.number)) else np.nan
