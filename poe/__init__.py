@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from poe.experts import BradleyTerry, Gaussian, Laplacian
     from poe.fitting import fit
     from poe.planning import plan
-    from poe.ranking import Ranking, rank
+    from poe.ranking import rank
+    from poe.rankings import Ranking
     from poe.resistance import effective_resistance, log_det
     from poe.result import Fit
     from poe.scores import average_probability, bradley_terry, win_ratio
@@ -53,7 +54,8 @@ _NAMES = {
     "experts": ["BradleyTerry", "Gaussian", "Laplacian"],
     "fitting": ["fit"],
     "planning": ["plan"],
-    "ranking": ["Ranking", "rank"],
+    "ranking": ["rank"],
+    "rankings": ["Ranking"],
     "resistance": ["effective_resistance", "log_det"],
     "result": ["Fit"],
     "scores": ["average_probability", "bradley_terry", "win_ratio"],

@@ -5,8 +5,10 @@ from typing import Any
 
 __all__ = [
     "ComparisonError",
+    "DataNotFoundError",
     "DatasetError",
     "DisconnectedError",
+    "InvalidDataError",
     "JudgeError",
     "NotConvergedError",
     "SeparableError",
@@ -41,6 +43,14 @@ class JudgeError(RuntimeError):
 
 class DatasetError(RuntimeError):
     """A dataset that is unknown, not at hand, or not what it should be; see `poe.datasets`."""
+
+
+class DataNotFoundError(DatasetError):
+    """The data are in none of the places looked at."""
+
+
+class InvalidDataError(DatasetError):
+    """The file is there but is not what it should be: wrong checksum, shape, type or range."""
 
 
 def name_some(names: Iterable[Any], limit: int = 5) -> str:

@@ -22,7 +22,8 @@ from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
 from poe.errors import name_some
-from poe.ranking import RULES, Ranking, typical_error
+from poe.ranking import RULES, typical_error
+from poe.rankings import Ranking
 from poe.resistance import effective_resistance
 from poe.result import Fit
 

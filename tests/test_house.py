@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Each floor may import what stands on it or below, never what is above.
 FLOORS = [
     {"errors", "_paths"},
-    {"graph"},
+    {"graph", "tables"},
     {"comparisons", "metrics"},
     {"experts", "stack"},
     {"newton", "sparse", "central_path", "existence", "resistance", "scores", "scatter"},
@@ -26,7 +26,7 @@ FLOORS = [
     {"greedy"},
     {"adaptive", "selection"},
     {"planning", "stopping", "datasets"},
-    {"judges", "baselines"},
+    {"judges", "baselines", "rankings"},
     {"ranking", "panel"},
     {"report"},
     {"cli"},

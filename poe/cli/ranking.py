@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from poe.datasets import TextGroup
     from poe.judges import Question, Reader, Store
-    from poe.ranking import Ranking
+    from poe.rankings import Ranking
     from poe.stopping import StopRule
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from poe.errors import DatasetError
+from poe.errors import DataNotFoundError, DatasetError, InvalidDataError
+
+__all__ = [
+    "DataNotFoundError",
+    "DatasetError",
+    "DownloadError",
+    "InvalidDataError",
+    "UnknownDatasetError",
+]
 
 
 class UnknownDatasetError(DatasetError, ValueError):
     """No dataset has this name."""
-
-
-class DataNotFoundError(DatasetError):
-    """The data are in none of the places looked at."""
-
-
-class InvalidDataError(DatasetError):
-    """The file is there but is not the dataset: wrong checksum, shape, type or range."""
 
 
 class DownloadError(DatasetError):
