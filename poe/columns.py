@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poe.errors import ComparisonError, name_some
+from poe.errors import ComparisonError, DatasetError, name_some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +30,8 @@ __all__ = ["Columns", "read"]
 
 PLACES = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"))
 SIDES = ("model", "generator", "system", "item", "player", "name", "id")
-TEXTS = ("length", "tokens", "words", "chars", "output", "response", "answer", "text", "completion",
-         "conversation")  # fmt: skip
+COUNTS = ("length", "tokens", "words", "chars")
+TEXTS = ("output", "response", "answer", "text", "completion", "conversation")
 PROBABILITIES = ("p", "p_first", "prob", "probability")
 VERDICTS = ("winner", "verdict", "preferred", "outcome", "result", "label")
 PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "task", "task_id",
@@ -113,8 +113,8 @@ def read(
     heavy = find(["weight"], weight)
     shared, name, note = _clusters(table, find, cluster)
     return Columns(
-        first=table[sides[0]].tolist(),
-        second=table[sides[1]].tolist(),
+        first=_names(table[sides[0]]),
+        second=_names(table[sides[1]]),
         p=values,
         weight=None if heavy is None else _numbers(table[heavy], heavy),
         cluster=shared,
@@ -148,6 +148,25 @@ def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> A
         if (found := (find([one]), find([other]))) and None not in found:
             return found
     return None
+
+
+def _names(values: pd.Series) -> list[Any]:
+    """Items as they are; those of a file as texts, without spaces around them."""
+    import pandas as pd
+
+    from poe.tables import as_name
+
+    if "source" not in values.attrs:
+        return values.tolist()
+    codes, found = pd.factorize(values, use_na_sentinel=False)
+    named = []
+    for k, name in enumerate(found):
+        try:
+            named.append(as_name(name))
+        except DatasetError as error:
+            row = int(np.flatnonzero(codes == k)[0])
+            raise ComparisonError(f"{_where(values, row)}, column {values.name!r}: {error}") from None
+    return [named[code] for code in codes.tolist()]
 
 
 # Verdicts -------------------------------------------------------------------------------------
@@ -208,15 +227,14 @@ def _words(
     if all(wholly) and (by_name != by_place)[decided].any():
         row = int(np.flatnonzero(decided & (by_name != by_place))[0])
         raise ComparisonError(
-            f"row {row}: {column!r} is {said.iloc[row]!r}, which names one item and the place of "
+            f"{_where(said, row)}: {column!r} is {said.iloc[row]!r}, which names one item and the place of "
             "the other; write p, the probability that the first is better, in a column of its own"
         )
-    # A table either names the winners or their places.
-    found = by_name if wholly[0] and decided.any() else by_place
+    found = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
     found = np.where(tied, 0.5, found)
-    wrong = np.isnan(found) & decided
-    known = f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie"
-    _refuse(wrong, said, column, known)
+    wrong = np.isnan(by_name) & np.isnan(by_place) & decided
+    _refuse(wrong, said, column, f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie")
+    _refuse(np.isnan(found) & decided, said, column, "a name, where other rows name places")
     return np.where(decided | tied, found, np.nan)
 
 
@@ -243,10 +261,18 @@ def _places(words: list[str], sides: tuple[Any, Any]) -> dict[str, float]:
 def _numbers(values: pd.Series, column: Any) -> NDArray[np.float64]:
     import pandas as pd
 
-    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     blank = values.isna().to_numpy() | (values.astype(str).str.strip() == "").to_numpy()
+    if values.attrs.get("decimal") == ",":
+        values = values.astype(str).str.replace(",", ".")
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     _refuse(np.isnan(found) & ~blank, values, column, "no number")
     return np.asarray(found, dtype=float)
+
+
+def _where(values: pd.Series, k: Any) -> str:
+    """The row as its owner finds it: "pairs.csv, line 3", or its position."""
+    source = values.attrs.get("source")
+    return f"{source}, {values.index.name} {values.index[k]}" if source else f"row {k}"
 
 
 def _refuse(wrong: NDArray[np.bool_], values: pd.Series, column: Any, why: str) -> None:
@@ -254,7 +280,7 @@ def _refuse(wrong: NDArray[np.bool_], values: pd.Series, column: Any, why: str) 
     if rows.size:
         shown = name_some(dict.fromkeys(values.iloc[rows[:1000]].astype(str)), 3)
         raise ComparisonError(
-            f"row {rows[0]}: the column {column!r} has {shown}, {why}"
+            f"{_where(values, rows[0])}: the column {column!r} has {shown}, {why}"
             + (f" ({rows.size:,} rows)" if rows.size > 1 else "")
         )
 
@@ -290,29 +316,25 @@ def _factorised(values: pd.Series) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> NDArray[np.float64] | None:
     """(K, 2) lengths: numbers as they are, texts and conversations by their characters."""
-    for pair in _pairs_of(TEXTS):
-        names = [find([name]) for name in pair]
-        if None not in names:
-            both = np.column_stack([table[name].map(_length).to_numpy(float) for name in names])
-            return both if np.isfinite(both).all() else None
-    if (column := find(["conv_metadata"])) is not None:  # Chatbot Arena's, not yet flattened
-        keys = ("sum_assistant_a_tokens", "sum_assistant_b_tokens")
-        found = [[row.get(key, np.nan) for key in keys] for row in table[column]]
-        return np.array(found, dtype=float) if np.isfinite(np.array(found, dtype=float)).all() else None
+    for stems, measure in ((COUNTS, _numbers), (TEXTS, _characters)):
+        for pair in _pairs_of(stems):
+            names = [find([name]) for name in pair]
+            if None not in names:
+                both = np.column_stack([measure(table[name], name) for name in names])
+                return both if np.isfinite(both).all() else None
     return None
 
 
+def _characters(texts: pd.Series, column: Any) -> NDArray[np.float64]:
+    return np.array([_length(text) for text in texts], dtype=float)
+
+
 def _length(value: Any) -> float:
-    """Of a number itself, of a text its characters, of a conversation the assistant's."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return float(len(value))
+    """Characters of a text, or of what the assistant says in a conversation; NaN of neither."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return sum(_length(turn) for turn in value)
     if isinstance(value, dict):
         if value.get("role", "assistant") != "assistant":
             return 0.0
         return _length(value.get("content", value.get("text") or ""))
-    return float(value) if isinstance(value, (int, float, np.number)) else np.nan
+    return float(len(value)) if isinstance(value, str) else np.nan

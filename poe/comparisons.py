@@ -30,6 +30,7 @@ __all__ = [
     "Floats",
     "Indices",
     "Mask",
+    "as_comparisons",
     "as_pairs",
     "refuse_rows",
     "require_unique",
@@ -126,44 +127,28 @@ class Comparisons:
         cls,
         table: pd.DataFrame,
         *,
-        first: str = "first",
-        second: str = "second",
-        p: str = "p",
-        weight: str | None = None,
-        items: Iterable[Any] | None = None,
+        items: int | Iterable[Any] | None = None,
+        **columns: str | None,
     ) -> Comparisons:
-        """Read a tidy table with one row a comparison; the keywords name its columns.
+        """Read a table with one row a comparison, of any form that `poe.columns` knows.
 
-        A column called `weight` is used when it is there and `weight` is not given.
+        With first, second and p; or model_a, model_b and winner, ties in any spelling; or
+        alpaca_eval's annotations. The keywords first, second, p, winner and weight name columns
+        that have other names; a column called weight is used when it is there.
         """
-        if weight is None and "weight" in table.columns:
-            weight = "weight"
-        wanted = [first, second, p] + ([weight] if weight else [])
-        missing = [column for column in wanted if column not in table.columns]
-        if missing:
-            raise ComparisonError(
-                f"the table has no column {name_some(missing)}; it has "
-                f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
-            )
+        from poe.columns import read
+
+        found = read(table, **columns)
         return cls(
-            first=table[first].tolist(),
-            second=table[second].tolist(),
-            p=table[p].to_numpy(),
-            weight=table[weight].to_numpy() if weight else None,
-            items=items,
+            first=found.first, second=found.second, p=found.p, weight=found.weight, items=items
         )
 
     @classmethod
     def from_csv(cls, path: str | Path, **columns: Any) -> Comparisons:
-        """Read a CSV file; item names are kept as text, so `007` stays `007`."""
-        import pandas as pd
+        """Read a CSV file (or any other kind that `poe.tables` reads); names are kept as text."""
+        from poe.tables import read_table
 
-        names = {columns.get("first", "first"): str, columns.get("second", "second"): str}
-        try:
-            table = pd.read_csv(path, dtype=names)
-        except pd.errors.EmptyDataError:
-            raise ComparisonError(f"{path} is empty") from None
-        return cls.from_table(table, **columns)
+        return cls.from_table(read_table(path), **columns)
 
     @classmethod
     def from_parquet(cls, path: str | Path, **columns: Any) -> Comparisons:
@@ -302,6 +287,18 @@ class Comparisons:
         p = (once.p[forth] + 1.0 - once.p[back]) / 2.0
         weight = once.weight[forth] + once.weight[back]
         return Comparisons.from_pairs(once.pairs[forth], p, items=self.items, weight=weight)
+
+
+def as_comparisons(given: Any) -> Comparisons:
+    """Comparisons as they are, or read from a data frame (`Comparisons.from_table`)."""
+    if isinstance(given, Comparisons):
+        return given
+    if hasattr(given, "columns"):
+        return Comparisons.from_table(given)
+    raise TypeError(
+        f"comparisons are needed, or a table of them, not {type(given).__name__}: make them with "
+        "poe.Comparisons(first=, second=, p=), or from a file with poe.Comparisons.from_csv(path)"
+    )
 
 
 # What a `Comparisons` may be made from: every refusal names the row, the items and the way out

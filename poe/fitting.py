@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from poe import empirical, existence, newton
-from poe.comparisons import Comparisons, Floats, Mask
+from poe.comparisons import Comparisons, Floats, Mask, as_comparisons
 from poe.debias import mean_bias
 from poe.errors import NotConvergedError
 from poe.experts import KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
@@ -15,13 +15,16 @@ from poe.graph import Graph
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["fit"]
 
 DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
 
 
 def fit(
-    comparisons: Comparisons,
+    comparisons: Comparisons | pd.DataFrame,
     expert: str | Expert = "bradley-terry",
     *,
     bias: float | Literal["mean", "fit"] | None = None,
@@ -33,6 +36,7 @@ def fit(
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
+    comparisons : or a table of them, of any form that `Comparisons.from_table` reads.
     expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
         "logit-gaussian" (the same on log odds, `Gaussian(mean=log_odds)`),
         "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
@@ -57,11 +61,7 @@ def fit(
     UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
     than scores that are not the optimum.
     """
-    if not isinstance(comparisons, Comparisons):
-        raise TypeError(
-            f"poe.fit needs Comparisons, not {type(comparisons).__name__}; make them from a table "
-            "with poe.Comparisons.from_table(table)"
-        )
+    comparisons = as_comparisons(comparisons)
     chosen = get_expert(expert)
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "_paths"},
     {"graph", "tables"},
-    {"comparisons", "metrics"},
+    {"comparisons", "metrics", "columns"},
     {"experts", "stack"},
     {"newton", "sparse", "central_path", "existence", "resistance", "scores", "scatter"},
     {"lp"},
