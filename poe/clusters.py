@@ -34,6 +34,7 @@ from poe.result import Fit
 __all__ = ["Clustered", "Effect", "clustered", "standardised"]
 
 WORK = 3e8  # multiplications beyond which clusters are so many that CR1 is as good
+EXPLAINED = 1e-5  # information of an answer on the coefficient below which there is none
 FREE = 1e-6  # share of a direction that other clusters must tell, at least
 
 
@@ -114,6 +115,11 @@ def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Cl
     pull = c.weight * fit.expert.slope(d, c.p)
     stiffness = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
     a = _curvature(rows, stiffness, n)
+    if covariate is not None and 1.0 / np.linalg.inv(a)[-1, -1] < EXPLAINED * len(covariate):
+        raise NotConvergedError(
+            "the covariate and the scores explain every decision, so its coefficient has no finite "
+            "value; leave it out (--no-length), or use probabilities"
+        )
     variance = _sandwich(rows[real], pull[real], stiffness[real], group, count, a)
     joint = np.zeros((n + 1, n + 1))
     inside = [*range(n), *([n] if fit.bias_fitted else [])]
@@ -157,8 +163,7 @@ def _newton(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
                 break
         unknown = unknown + size * step
     raise NotConvergedError(
-        "the covariate and the scores explain every decision, so its coefficient has no finite "
-        "value; leave it out (--no-length), or give a prior"
+        "no optimum with the covariate after 60 steps; leave it out (--no-length)"
     )
 
 

@@ -37,8 +37,8 @@ VERDICTS = ("winner", "verdict", "preferred", "outcome", "result", "label")
 PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "task", "task_id",
            "context", "context_id")  # fmt: skip
 PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
-TIES = {"tie", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "draw", "equal", "equals", "same",
-        "even", "both", "neither", "tied", "0.5"}  # fmt: skip
+TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
+        "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
 FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
 
 
@@ -61,10 +61,12 @@ class Columns:
     in_order: bool
     notes: tuple[str, ...]
 
-    @property
-    def ties(self) -> int:
-        """Rows in which neither was the better."""
-        return int((self.p == 0.5).sum())
+    def to_table(self) -> pd.DataFrame:
+        """One row a comparison: first, second, p, and the number of what answers share."""
+        import pandas as pd
+
+        table = pd.DataFrame({"first": self.first, "second": self.second, "p": self.p})
+        return table if self.cluster is None else table.assign(**{self.cluster_name: self.cluster})
 
 
 def read(
@@ -165,7 +167,9 @@ def _names(values: pd.Series) -> list[Any]:
             named.append(as_name(name))
         except DatasetError as error:
             row = int(np.flatnonzero(codes == k)[0])
-            raise ComparisonError(f"{_where(values, row)}, column {values.name!r}: {error}") from None
+            raise ComparisonError(
+                f"{_where(values, row)}, column {values.name!r}: {error}"
+            ) from None
     return [named[code] for code in codes.tolist()]
 
 
@@ -227,8 +231,8 @@ def _words(
     if all(wholly) and (by_name != by_place)[decided].any():
         row = int(np.flatnonzero(decided & (by_name != by_place))[0])
         raise ComparisonError(
-            f"{_where(said, row)}: {column!r} is {said.iloc[row]!r}, which names one item and the place of "
-            "the other; write p, the probability that the first is better, in a column of its own"
+            f"{_where(said, row)}: {column!r} is {said.iloc[row]!r}, which names one item and the "
+            "place of the other; give P(the first is better) in a column p"
         )
     found = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
     found = np.where(tied, 0.5, found)
@@ -249,7 +253,7 @@ def _word(value: Any) -> str:
 
 def _places(words: list[str], sides: tuple[Any, Any]) -> dict[str, float]:
     """P(first is better) of the words for a place, a tie among them."""
-    found = {}
+    found = dict[str, float]()
     for k, value in ((0, 1.0), (1, 0.0)):
         names = {_word(sides[k]), *(pair[k] for pair in PLACES)}
         names |= {f"{stem}{pair[k]}" for stem in (*SIDES, *TEXTS, "assistant") for pair in PLACES}

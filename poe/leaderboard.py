@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -41,6 +42,7 @@ from poe.errors import (
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
+from poe.report import SHOWN, _short, percent, places
 from poe.result import Covariance, Fit
 from poe.tables import as_name, find_column, place, read_table
 
@@ -51,6 +53,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Answers", "Asking", "Leaderboard", "leaderboard", "read_answers", "settled"]
 
+MATRIX, PAGE = 12, 250  # systems in the table of win rates, rows of a page
+PAGE_HEAD = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 1rem; }}
+div {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .2rem .8rem; border-bottom: 1px solid #8884; text-align: right; }}
+th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
+</style></head><body>
+"""
 RECALLED = 200_000  # questions up to which all are looked up in the store
 MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
 
@@ -147,62 +162,120 @@ class Leaderboard:
         return "\n".join(lines)
 
     def sentences(self) -> list[str]:
-        """Position, length, ties, where the errors come from, notes."""
-        c, said = self.comparisons, []
-        rate, low, high = first_position_rate(c, level=self.level)
-        said.append(f"First position preferred: {rate:.0%} ({low:.0%} to {high:.0%}).")
-        if self.fit.bias_fitted:
-            said[-1] = said[-1][:-1] + f"; between equals {expit(-self.fit.bias):.0%}, corrected for."
-        if (effect := self.fit.covariate) is not None:
-            half = self.fit.quantile(self.level) * effect.se
-            said.append(
-                f"Length: {effect.size:+.2f} logits a standard deviation longer "
-                f"({effect.size - half:+.2f} to {effect.size + half:+.2f}); ranked at equal lengths."
-            )
-        ties = int((c.p == 0.5).sum())
-        said.append(f"{len(c):,} comparisons, {ties:,} {'tie' if ties == 1 else 'ties'}.")
-        said.append(
-            f"Errors are clustered on {self.clusters} ({self.fit.clusters:,})."
-            if self.clusters
-            else "Every answer counts as independent: no column says which share a prompt."
-        )
-        return said + [f"Note: {note}." for note in self.notes]
+        """What a reader should know, as sentences."""
+        return in_words(self.fit, self.level, self.clusters, self.notes)
 
     def _repr_html_(self) -> str:
-        table = self.to_frame().drop(columns=["comparisons"]).to_html(
-            index=False, float_format="{:.2f}".format, max_rows=30, border=0
+        table = (
+            self.to_frame()
+            .drop(columns=["comparisons"])
+            .to_html(index=False, float_format="{:.2f}".format, max_rows=30, border=0)
         )
-        from html import escape
-
         return table + "".join(f"<p>{escape(one)}</p>" for one in self.sentences())
+
+
+def in_words(found: Fit, level: float, clusters: str, notes: tuple[str, ...]) -> list[str]:
+    """Position, length, ties, where the errors come from, notes."""
+    c = found.comparisons if found.real.all() else found.comparisons.take(found.real)
+    rate, low, high = first_position_rate(c, level=level)
+    said = [f"First position preferred: {rate:.0%} ({low:.0%} to {high:.0%})."]
+    if found.bias_fitted:
+        said = [f"{said[0][:-1]}; between equals {expit(-found.bias):.0%}, corrected for."]
+    effect = found.covariate if isinstance(found, Clustered) else None
+    if effect is not None:
+        half = found.quantile(level) * effect.se
+        said.append(
+            f"Length: {effect.size:+.2f} logits a standard deviation longer "
+            f"({effect.size - half:+.2f} to {effect.size + half:+.2f}); ranked at equal lengths."
+        )
+    ties = int((c.p == 0.5).sum())
+    said.append(f"{len(c):,} comparisons, {ties:,} {'tie' if ties == 1 else 'ties'}.")
+    if clusters and isinstance(found, Clustered):
+        said.append(f"Errors are clustered on {clusters} ({found.clusters:,}).")
+    return said + [f"Note: {note}." for note in notes]
 
 
 def in_columns(table: pd.DataFrame, level: float) -> str:
     """Ranks, names, scores with intervals, for a terminal; the middle of a long table left out."""
-    from rich.cells import cell_len
+    lines = [list(row) for row in _cells(table, level)]
+    return aligned(
+        [*lines[: SHOWN - 4], ["…"] * len(lines[0]), *lines[-5:]]
+        if len(lines) > SHOWN + 6
+        else lines
+    )
 
-    from poe.report import SHOWN, _short, percent, places
 
-    name = "system" if "system" in table else "item"
-    head = ["rank", name, "score", f"{level:.0%} interval", f"ranks ({level:.0%})"]
-    extra = [column for column in ("win_rate", "raw_rank", "raw_score") if column in table]
+def _cells(table: pd.DataFrame, level: float) -> list[list[str]]:
+    """Header and rows as texts."""
+    head = ["rank", "system" if "system" in table else "item", "score"]
+    wide = "low" in table
+    head += [f"{level:.0%} interval", f"ranks ({level:.0%})"] * wide
     titles = {"win_rate": "wins", "raw_rank": "rank as is", "raw_score": "score as is"}
+    forms = {"win_rate": percent, "raw_rank": str, "raw_score": "{:+.2f}".format}
+    extra = [column for column in titles if column in table]
     lines = [head + [titles[column] for column in extra]]
     for row in table.to_dict("records"):
-        cells = [str(row["rank"]), _short(row[name]), f"{row['score']:+.2f}"]
-        cells += [f"{row['low']:+.2f} to {row['high']:+.2f}"]
-        cells += [places(row["rank_low"], row["rank_high"])]
-        forms = {"win_rate": percent, "raw_rank": str, "raw_score": "{:+.2f}".format}
+        cells = [str(row["rank"]), _short(row[head[1]]), f"{row['score']:+.2f}"]
+        if wide:
+            cells += [f"{row['low']:+.2f} to {row['high']:+.2f}"]
+            cells += [places(row["rank_low"], row["rank_high"])]
         lines.append(cells + [forms[column](row[column]) for column in extra])
-    if len(lines) > SHOWN + 6:
-        lines = [*lines[: SHOWN - 4], ["…"] * len(lines[0]), *lines[-5:]]
+    return lines
+
+
+def matrix(rates: pd.DataFrame) -> list[list[str]]:
+    """The win rates of the systems on top, as texts."""
+    names = rates.index[:MATRIX].tolist()
+    lines = [["", "", *(f"({k})" for k in range(1, len(names) + 1))]]
+    for k, name in enumerate(names, start=1):
+        values = ["" if np.isnan(x) else f"{x:.0%}" for x in rates.loc[name, names]]
+        lines.append([f"({k})", _short(name), *values])
+    return lines
+
+
+def aligned(lines: list[list[str]]) -> str:
+    """Columns two spaces apart, the second to the left, the others to the right."""
+    from rich.cells import cell_len
+
     wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
 
     def cell(k: int, text: str) -> str:
         space = " " * (wide[k] - cell_len(text))
         return text + space if k == 1 else space + text
 
-    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
+    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)).rstrip() for line in lines)
+
+
+def page(
+    title: str,
+    table: pd.DataFrame,
+    words: list[str],
+    rates: pd.DataFrame | None = None,
+    *,
+    level: float = 0.95,
+) -> str:
+    """One self-contained HTML page: no network, no scripts; everything a user wrote is escaped."""
+
+    def rows(lines: list[list[str]]) -> str:
+        made = [
+            "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in line) + "</tr>"
+            for line, tag in zip(lines, ["th", *["td"] * len(lines)], strict=False)
+        ]
+        return "<div><table>" + "".join(made) + "</table></div>"
+
+    lines = _cells(table, level)
+    if len(lines) > PAGE:
+        left = len(lines) - PAGE
+        lines = [
+            *lines[: PAGE - 50],
+            ["…", f"{left:,} more"] + [""] * (len(lines[0]) - 2),
+            *lines[-50:],
+        ]
+    parts = [f"<h1>{escape(title)}</h1>", rows(lines)]
+    if rates is not None:
+        parts += ["<h2>Share of comparisons won by the row's system</h2>", rows(matrix(rates))]
+    parts += ["<ul>", *(f"<li>{escape(one)}</li>" for one in words), "</ul>"]
+    return PAGE_HEAD.format(title=escape(title)) + "\n".join(parts) + "\n</body></html>\n"
 
 
 # From comparisons that exist ------------------------------------------------------------------
@@ -228,7 +301,9 @@ def settled(
         try:
             return fit(c, expert, bias=bias, prior=wins, covariance=covariance)
         except UnidentifiedBiasError:
-            notes.append("the comparisons cannot tell a position bias from the scores: none assumed")
+            notes.append(
+                "the comparisons cannot tell a position bias from the scores: none assumed"
+            )
             return fit(c, expert, bias=None, prior=wins, covariance=covariance)
 
     if prior is not None:
@@ -281,7 +356,7 @@ def leaderboard(
     prompt with the fewest so far, since what comes from one prompt errs together.
     """
     if judge is None:
-        found = read(read_table(table), **columns)
+        found = read(table if hasattr(table, "columns") else read_table(table), **columns)
         return of_columns(found, length=length, bias=bias, prior=prior, level=level)
     answers = read_answers(table, **columns)
     asking = Asking(
@@ -311,8 +386,9 @@ def of_columns(
     plain, equal = clustered(fitted, cluster), None
     if length and found.lengths is not None and (x := standardised(found.lengths)).any():
         equal = clustered(fitted, cluster, x)
-    name = "" if alone else found.cluster_name
-    return Leaderboard(plain, equal, name, level, (*found.notes, *notes))
+    if alone:
+        notes.append("no column says which answers share a prompt, so each counts as independent")
+    return Leaderboard(plain, equal, found.cluster_name, level, (*found.notes, *notes))
 
 
 # From answers, by asking a judge --------------------------------------------------------------
@@ -340,8 +416,8 @@ class Answers:
             return most
         if form is None or not (form[2] or float(form[1]).is_integer()):
             raise ValueError(
-                "a budget is a whole number of comparisons (500), of comparisons a system (100x) or "
-                f"all, not {budget!r}"
+                "a budget is a whole number of comparisons (500), of comparisons a system (100x) "
+                f"or all, not {budget!r}"
             )
         wanted = int(np.ceil(float(form[1]) * (len(self.systems) if form[2] else 1)))
         if wanted < 2 * len(self.systems):
@@ -437,13 +513,13 @@ class Asking:
         return Question(self.prompt, first, second, Text(f"prompt {k + 1}", a.prompts[k]))
 
     def recall(self) -> int:
-        """Take every answer that the store has; how many there were. Nothing is asked."""
+        """Take every answer that the store has; how many there are. Nothing is asked."""
         rows = np.argwhere(self.left)
         if len(rows) > RECALLED:
             return 0
         questions = [self.question(*row) for row in rows.tolist()]
-        known = np.ones(len(rows), dtype=bool)
-        known[self.store.missing(self.judge, questions)] = False
+        unknown = {questions[at].key for at in self.store.missing(self.judge, questions)}
+        known = np.array([one.key not in unknown for one in questions], dtype=bool)
         if known.any():
             self.ask(rows[known])
         return int(known.sum())
@@ -476,10 +552,13 @@ class Asking:
             gain = curvature * (own[:, None] + own - 2.0 * variance)
             gain = np.where(room > 0, gain * (1.0 + 1e-6 * self.rng.random((n, n))), -1.0)
             i, j = map(int, np.unravel_index(int(gain.argmax()), gain.shape))
-            k = int((load + self.rng.random(len(load)) + np.where(left[:, i, j], 0, np.inf)).argmin())
+            k = int(
+                (load + self.rng.random(len(load)) + np.where(left[:, i, j], 0, np.inf)).argmin()
+            )
             for one, other in ((i, j), (j, i))[: 1 + self.both_orders]:
-                picked.append((k, one, other))
-                load[k] += 1
+                if left[k, one, other]:
+                    picked.append((k, one, other))
+                    load[k] += 1
             room[[i, j], [j, i]] -= left[k, [i, j], [j, i]]
             left[k, [i, j], [j, i]] = False
             apart = variance[:, i] - variance[:, j]
@@ -509,6 +588,11 @@ class Asking:
         self.left[k, i, j] = False
         if not self.both_orders:
             self.left[k, j, i] = False
+
+    def sample(self, count: int) -> Indices:
+        """As many comparisons as will be asked, any of them: for what they will cost."""
+        rows = np.argwhere(self.left)
+        return self.rng.permutation(rows)[:count]
 
     def comparisons(self) -> Comparisons:
         """What was asked so far, of systems."""

@@ -20,6 +20,7 @@ FLOORS = [
     {"newton", "sparse", "central_path", "existence", "resistance", "scores", "scatter"},
     {"lp"},
     {"result", "debias"},
+    {"clusters"},
     {"empirical"},
     {"fitting"},
     {"designs", "plots"},
@@ -29,6 +30,7 @@ FLOORS = [
     {"judges", "baselines", "rankings"},
     {"ranking", "panel"},
     {"report"},
+    {"leaderboard"},
     {"cli"},
     {"__main__"},
 ]
