@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe import metrics
+from poe import datasets, metrics
 from poe.adaptive import NextRule, next_comparisons
 from poe.comparisons import Comparisons, Floats, Indices
 from poe.debias import first_position_rate
@@ -56,15 +57,18 @@ def rank(
     store: Store | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Ranking], Any] | None = None,
+    text_column: str | None = None,
+    id_column: str | None = None,
     **known: Any,
 ) -> Ranking:
     """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
 
-    items, judge : texts (a sequence of strings or of `Text`, or a mapping from id to text) and a
-        judge that reads them, by its name ("demo", "hf:MODEL", "openai:MODEL@URL") or as an
-        object; or N names, or the number N, and a function that is given (K, 2) positions (first
-        shown, second shown) and returns K probabilities that the first is better, such as
-        `SimulatedJudge(...).answer`.
+    items, judge : texts (a table with the column text, and id, context and score if there are any,
+        as a data frame or the path of a file, see `poe.datasets.read_texts`; a sequence of strings
+        or of `Text`; or a mapping from id to text) and a judge that reads them, by its name
+        ("demo", "hf:MODEL", "openai:MODEL@URL") or as an object; or N names, or the number N, and a
+        function that is given (K, 2) positions (first shown, second shown) and returns K
+        probabilities that the first is better, such as `SimulatedJudge(...).answer`.
     attribute : what wins, "more persuasive"; needed for texts. store : where a judge's answers are
         kept, a `poe.judges.Store`; in memory only by default.
     budget : the most calls: a number, "10x" (ten an item) or "all"; never more than there are
@@ -77,6 +81,7 @@ def rank(
         (Laplacian experts take it from the mean probability, and too few comparisons to tell it
         from the scores leave it at zero, with a note). Decisions (p of 0 and 1) need a prior.
     level : of all intervals. top : whose probability of being among the best is reported.
+    text_column, id_column : of a table, where they have other names.
     progress : called after every round with the `Ranking` so far.
     known : further fields of the `Ranking` (copies, gold, name, notes).
 
@@ -88,7 +93,13 @@ def rank(
     Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
     rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
     """
-    names, ask, judged, known = _question(items, judge, attribute, store, known)
+    context = None
+    if isinstance(items, (str, Path)) or hasattr(items, "columns"):
+        own = datasets.read_texts(items, text_column=text_column, id_column=id_column)
+        context, gold = own.only().context, own.only().gold
+        items = own.ids if callable(judge) else own.items
+        known = {"gold": gold, "notes": own.notes, **known}
+    names, ask, judged, known = _question(items, judge, attribute, context, store, known)
     n, notes = len(names), list(known.pop("notes", ()))
     if n < 2:
         raise ValueError(f"a ranking needs at least two items, not {n}")
@@ -215,6 +226,7 @@ def _question(
     items: Any,
     judge: Any,
     attribute: str | None,
+    context: Text | None,
     store: Store | None,
     known: dict[str, Any],
 ) -> tuple[tuple[Hashable, ...], Judge, TextJudge | None, dict[str, Any]]:
@@ -237,9 +249,10 @@ def _question(
     kept, copies = distinct(texts)
     judged = judges.TextJudge(
         reader,
-        judges.prompts.for_attribute(attribute),
+        judges.prompts.for_attribute(attribute, context="Context" if context else None),
         kept,
         store=judges.Store(":memory:") if store is None else store,
+        context=context,
     )
     return tuple(text.id for text in kept), judged.answer, judged, {"copies": copies, **known}
 

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from poe import metrics
+from poe.changes import Changes, changes
 from poe.comparisons import Comparisons
 from poe.result import Fit
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from poe.judges import TextJudge
 
 __all__ = ["Ranking"]
 
 
-@dataclass(frozen=True, eq=False)
+EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking:
     """What `poe.rank` found, with all that was asked and said.
 
@@ -34,6 +38,8 @@ class Ranking:
     judged : the judge of texts with its answers, None for a plain function. copies : for each text
         that is word for word another, the id of the one ranked in its place. gold : scores by
         people, by id. notes : what a reader should know, in words. name : of the context.
+    attribute : what was asked for. partial : whether a limit or Ctrl-C stopped it, or offline the
+        store had no more, so that it rests on fewer answers than were wanted.
     """
 
     fit: Fit
@@ -49,6 +55,59 @@ class Ranking:
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
     name: str = ""
+    attribute: str = ""
+    partial: bool = False
+
+    def __repr__(self) -> str:
+        best = [f"{row.id} {row.score:+.2f}" for row in self._frame.head(3).itertuples()]
+        more = ["..."] if len(self._frame) > 3 else []
+        return (
+            f"Ranking({'partial, ' if self.partial else ''}{len(self._frame)} texts: "
+            f"{', '.join(best + more)}; {len(self.comparisons)} comparisons)"
+        )
+
+    def _repr_html_(self) -> str:
+        """The top and the bottom as a small table, for a notebook."""
+        from html import escape
+
+        table, (top, bottom) = self._frame, EDGES
+        shown = table[["rank", "id", "score", "score_low", "score_high"]].round(2)
+        shown[f"ranks, {self.level:.0%}"] = [
+            f"{low} to {high}" for low, high in table[["rank_low", "rank_high"]].to_numpy()
+        ]
+        shown = shown.astype(object)
+        if len(shown) > top + bottom + 1:
+            gap = pd.DataFrame([["…"] * shown.shape[1]], columns=shown.columns)
+            shown = pd.concat([shown[:top], gap, shown[-bottom:]])
+        about = f"{len(table)} texts, {len(self.comparisons)} comparisons"
+        about += " (a partial ranking)" if self.partial else ""
+        return f"{shown.to_html(index=False, border=0)}<p>{escape(about)}.</p>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ranking with its intervals, best on top; returns Matplotlib's axes.
+
+        Every text has its name up to 60 of them, then the first and the last.
+        """
+        from poe import plots
+
+        return plots.ranking(self._frame, ax=ax, level=self.level)
+
+    def report(self, path: str | Path, *, before: Ranking | pd.DataFrame | None = None) -> Path:
+        """Write the report, one HTML file that loads nothing; returns its path.
+
+        before : an earlier ranking of these texts, which the report sets beside this one.
+        """
+        from poe.report import save
+
+        return save(path, [self], before=before)
+
+    def compare(self, other: Ranking | pd.DataFrame) -> Changes:
+        """What moved beyond its errors since an earlier ranking (or its `to_frame()`).
+
+        See `poe.changes.changes`.
+        """
+        table = other.to_frame() if isinstance(other, Ranking) else other
+        return changes(self._frame, table, level=self.level)
 
     @cached_property
     def comparisons(self) -> Comparisons:
@@ -59,15 +118,14 @@ class Ranking:
     def to_frame(self) -> pd.DataFrame:
         """One row an item, best first; word-for-word copies share a row's numbers.
 
-        Columns rank, id, score, score_low, score_high (central interval of `level`), rank_low,
-        rank_high, p_top, comparisons, same_text_as, and gold where people gave scores.
+        Columns rank, id, score, score_error (standard error), score_low, score_high (central
+        interval of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where
+        people gave scores, and partial (True) where the ranking is.
         """
         return self._frame.copy()
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        import pandas as pd
-
         fit, level = self.fit, self.level
         interval, places = fit.interval(level), fit.rank_interval(level)
         order = np.argsort(-fit.scores, kind="stable")
@@ -76,6 +134,7 @@ class Ranking:
                 "rank": np.argsort(order) + 1,
                 "id": pd.Series(fit.items, dtype=object),
                 "score": fit.scores,
+                "score_error": fit.standard_errors(),
                 "score_low": interval[:, 0],
                 "score_high": interval[:, 1],
                 "rank_low": places[:, 0],
@@ -94,6 +153,8 @@ class Ranking:
         table = pd.concat([table, *copies]).sort_values(["rank", "same_text_as"], kind="stable")
         if self.gold:
             table["gold"] = table["id"].map(self.gold)
+        if self.partial:
+            table["partial"] = True
         return table.reset_index(drop=True)
 
     def answers(self) -> pd.DataFrame:

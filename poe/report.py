@@ -1,4 +1,7 @@
-"""One self-contained HTML page on a ranking: no network, no scripts, nothing to install.
+"""One self-contained HTML page on a ranking: no network, nothing to install.
+
+It has no scripts, but for rankings too long to show: there one, allowed by its digest alone,
+searches the rows, which the page carries as data.
 
 This module works out what the page says; `report.html`, a Jinja2 template, says and draws it.
 Jinja2 escapes everything that a user wrote. Pictures are SVG with widths in per cent and type in
@@ -8,15 +11,20 @@ colours are names of classes, for light, dark and paper.
 
 from __future__ import annotations
 
+import base64
+import datetime
+import hashlib
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
+from scipy.stats import binomtest
 
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Floats, Indices
@@ -26,12 +34,21 @@ from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
 from poe.result import Fit
+from poe.tables import csv_text, write_whole
 
-__all__ = ["in_text", "report"]
+if TYPE_CHECKING:
+    import pandas as pd
 
+__all__ = ["headline", "in_text", "report", "save"]
+
+BEGINNING = 200  # characters of a text that a search finds and shows
 EXCERPT = 600  # characters of a text that the report shows
 SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
-NAMED = 60  # texts up to which every interval has its name beside it
+NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
+ENDS, AROUND = (20, 10), 20  # how many at the top and the bottom, and around the open place
+PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
+HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
+SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 MOST_TOP = 10  # texts up to which it is said how sure a top set is
 MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
@@ -43,6 +60,31 @@ SMALL = (
     "ranking is made and what it costs; do not decide anything by it. The book's page 'A small "
     "judge, measured' has the numbers"
 )
+SEARCH = """
+document.querySelectorAll(".search").forEach(function (box) {
+  var data = JSON.parse(box.querySelector("script").textContent);
+  var input = box.querySelector("input"), list = box.querySelector("tbody");
+  var said = box.querySelector("output");
+  box.hidden = false;
+  input.addEventListener("input", function () {
+    var words = input.value.toLowerCase().split(/\\s+/).filter(Boolean);
+    var hits = words.length ? data.filter(function (row) {
+      var text = (row[1] + " " + row[row.length - 1]).toLowerCase();
+      return words.every(function (word) { return text.indexOf(word) >= 0; });
+    }) : [];
+    list.replaceChildren.apply(list, hits.slice(0, 50).map(function (row) {
+      var line = document.createElement("tr");
+      row.forEach(function (cell) {
+        line.appendChild(document.createElement("td")).textContent = cell;
+      });
+      return line;
+    }));
+    box.querySelector(".scroll").hidden = !hits.length;
+    said.textContent = !words.length ? "" : hits.length + " found" +
+      (hits.length > 50 ? ", the first 50 are shown" : "");
+  });
+});
+"""
 DEMO = (
     "The judge of this report is a readability formula with an invented position bias and an "
     "invented disturbance. It does not read the question. It shows what a report looks like and is "
@@ -51,11 +93,18 @@ DEMO = (
 
 
 def report(
-    found: Sequence[Ranking], *, attribute: str, command: str, made: str, thing: str = "text"
+    found: Sequence[Ranking],
+    *,
+    attribute: str,
+    command: str,
+    made: str,
+    thing: str = "text",
+    before: Ranking | pd.DataFrame | None = None,
 ) -> str:
     """The page for one ranking, or for several contexts ranked apart.
 
     attribute : what was asked, "more persuasive". command : what repeats it. made : the date.
+    before : an earlier ranking of the same texts, to be set beside a single one.
     Needs rankings of texts (`Ranking.judged`).
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -69,6 +118,8 @@ def report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    if before is not None and len(found) > 1:
+        raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
     environment.filters.update(rate=rate_in_words)
     return environment.get_template("report.html").render(
         title=f"{_number_of_texts(found)} {_plural(thing)} ranked: {attribute}",
@@ -81,6 +132,9 @@ def report(
         facts=_facts(found),
         notes=_notes(found),
         rankings=[_page(one, several=len(found) > 1) for one in found],
+        changes=None if before is None else _changes(found[0], before),
+        script=SEARCH if (searched := max(len(one.fit.items) for one in found) > NAMED) else "",
+        script_digest=_digest(SEARCH) if searched else "",
         settings=_settings(found[0]),
         specification=_judged(found[0]).judge.specification,
         prompt=_judged(found[0]).prompt,
@@ -97,6 +151,127 @@ def report(
         known=lambda values: bool(np.isfinite(values).all()),
         texts=lambda marks: [f"{value:g}" for value in marks],
     )
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def save(
+    path: str | Path,
+    found: Sequence[Ranking],
+    *,
+    before: Ranking | pd.DataFrame | None = None,
+    thing: str = "text",
+) -> Path:
+    """Write the page of rankings made in Python to a file, whole or not at all."""
+    attribute = found[0].attribute or _judged(found[0]).prompt.name
+    made, path = datetime.date.today().isoformat(), Path(path)
+    page = report(found, attribute=attribute, command="", made=made, thing=thing, before=before)
+    write_whole(path, page)
+    return path
+
+
+# What a manager reads -------------------------------------------------------------------------
+
+
+def headline(one: Ranking, thing: str = "text") -> str:
+    """Two or three sentences that say what was found and how far it goes."""
+    n, things = len(one.fit.items), _plural(thing)
+    best = one.fit.ranking()[0]
+    sure = float(one.fit.prob_top(1)[one.fit.items.index(best)])
+    table = one.to_frame()
+    rivals = int(((table["rank_low"] == 1) & (table["same_text_as"] == "")).sum())
+    if (share := drowned(one)) >= HARDLY:
+        first = (
+            f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
+            f"of the pairs it chooses {_favourite(one)}, whichever {thing} that is"
+        )
+    elif sure >= 0.9:
+        first = f"{best} is the best of {n} {things} ({percent(sure)} sure)"
+    elif sure >= 0.5:
+        first = f"{best} is probably the best of {n} {things} ({percent(sure)} sure)"
+    else:
+        first = (
+            f"No {thing} stands out: {best} is on top of {n}, but only {percent(sure)} sure to be "
+            f"the best, and {rivals} could be"
+        )
+    settled = f"Of all pairs of {things}, {percent(settled_share(one))} are in an order that is "
+    settled += f"at least {one.level:.0%} sure"
+    if agreement := one.agreement():
+        people = f"With people's scores of {agreement[2]} {things} it correlates {agreement[0]:.2f}"
+    else:
+        people = "Whether people would agree is not known, as none have scored enough of them"
+    partial = ["This ranking is partial, as asking was cut short"] if one.partial else []
+    return ". ".join([*partial, first, settled, people]) + "."
+
+
+def _favourite(one: Ranking) -> str:
+    return "what is shown first" if one.fit.bias < 0 else "what is shown second"
+
+
+def drowned(one: Ranking) -> float:
+    """Share of the comparisons that come out for the same position in either order.
+
+    A judge whose bias is larger than the difference of two scores does not let them decide. 0
+    where no bias was estimated, or none that can be told from chance.
+    """
+    equal = position(one).equal
+    if equal is not None and equal.low <= 0.5 <= equal.high:
+        return 0.0
+    d = np.diff(one.fit.scores[one.comparisons.pairs], axis=1)
+    return float((np.abs(d) < abs(one.fit.bias)).mean())
+
+
+def settled_share(one: Ranking) -> float:
+    """Share of all pairs whose order has a probability of at least `level` (of many a sample)."""
+    n = len(one.fit.items)
+    if n * (n - 1) // 2 <= PAIRS:
+        i, j = np.triu_indices(n, 1)
+    else:
+        rng = np.random.default_rng(0)
+        i = rng.integers(n, size=PAIRS)
+        j = (i + rng.integers(1, n, size=PAIRS)) % n
+    p = _better(one.fit, i, j)
+    return float((np.maximum(p, 1.0 - p) >= one.level).mean())
+
+
+def _better(fit: Fit, i: Indices, j: Indices) -> Floats:
+    """P(item i scores above item j) for many pairs at once; `Fit.prob_better` for one."""
+    c = fit.covariance()
+    error = np.sqrt(np.maximum(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0))
+    gap = fit.scores[i] - fit.scores[j]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stdtr(fit.freedom, gap / error)
+    return np.where(error > 0, p, 0.5 + 0.5 * np.sign(gap))
+
+
+def calibration(one: Ranking) -> list[tuple[str, int, str, str]]:
+    """How often people's scores agree with answers that are so sure: a row a class of `SURE`.
+
+    Columns: how sure, how many comparisons, how sure on average, how often people agree with
+    Wilson's interval. Pairs that people scored alike, and ties, are left out.
+    """
+    c = one.comparisons
+    gold = np.array([one.gold.get(str(name), np.nan) for name in c.items])
+    gap, sure = gold[c.first] - gold[c.second], np.maximum(c.p, 1.0 - c.p)
+    right = (gap > 0) == (c.p > 0.5)
+    used = np.isfinite(gap) & (gap != 0) & (c.p != 0.5)
+    rows = []
+    for low, high in pairwise(SURE):
+        here = used & (sure >= low) & ((sure < high) | (high == 1.0))
+        if here.any():
+            k, n = int(right[here].sum()), int(here.sum())
+            at = binomtest(k, n).proportion_ci(one.level, method="wilson")
+            rows.append(
+                (
+                    f"{low:.0%} to {high:.0%}",
+                    n,
+                    f"{sure[here].mean():.0%}",
+                    rate_in_words(Rate(k / n, at.low, at.high)),
+                )
+            )
+    return rows
 
 
 # In words -------------------------------------------------------------------------------------
@@ -217,7 +392,7 @@ def in_text(found: Sequence[Ranking]) -> str:
     parts = []
     for one in found:
         parts += [f"\nContext {one.name}"] if len(found) > 1 else []
-        parts += [_table(one), _diagnosis(one)]
+        parts += [_table(one), _printable(headline(one)), _diagnosis(one)]
     calls, new, tokens, unit = _totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
@@ -255,8 +430,12 @@ def _table(one: Ranking) -> str:
 
 def _short(name: Any) -> str:
     """An id that fits, without what a terminal would take for a command."""
-    text = "".join(c if c.isprintable() else "�" for c in " ".join(str(name).split()))
+    text = _printable(" ".join(str(name).split()))
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def _diagnosis(one: Ranking) -> str:
@@ -281,9 +460,11 @@ def _diagnosis(one: Ranking) -> str:
 def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
-    shown = table[table["same_text_as"] == ""]
+    whole = table[table["same_text_as"] == ""]
+    shown = whole[whole["rank"].isin(_rows_shown(whole, one.top))]
     near, later = neighbours(one.fit, one.level), prospects(one) if n <= LARGEST else []
     verdicts = [verdict for *_, verdict in near]
+    of = set(shown["id"])
     times = np.bincount(judged.pairs.ravel(), minlength=n)
     context = "" if judged.context is None else " ".join(judged.context.text.split())
     texts = {text.id: text.text.strip() for text in judged.texts}
@@ -294,16 +475,37 @@ def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
         "name": one.name if several else "",
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
-        "ranking": _ranking_table(one),
-        "shown": shown[["id", "score", "score_low", "score_high"]].to_numpy().tolist(),
+        "headline": headline(one),
+        "calibration": calibration(one),
+        "drowned": percent(share) if (share := drowned(one)) >= HARDLY else "",
+        "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
+        "n": n,
+        "whole": _overview(whole) if len(whole) > len(shown) else {},
+        "search": _searched(one, table) if len(whole) > len(shown) else {},
+        "download": base64.b64encode(csv_text(table).encode()).decode(),
+        "best": one.fit.ranking()[0],
+        "last": one.fit.ranking()[-1],
+        "shown": [
+            (f"{rank}. {name}" if n > NAMED else name, *values)
+            for rank, name, *values in shown[
+                ["rank", "id", "score", "score_low", "score_high"]
+            ].to_numpy()
+        ],
         "scale": around([*shown["score_low"], *shown["score_high"]]),
         "bradley_terry": _expert(one) == "Bradley-Terry",
-        "neighbours": [(upper, lower, percent(p), verdict) for upper, lower, p, verdict in near],
+        "neighbours": [
+            (upper, lower, percent(p), verdict)
+            for upper, lower, p, verdict in near
+            if {upper, lower} <= of
+        ],
+        "pairs_of_neighbours": len(near),
         "settled": verdicts.count("settled"),
         "open": verdicts.count("open"),
         "top_sets": [
             (k, percent(one.fit.prob_top_set(k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
-        ],
+        ]
+        if n <= LARGEST
+        else [],
         "basis": _basis(one),
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
@@ -323,16 +525,84 @@ def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
             (first, second, percent(p))
             for first, second, p in (next_pairs(one, 10) if len(later) > 1 else [])
         ],
-        "texts": [(name, texts[str(name)]) for name in one.fit.ranking()],
+        "texts": [
+            (rank, name, texts[str(name)]) for rank, name in shown[["rank", "id"]].to_numpy()
+        ],
     }
 
 
-def _ranking_table(one: Ranking) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of all texts."""
+def _rows_shown(table: pd.DataFrame, top: int) -> set[int]:
+    """Ranks that are shown: all, or the ends and those who may or may not be among the best."""
+    n = len(table)
+    if n <= NAMED:
+        return set(range(1, n + 1))
+    maybe = table[(table["rank_low"] <= top) & (table["rank_high"] > top)]
+    nearest = maybe.iloc[np.argsort(np.abs(maybe["rank"] - top - 0.5), kind="stable")[:AROUND]]
+    return {*range(1, ENDS[0] + 1), *range(n - ENDS[1] + 1, n + 1), *nearest["rank"].tolist()}
+
+
+def _overview(table: pd.DataFrame) -> dict[str, Any]:
+    """Every score with its interval, for a picture of all ranks: a line in a band."""
+    scale = around([*table["score_low"], *table["score_high"]])
+    across = np.linspace(0.0, 1000.0, len(table))
+
+    def line(column: str) -> list[str]:
+        heights = [float(scale.y(value, 200.0)) for value in table[column]]
+        return [f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True)]
+
+    band = " ".join([*line("score_low"), *reversed(line("score_high"))])
+    return {"scale": scale, "band": band, "line": " ".join(line("score"))}
+
+
+def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
+    """The rows that the search box finds, and the beginnings of their texts."""
+    head, rows = _ranking_table(one, table)
+    begins = {text.id: " ".join(text.text.split())[:BEGINNING] for text in _judged(one).texts}
+    ids = table["same_text_as"].where(table["same_text_as"] != "", table["id"])
+    return {
+        "head": [*head, "Begins"],
+        "rows": [[*row, begins[str(i)]] for row, i in zip(rows, ids, strict=True)],
+    }
+
+
+def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
+    """What the template says of an earlier ranking set beside this one."""
+    found = one.compare(before)
+    table = found.table
+    return {
+        "sentences": found.sentences(),
+        "rows": [
+            (
+                row.id,
+                str(row.rank),
+                str(row.rank_before),
+                f"{row.shift:+.2f}",
+                f"{row.error:.2f}",
+                "yes" if row.moved else "no",
+            )
+            for row in table.head(SHOWN).itertuples(index=False)
+        ],
+        "dots": [
+            (
+                Scale(1, len(table)).x(row.rank_before),
+                f"{6.0 + 288.0 * (row.rank - 1) / (len(table) - 1):.1f}",
+                "other" if row.moved else "main",
+                f"{row.id}: {row.rank}, was {row.rank_before}",
+            )
+            for row in table.itertuples(index=False)
+        ],
+        "n": len(table),
+    }
+
+
+def _ranking_table(
+    one: Ranking, table: pd.DataFrame, *, gaps: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of texts; with `gaps` an ellipsis where ranks are left out."""
     head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
     head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
-    rows = []
-    for row in one.to_frame().to_dict("records"):
+    rows = list[list[str]]()
+    for row in table.to_dict("records"):
         same = row["same_text_as"]
         cells = [
             str(row["rank"]),
@@ -345,17 +615,19 @@ def _ranking_table(one: Ranking) -> tuple[list[str], list[list[str]]]:
         ]
         if one.gold:
             cells.append("" if np.isnan(row["gold"]) else f"{row['gold']:.4g}")
+        if gaps and rows and row["rank"] > int(rows[-1][0]) + 1:
+            rows.append(["…"] * len(head))
         rows.append(cells)
     return head, rows
 
 
 def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
     """Each item and the one ranked next: upper, lower, P(the upper is better), verdict."""
-    order, found = fit.ranking(), []
-    for upper, lower in pairwise(order):
-        p = fit.prob_better(upper, lower)
+    order = np.argsort(-fit.scores, kind="stable")
+    found = []
+    for i, j, p in zip(order, order[1:], _better(fit, order[:-1], order[1:]), strict=False):
         verdict = "settled" if p >= level else "likely" if p >= 0.75 else "open"
-        found.append((upper, lower, p, verdict))
+        found.append((fit.items[i], fit.items[j], float(p), verdict))
     return found
 
 

@@ -8,6 +8,7 @@ and not a number. `csv_text` writes what a spreadsheet opens without running it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import difflib
 import io
@@ -32,6 +33,7 @@ __all__ = [
     "place",
     "read_table",
     "require_printable",
+    "write_whole",
 ]
 
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
@@ -245,7 +247,7 @@ def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | Non
             or [key for key in lower if name.lower() in key]
         )[:1]
     ]
-    hint = f"; is it {option} {_quoted(near[0])}?" if near else f"; name yours with {option}"
+    hint = f"; is it {option} {near[0]!r}?" if near else f"; name yours with {option}"
     raise InvalidDataError(
         f"{table.attrs['source']}: no column is called {' or '.join(map(repr, names))}, it has "
         f"{name_some(columns, 12)}{hint}"
@@ -307,10 +309,6 @@ def _missing(cell: Any) -> bool:
     return cell is None or bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
-def _quoted(name: str) -> str:
-    return f"'{name}'" if " " in name else name
-
-
 # Writing --------------------------------------------------------------------------------------
 
 
@@ -325,3 +323,15 @@ def csv_text(table: pd.DataFrame) -> str:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
     return str(table.map(safe).to_csv(index=False, lineterminator="\n"))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all; an OSError names it, and no part of it stays behind."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise OSError(f"{path} was not written: {error.strerror or error}") from error

@@ -24,7 +24,7 @@ FLOORS = [
     {"empirical"},
     {"fitting"},
     {"designs", "plots"},
-    {"greedy"},
+    {"greedy", "changes"},
     {"adaptive", "selection"},
     {"planning", "stopping", "datasets"},
     {"judges", "baselines", "rankings"},

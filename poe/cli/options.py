@@ -35,7 +35,8 @@ def opt(text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-ASKED, SCORES, FILES, JUDGE = (
+TABLE, ASKED, SCORES, FILES, JUDGE = (
+    "Where the table has other names",
     "How much is asked",
     "How answers become scores",
     "Files",
@@ -65,6 +66,8 @@ Undecided = Annotated[
     opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
 ]
 DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
+Column = Annotated[str | None, opt("A column with another name.", panel=TABLE, metavar="NAME")]
+Encoding = Annotated[str | None, opt("Of the file, if it is guessed wrong.", panel=TABLE)]
 Template = Annotated[str | None, opt("Which wording; `poe prompts` lists them.")]
 
 
@@ -184,7 +187,7 @@ def require_writable(*paths: Path | None) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    from poe.tables import write_whole
+
+    write_whole(path, text)
     print(f"written to {path}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -19,8 +18,10 @@ from poe.cli.options import (
     SCORES,
     STOP,
     STORE,
+    Column,
     Count,
     DryRun,
+    Encoding,
     JudgeName,
     JudgeOptions,
     LimitCalls,
@@ -46,7 +47,6 @@ from poe.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.datasets import TextGroup
     from poe.judges import Question, Reader, Store
     from poe.rankings import Ranking
     from poe.stopping import StopRule
@@ -60,8 +60,9 @@ def rank(
     texts: Annotated[
         Path,
         typer.Argument(
-            help="CSV or JSONL file with id and text, and if you have them context (what the texts "
-            "answer to; each context is ranked by itself) and score (by people)."
+            help="A table (CSV, TSV, JSON, JSONL, Parquet, xlsx) with the column text, and if you "
+            "have them id, context (what the texts answer to; each context is ranked by itself) "
+            "and score (by people)."
         ),
     ],
     attribute: Annotated[str, opt('What wins, "more persuasive".', metavar="WORDS")],
@@ -111,6 +112,11 @@ def rank(
     comparisons: Annotated[Path | None, opt("Every comparison as CSV.", panel=FILES)] = None,
     store: StorePath = STORE,
     several_judges: SeveralJudges = False,
+    text_column: Column = None,
+    id_column: Column = None,
+    context_column: Column = None,
+    score_column: Column = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
     judge_option: JudgeOptions = [],  # noqa: B006
     limit_calls: LimitCalls = None,
@@ -128,7 +134,15 @@ def rank(
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     require_writable(report, out, comparisons)
     # Copies of a text are ranked once, which the table and the report say.
-    groups = datasets.read_texts(texts).groups()
+    own = datasets.read_texts(
+        texts,
+        text_column=text_column,
+        id_column=id_column,
+        context_column=context_column,
+        score_column=score_column,
+        encoding=encoding,
+    )
+    groups = own.groups()
     ready = []
     for group in groups:
         try:
@@ -175,7 +189,8 @@ def rank(
                         top=top or until_top or 3,
                         seed=seed,
                         copies=copies,
-                        gold=_gold(group),
+                        gold=group.gold,
+                        notes=own.notes,
                         name="" if group.context is None else group.context.id,
                     )
                 )
@@ -193,11 +208,6 @@ def rank(
         made = datetime.date.today().isoformat()
         command = shlex.join(["poe", *sys.argv[1:]])
         write(report, page(found, attribute=attribute, command=command, made=made, thing=thing))
-
-
-def _gold(group: TextGroup) -> dict[str, float]:
-    scored = zip(group.items, group.scores, strict=True)
-    return {text.id: float(score) for text, score in scored if not math.isnan(score)}
 
 
 def _rules(
@@ -244,5 +254,7 @@ def _together(found: Sequence[Ranking], part: Callable[[Ranking], pd.DataFrame])
     """One CSV of all contexts."""
     import pandas as pd
 
+    from poe.tables import csv_text
+
     tables = [part(one).assign(context=one.name) if len(found) > 1 else part(one) for one in found]
-    return str(pd.concat(tables).to_csv(index=False, lineterminator="\n"))
+    return csv_text(pd.concat(tables))

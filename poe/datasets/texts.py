@@ -1,9 +1,9 @@
-"""Texts to be judged; and texts of your own, from a CSV or JSONL file with ids and texts.
+"""Texts to be judged; and texts of your own, from any table (`poe.tables`).
 
-CSV (UTF-8, comma-separated, with a header) or JSONL (one object a line):
+Columns, in any case and any order:
 
-    id        a name, no two the same                       required
     text      the text                                      required
+    id        a name, no two the same                       row numbers without it
     context   what it answers to: a task, an article        optional
     score     a number that people gave it, empty if none   optional
 
@@ -12,22 +12,20 @@ Other columns are ignored. Texts with the same context are compared with each ot
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poe.datasets.errors import DataNotFoundError, InvalidDataError
-from poe.errors import name_some
+from poe import tables
+from poe.errors import InvalidDataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,16 @@ class Text:
 
     id: str
     text: str
+
+    def __post_init__(self) -> None:
+        tables.require_printable(self.id)
+        try:
+            self.text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidDataError(
+                f"the text has half of a character in it (U+{ord(self.text[error.start]):04X}, "
+                f"letter {error.start + 1}); remove it"
+            ) from None
 
     @cached_property
     def digest(self) -> str:
@@ -51,19 +59,25 @@ class TextGroup:
     items: tuple[Text, ...]
     scores: NDArray[np.float64]
 
+    @property
+    def gold(self) -> dict[str, float]:
+        """The scores that people gave, by id."""
+        pairs = zip(self.items, self.scores.tolist(), strict=True)
+        return {text.id: score for text, score in pairs if score == score}
+
 
 @dataclass(frozen=True, eq=False)
 class OwnTexts:
-    """What `read_texts` found in a file, in its order.
+    """What `read_texts` found in a table, in its order.
 
-    path : the file. items : the texts with their ids. contexts : one a text, None without.
-    scores : (n,) floats, NaN where none was given; None if the file has no scores.
+    items : the texts with their ids. contexts : one a text, None without. scores : (n,) floats,
+    NaN where none was given; None if the table has no scores. notes : what was guessed.
     """
 
-    path: Path
     items: tuple[Text, ...]
     contexts: tuple[str | None, ...]
     scores: NDArray[np.float64] | None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -72,6 +86,16 @@ class OwnTexts:
     def ids(self) -> tuple[str, ...]:
         """The names of the texts."""
         return tuple(item.id for item in self.items)
+
+    def only(self) -> TextGroup:
+        """All texts, if they answer to one context; ValueError if there are several."""
+        groups = self.groups()
+        if len(groups) > 1:
+            raise ValueError(
+                f"the texts answer to {len(groups)} contexts, and each is a ranking of its own: "
+                "give the rows of one (the command poe rank takes them all)"
+            )
+        return groups[0]
 
     def groups(self) -> tuple[TextGroup, ...]:
         """The texts by context, in the order of first appearance."""
@@ -89,117 +113,73 @@ class OwnTexts:
         )
 
 
-def read_texts(path: str | Path) -> OwnTexts:
-    """Read texts of your own from a CSV or JSONL file; the module's docstring has the layout.
+def read_texts(
+    source: str | Path | pd.DataFrame,
+    *,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    context_column: str | None = None,
+    score_column: str | None = None,
+    encoding: str | None = None,
+) -> OwnTexts:
+    """Read texts of your own from a file or a data frame; the module's docstring has the columns.
+
+    The keywords name columns that are called something else, and a file's encoding. Without a
+    column of ids, texts are called by the data frame's index where it has one of its own, else by
+    the number of their row.
 
     Raises
     ------
     DataNotFoundError
         If the file cannot be opened.
     InvalidDataError
-        If it is empty, not UTF-8, lacks a column, has an empty or repeated id, an empty text or
-        a score that is no number; the message names the line.
+        If it is no table, lacks a column, has an empty, repeated or unprintable id, an empty text
+        or a score that is no number; the message names the line and the id.
     """
-    path = Path(path)
-    items: dict[str, Text] = {}
-    contexts: list[str | None] = []
-    scores: list[float] = []
-    scored = False
-    for line, row in _rows(path):
-        try:
-            item = _text(row)
-            if item.id in items:
-                raise InvalidDataError("was there before; give every text an id of its own")
-            score = _score(row.get("score"))
-        except InvalidDataError as error:
-            raise InvalidDataError(f"{path}, line {line}, id {row.get('id')!r}: {error}") from None
-        items[item.id] = item
-        context = row.get("context")
-        contexts.append(str(context) if context and str(context).strip() else None)
-        scores.append(score)
-        scored = scored or "score" in row
-    if not items:
-        raise InvalidDataError(f"{path}: there are no texts in it")
-    found = np.array(scores) if scored else None
-    return OwnTexts(path, tuple(items.values()), tuple(contexts), found)
+    table = tables.read_table(source, encoding=encoding)
 
+    def cells(kind: str, named: str | None, *, required: bool = False) -> list[Any] | None:
+        option = f"--{kind}-column" if required or named else ""
+        column = tables.find_column(table, named or kind, option=option)
+        return None if column is None else table[column].tolist()
 
-def _text(row: dict[str, Any]) -> Text:
-    if row.get("id") is None or row.get("text") is None:
-        raise InvalidDataError(f"needs 'id' and 'text', and has {name_some(row, 20)}")
-    name, text = str(row["id"]).strip(), row["text"]
-    if not name:
-        raise InvalidDataError("the id is empty")
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidDataError("the text is empty, or is no text; remove the row, or fill it")
-    return Text(name, text)
-
-
-def _score(value: Any) -> float:
-    if value is None or not str(value).strip():
-        return math.nan
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidDataError(
-            f"the score is {value!r}, not a number; leave it empty where there is none"
+    notes = list(table.attrs["notes"])
+    texts = cells("text", text_column, required=True) or []
+    ids = cells("id", id_column)
+    contexts, scores = cells("context", context_column), cells("score", score_column)
+    if ids is None and not isinstance(source, (str, Path)):
+        ids = None if type(source.index).__name__ == "RangeIndex" else source.index.tolist()
+    if ids is None:
+        ids = list(range(1, len(texts) + 1))
+        notes.append(
+            "there is no column 'id', so texts are called by the number of their row; --id-column "
+            "(id_column= in Python) names another"
         )
-    return number
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file, each with the line it ends on."""
-    readers = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl}
-    if path.suffix.lower() not in readers:
-        raise InvalidDataError(f"{path}: save it as .csv or .jsonl, the two kinds that are read")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataNotFoundError(
-            f"{path}: cannot be read ({error.strerror}; seen from {Path.cwd()})"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InvalidDataError(
-            f"{path} is not UTF-8 ({error}); save it with the encoding UTF-8"
-        ) from None
-    return readers[path.suffix.lower()](path, text)
-
-
-def _csv(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = [name.strip() for name in reader.fieldnames or ()]
-        if not {"id", "text"} <= set(header):
-            raise InvalidDataError(
-                f"{path}: the header has {name_some(header, 20)}, and needs 'id' and 'text', with "
-                "commas between the columns"
-            )
-        reader.fieldnames = header
-        for row in reader:
-            if None in row or None in row.values():
-                raise InvalidDataError(
-                    f"{path}, line {reader.line_num}: not as many cells as the header has; a text "
-                    "with commas, quotes or line breaks goes in double quotes"
-                )
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise InvalidDataError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
-
-
-def _jsonl(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    # Not splitlines(), which breaks at characters that JSON allows inside a text.
-    for line, content in enumerate(text.split("\n"), start=1):
-        if not content.strip():
-            continue
+    items: dict[str, Text] = {}
+    given: list[float] = []
+    wrong: list[str] = []
+    for k, (cell, text) in enumerate(zip(ids, texts, strict=True)):
         try:
-            row = json.loads(content)
-        except ValueError as error:
-            raise InvalidDataError(f"{path}, line {line}: not JSON ({error})") from None
-        if not isinstance(row, dict):
-            raise InvalidDataError(
-                f"{path}, line {line}: not an object; JSONL has one, with id and text, a line"
-            )
-        yield line, row
+            name = tables.as_name(cell)
+            if name in items:
+                raise InvalidDataError("was there before; give every text an id of its own")
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidDataError("there is no text in it; fill it, or remove the row")
+            items[name] = Text(name, text)
+            if scores is not None:
+                given.append(tables.as_number(scores[k], "score", decimal=table.attrs["decimal"]))
+        except InvalidDataError as error:
+            wrong.append(f"{tables.place(table, k)}, id {cell!r}: {error}")
+    if wrong:
+        more = f"; so it is with {len(wrong) - 1} more, the next is {wrong[1]}" if wrong[1:] else ""
+        raise InvalidDataError(wrong[0] + more)
+    return OwnTexts(
+        items=tuple(items.values()),
+        contexts=tuple(_context(cell) for cell in contexts or [None] * len(texts)),
+        scores=None if scores is None else np.array(given),
+        notes=tuple(notes),
+    )
+
+
+def _context(cell: Any) -> str | None:
+    return str(cell) if cell is not None and cell == cell and str(cell).strip() else None
