@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light pdf test lint format notebooks slides judge measure handout check-handout lab bench bench-judge clean distclean
+.PHONY: help book book-light pdf test attack lint format notebooks slides judge measure handout check-handout lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -32,6 +32,10 @@ pdf: book ## The whole book as a PDF (needs Chromium)
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
 	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
+
+attack: $(STAMP) ## Thousands of mutated inputs and faults (minutes; nightly)
+	@for one in tests/attack_*.py; do \
+	  $(PY) -m tests.$$(basename $$one .py) || exit 1; done
 
 lint: $(STAMP) ## Check style, format and types
 	@$(PY) -m ruff check .

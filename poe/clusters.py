@@ -98,7 +98,7 @@ def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Cl
         raise ComparisonError("errors between clusters need at least two of them")
     lever = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
     k, ones = np.arange(len(c)), np.ones(len(c))
-    parts = [(k, c.first, ones), (k, c.second, -ones)]
+    parts: list[Any] = [(k, c.first, ones), (k, c.second, -ones)]
     width = n
     if fit.bias_fitted:
         parts.append((k, np.full(len(c), width), -lever))

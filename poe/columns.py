@@ -16,12 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poe.errors import ComparisonError, DatasetError, name_some
+from poe.graph import Floats, Indices, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +41,7 @@ PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "tas
 PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
 TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
         "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
+EMPTY = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "--"}
 FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
 
 
@@ -53,11 +56,11 @@ class Columns:
 
     first: list[Any]
     second: list[Any]
-    p: NDArray[np.float64]
-    weight: NDArray[np.float64] | None
-    cluster: NDArray[np.intp] | None
+    p: Floats
+    weight: Floats | None
+    cluster: Indices | None
     cluster_name: str
-    lengths: NDArray[np.float64] | None
+    lengths: Floats | None
     in_order: bool
     notes: tuple[str, ...]
 
@@ -113,7 +116,7 @@ def read(
     if not len(table):
         raise ComparisonError("there are no comparisons in the table")
     heavy = find(["weight"], weight)
-    shared, name, note = _clusters(table, find, cluster)
+    shared, name = _clusters(table, find, cluster)
     return Columns(
         first=_names(table[sides[0]]),
         second=_names(table[sides[1]]),
@@ -123,7 +126,7 @@ def read(
         cluster_name=name,
         lengths=_lengths(table, find),
         in_order=in_order,
-        notes=(*notes, *note),
+        notes=tuple(notes),
     )
 
 
@@ -154,23 +157,19 @@ def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> A
 
 def _names(values: pd.Series) -> list[Any]:
     """Items as they are; those of a file as texts, without spaces around them."""
-    import pandas as pd
-
     from poe.tables import as_name
 
     if "source" not in values.attrs:
         return values.tolist()
-    codes, found = pd.factorize(values, use_na_sentinel=False)
-    named = []
-    for k, name in enumerate(found):
-        try:
-            named.append(as_name(name))
-        except DatasetError as error:
-            row = int(np.flatnonzero(codes == k)[0])
-            raise ComparisonError(
-                f"{_where(values, row)}, column {values.name!r}: {error}"
-            ) from None
-    return [named[code] for code in codes.tolist()]
+    known: dict[str, str] = {}
+    for k, cell in enumerate(cells := values.tolist()):
+        if (key := repr(cell)) not in known:
+            try:
+                known[key] = as_name(cell)
+            except DatasetError as error:
+                where = f"{_where(values, k)}, column {values.name!r}"
+                raise ComparisonError(f"{where}: {error}") from None
+    return [known[repr(cell)] for cell in cells]
 
 
 # Verdicts -------------------------------------------------------------------------------------
@@ -178,7 +177,7 @@ def _names(values: pd.Series) -> list[Any]:
 
 def _verdicts(
     table: pd.DataFrame, sides: tuple[Any, Any], find: Callable[..., Any], p: Any, winner: Any
-) -> NDArray[np.float64]:
+) -> Floats:
     """(K,) P(the first is better), NaN where a row says nothing."""
     if [_plain(name) for name in sides] == ["winner", "loser"]:
         return np.ones(len(table))
@@ -205,41 +204,40 @@ def _verdicts(
 
 def _words(
     said: pd.Series, column: Any, first: pd.Series, second: pd.Series, sides: tuple[Any, Any]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Verdicts in words: the name of the better, or its place, or a tie in any spelling."""
-    import pandas as pd
-
-    codes, words = pd.factorize(said.astype(object))
-    plain = [_word(word) for word in words]
-    places = _places(plain, sides)
-    if places and set(plain) <= {"0", "1", "0.5"} and "0" in plain:
+    texts = _texts(said)
+    plain = {text: _word(text) for text in dict.fromkeys(texts)}
+    places = _places(set(plain.values()), sides)
+    if {"0"} <= set(plain.values()) <= {"0", "1", "0.5"}:
         raise ComparisonError(
             f"the column {column!r} has 0 and 1, which may mean two things; if 1 says that the "
             f"first won, name it as the probability (p= or --p {column}), otherwise write the "
             "winner's name"
         )
-    missing = codes < 0
-    by_place = np.append([places.get(word, np.nan) for word in plain], np.nan)[codes]
-    empty = np.append([word in ("", "nan", "none", "null", "na") for word in plain], True)[codes]
-    text = said.astype(str).str.strip().to_numpy()
-    is_first = text == first.astype(str).str.strip().to_numpy()
-    is_second = text == second.astype(str).str.strip().to_numpy()
-    by_name = np.where(is_first, 1.0, np.where(is_second, 0.0, np.nan))
-    tied = np.append([word in TIES for word in plain], False)[codes]
-    decided = ~tied & ~missing & ~empty
+    by_place = np.array([places.get(plain[text], np.nan) for text in texts])
+    tied = np.array([plain[text] in TIES for text in texts], dtype=bool)
+    empty = np.array([text.lower() in EMPTY for text in texts], dtype=bool)
+    named = zip(texts, _texts(first), _texts(second), strict=True)
+    by_name = np.array([1.0 if t == a else 0.0 if t == b else np.nan for t, a, b in named])
+    decided = ~tied & ~empty
     wholly = (~np.isnan(by_name))[decided].all(), (~np.isnan(by_place))[decided].all()
     if all(wholly) and (by_name != by_place)[decided].any():
         row = int(np.flatnonzero(decided & (by_name != by_place))[0])
         raise ComparisonError(
-            f"{_where(said, row)}: {column!r} is {said.iloc[row]!r}, which names one item and the "
+            f"{_where(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "
             "place of the other; give P(the first is better) in a column p"
         )
     found = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
-    found = np.where(tied, 0.5, found)
     wrong = np.isnan(by_name) & np.isnan(by_place) & decided
     _refuse(wrong, said, column, f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie")
     _refuse(np.isnan(found) & decided, said, column, "a name, where other rows name places")
-    return np.where(decided | tied, found, np.nan)
+    return np.where(tied, 0.5, np.where(decided, found, np.nan))
+
+
+def _texts(values: pd.Series) -> list[str]:
+    """Cells as texts without spaces around them."""
+    return [str(value).strip() for value in values.tolist()]
 
 
 def _word(value: Any) -> str:
@@ -251,7 +249,7 @@ def _word(value: Any) -> str:
         return re.sub(r"[^0-9a-z]+", "", text)
 
 
-def _places(words: list[str], sides: tuple[Any, Any]) -> dict[str, float]:
+def _places(words: set[str], sides: tuple[Any, Any]) -> dict[str, float]:
     """P(first is better) of the words for a place, a tie among them."""
     found = dict[str, float]()
     for k, value in ((0, 1.0), (1, 0.0)):
@@ -262,15 +260,21 @@ def _places(words: list[str], sides: tuple[Any, Any]) -> dict[str, float]:
     return found | ({"0": 0.5} if "2" in words else {})  # 1, 2 and, for a tie, 0
 
 
-def _numbers(values: pd.Series, column: Any) -> NDArray[np.float64]:
-    import pandas as pd
-
-    blank = values.isna().to_numpy() | (values.astype(str).str.strip() == "").to_numpy()
-    if values.attrs.get("decimal") == ",":
-        values = values.astype(str).str.replace(",", ".")
-    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    _refuse(np.isnan(found) & ~blank, values, column, "no number")
-    return np.asarray(found, dtype=float)
+def _numbers(values: pd.Series, column: Any) -> Floats:
+    """Cells as numbers, NaN where they are empty."""
+    comma = values.attrs.get("decimal") == ","
+    found, wrong = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
+    for k, value in enumerate(values.tolist()):
+        try:
+            if isinstance(value, str):
+                value = value.replace(",", ".") if comma else value
+            elif not isinstance(value, (Real, Decimal)):
+                value = str(value)  # what is missing has a text for it, and nothing else is right
+            found[k] = float(value)
+        except (ValueError, OverflowError):
+            wrong[k] = str(value).strip().lower() not in EMPTY
+    _refuse(wrong, values, column, "no number")
+    return found
 
 
 def _where(values: pd.Series, k: Any) -> str:
@@ -279,10 +283,10 @@ def _where(values: pd.Series, k: Any) -> str:
     return f"{source}, {values.index.name} {values.index[k]}" if source else f"row {k}"
 
 
-def _refuse(wrong: NDArray[np.bool_], values: pd.Series, column: Any, why: str) -> None:
+def _refuse(wrong: Mask, values: pd.Series, column: Any, why: str) -> None:
     rows = np.flatnonzero(wrong)
     if rows.size:
-        shown = name_some(dict.fromkeys(values.iloc[rows[:1000]].astype(str)), 3)
+        shown = name_some(dict.fromkeys(map(str, values.iloc[rows[:1000]])), 3)
         raise ComparisonError(
             f"{_where(values, rows[0])}: the column {column!r} has {shown}, {why}"
             + (f" ({rows.size:,} rows)" if rows.size > 1 else "")
@@ -294,31 +298,28 @@ def _refuse(wrong: NDArray[np.bool_], values: pd.Series, column: Any, why: str) 
 
 def _clusters(
     table: pd.DataFrame, find: Callable[..., Any], given: str | None
-) -> tuple[NDArray[np.intp] | None, str, list[str]]:
+) -> tuple[Indices | None, str]:
     """(K,) which rows share a prompt or an annotator, and what the column is called."""
     for column in [find([], given)] if given else [find([n]) for n in (*PROMPTS, *PEOPLE)]:
         if column is None:
             continue
-        codes, names = _factorised(table[column])
-        if given and len(names) < 2:
+        codes = _numbered(table[column])
+        count = int(codes.max()) + 1
+        if given and count < 2:
             raise ComparisonError(f"the column {column!r} has one value: there is nothing to share")
-        if given or FEWEST_CLUSTERS <= len(names) < len(table):
-            return codes, str(column), []
-    return None, "", []
+        if given or FEWEST_CLUSTERS <= count < len(table):
+            return codes, str(column)
+    return None, ""
 
 
-def _factorised(values: pd.Series) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _numbered(values: pd.Series) -> Indices:
     """A number for each value, every missing one its own."""
-    import pandas as pd
-
-    codes, names = pd.factorize(values.astype(str).where(values.notna()))
-    alone = np.flatnonzero(codes < 0)
-    codes = codes.astype(np.intp)
-    codes[alone] = len(names) + np.arange(alone.size)
-    return codes, np.unique(codes)
+    texts = [f" {k}" if t.lower() in EMPTY else t for k, t in enumerate(_texts(values))]
+    number = {text: k for k, text in enumerate(dict.fromkeys(texts))}
+    return np.array([number[text] for text in texts], dtype=np.intp)
 
 
-def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> NDArray[np.float64] | None:
+def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> Floats | None:
     """(K, 2) lengths: numbers as they are, texts and conversations by their characters."""
     for stems, measure in ((COUNTS, _numbers), (TEXTS, _characters)):
         for pair in _pairs_of(stems):
@@ -329,7 +330,7 @@ def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> NDArray[np.float6
     return None
 
 
-def _characters(texts: pd.Series, column: Any) -> NDArray[np.float64]:
+def _characters(texts: pd.Series, column: Any) -> Floats:
     return np.array([_length(text) for text in texts], dtype=float)
 
 

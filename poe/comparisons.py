@@ -7,6 +7,7 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from numbers import Integral, Number
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 SHOWN = 5  # rows that a message lists
+HEAVIEST, APART = 1e100, 1e15  # of weights, and the largest over the smallest
 
 
 class Comparisons:
@@ -114,8 +116,13 @@ class Comparisons:
         right = (p >= 0) & (p <= 1)  # False for NaN
         refuse_rows(~right, *rows, lambda k: f"p is {p[k]:g}, not in [0, 1]")
         refuse_rows(first == second, *rows, lambda k: "an item is compared with itself")
-        right = (weight > 0) & (weight < np.inf)
+        right = (weight >= 1 / HEAVIEST) & (weight <= HEAVIEST)
         refuse_rows(~right, *rows, lambda k: f"weight is {weight[k]:g}, not a positive number")
+        if (least := weight.min()) * APART < (most := weight.max()):
+            raise ComparisonError(
+                f"weights from {least:g} to {most:g} differ by more than a factor of {APART:g}, "
+                "where rounding hides the small ones (a prior's weight is twice its wins)"
+            )
         for array in (first, second, p, weight):
             array.setflags(write=False)
         self.first, self.second, self.p, self.weight = first, second, p, weight
@@ -139,6 +146,8 @@ class Comparisons:
         from poe.columns import read
 
         found = read(table, **columns)
+        for note in found.notes:
+            warnings.warn(note, stacklevel=2)
         return cls(
             first=found.first, second=found.second, p=found.p, weight=found.weight, items=items
         )
@@ -306,7 +315,8 @@ def as_comparisons(given: Any) -> Comparisons:
 
 def _names(values: Iterable[Any], column: str) -> list[Any]:
     """Item names as a list, NumPy's scalars as Python's: the two must be one item."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    single = isinstance(values, str) or getattr(values, "ndim", 1) == 0
+    if single or not isinstance(values, Iterable):
         raise ComparisonError(f"{column}: expected a sequence of item names, not {values!r}")
     names = [value.item() if isinstance(value, np.generic) else value for value in values]
     for row, name in enumerate(names):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
+FARTHEST = 1e100  # a bias whose square is still a number
 DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
 
 
@@ -116,8 +118,8 @@ def fit(
         )
         if not convex:
             message += "; the energy is not convex, so this mode may be one of several"
-        if not found.converged[0]:
-            raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
+    if not found.converged[0]:
+        raise NotConvergedError(f"no optimum after {found.steps[0]} steps: {message}")
     fitted = Fit(
         items=problem.items,
         scores=found.scores[0],
@@ -175,11 +177,13 @@ def _start(
     return newton.solve(problem, squares, graph=graph, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
 
 
-def _gamma(comparisons: Comparisons, expert: Expert, bias: float | str | None) -> float:
+def _gamma(comparisons: Comparisons, expert: Expert, bias: Any) -> float:
     if bias is None:
         return 0.0
     if bias == "mean":
         return mean_bias(comparisons, expert)
     if isinstance(bias, str):
         raise ValueError(f"bias must be None, 'mean', 'fit' or a number, not {bias!r}")
+    if not (isinstance(bias, Real) and abs(float(bias)) <= FARTHEST):
+        raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
     return float(bias)

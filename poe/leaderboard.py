@@ -211,7 +211,11 @@ def _cells(table: pd.DataFrame, level: float) -> list[list[str]]:
     wide = "low" in table
     head += [f"{level:.0%} interval", f"ranks ({level:.0%})"] * wide
     titles = {"win_rate": "wins", "raw_rank": "rank as is", "raw_score": "score as is"}
-    forms = {"win_rate": percent, "raw_rank": str, "raw_score": "{:+.2f}".format}
+    forms: dict[str, Callable[..., str]] = {
+        "win_rate": percent,
+        "raw_rank": str,
+        "raw_score": "{:+.2f}".format,
+    }
     extra = [column for column in titles if column in table]
     lines = [head + [titles[column] for column in extra]]
     for row in table.to_dict("records"):
@@ -219,7 +223,7 @@ def _cells(table: pd.DataFrame, level: float) -> list[list[str]]:
         if wide:
             cells += [f"{row['low']:+.2f} to {row['high']:+.2f}"]
             cells += [places(row["rank_low"], row["rank_high"])]
-        lines.append(cells + [forms[column](row[column]) for column in extra])
+        lines.append(cells + [forms[column][1](row[column]) for column in extra])
     return lines
 
 
@@ -526,7 +530,8 @@ class Asking:
 
     def run(self, calls: int) -> None:
         """Ask in rounds until so many comparisons are answered, or none is left."""
-        n, scores = len(self.answers.systems), np.zeros(len(self.answers.systems))
+        n = len(self.answers.systems)
+        scores: Floats = np.zeros(n)
         while len(self.p) < calls and self.left.any():
             self.ask(self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p))))
             c = self.comparisons()
