@@ -1,7 +1,9 @@
-"""Where the package's own data files are: the repository's data/, or poe/_data in a wheel."""
+"""Where the package's own data files are, and how it writes files: whole or not at all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MARKER = "datasets.toml"  # tells our data/ from any other folder of that name
@@ -23,3 +25,19 @@ def data_dir(package: Path | None = None) -> Path:
         f"the data files of poe are missing: looked for {looked}; the installation is "
         "incomplete, so reinstall the package, or run from a full clone of the repository"
     )
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A path to write to instead; what is there at the end becomes the file, or nothing does.
+
+    Raises OSError with the file's name, such as for a full disk.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise OSError(f"{path} was not written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -42,6 +42,7 @@ from poe.errors import (
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
+from poe.judges.accounts import SpendingLimitError
 from poe.report import SHOWN, _short, percent, places
 from poe.result import Covariance, Fit
 from poe.tables import as_name, find_column, place, read_table
@@ -66,7 +67,6 @@ th, td {{ padding: .2rem .8rem; border-bottom: 1px solid #8884; text-align: righ
 th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
 </style></head><body>
 """
-RECALLED = 200_000  # questions up to which all are looked up in the store
 MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
 
 
@@ -210,14 +210,13 @@ def _cells(table: pd.DataFrame, level: float) -> list[list[str]]:
     head = ["rank", "system" if "system" in table else "item", "score"]
     wide = "low" in table
     head += [f"{level:.0%} interval", f"ranks ({level:.0%})"] * wide
-    titles = {"win_rate": "wins", "raw_rank": "rank as is", "raw_score": "score as is"}
-    forms: dict[str, Callable[..., str]] = {
-        "win_rate": percent,
-        "raw_rank": str,
-        "raw_score": "{:+.2f}".format,
+    forms: dict[str, tuple[str, Callable[..., str]]] = {
+        "win_rate": ("wins", percent),
+        "raw_rank": ("rank as is", str),
+        "raw_score": ("score as is", "{:+.2f}".format),
     }
-    extra = [column for column in titles if column in table]
-    lines = [head + [titles[column] for column in extra]]
+    extra = [column for column in forms if column in table]
+    lines = [head + [forms[column][0] for column in extra]]
     for row in table.to_dict("records"):
         cells = [str(row["rank"]), _short(row[head[1]]), f"{row['score']:+.2f}"]
         if wide:
@@ -485,7 +484,8 @@ class Asking:
     """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
 
     made : (K, 3) prompt, first and second system of what was asked. p : (K,) what was said. equal :
-    how many of them needed no call, both answers being the same word for word.
+    how many of them needed no call, both answers being the same word for word. partial : why it
+    stopped before its time, if it did.
     """
 
     def __init__(
@@ -506,7 +506,7 @@ class Asking:
         self.prompt = prompts.for_attribute(attribute, thing="answer", context="Prompt")
         self.made = np.empty((0, 3), dtype=np.intp)
         self.p: Floats = np.empty(0)
-        self.equal = 0
+        self.equal, self.partial = 0, ""
         n, there = len(answers.systems), answers.there
         self.left = there[:, :, None] & there[:, None, :] & ~np.eye(n, dtype=bool)
 
@@ -518,22 +518,36 @@ class Asking:
 
     def recall(self) -> int:
         """Take every answer that the store has; how many there are. Nothing is asked."""
-        rows = np.argwhere(self.left)
-        if len(rows) > RECALLED:
-            return 0
-        questions = [self.question(*row) for row in rows.tolist()]
-        unknown = {questions[at].key for at in self.store.missing(self.judge, questions)}
-        known = np.array([one.key not in unknown for one in questions], dtype=bool)
-        if known.any():
-            self.ask(rows[known])
-        return int(known.sum())
+        a, rows = self.answers, []
+        for k, about in enumerate(a.prompts):
+            holders: dict[str, list[int]] = {}
+            for i, text in enumerate(a.texts[k]):
+                if text is not None:
+                    holders.setdefault(Text("", text).digest, []).append(i)
+            known = self.store.answered(self.judge, self.prompt, Text("", about))
+            for one, other in sorted(known):
+                rows += [
+                    (k, i, j)
+                    for i in holders.get(one, ())
+                    for j in holders.get(other, ())
+                    if self.left[k, i, j]
+                ]
+        if rows:
+            self.ask(np.array(rows, dtype=np.intp))
+        return len(rows)
 
     def run(self, calls: int) -> None:
-        """Ask in rounds until so many comparisons are answered, or none is left."""
+        """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
         n = len(self.answers.systems)
         scores: Floats = np.zeros(n)
         while len(self.p) < calls and self.left.any():
-            self.ask(self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p))))
+            new = self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p)))
+            try:
+                self.ask(new)
+            except SpendingLimitError as error:
+                self.recall()  # what was answered before the limit
+                self.partial = f"a partial ranking: {error}"
+                return
             c = self.comparisons()
             if len(c.components()) == 1:
                 scores = fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
@@ -607,7 +621,7 @@ class Asking:
         """What was asked so far, as `read` gives it of a table."""
         a, (k, i, j) = self.answers, self.made.T
         sizes = np.array([[len(text or "") for text in row] for row in a.texts], dtype=float)
-        note = f"{self.equal:,} pairs of answers are the same text: ties, without a call"
+        equal = f"{self.equal:,} pairs of answers are the same text: ties, without a call"
         return Columns(
             first=[a.systems[s] for s in i],
             second=[a.systems[s] for s in j],
@@ -617,5 +631,5 @@ class Asking:
             cluster_name="prompt",
             lengths=np.column_stack([sizes[k, i], sizes[k, j]]),
             in_order=True,
-            notes=(note,) if self.equal else (),
+            notes=tuple(note for note in (equal * bool(self.equal), self.partial) if note),
         )

@@ -30,6 +30,7 @@ class Plan:
     prob_right : how often two items as far apart as was asked for (`separate`) would be put in
         the right order; otherwise None.
     first_guess : the calls that E[R] = 2 / per_item alone asks for.
+    cost : of all comparisons, where prices and tokens were given; otherwise None.
     """
 
     n_items: int
@@ -39,6 +40,7 @@ class Plan:
     standard_error: float
     prob_right: float | None
     first_guess: int
+    cost: float | None = None
 
 
 def plan(
@@ -52,6 +54,9 @@ def plan(
     rule: Rule = "random",
     both_orders: bool = False,
     seed: int = 0,
+    tokens: float | None = None,
+    price_input: float = 0.0,
+    price_output: float = 0.0,
 ) -> Plan:
     """The fewest comparisons that give a wanted precision.
 
@@ -64,6 +69,8 @@ def plan(
     spread : standard deviation of the true scores, for experts that learn less from items that
         are far apart.
     rule, both_orders : how the comparisons will be chosen, see `poe.select`.
+    tokens : that the judge reads in one comparison, for `Plan.cost`; price_input, price_output :
+        for a million tokens read, and written, of which an answer is one.
 
     The variance of a difference is its effective resistance (see `poe.resistance`), on average
     about 2 / (comparisons an item), times sigma^2 (book eq. 14.12). That is the first guess,
@@ -107,6 +114,9 @@ def plan(
         standard_error=reached,
         prob_right=None if separate is None else float(ndtr(separate[0] / reached)),
         first_guess=int(np.ceil(guess)),
+        cost=None
+        if tokens is None
+        else calls * pairs * (tokens * price_input + price_output) / 1e6,
     )
 
 

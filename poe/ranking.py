@@ -1,48 +1,47 @@
 """Ranking with a judge in the loop: ask, fit, ask again, until enough is known.
 
-`rank` is what `poe.rank` and the command `poe rank` run, with the same defaults.
+`rank` is what `poe.rank` and the command `poe rank` run, with the same defaults. A run may have
+several rankings, one for every judge, attribute and context (`Job`); budget and limits are one
+number for all of them. `poe.rounds` makes each.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from poe import datasets, metrics
-from poe.adaptive import NextRule, next_comparisons
-from poe.comparisons import Comparisons, Floats, Indices
-from poe.debias import first_position_rate
-from poe.designs import in_orders_shown, regular
-from poe.errors import JudgeError, SeparableError, UnidentifiedBiasError, name_some
-from poe.experts import Expert, Laplacian
-from poe.fitting import fit
+from poe.errors import JudgeError, name_some
+from poe.experts import Expert
 from poe.rankings import Ranking
-from poe.result import COVARIANCE_ITEMS, Covariance, Fit
-from poe.stopping import StopRule, Until, as_rules
+from poe.result import COVARIANCE_ITEMS, Covariance
+from poe.rounds import CTRL_C, RULES, Judge, in_rounds, typical_error
+from poe.stopping import Until
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from poe.datasets import TextGroup
+    from poe.judges import Answer, Prompt, Reader, Store, Text, TextJudge
+    from poe.judges.accounts import Spending
+    from poe.judges.planning import Price
 
-    from poe.judges import Reader, Store, Text, TextJudge
-
-__all__ = ["rank"]
-
-Judge = Callable[[Indices], ArrayLike]
-# What a rule is called where nobody knows its formula.
-RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
-FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
+__all__ = ["RULES", "Job", "distinct", "jobs", "rank", "run", "shares", "typical_error"]
 
 
 def rank(
     items: Any,
-    judge: Judge | Reader | TextJudge | str,
+    judge: Judge | Reader | TextJudge | str | Sequence[Reader | str],
     *,
-    attribute: str | None = None,
+    attribute: str | Sequence[str] | None = None,
+    thing: str = "text",
+    context_name: str = "Context",
     budget: int | str = "10x",
     rule: str = "adaptive",
     both_orders: bool = False,
@@ -50,40 +49,63 @@ def rank(
     batch: int | None = None,
     expert: str | Expert = "bradley-terry",
     bias: float | Literal["mean", "fit"] | None = "fit",
-    prior: float = 0.0,
+    prior: float | None = None,
     covariance: Covariance = "paired",
     level: float = 0.95,
     top: int = 3,
-    store: Store | None = None,
+    store: Store | str | Path | None = None,
+    offline: bool = False,
+    undecided: Literal["stop", "tie"] = "stop",
+    limit_calls: int | None = None,
+    limit_tokens: int | None = None,
+    price: tuple[float, float] | None = None,
     seed: int | np.random.Generator = 0,
-    progress: Callable[[Ranking], Any] | None = None,
+    progress: Callable[[Ranking], Any] | bool | None = None,
     text_column: str | None = None,
     id_column: str | None = None,
+    context_column: str | None = None,
+    score_column: str | None = None,
+    encoding: str | None = None,
     **known: Any,
-) -> Ranking:
+) -> Any:
     """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
 
-    items, judge : texts (a table with the column text, and id, context and score if there are any,
-        as a data frame or the path of a file, see `poe.datasets.read_texts`; a sequence of strings
-        or of `Text`; or a mapping from id to text) and a judge that reads them, by its name
-        ("demo", "hf:MODEL", "openai:MODEL@URL") or as an object; or N names, or the number N, and a
+    items, judge : texts (a data frame or a file with the column text, and if you have them id,
+        context and score, see `poe.datasets.read_texts`; or a sequence of strings or of `Text`, or
+        a mapping from id to text) and a judge that reads them, by its name ("demo",
+        "hf:MODEL", "openai:MODEL@URL") or as an object; or N names, or the number N, and a
         function that is given (K, 2) positions (first shown, second shown) and returns K
         probabilities that the first is better, such as `SimulatedJudge(...).answer`.
-    attribute : what wins, "more persuasive"; needed for texts. store : where a judge's answers are
-        kept, a `poe.judges.Store`; in memory only by default.
-    budget : the most calls: a number, "10x" (ten an item) or "all"; never more than there are
-        comparisons. batch : calls a round (N).
+    attribute : what wins, "more persuasive"; needed for texts. thing, context_name : what the
+        prompt calls the texts, and the heading of what they answer to.
+    budget : the most comparisons in the whole run: "10x" (ten a text), a number, which several
+        rankings share in proportion to their texts, or "all"; never more than there are. Those
+        that the store has count. batch : calls a round (N).
     rule : which comparisons come next: "adaptive", those that tell most given the answers;
         "greedy", whatever the answers; "random"; see `poe.next_comparisons`.
     until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
         function of a fit); the first that is met stops.
     expert, bias, prior, covariance : of the fits, see `poe.fit`. The bias is fitted with the scores
         (Laplacian experts take it from the mean probability, and too few comparisons to tell it
-        from the scores leave it at zero, with a note). Decisions (p of 0 and 1) need a prior.
+        from the scores leave it at zero, with a note). Where decisions (p of 0 and 1) leave no
+        doubt about a score and no prior is given, every item gets one win and one loss, spread
+        over the others, with a note; prior=0 refuses such answers instead.
     level : of all intervals. top : whose probability of being among the best is reported.
-    text_column, id_column : of a table, where they have other names.
-    progress : called after every round with the `Ranking` so far.
-    known : further fields of the `Ranking` (copies, gold, name, notes).
+    store : where a judge's answers are kept, a `poe.judges.Store` or its file; in memory only
+        by default. All comparisons of these texts that it has begin the ranking, whatever
+        they were asked for, and only what is missing is asked.
+    offline : never open the judge, and rank by what the store has.
+    undecided : an answer with neither label stops the run, or counts as a tie.
+    limit_calls, limit_tokens : of new calls in the whole run, never exceeded.
+    price : for a million tokens read, and written; what was asked is then priced in a note.
+    seed : of all random choices. They do not depend on the order of the texts.
+    progress : called after every round with the `Ranking` so far; or whether to show a bar, by
+        default on a terminal and in a notebook, for what takes longer than two seconds.
+    text_column, ... : of a table whose columns have other names; encoding : of its file.
+    known : further fields of the `Ranking` (copies, gold, name, notes), for items of a function.
+
+    Returns a `Ranking`; a list of them where there are several judges, attributes or contexts.
+    Where a limit or Ctrl-C stops it (or, offline, the store has no more) it is `partial`.
 
     The first round links all items: every item in about four random pairs, or fewer where the
     budget is small. If the judge or a fit fails, the exception carries the answers so far as its
@@ -93,101 +115,387 @@ def rank(
     Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
     rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
     """
-    context = None
-    if isinstance(items, (str, Path)) or hasattr(items, "columns"):
-        own = datasets.read_texts(items, text_column=text_column, id_column=id_column)
-        context, gold = own.only().context, own.only().gold
-        items = own.ids if callable(judge) else own.items
-        known = {"gold": gold, "notes": own.notes, **known}
-    names, ask, judged, known = _question(items, judge, attribute, context, store, known)
-    n, notes = len(names), list(known.pop("notes", ()))
-    if n < 2:
-        raise ValueError(f"a ranking needs at least two items, not {n}")
-    chosen: Any = RULES.get(rule, rule)
-    if chosen not in RULES.values():
-        raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
-    calls, note = number_of_calls(budget, n, both_orders=both_orders)
-    notes += [note] if note else []
-    # Where two or three texts are asked about completely, one order alone hides the bias.
-    both_orders = both_orders or (judged is not None and n <= 3 and calls == n * (n - 1))
-    each = 2 if both_orders else 1
-    batch = each * -(-n // each) if batch is None else batch
-    if batch < 1 or batch % each:
-        even = " and, with both orders, even" if both_orders else ""
-        raise ValueError(f"batch must be positive{even}, not {batch}")
-    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
-        bias = "mean"
-    settings: dict[str, Any] = {
-        "level": level,
-        "top": max(min(top, n - 1), 1),
+    options: dict[str, Any] = {
         "rule": rule,
-        "both_orders": both_orders,
+        "until": until,
+        "batch": batch,
+        "expert": expert,
+        "bias": bias,
+        "prior": prior,
+        "covariance": covariance,
+        "level": level,
+        "top": top,
         "seed": seed,
-        "judged": judged,
-        **known,
     }
-    rng, history = np.random.default_rng(seed), _History(as_rules(until))
-    first = regular(n, min(2 * n, n * (n - 1) // 2, calls // each), seed=rng)
-    pairs = in_orders_shown(first, both_orders=both_orders, rng=rng)
-    made: Comparisons | None = None
-    try:
-        while True:
-            made = _joined(made, pairs, ask(pairs), names)
-            found = _fit(made, expert, bias, prior, covariance, notes)
-            history.add(found, made)
-            spent = f"the budget of {calls} comparisons is spent" if len(made) >= calls else ""
-            reason = history.reason() or spent
-            if reason or progress is not None:  # the history's table is work nobody else needs
-                now = Ranking(found, history.table(), reason, notes=tuple(notes), **settings)
-                if progress is not None:
-                    progress(now)
-                if reason:
-                    return now
-            pairs = next_comparisons(
-                found,
-                min(batch, calls - len(made)),
-                rule=chosen,
-                both_orders=both_orders,
-                seed=rng,
-            )
-    except BaseException as error:
-        if made is not None:  # so that no answer is lost
-            error.comparisons = made  # type: ignore[attr-defined]
-            error.add_note(f"{len(made)} answers are the attribute `comparisons` of this exception")
-        raise
+    from poe import judges
+
+    each = progress if callable(progress) else None
+    columns = {
+        "text_column": text_column,
+        "id_column": id_column,
+        "context_column": context_column,
+        "score_column": score_column,
+        "encoding": encoding,
+    }
+    if callable(judge) or isinstance(judge, judges.TextJudge):
+        if not callable(judge):
+            names: list[Any] = [text.id for text in judge.texts]
+        elif _is_table(items):
+            groups, notes = _groups(items, columns)
+            if len(groups) > 1:
+                raise ValueError(
+                    f"the texts answer to {len(groups)} contexts, each a ranking of its own; a "
+                    "function of positions ranks one"
+                )
+            names = [text.id for text in groups[0].items]
+            known = {"gold": groups[0].gold, "notes": notes, **known}
+        else:
+            names = list(range(items) if isinstance(items, (int, np.integer)) else items)
+        calls, note = shares(budget, [len(names)], both_orders=both_orders)
+        known["notes"] = (*known.get("notes", ()), *note)
+        options |= {"top": max(min(top, len(names) - 1), 1), **known}
+        return in_rounds(
+            names,
+            judge,
+            calls[0],
+            both_orders=both_orders,
+            offline=offline,
+            progress=each,
+            **options,
+        )
+    if attribute is None:
+        raise TypeError(
+            "rank(texts, judge) needs to know what wins: attribute='more persuasive'; a judge that "
+            "takes positions must be a function, such as SimulatedJudge(...).answer"
+        )
+    several: Any = judge if isinstance(judge, (list, tuple)) else [judge]
+    todo = jobs(
+        items,
+        several,
+        [attribute] if isinstance(attribute, str) else attribute,
+        budget=budget,
+        both_orders=both_orders,
+        thing=thing,
+        context_name=context_name,
+        **columns,
+    )
+    with ExitStack() as closing:
+        if not isinstance(store, judges.Store):
+            kept = judges.Store(":memory:" if store is None else store, several=len(several) > 1)
+            store = closing.enter_context(kept)
+        found, _ = run(
+            todo,
+            store,
+            both_orders=both_orders,
+            offline=offline,
+            undecided=undecided,
+            limit_calls=limit_calls,
+            limit_tokens=limit_tokens,
+            price=price,
+            progress=progress,
+            **options,
+        )
+    return found[0] if len(todo) == 1 else found
 
 
-def number_of_calls(
-    budget: int | str, n_items: int, *, both_orders: bool = False
-) -> tuple[int, str]:
-    """Calls that 500, "10x" (ten an item) or "all" stand for, at most all there are, and a note.
+# Several rankings in one run ------------------------------------------------------------------
 
-    Raises ValueError if the budget is not of this form, or too small to link all items.
+
+@dataclass(frozen=True)
+class Job:
+    """One ranking to make: a judge (opened or by its name), what wins, the texts, the budget.
+
+    texts : without word-for-word copies, in an order that does not depend on that of the rows.
     """
-    most, calls = n_items * (n_items - 1), 2 if both_orders else 1
-    least = calls * (n_items - 1)
-    text = str(budget).strip().lower()
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
+
+    judge: Reader | str
+    attribute: str
+    prompt: Prompt
+    group: TextGroup
+    texts: list[Text]
+    copies: dict[str, str]
+    calls: int
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of its context."""
+        return "" if self.group.context is None else self.group.context.id
+
+    def judged(self, judge: Reader, store: Store, **options: Any) -> TextJudge:
+        """Its texts before a judge."""
+        from poe.judges import TextJudge
+
+        context = self.group.context
+        return TextJudge(judge, self.prompt, self.texts, store=store, context=context, **options)
+
+
+def jobs(
+    items: Any,
+    judges: Sequence[Reader | str],
+    attributes: Sequence[str],
+    *,
+    budget: int | str,
+    both_orders: bool,
+    thing: str = "text",
+    context_name: str = "Context",
+    **columns: str | None,
+) -> list[Job]:
+    """The rankings of a run, and the share of the budget that each has; nothing is opened."""
+    from poe.judges import prompts
+
+    groups, notes = _groups(items, columns)
+    where = f"{items}: " if isinstance(items, (str, Path)) else ""
+    parts = []
+    for group in groups:
+        try:
+            parts.append((group, *distinct(group.items)))
+        except JudgeError as error:
+            place = "" if group.context is None else f"{group.context.id}: "
+            raise JudgeError(f"{where}{place}{error}") from None
+    times = len(judges) * len(attributes)
+    try:
+        calls, note = shares(budget, [len(t) for _, t, _ in parts] * times, both_orders=both_orders)
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from None
+    share = iter(calls)
+    return [
+        Job(
+            judge=judge,
+            attribute=attribute,
+            prompt=prompts.for_attribute(
+                attribute, thing=thing, context=None if group.context is None else context_name
+            ),
+            group=group,
+            texts=sorted(texts, key=lambda text: text.digest),
+            copies=copies,
+            calls=next(share),
+            notes=(*notes, *note),
+        )
+        for judge in judges
+        for attribute in attributes
+        for group, texts, copies in parts
+    ]
+
+
+def run(
+    todo: Sequence[Job],
+    store: Store,
+    *,
+    open: Callable[[str], Reader] | None = None,
+    offline: bool = False,
+    undecided: Literal["stop", "tie"] = "stop",
+    limit_calls: int | None = None,
+    limit_tokens: int | None = None,
+    price: tuple[float, float] | None = None,
+    progress: Callable[[Ranking], Any] | bool | None = None,
+    top: int = 3,
+    **options: Any,
+) -> tuple[list[Ranking], str]:
+    """Make the rankings, one after the other, and what stopped them; arguments as in `rank`.
+
+    open : makes a judge from its name, `poe.judges.open` by default. When a limit or Ctrl-C has
+    stopped one ranking nothing is asked for the others: they are made of what the store has of
+    them, or left out, with a note.
+    """
+    from poe import judges
+    from poe.judges.accounts import Spending, SpendingLimitError
+    from poe.judges.planning import Price
+
+    spending = Spending(calls=limit_calls, tokens=limit_tokens)
+    account = _Account(sum(job.calls for job in todo), progress, price and Price(*price))
+    found: list[Ranking] = []
+    left_out: list[Job] = []
+    stop, opened, reader = "", None, None
+    for job in todo:
+        try:
+            if offline or stop:
+                asked = _from_store(job.judge, store)
+            else:
+                if reader is None or job.judge is not opened:
+                    opened = job.judge
+                    reader = (open or judges.open)(opened) if isinstance(opened, str) else opened
+                    if limit_calls is not None or limit_tokens is not None:
+                        _limit(reader, spending)
+                asked = reader
+            account.judge = asked
+            one = in_rounds(
+                [text.id for text in job.texts],
+                job.judged(asked, store, undecided=undecided, progress=account),
+                job.calls,
+                offline=offline or bool(stop),
+                progress=progress if callable(progress) else None,
+                name=job.name,
+                attribute=job.attribute,
+                copies=job.copies,
+                gold=job.group.gold,
+                notes=job.notes,
+                top=max(min(top, len(job.texts) - 1), 1),
+                **options,
+            )
+        except (SpendingLimitError, KeyboardInterrupt) as error:
+            if not found:
+                raise
+            stop = str(error) or CTRL_C
+            left_out.append(job)
+        except JudgeError:
+            if not stop:
+                raise
+            left_out.append(job)
+        else:
+            if one.partial and not offline:
+                stop = stop or one.stopped_because
+            found.append(one)
+            account.passed(job.calls)
+    account.bar.close()
+    notes = account.notes()
+    if left_out:
+        missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
+        notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
+    return [replace(one, notes=(*one.notes, *notes)) for one in found], stop
+
+
+def _from_store(judge: Any, store: Store) -> Reader:
+    """The judge whose answers a store has, which is not opened, nor called if it is open."""
+    from poe.judges.asking import stored_judge
+
+    if isinstance(judge, str):
+        return stored_judge(store, judge)
+    # A server's specification may take a call.
+    return stored_judge(store, f"openai:{judge.model}@") if hasattr(judge, "described") else judge
+
+
+def _limit(reader: Any, spending: Spending) -> None:
+    """Let a judge keep a limit that others share."""
+    if not hasattr(reader, "spending"):
+        raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
+    reader.spending = spending
+
+
+class _Account:
+    """New answers counted and priced, and shown by a bar; a store's `progress`."""
+
+    def __init__(self, total: int, shown: object, price: Price | None) -> None:
+        with warnings.catch_warnings():  # a bar of letters will do where there are no widgets
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+        terminal, notebook = sys.stderr.isatty(), "ipykernel" in sys.modules
+        slow = 0.2 if terminal or notebook else 10.0
+        hidden = shown is False or (shown is not True and not (terminal or notebook))
+        self.bar = tqdm(
+            total=total, unit="call", disable=hidden, delay=2.0, mininterval=slow, leave=False
+        )
+        self.price, self.done = price, 0
+        self.judge: Any = None
+        self.calls = self.read = self.written = 0
+
+    def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
+        from poe.judges.planning import written
+
+        self.calls += len(answers)
+        self.read += int(sum(max(answer.tokens, answer.computed) for answer in answers))
+        self.written += written(self.judge) * len(answers)
+        self.bar.update(len(answers))
+
+    def passed(self, calls: int) -> None:
+        """A ranking is made, whether its calls were needed or not."""
+        self.done += calls
+        self.bar.update(self.done - self.bar.n)
+
+    def notes(self) -> list[str]:
+        """What was asked, priced."""
+        if self.price is None:
+            return []
+        return [
+            f"asked now: {self.calls:,} calls, {self.read:,} tokens read and at most "
+            f"{self.written:,} written, ${self.price.of(self.read, self.written):,.4f} at "
+            f"${self.price.input:g} and ${self.price.output:g} a million"
+        ]
+
+
+def shares(
+    budget: int | str, sizes: Sequence[int], *, both_orders: bool = False
+) -> tuple[list[int], tuple[str, ...]]:
+    """Comparisons for each of several rankings of so many texts, and a note if all were asked for.
+
+    500 is shared in proportion to the texts, exact in sum; "10x" are ten a text; "all" is all there
+    are. Each has as many as link its texts, and no more than there are. With both orders pairs
+    are shared, so that an odd budget leaves one call.
+
+    Raises ValueError if the budget is not of this form, or too small to link all texts.
+    """
+    n, each = np.asarray(sizes, dtype=np.int64), 2 if both_orders else 1
+    least, most = n - 1, n * (n - 1) // each  # in units of `each` calls
+    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text := str(budget).strip().lower())
+    if (n < 2).any():
+        raise ValueError(f"a ranking needs at least two items, not {n.min()}")
     if text == "all":
-        return most, ""
+        return (each * most).tolist(), ()
     if not form or not (form[2] or float(form[1]).is_integer()):
         raise ValueError(
             f"a budget is a whole number of calls (500), of calls a text (10x) or all, not "
             f"{budget!r}"
         )
-    number = float(form[1]) * (n_items if form[2] else 1)
-    count = int(np.ceil(number / calls - 1e-9)) * calls
-    if count < least:
+    if form[2]:
+        wanted = np.floor(float(form[1]) * n / each + 1e-9).astype(np.int64)
+        units = int(wanted.sum())
+    else:
+        units = int(float(form[1])) // each
+        wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
+    if (wanted < least).any() or units < least.sum():
+        texts = f"{n.sum()} texts" + (f" in {len(n)} rankings" if len(n) > 1 else "")
         raise ValueError(
-            f"a budget of {count} calls cannot link {n_items} texts: the fewest that do are {least}"
-            f"{' (each pair in both orders)' if both_orders else ''}; 10x is a good start"
+            f"a budget of {text} calls cannot link {texts}: the fewest that do are "
+            f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
+            "good start"
         )
-    if count > most:
-        return most, (
-            f"the budget allows {count} calls, but {n_items} texts have only {most} comparisons, "
-            "both orders counted: all of them were asked"
-        )
-    return count, ""
+    note = (
+        f"the budget allows {each * units} calls, but {n.sum()} texts have only "
+        f"{each * most.sum()} comparisons, both orders counted: all of them were asked"
+    )
+    every = units > most.sum()
+    return (each * np.minimum(wanted, most)).tolist(), (note,) if every else ()
+
+
+def _in_proportion(
+    total: int, size: NDArray[np.int64], least: NDArray[np.int64], most: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Whole numbers between `least` and `most` in proportion to `size` that sum to `total`."""
+    low, high = 0.0, float(total) + 1.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if np.clip(np.floor(middle * size), least, most).sum() <= total:
+            low = middle
+        else:
+            high = middle
+    share = np.clip(np.floor(low * size), least, most).astype(np.int64)
+    # What is left goes one each to those that are nearest to their next.
+    nearest = np.argsort(np.floor(low * size) - low * size, kind="stable")
+    more = [k for k in nearest if least[k] <= np.floor(low * size[k]) and share[k] < most[k]]
+    share[more[: max(total - int(share.sum()), 0)]] += 1
+    return share
+
+
+# Texts ----------------------------------------------------------------------------------------
+
+
+def _is_table(items: Any) -> bool:
+    return isinstance(items, (str, Path)) or hasattr(items, "columns")
+
+
+def _groups(
+    items: Any, columns: Mapping[str, str | None]
+) -> tuple[Sequence[TextGroup], tuple[str, ...]]:
+    """The texts of each context, and what was guessed about a table."""
+    from poe.datasets import TextGroup, read_texts
+    from poe.judges import Text
+
+    if _is_table(items):
+        own = read_texts(items, **columns)
+        return own.groups(), own.notes
+    pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
+    texts = [text if isinstance(text, Text) else Text(str(name), text) for name, text in pairs]
+    return [TextGroup(None, tuple(texts), np.full(len(texts), np.nan))], ()
 
 
 def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:
@@ -220,120 +528,3 @@ def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:
             f"{'was' if len(texts) == 1 else 'were'} given, {len(kept)} different"
         )
     return kept, copies
-
-
-def _question(
-    items: Any,
-    judge: Any,
-    attribute: str | None,
-    context: Text | None,
-    store: Store | None,
-    known: dict[str, Any],
-) -> tuple[tuple[Hashable, ...], Judge, TextJudge | None, dict[str, Any]]:
-    """The names that are ranked, the function that is asked, and the judge of texts behind it."""
-    if callable(judge):
-        names = tuple(range(items)) if isinstance(items, (int, np.integer)) else tuple(items)
-        return names, judge, None, known
-    from poe import judges
-
-    if isinstance(judge, judges.TextJudge):
-        return tuple(text.id for text in judge.texts), judge.answer, judge, known
-    if attribute is None:
-        raise TypeError(
-            "rank(texts, judge) needs to know what wins: attribute='more persuasive'; a judge that "
-            "takes positions must be a function, such as SimulatedJudge(...).answer"
-        )
-    reader = judges.open(judge) if isinstance(judge, str) else judge
-    pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
-    texts = [t if isinstance(t, judges.Text) else judges.Text(str(name), t) for name, t in pairs]
-    kept, copies = distinct(texts)
-    judged = judges.TextJudge(
-        reader,
-        judges.prompts.for_attribute(attribute, context="Context" if context else None),
-        kept,
-        store=judges.Store(":memory:") if store is None else store,
-        context=context,
-    )
-    return tuple(text.id for text in kept), judged.answer, judged, {"copies": copies, **known}
-
-
-def _joined(
-    made: Comparisons | None, pairs: Indices, answers: ArrayLike, names: tuple[Hashable, ...]
-) -> Comparisons:
-    """The comparisons made and the answers to some more, if they are probabilities."""
-    p = np.asarray(answers, dtype=float)
-    if p.shape != (len(pairs),):
-        raise ValueError(
-            f"the judge was asked {len(pairs)} comparisons and answered with shape "
-            f"{p.shape}; one probability each is needed, shape ({len(pairs)},)"
-        )
-    if made is not None:
-        pairs, p = np.vstack([made.pairs, pairs]), np.append(made.p, p)
-    return Comparisons.from_pairs(pairs, p, items=names)
-
-
-def _fit(
-    answers: Comparisons,
-    expert: str | Expert,
-    bias: Any,
-    prior: float,
-    covariance: Any,
-    notes: list[str],
-) -> Fit:
-    """The fit of a round; a bias that cannot be told from the scores is left out, with a note."""
-    try:
-        return fit(answers, expert, bias=bias, prior=prior, covariance=covariance)
-    except UnidentifiedBiasError:
-        note = "too few comparisons to tell a position bias from the scores: none was assumed"
-        if note not in notes:
-            notes.append(note)
-        return fit(answers, expert, bias=None, prior=prior, covariance=covariance)
-    except SeparableError as error:
-        raise SeparableError(
-            f"{error}; for example --prior 0.1 on the command line (nothing is asked again), "
-            "prior=0.1 in Python"
-        ) from None
-
-
-class _History:
-    """Notes after every round how the ranking was doing."""
-
-    def __init__(self, rules: Sequence[StopRule]) -> None:
-        self.rules, self.rows, self.scores = rules, list[dict[str, float]](), list[Floats]()
-
-    def add(self, found: Fit, answers: Comparisons) -> None:
-        small = len(found.items) <= FOLLOWED
-        self.rows.append(
-            {
-                "asked": len(answers),
-                "moved": float(np.abs(found.scores - self.scores[-1]).max())
-                if self.scores
-                else np.nan,
-                "bias": found.bias,
-                "rate": first_position_rate(answers).rate,
-                "error": typical_error(found) if small else np.nan,
-                **{rule.name: rule.measure(found) for rule in self.rules},
-            }
-        )
-        self.scores.append(found.scores)
-
-    def reason(self) -> str:
-        """The rule that is met now, in words, or nothing."""
-        now = self.rows[-1]
-        return next((r.reason(now[r.name]) for r in self.rules if r.met(now[r.name])), "")
-
-    def table(self) -> pd.DataFrame:
-        import pandas as pd
-
-        table = pd.DataFrame(self.rows, index=pd.RangeIndex(1, len(self.rows) + 1, name="round"))
-        last = self.scores[-1]
-        table["agreement"] = [float(metrics.spearman(s, last)) for s in self.scores]
-        return table
-
-
-def typical_error(found: Fit) -> float:
-    """Root mean square standard error of a score, in units of a difference."""
-    try:
-        return float(np.sqrt((found.standard_errors() ** 2).mean()))
-    except ValueError:  # no residuals yet to take a variance from
-        return float("nan")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from poe.judges import TextJudge
 
-__all__ = ["Ranking"]
+__all__ = ["Ranking", "apart"]
 
 
 EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
@@ -183,3 +183,15 @@ class Ranking:
             float(metrics.pearson(ours, theirs)),
             len(ours),
         )
+
+
+def apart(one: Ranking, found: Sequence[Ranking]) -> dict[str, str]:
+    """What tells a ranking from the others of its run: its attribute, judge and context."""
+
+    def told(ranking: Ranking) -> dict[str, str]:
+        given = {} if ranking.judged is None else ranking.judged.judge.specification
+        judge = given.get("model", given.get("kind", ""))
+        return {"attribute": ranking.attribute, "judge": judge, "context": ranking.name}
+
+    every = [told(ranking) for ranking in found]
+    return {what: name for what, name in told(one).items() if len({e[what] for e in every}) > 1}

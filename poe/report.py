@@ -31,7 +31,7 @@ from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
 from poe.errors import name_some
 from poe.ranking import RULES, typical_error
-from poe.rankings import Ranking
+from poe.rankings import Ranking, apart
 from poe.resistance import effective_resistance
 from poe.result import Fit
 from poe.tables import csv_text, write_whole
@@ -128,10 +128,10 @@ def report(
         command=command.replace(" --", " \\\n  --"),
         made=made,
         kind=kind(found[0]),
-        judge=judge_name(found[0]),
+        judge=" and ".join(dict.fromkeys(map(judge_name, found))),
         facts=_facts(found),
         notes=_notes(found),
-        rankings=[_page(one, several=len(found) > 1) for one in found],
+        rankings=[_page(one, _told(one, found)) for one in found],
         changes=None if before is None else _changes(found[0], before),
         script=SEARCH if (searched := max(len(one.fit.items) for one in found) > NAMED) else "",
         script_digest=_digest(SEARCH) if searched else "",
@@ -391,20 +391,25 @@ def in_text(found: Sequence[Ranking]) -> str:
     """The rankings for a terminal: tables, the judge, what to know."""
     parts = []
     for one in found:
-        parts += [f"\nContext {one.name}"] if len(found) > 1 else []
+        parts += [f"\n{told}"] if (told := _told(one, found)) else []
         parts += [_table(one), _printable(headline(one)), _diagnosis(one)]
     calls, new, tokens, unit = _totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
         [
             *parts,
-            f"Judge: {judge_name(found[0])}. {calls:,} comparisons, {tokens:,} {unit}; {new:,} "
-            f"asked now, {max(calls - new, 0):,} from the store.",
+            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
+            f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
             *(f"Note: {note}." for note in notes),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",
         ]
     )
+
+
+def _told(one: Ranking, found: Sequence[Ranking]) -> str:
+    """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
 
 
 def _table(one: Ranking) -> str:
@@ -457,7 +462,7 @@ def _diagnosis(one: Ranking) -> str:
 # One ranking ----------------------------------------------------------------------------------
 
 
-def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
+def _page(one: Ranking, told: str) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), _judged(one), len(one.fit.items)
     whole = table[table["same_text_as"] == ""]
@@ -472,7 +477,7 @@ def _page(one: Ranking, *, several: bool) -> dict[str, Any]:
     return {
         "found": one,
         "level": f"{100 * one.level:g}%",
-        "name": one.name if several else "",
+        "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
         "headline": headline(one),

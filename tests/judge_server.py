@@ -6,8 +6,10 @@ asked, so that a question mixed up or written differently shows. `fault` lets it
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import math
 import re
 import threading
 import time
@@ -59,17 +61,12 @@ class Served:
     paths: list[str] = field(default_factory=list)
     most_at_once: int = 0
 
-    @property
-    def questions(self):
-        """The requests after the first call."""
-        return self.requests[1:]
-
 
 @contextmanager
 def serving(fault=lambda k, body: None, *, delay=0.0):
     """Run the server; `fault(k, body)` says what is wrong with the k-th request, from 0.
 
-    It is the name of a fault, see `_respond`, or the whole body of a reply, as bytes.
+    It is the name of a fault, see `_respond`, or the whole body of a reply, as bytes, or `Raw`.
     """
     closing, lock, rng = threading.Event(), threading.Lock(), np.random.default_rng(0)
     under_way = 0
@@ -115,7 +112,14 @@ def serving(fault=lambda k, body: None, *, delay=0.0):
         server.server_close()
 
 
+class Raw(bytes):
+    """What goes over the connection as it is, which is closed after it."""
+
+
 def _respond(handler, body, fault, closing, rng):
+    if isinstance(fault, Raw):
+        handler.close_connection = True
+        return handler.wfile.write(fault)
     if isinstance(fault, bytes):
         return _send(handler, 200, "application/json", fault)
     name, _, detail = (fault or "").partition(":")
@@ -135,8 +139,11 @@ def _respond(handler, body, fault, closing, rng):
         handler.connection.shutdown(2)
     elif name == "html":
         _send(handler, 200, "text/html", b"<!doctype html><html>Please log in</html>")
+    elif fault == "422-logprobs":  # as `transformers serve` refuses
+        detail = {"detail": "Unsupported fields in the request: {'logprobs', 'top_logprobs'}"}
+        _send(handler, 422, "application/json", json.dumps(detail).encode())
     elif name.isdigit():
-        header = {"3": "Location", "4": "Retry-After"}.get(name[0]) if detail else None
+        header = ("Location" if name[0] == "3" else "Retry-After") if detail else None
         message = {"error": {"message": f"you sent {key}, and \x1b[31m" + "x" * 200}}
         content = json.dumps(message).encode()
         _send(handler, int(name), "application/json", content, {header: detail} if header else {})
@@ -190,3 +197,81 @@ def reply(token="A", logprob=-0.5, **fields):
     choice = {"logprobs": {"content": [entry]}}
     found = {"model": "tiny-served", "choices": [choice], "usage": {"prompt_tokens": 9}}
     return json.dumps(found | fields).encode()
+
+
+def logprobs(given):
+    """A reply whose log-probabilities are anything."""
+    return reply(choices=[{"logprobs": given}])
+
+
+def nested(depth, inside="1"):
+    """JSON of lists in lists."""
+    return ("[" * depth + inside + "]" * depth).encode()
+
+
+def _raw(head, content=b"", length=None):
+    length = len(content) if length is None else length
+    return Raw(f"HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n".encode() + content)
+
+
+SOUND = reply()
+CERTAIN = [{"token": str(k), "logprob": -0.1} for k in range(3)]  # 90% each
+BODIES = {  # whole bodies of replies with status 200
+    **{f"log-probability {v!r:.9}": reply(logprob=v) for v in (math.nan, math.inf, 3.0, 10**400)},
+    **{f"log-probability {v!r}": reply(logprob=v) for v in ("much", "-0.5", [], None, True, {})},
+    **{f"token {v!r}": reply(token=v) for v in (None, 7, ["A"], {})},
+    **{f"content {v!r:.20}": logprobs({"content": v}) for v in ({"a": 1}, [{"token": "A"}], [7])},
+    "three certainties": logprobs({"content": [{**CERTAIN[0], "top_logprobs": CERTAIN}]}),
+    "likeliest is a number": logprobs({"content": [{**CERTAIN[0], "top_logprobs": 7}]}),
+    "empty": b"",
+    "truncated": SOUND[:70],
+    "not UTF-8": b"\xff\xfe",
+    "a list": b"[1]",
+    "a string": b'"A"',
+    "null": b"null",
+    "a number of 5,000 digits": b"7" * 5000,
+    "100,000 lists": nested(100_000),
+    "900 lists as an error": b'{"error": ' + nested(900) + b"}",
+    "900 lists as a choice": b'{"choices": ' + nested(900) + b"}",
+    "an error": b'{"error": {"message": "overloaded"}}',
+    "an error that is a list": b'{"error": ["overloaded", 7]}',
+    "an error of a megabyte": json.dumps({"error": "x" * 2**20}).encode(),
+    "no choices": b"{}",
+    **{f"choices {v}": f'{{"choices": {v}}}'.encode() for v in ("[]", "[null]", "7", "[[]]", "{}")},
+    "a choice alone": b'{"choices": [{}]}',
+    "two replies": SOUND + SOUND,
+    "events": b"data: " + SOUND + b"\n\ndata: [DONE]\n\n",
+}
+STATUSES = (
+    *(201, 202, 206, 301, 302, 303, 400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411, 413),
+    *(415, 418, 421, 422, 423, 425, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 511, 520),
+    *(522, 524, 529, 599, 600, 999),
+)
+WAITS = ("0", "-5", "nan", "inf", "1e400", "soon", "Wed, 21 Oct 2065 07:28:00 GMT")
+MODES = {  # name of a fault to what `serving` takes
+    **BODIES,
+    **{f"status {status}": str(status) for status in STATUSES},
+    **{f"busy, Retry-After: {wait}": f"503:{wait}" for wait in WAITS},
+    "a redirect to nowhere": "307:http://127.0.0.1:9/",
+    **{name: name for name in ("hang", "drip", "endless", "hangup", "html", "no-logprobs")},
+    "logprobs refused": "422-logprobs",
+    "another model": "model:other",
+    "no content": Raw(b"HTTP/1.1 204 No Content\r\n\r\n"),
+    "no HTTP": Raw(b"SSH-2.0-OpenSSH_9.6\r\n"),
+    "HTTP/0.9": Raw(SOUND),
+    "half a status line": Raw(b"HTTP/1."),
+    "a status of letters": Raw(b"HTTP/1.1 OK 200\r\n\r\n"),
+    "a header without a colon": Raw(b"HTTP/1.1 200 OK\r\nContent\r\n\r\n" + SOUND),
+    "a megabyte of headers": Raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200_000),
+    "a length of letters": _raw("200 OK", SOUND, "many"),
+    "a negative length": _raw("200 OK", SOUND, -1),
+    "too long a length": _raw("200 OK", SOUND, len(SOUND) + 9),
+    "too short a length": _raw("200 OK", SOUND, len(SOUND) - 9),
+    "broken chunks": Raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nA\r\n"),
+    "half a chunk": Raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nA"),
+    "not gzip": _raw("200 OK\r\nContent-Encoding: gzip", SOUND),
+    "half of a gzip": _raw("200 OK\r\nContent-Encoding: gzip", gzip.compress(SOUND)[:50]),
+    "a gzip of 32 MB": _raw("200 OK\r\nContent-Encoding: gzip", gzip.compress(bytes(2**25), 1)),
+    "an unknown encoding": _raw("200 OK\r\nContent-Encoding: rot13", b"\xff" + SOUND),
+    "100 for ever": Raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+}

@@ -117,10 +117,13 @@ def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
 
 def test_limits(folder, asked, capsys):
     assert judge("--contexts", "2", "--limit-calls", "25") == 0
-    assert "25 asked, 35 left by --limit-calls" in capsys.readouterr().out
+    assert "25 answered, 35 left by --limit-calls" in capsys.readouterr().out
     assert len(asked) == 25
-    assert judge("--contexts", "2", "--limit-tokens", "100") == 1
-    assert "limit of 100 tokens is reached" in capsys.readouterr().err
+    assert judge("--contexts", "2", "--limit-tokens", "100") == 0
+    assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
+    with Store("judgements.sqlite") as store:
+        assert len(store) == len(asked) > 25
+        assert store.table()["tokens"][25:].sum() <= 100
     assert judge("--contexts", "2") == 0
     assert len(asked) == len(set(asked)) == 60
 

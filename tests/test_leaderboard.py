@@ -309,9 +309,14 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     base = ["leaderboard", str(table), "--judge", "demo", "--store", str(store), "--quiet"]
     base += ["--attribute", "easier to read", "--budget", "80"]
     assert main([*base, "--offline"]) == 1
-    assert "has no answers" in capsys.readouterr().err
+    assert "there is no store" in capsys.readouterr().err
+    assert main([*base, "--out", str(table)]) == 1
+    assert "would overwrite" in capsys.readouterr().err
     assert main([*base, "--dry-run"]) == 0
     assert "80 calls" in capsys.readouterr().out
+    assert main([*base, "--limit-calls", "50"]) == 3
+    assert "a partial ranking: " in (text := capsys.readouterr().out)
+    assert "50 comparisons" in text
     page, rates = tmp_path / "r.html", tmp_path / "rates.csv"
     files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
     assert main([*base, *files]) == 0

@@ -71,6 +71,12 @@ def test_the_seed_decides_and_the_numbers_stay():
     assert plan(16, standard_error=0.7, sigma=1.0, seed=4).standard_error != p.standard_error
 
 
+def test_a_plan_costs_what_its_tokens_cost():
+    p = plan(16, standard_error=0.7, sigma=1.0, tokens=600, price_input=0.5, price_output=2.0)
+    assert p.cost == pytest.approx(p.comparisons * (600 * 0.5 + 2.0) / 1e6)
+    assert plan(16, standard_error=0.7, sigma=1.0).cost is None
+
+
 def test_out_of_reach_says_what_is_in_reach():
     with pytest.raises(ValueError, match=r"all 90 comparisons of 10 items give 0\.316"):
         plan(10, standard_error=0.3, sigma=1.0)

@@ -156,7 +156,8 @@ def test_how_the_question_reads():
         "has more facts": "Which text has more facts,",
     }.items():
         assert said in prompts.for_attribute(words).template
-    for words in ("persuasive", "?", "more {first}"):
+    assert "is more honest," in prompts.for_attribute("more honest").template
+    for words in ("persuasive", "?", "more {first}", "funniest", "more funniest", "more funnier"):
         with pytest.raises(JudgeError, match="attribute"):
             prompts.for_attribute(words)
 

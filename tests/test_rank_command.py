@@ -1,6 +1,7 @@
 """`poe rank` as a practitioner meets it: files in, a ranking and files out, nothing asked twice."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,9 @@ import pandas as pd
 import pytest
 import scipy.stats
 
+import poe
 from poe.cli import main
+from poe.judges import Store
 from poe.judges.demo import DemoJudge, reading_ease
 from poe.judges.questions import Answer
 from tests.judging import hear
@@ -20,6 +23,9 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "data" / "examples" / "explanati
 def asked(monkeypatch):
     """Every question that the demo judge answers, as (first, second) ids."""
     return hear(monkeypatch, DemoJudge, lambda asked: (asked.first.id, asked.second.id))
+
+
+SIZES = [("One", 4), ("Two", 6), ("Three", 9)]
 
 
 def rank(texts=EXAMPLE, *more, judge="demo", attribute="easier to read"):
@@ -90,11 +96,15 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
             yield k, said
 
     monkeypatch.setattr(DemoJudge, "answer", interrupted)
-    assert rank(EXAMPLE, "--out", "s.csv") == 130
+    assert rank(EXAMPLE, "--out", "s.csv", "--report", "r.html") == 130
     error = capsys.readouterr().err
     assert "the 100 answers so far are in judgements.sqlite" in error
     assert "nothing twice" in error
-    assert not Path("s.csv").exists()
+    assert pd.read_csv("s.csv")["partial"].all(), "what there is is ranked, and called partial"
+    assert (
+        "because: Ctrl-C; this ranking is partial: 100 of 240 comparisons"
+        in Path("r.html").read_text()
+    )
     assert rank(EXAMPLE, "--out", "s.csv") == 0
     assert len(asked) == len(set(asked)) == 240
     assert Path("s.csv").read_text() == Path("whole.csv").read_text()
@@ -119,6 +129,186 @@ def test_a_dry_run_asks_nothing(folder, asked, capsys):
     assert not list(Path().glob("*.sqlite")), "no empty store is left behind"
     assert rank() == 0
     assert "240 asked now, 0 from the store" in capsys.readouterr().out
+
+
+# Money -----------------------------------------------------------------------------------
+
+
+def test_what_the_store_has_is_never_asked_whatever_it_was_asked_for(folder, asked, capsys):
+    """Forty texts and four hundred answers; the first edition paid for 229 more calls."""
+    rows = some(41)
+    write("texts.csv", rows[:40])
+    assert rank("texts.csv", "--budget", "400", "--out", "one.csv") == 0
+    assert len(set(asked)) == len(asked) == 400
+    asked.clear()
+    for other in (
+        ("--expert", "gaussian", "--rule", "random"),
+        ("--prior", "0.1"),
+        ("--seed", "7"),
+        ("--orders", "both"),
+        ("--budget", "100", "--until-error", "0.9"),
+    ):
+        assert rank("texts.csv", "--budget", "400", *other) == 0
+        assert "400 comparisons" in (out := capsys.readouterr().out), other
+        assert "0 asked now, 400 from the store" in out, other
+    write("shuffled.csv", [rows[k] for k in np.random.default_rng(1).permutation(40)])
+    assert rank("shuffled.csv", "--budget", "400", "--out", "two.csv") == 0
+    assert Path("one.csv").read_text() == Path("two.csv").read_text(), "to the last digit"
+    write("renamed.csv", [(f"x-{name}", text) for name, text in rows[:40]])
+    assert rank("renamed.csv", "--budget", "400") == 0
+    assert asked == []
+    write("more.csv", rows)
+    assert rank("more.csv", "--budget", "10x", "--dry-run") == 0
+    assert "at most 10 calls; 400 answers are in judgements.sqlite" in capsys.readouterr().out
+    assert asked == []
+    assert rank("more.csv", "--budget", "10x") == 0
+    assert len(asked) == 10
+    assert all("t40" in pair for pair in asked), "one text more costs its own comparisons"
+    asked.clear()
+    write("fewer.csv", rows[:39])
+    assert rank("fewer.csv", "--budget", "370") == 0
+    assert asked == []
+
+
+def test_both_orders_complete_what_was_asked_in_one(folder, asked):
+    write("texts.csv", some(9))
+    assert rank("texts.csv", "--budget", "20", "--rule", "random") == 0
+    assert rank("texts.csv", "--budget", "50", "--orders", "both") == 0
+    assert len(asked) == len(set(asked)) == 50
+    assert all(pair[::-1] in asked for pair in asked)
+
+
+def test_two_sets_of_texts_that_were_ranked_apart_are_linked(folder, asked):
+    rows = some(20)
+    for name, part in (("a.csv", rows[:10]), ("b.csv", rows[10:])):
+        write(name, part)
+        assert rank(name, "--budget", "60") == 0
+    asked.clear()
+    write("all.csv", rows)
+    assert rank("all.csv", "--budget", "100") == 0
+    assert len(asked) == 1, "the one link that a ranking of all needs, although 120 were stored"
+
+
+def test_offline_the_judge_is_never_opened(folder, asked, monkeypatch, capsys):
+    assert rank(EXAMPLE, "--offline") == 1
+    assert "there is no store judgements.sqlite" in capsys.readouterr().err
+    assert not Path("judgements.sqlite").exists()
+    assert rank(EXAMPLE, "--out", "one.csv") == 0
+    monkeypatch.setattr("poe.judges.open", None)
+    monkeypatch.setattr(DemoJudge, "__init__", None)
+    asked.clear()
+    assert rank(EXAMPLE, "--offline", "--out", "two.csv", "--report", "r.html") == 0
+    assert Path("one.csv").read_text() == Path("two.csv").read_text()
+    assert rank(EXAMPLE, "--offline", "--budget", "300", "--out", "three.csv") == 0
+    assert "partial: 240 of 300 comparisons" in capsys.readouterr().out
+    assert pd.read_csv("three.csv")["partial"].all()
+    write("more.csv", [*pd.read_csv(EXAMPLE)[["id", "text"]].to_numpy(), ("new", "New words.")])
+    assert rank("more.csv", "--offline") == 1
+    error = capsys.readouterr().err
+    assert "offline, and the store has too few answers to link all texts" in error
+    assert "'new'" in error
+    assert rank(EXAMPLE, "--offline", judge="openai:gpt@http://localhost/v1") == 1
+    assert "is none of the judges in judgements.sqlite" in capsys.readouterr().err
+    assert asked == []
+
+
+def test_no_output_may_be_an_input_or_another_output(folder, asked, capsys):
+    write("texts.csv", some(5))
+    rows = Path("texts.csv").read_bytes()
+    Path("link.csv").symlink_to("texts.csv")
+    Path("hard.csv").hardlink_to("texts.csv")
+    Path("sub").mkdir()
+    for outputs in (
+        ("--out", "texts.csv"),
+        ("--out", "./sub/../texts.csv"),
+        ("--report", str(folder / "texts.csv")),
+        ("--comparisons", "link.csv"),
+        ("--out", "hard.csv"),
+        ("--out", "judgements.sqlite"),
+        ("--out", "judgements.sqlite-journal"),
+        ("--out", "s.sqlite", "--store", "s.sqlite"),
+        ("--out", "a", "--report", "./a"),
+        ("--out", "a.part", "--report", "a"),
+    ):
+        assert rank("texts.csv", *outputs) == 1, outputs
+        assert "would overwrite" in capsys.readouterr().err
+    assert asked == []
+    assert Path("texts.csv").read_bytes() == rows
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "hard.csv",
+        "link.csv",
+        "sub",
+        "texts.csv",
+    ]
+
+
+def test_a_price_is_told_before_and_after(folder, capsys):
+    write("texts.csv", some(6))
+    price = ("--price-input", "0.5", "--price-output", "2")
+    assert rank("texts.csv", "--budget", "20", "--dry-run", *price, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["calls"], row["stored"]) == (20, 0)
+    assert row["cost"] == pytest.approx((row["tokens"] * 0.5 + 20 * 2) / 1e6)
+    assert rank("texts.csv", "--budget", "20", *price, "--report", "r.html") == 0
+    with Store("judgements.sqlite") as store:
+        tokens = store.table()["tokens"].sum()
+    said = f"20 calls, {tokens:,} tokens read and at most 20 written, "
+    said += f"${(tokens * 0.5 + 20 * 2) / 1e6:.4f} at $0.5 and $2 a million"
+    assert said in capsys.readouterr().out
+    assert said in Path("r.html").read_text()
+    assert rank("texts.csv", "--price-input", "nan") == 1
+    assert "the price of input tokens" in capsys.readouterr().err
+
+
+def test_several_attributes_and_judges_are_rankings_of_one_run(folder, asked, capsys):
+    write("texts.csv", some(6))
+    more = ("--attribute", "clearer", "--budget", "31", "--out", "s.csv", "--report", "r.html")
+    assert rank("texts.csv", *more, "--comparisons", "c.csv") == 0
+    out = capsys.readouterr().out
+    assert "Attribute easier to read\n" in out
+    assert "Attribute clearer\n" in out
+    assert len(asked) == 31
+    assert pd.read_csv("s.csv").groupby("attribute").size().to_dict() == {
+        "easier to read": 6,
+        "clearer": 6,
+    }
+    assert pd.read_csv("c.csv").groupby("attribute").size().tolist() == [15, 16]
+    page = Path("r.html").read_text()
+    assert "ranked: easier to read and clearer" in page
+    assert ">Attribute clearer" in page
+    assert rank("texts.csv", "--attribute", "easier to read", "--judge", "demo") == 0, "once is all"
+    assert "Attribute" not in capsys.readouterr().out
+
+
+def test_json_has_everything_and_is_all_there_is(folder, capsys):
+    rows = [(f"{task}-{name}", text, task) for name, text in some(8) for task in "xy"]
+    write("texts.csv", rows, ("id", "text", "context"))
+    assert rank("texts.csv", "--json", "--out", "s.csv", "--report", "r.html") == 0
+    streams = capsys.readouterr()
+    found = json.loads(streams.out)
+    assert streams.err == ""
+    assert (found["calls"], found["from_store"]) == (112, 0)
+    table = pd.read_csv("s.csv")
+    for one in found["rankings"]:
+        theirs = table[table["context"] == one["context"]]
+        assert [row["id"] for row in one["texts"]] == theirs["id"].tolist()
+        assert [row["score"] for row in one["texts"]] == theirs["score"].tolist()
+        assert (one["attribute"], one["partial"]) == ("easier to read", False)
+        assert one["judge"]["kind"] == "demo"
+
+
+def test_the_command_and_the_package_are_the_same_call(folder, capsys):
+    assert rank(EXAMPLE, "--out", "s.csv", "--seed", "3") == 0
+    found = poe.rank(EXAMPLE, "demo", attribute="easier to read", seed=3, progress=False)
+    frame = found.to_frame()
+    pd.testing.assert_frame_equal(
+        pd.read_csv("s.csv", keep_default_na=False), frame, check_dtype=False, rtol=1e-14
+    )
+    with Store("judgements.sqlite") as store:
+        again = poe.fit(store.comparisons(), bias="fit")
+    order = [again.items.index(name) for name in frame["id"]]
+    np.testing.assert_allclose(again.scores[order], frame["score"], atol=1e-8)
+    np.testing.assert_allclose(again.interval()[order, 0], frame["score_low"], atol=1e-6)
 
 
 # Stopping --------------------------------------------------------------------------------
@@ -160,7 +350,7 @@ def test_two_texts(folder, asked, capsys):
     assert set(asked) == {("a", "b"), ("b", "a")}
     assert pd.read_csv("s.csv")["id"].tolist() == ["a", "b"]
     assert "have only 2 comparisons" in capsys.readouterr().out
-    assert rank("two.csv", "--budget", "1") == 0
+    assert rank("two.csv", "--budget", "1", "--store", "new.sqlite") == 0
     assert "too few comparisons to tell a position bias" in capsys.readouterr().out
 
 
@@ -227,33 +417,55 @@ def test_a_judge_that_says_neither_label(folder, monkeypatch, capsys):
     assert "they count as ties" in Path("r.html").read_text()
 
 
-def test_decisions_without_doubt_need_a_prior(folder, monkeypatch, capsys):
+def test_decisions_without_doubt_get_a_prior_that_is_told(folder, monkeypatch, capsys):
     answering(monkeypatch, lambda q: (0.0, -np.inf) if q.first.id < q.second.id else (-np.inf, 0.0))
     write("texts.csv", some(5))
-    assert rank("texts.csv") == 1
-    error = capsys.readouterr().err
-    assert "--prior 0.1 on the command line (nothing is asked again)" in error
+    assert rank("texts.csv", "--report", "r.html") == 0
+    out = capsys.readouterr().out
+    assert "every text was given one win and one loss, spread over the others" in out
+    assert "one win and one loss" in Path("r.html").read_text()
     monkeypatch.setattr(DemoJudge, "answer", None)
+    assert rank("texts.csv", "--prior", "0") == 1, "asked for none"
+    assert "--prior 0.1 on the command line (nothing is asked again)" in capsys.readouterr().err
     assert rank("texts.csv", "--prior", "0.1", "--budget", "10") == 0
+    assert "one win and one loss" not in capsys.readouterr().out
 
 
-def test_limits_keep_what_was_answered(folder, asked, capsys):
-    assert rank(EXAMPLE, "--limit-calls", "60") == 1
-    assert "limit of 60 calls is reached" in capsys.readouterr().err
-    before = len(asked)
-    assert 60 <= before < 240
+@pytest.mark.parametrize("limit", [("--limit-calls", "60"), ("--limit-tokens", "5000")])
+def test_a_limit_gives_a_partial_ranking_and_keeps_what_was_answered(folder, asked, capsys, limit):
+    assert rank(EXAMPLE, *limit, "--out", "s.csv", "--report", "r.html") == 3
+    out = capsys.readouterr().out
+    assert "this ranking is partial" in out
+    assert "this ranking is partial" in Path("r.html").read_text()
+    scores = pd.read_csv("s.csv")
+    assert scores["partial"].all()
+    assert len(scores) == 24
+    if limit[0] == "--limit-calls":
+        assert len(asked) == 60, "exactly"
+    else:
+        with Store("judgements.sqlite") as store:
+            assert 4500 < store.table()["tokens"].sum() <= 5000
     assert rank() == 0
-    assert len(set(asked)) == 240
-    assert rank(EXAMPLE, "--limit-tokens", "500", "--store", "new.sqlite") == 1
-    assert "limit of 500 tokens" in capsys.readouterr().err
+    assert len(asked) == len(set(asked)) == 240
 
 
-def test_a_limit_is_of_all_contexts_together(folder, asked):
-    rows = [(*some(4)[k], task) for task in ("One", "Two") for k in range(4)]
-    rows = [(f"{task}-{name}", text, task) for name, text, task in rows]
+def test_a_limit_and_a_budget_are_of_all_contexts_together(folder, asked, capsys):
+    rows = [(f"{task}-{k}", f"{task} {some(9)[k][1]}", task) for task, n in SIZES for k in range(n)]
     write("texts.csv", rows, ("id", "text", "context"))
-    assert rank("texts.csv", "--limit-calls", "15") == 1
-    assert 15 <= len(asked) < 24
+    assert rank("texts.csv", "--limit-calls", "15", "--store", "a.sqlite") == 3
+    assert len(asked) == 15
+    assert "stopped before 'easier to read, context-2', " in (out := capsys.readouterr().out)
+    assert "could be ranked: the limit of 15 calls is reached" in out
+    for budget, shares in (("61", [12, 20, 29]), ("2x", [8, 12, 18]), ("all", [12, 30, 72])):
+        asked.clear()
+        assert rank("texts.csv", "--budget", budget, "--store", f"{budget}.sqlite") == 0
+        made = [sum(first.startswith(task) for first, _ in asked) for task, _ in SIZES]
+        assert made == shares
+    asked.clear()
+    assert rank("texts.csv", "--budget", "61", "--orders", "both", "--store", "b.sqlite") == 0
+    assert len(asked) == 60
+    assert rank("texts.csv", "--budget", "15", "--store", "c.sqlite") == 1
+    assert "the fewest that do are 16" in capsys.readouterr().err
 
 
 def test_a_store_of_another_judge_is_refused_by_name(folder, asked, capsys):

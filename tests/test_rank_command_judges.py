@@ -70,11 +70,30 @@ def test_a_server(folder, capsys):
     assert "measured" in (folder / "r.html").read_text()
 
 
+def test_a_server_is_not_called_for_what_is_stored(folder, capsys):
+    with serving() as served:
+        judge = f"openai:tiny@{served.url}"
+        assert rank(judge, *SAYS, "--dry-run", "--price-input", "1") == 0
+        assert "at most 30 calls; 0 answers are in" in (out := capsys.readouterr().out)
+        assert "about $0.00" in out
+        assert len(served.requests) == 0, "a dry run never pays"
+        assert rank(judge, *SAYS) == 0
+        asked = len(served.requests)
+        for more in ((), ("--dry-run",), ("--offline",), ("--expert", "gaussian"), ("--seed", "3")):
+            assert rank(judge, *SAYS, *more) == 0
+        assert len(served.requests) == asked
+    whole = pd.read_csv("s.csv")
+    assert rank(judge, *SAYS) == 0, "the report can be made when the server is gone"
+    assert rank(judge, "--offline", "--thing", "summary") == 0
+    assert pd.read_csv("s.csv")["id"].tolist() == whole["id"].tolist()
+
+
 def test_a_server_never_oversteps_the_limit_and_one_that_is_not_there_is_named(folder, capsys):
     with serving() as served:
-        assert rank(f"openai:tiny@{served.url}", *SAYS, "--limit-calls", "12") == 1
-        assert len(served.requests) <= 12
-    assert "12" in capsys.readouterr().err
+        assert rank(f"openai:tiny@{served.url}", *SAYS, "--limit-calls", "12") == 3
+        assert len(served.requests) == 12
+    assert "the limit of 12 calls is reached" in capsys.readouterr().out
+    assert pd.read_csv("s.csv")["partial"].all()
     url = "http://127.0.0.1:9/v1"
     assert rank(f"openai:tiny@{url}", "--judge-option", "patience=0.2", "--store", "n.sqlite") == 1
     error = capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_no_answer_is_lost_when_the_judge_fails():
 
 def test_no_answer_is_lost_when_a_fit_fails():
     with pytest.raises(poe.SeparableError, match="prior") as caught:
-        rank(NAMES, decisions(np.arange(9) * 20.0, 8), budget=30)
+        rank(NAMES, decisions(np.arange(9) * 20.0, 8), budget=30, prior=0)
     assert len(caught.value.comparisons) == 18, "those of the round that failed, too"
 
 

@@ -30,6 +30,7 @@ from poe.judges.server import (
     counted,
     label_of,
     merged,
+    said,
 )
 from poe.judges.store import Store
 from tests.helpers import HEARS_CTRL_C
@@ -56,7 +57,7 @@ def judged(served, asked, **options):
 
 
 def first_is(name):
-    """A fault of every request but the first call."""
+    """A fault of every request but the first."""
     return lambda k, body: name if k else None
 
 
@@ -104,7 +105,7 @@ def test_draws_count_what_was_said():
     with serving() as served:
         judge, (answer,) = judged(served, [question], draws=n)
         assert judge.specification["answers"] == f"{n} draws"
-        assert len(served.questions) == 1
+        assert len(served.requests) == 1
     assert answer.draws == n
     for value, share in zip(answer.log_p, shares(asked_in_one_word(question)), strict=True):
         assert n * math.exp(value) == pytest.approx(round(n * math.exp(value)), abs=1e-9)
@@ -116,8 +117,8 @@ def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     (question, *_) = questions(2)
     with serving(lambda k, body: "one-choice") as served:
         judge, (answer,) = judged(served, [question], draws=5)
-        assert [body["n"] for body in served.questions] == [5, 4, 3, 2, 1]
-    assert (answer.draws, judge.spent.calls) == (5, 6)
+        assert [body["n"] for body in served.requests] == [5, 4, 3, 2, 1]
+    assert (answer.draws, judge.spent.calls) == (5, 5)
     assert answer.computed == 5 * answer.tokens
 
 
@@ -135,14 +136,17 @@ def test_variants_of_a_label_are_added_up():
 
 def test_the_label_a_sampled_answer_starts_with():
     prompt = Prompt("test", "{first} or {second}?", prefix="Summary")
-    for position, said in {
+    for position, texts in {
         0: ("A", "A.", '"A" is better', "Summary A"),
         1: (" B", "**B**", "Summary: B", "(B)"),
         None: ("Apple", "a", "I think A", "", "Summary"),
     }.items():
-        for text in said:
+        for text in texts:
             assert label_of(text, prompt) == position, text
     assert counted(["A", " A", "B", "Sure, A"], prompt) == (math.log(0.5), math.log(0.25))
+    thoughts = ("<think>A? No.</think>\n\nB", "so\n</think>B", "<think>A, or", "A", None)
+    heard = [said({"message": {"content": text}}) for text in thoughts]
+    assert heard == ["B", "B", "", "A", ""]
 
 
 # Replies of any shape --------------------------------------------------------------------------
@@ -177,13 +181,13 @@ def test_a_garbled_reply_is_asked_again_and_one_garbled_for_ever_is_a_sentence()
     coming = iter(bodies)
     with serving(lambda k, _: next(coming, None) if k % 2 else None) as served:
         judge, answers = judged(served, asked * len(bodies), concurrency=1)
-        assert judge.spent.calls == len(served.requests) == 1 + 3 * len(bodies)
+        assert judge.spent.calls == len(served.requests) == 3 * len(bodies)
         assert all(0 < answer.mass <= 1 for answer in answers)
     for message, (body, *_) in GARBLED.items():
-        with serving(first_is(body)) as served:
+        with serving(lambda k, _, body=body: body) as served:
             with pytest.raises(ServerError, match=f"first 'text-0', second 'text-1'.*{message}"):
-                judged(served, asked, concurrency=1)
-            assert len(served.questions) == 3
+                judged(served, asked)
+            assert len(served.requests) == 3  # one call at a time until the server was heard
 
 
 def test_odd_names_and_counts_are_taken_for_what_they_are():
@@ -222,7 +226,7 @@ def test_slow_and_endless_replies_are_given_up(fault, message):
         with pytest.raises(ServerError, match=message):
             judged(served, questions(2), concurrency=1, timeout=0.3, patience=0.8)
         assert time.monotonic() - begun < 8
-        assert len(served.questions) >= 1 + (fault != "endless")
+        assert len(served.requests) >= 1 + (fault != "endless")
 
 
 def test_refusals_are_named():
@@ -233,11 +237,12 @@ def test_refusals_are_named():
         "302": "sends us elsewhere",
         "401": "API key.*OPENAI_API_KEY",
         "no-logprobs": "gives no log-probabilities for tiny; .*draws=20",
+        "422-logprobs": r"gives no log-probabilities \(422\).*draws=20",
     }.items():
         with serving(lambda k, body, fault=fault: fault) as served:
             with pytest.raises(ServerError, match=message) as caught:
                 judged(served, questions(3))
-            assert len(served.requests) == 1
+            assert len(served.requests) == (3 if fault in ("html", "no-logprobs") else 1)
             assert "\x1b" not in str(caught.value)
 
 
@@ -249,7 +254,7 @@ def test_passing_failures_pass_and_those_for_ever_end():
     with serving(first_is("500")) as served:
         with pytest.raises(ServerError, match=r"given up after \d+ tries"):
             judged(served, questions(3), patience=0.8)
-        assert len(served.questions) >= 2
+        assert len(served.requests) >= 2
 
 
 def test_too_many_requests_are_waited_for_as_asked():
@@ -259,8 +264,8 @@ def test_too_many_requests_are_waited_for_as_asked():
         judge, answers = judged(served, asked)
         assert time.monotonic() - begun >= 0.7
         assert len(answers) == len(asked)
-        assert len(served.questions) == len(asked) + 1
-    assert judge.spent.calls == len(asked) + 1  # the first call; the one turned away is free
+        assert len(served.requests) == len(asked) + 1
+    assert judge.spent.calls == len(asked)  # the one turned away is free
     begun = time.monotonic()
     with (
         serving(first_is("429:3600")) as served,
@@ -277,11 +282,12 @@ def test_a_model_that_changes_is_refused_and_the_first_ones_answers_kept(tmp_pat
         with Store(tmp_path / "a.sqlite") as store:
             with pytest.raises(ModelChangedError, match=r"'tiny-served' until now and .*'other'"):
                 store.ask(judge, asked)
-            assert len(store) == 5
+            assert len(store) == 6
     with serving(lambda k, body: "model:other") as served, Store(tmp_path / "a.sqlite") as store:
-        again = ServerJudge("tiny", served.url)
-        with pytest.raises(JudgeError, match="served: tiny-served in the store, other now"):
+        again = ServerJudge("tiny", served.url, server=judge.described["server"])
+        with pytest.raises(ModelChangedError, match=r"'tiny-served' until now and .*'other'"):
             store.ask(again, asked)
+        assert len(served.requests) == 1
 
 
 # Answers without labels ------------------------------------------------------------------------
@@ -292,17 +298,16 @@ def test_answers_with_neither_label_are_counted():
     counting = pytest.warns(UserWarning, match=r"2 of 12 answers of tiny to prompt .* held none")
     with serving(lambda k, body: "neither" if k in (2, 3) else None) as served, counting:
         _, answers = judged(served, asked, top=5, concurrency=1)
-    assert [k for k, answer in enumerate(answers) if answer.mass == 0] == [1, 2]
-    assert math.isnan(answers[1].p)
+    assert [k for k, answer in enumerate(answers) if answer.mass == 0] == [2, 3]
+    assert math.isnan(answers[2].p)
 
 
 def test_a_model_that_never_says_a_label_is_stopped_early(tmp_path):
-    with serving(first_is("neither")) as served, Store(tmp_path / "a.sqlite") as store:
+    with serving(lambda k, _: "neither") as served, Store(tmp_path / "a.sqlite") as store:
         judge = ServerJudge("tiny", served.url, top=5, concurrency=2)
         with pytest.raises(NoLabelError, match=r"none of the first 10 answers.*'Sure"):
             store.ask(judge, questions(5))
-        assert len(store) == 10
-        assert len(served.questions) < 20
+        assert len(store) == len(served.requests) < 20  # none that was paid is lost
 
 
 # Money -----------------------------------------------------------------------------------------
@@ -313,16 +318,16 @@ def test_the_call_limit_is_never_exceeded_and_the_answers_are_kept(tmp_path):
     fault = {2: "500"}.get
     with serving(lambda k, _: fault(k)) as served, Store(tmp_path / "a.sqlite") as store:
         judge = ServerJudge("tiny", served.url, call_limit=9)
-        with pytest.raises(SpendingLimitError, match=r"after 9 calls.*13 of 20 questions"):
+        with pytest.raises(SpendingLimitError, match=r"limit of 9 calls.*12 of 20 questions"):
             store.ask(judge, asked)
         assert len(served.requests) == judge.spent.calls == 9  # with the one that failed
-        assert len(store) == 7
+        assert len(store) == 8
         with pytest.raises(SpendingLimitError):  # the same judge has nothing left
             store.ask(judge, asked)
         assert len(served.requests) == 9
         more = ServerJudge("tiny", served.url)
         store.ask(more, asked)
-        assert more.spent.calls == 14
+        assert more.spent.calls == 12
 
 
 @pytest.mark.parametrize("usage", ["", "no-usage"])
@@ -330,13 +335,52 @@ def test_the_token_limit_is_never_exceeded(usage):
     with serving(lambda k, body: usage) as served:
         judge = ServerJudge("tiny", served.url, token_limit=1500)
         answers = []
-        with pytest.raises(SpendingLimitError, match="token_limit is 1,500"):
+        with pytest.raises(SpendingLimitError, match="limit of 1,500 tokens"):
             answers.extend(judge.answer(questions(8)))
-        assert len(answers) == len(served.questions) > 1
+        assert len(answers) == len(served.requests) > 1
         assert judge.spent.tokens <= 1500
-        first = count_tokens(chat_text(served.requests[0]["messages"])) + 1
-        counted = first + sum(answer.tokens + 1 for _, answer in answers)
+        counted = sum(answer.tokens + 1 for _, answer in answers)
         assert usage or judge.spent.tokens == counted
+
+
+def test_what_a_store_has_costs_no_call_and_nothing_is_asked_of_no_use(tmp_path):
+    """Looking into a store, asking what it has, and a first run: each question is one call."""
+    asked, path = questions(4), tmp_path / "a.sqlite"
+    with serving() as served, Store(path) as store:
+        judge = ServerJudge("tiny", served.url, call_limit=12)
+        assert len(store.missing(judge, asked)) == 12
+        assert served.requests == []
+        said = store.ask(judge, asked)
+        assert len(served.requests) == judge.spent.calls == 12
+        known, name = judge.specification, judge.described["server"]
+        assert list(store.specifications().values()) == [known]
+        again = ServerJudge("tiny", "http://127.0.0.1:9/v1", server=name)  # nobody is there
+        assert store.missing(again, asked) == []
+        assert store.ask(again, asked) == said
+        assert again.specification == known
+        other = ServerJudge("tiny", served.url, top=5)
+        with pytest.raises(JudgeError, match=r"top: 20 in the store, 5 now"):
+            store.missing(other, asked)
+        assert len(served.requests) == 12
+    with serving(lambda k, _: f"model:m{k}") as served, Store(path, several=True) as store:
+        for _ in range(2):  # two models behind one name: only the server can tell which it is now
+            with suppress(ModelChangedError):
+                store.ask(ServerJudge("new", served.url, concurrency=1), asked)
+        with suppress(ModelChangedError):
+            store.ask(ServerJudge("tiny", served.url, server=name, concurrency=1), asked)
+        served_models = [one["served"] for one in store.specifications().values()]
+    assert served_models == ["tiny-served", "m0"]
+
+
+def test_two_judges_can_share_one_limit():
+    with serving() as served:
+        both = [ServerJudge("a", served.url, call_limit=5), ServerJudge("b", served.url)]
+        both[1].spending = both[0].spending
+        answers = []
+        for judge in both:
+            with suppress(SpendingLimitError):
+                answers += judge.answer(questions(2) + questions(2, word="more"))
+        assert len(answers) == len(served.requests) == 5
 
 
 def test_many_threads_never_exceed_a_limit():
@@ -368,7 +412,9 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     assert spending.reserve(80)
     spending.settle(80, None)  # not said: the bound counts
     assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
-    with pytest.raises(SpendingLimitError, match="after 2 calls and 100 tokens; token_limit is"):
+    with pytest.raises(
+        SpendingLimitError, match="limit of 100 tokens is reached .2 calls and 100 tokens were"
+    ):
         spending.reserve(1)
 
 
@@ -407,6 +453,14 @@ def test_a_key_is_not_carried_to_where_a_server_sends_us(monkeypatch):
             judged(served, questions(2))
         assert served.headers[0]["Authorization"] == f"Bearer {KEY}"
         assert other.requests == []
+
+
+def test_a_short_key_is_hidden_without_hiding_every_letter(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "1")
+    with serving(lambda k, body: "400") as served, pytest.raises(ServerError) as caught:
+        judged(served, questions(2))
+    assert "you sent Bearer [key], and" in str(caught.value)
+    assert "127.0.0.1" in str(caught.value)
 
 
 def test_which_key_is_sent_where(monkeypatch):
@@ -467,6 +521,10 @@ def test_wrong_options_are_refused_by_name_and_secrets_are_not_repeated():
         ({"colour": "red"}, "colour.*token_limit"),
         ({"prefix": "maybe"}, "prefix"),
         ({"draws": 5, "temperature": 0}, "temperature"),
+        ({"temperature": math.nan}, "temperature"),
+        ({"timeout": math.nan}, "timeout is a number of seconds"),
+        ({"draws": 2.5}, "draws is a whole number"),
+        ({"options": {"top_p": math.nan}}, "options"),
         ({"top": "many"}, "top"),
         ({"call_limit": 0}, "call_limit"),
         ({"options": '{"api_key": "hunter2"'}, "options"),
@@ -574,4 +632,4 @@ def test_ctrl_c_waits_for_calls_under_way_and_a_second_one_leaves_them(tmp_path,
     assert "waiting for the calls under way" in error
     assert "KeyboardInterrupt" in error
     with Store(path) as store:
-        assert len(store) == (4 if hangs else 6)
+        assert len(store) == (5 if hangs else 7)

@@ -102,6 +102,37 @@ def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
             assert len(store) == 3, wrong
 
 
+def test_one_bad_answer_loses_itself_alone_and_many_end_the_run(path):
+    class Wrong(HashJudge):
+        def __init__(self, bad):
+            super().__init__()
+            self.bad = bad
+
+        def answer(self, questions):
+            for position, answer in super().answer(questions):
+                bad = Answer((math.nan, "much"), tokens=10**30)
+                yield position, bad if position in self.bad else answer
+
+    asked = questions(6)
+    with Store(path) as store:
+        with pytest.raises(JudgeError, match="log-probabilities"):
+            store.ask(Wrong({3}), asked)
+        assert len(store) == 29
+        assert len(store.ask(HashJudge(), asked)) == 30
+    judge = Wrong(set(range(2, 30)))
+    with Store(path.with_name("b.sqlite")) as store, pytest.raises(JudgeError):
+        store.ask(judge, asked)
+    assert len(judge.asked) == 12
+
+
+def test_a_name_that_no_file_can_hold_is_refused_before_anything_is_paid(path):
+    judge, (one, *_) = HashJudge(), questions(2)
+    for text in (Text("half\ud800", "a text"), Text("a", "half\ud800")):
+        with Store(path) as store, pytest.raises(JudgeError, match=r"half.ud800.*broken encoding"):
+            store.ask(judge, [one, Question(PROMPT, text, one.second, one.context)])
+    assert judge.asked == []
+
+
 # Other judges ----------------------------------------------------------------------------
 
 
@@ -418,3 +449,32 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
         assert all("test/better" in text and "'text-" in text for text in found.refused)
     with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better'"):
         store.table()
+    for place, damage in enumerate(("answers SET tokens = 'many'", "prompts SET labels = 'A B'")):
+        with Store(path.with_name(f"{place}.sqlite")) as store:
+            store.ask(HashJudge(), asked)
+        with closing(sqlite3.connect(path.with_name(f"{place}.sqlite"))) as raw, raw:
+            raw.execute(f"UPDATE {damage}")
+        with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
+            assert store.merge(path.with_name(f"{place}.sqlite")).added == 0
+    with closing(sqlite3.connect(shard)) as raw, raw:
+        raw.execute("UPDATE judges SET specification = '7'")
+    with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
+        assert store.merge(shard).added == 0
+    with Store(shard) as store, pytest.raises(JudgeError, match=r"shard.*damaged"):
+        store.specifications()
+
+
+def test_an_export_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
+    def full(table, file, **options):
+        file.write_text("judge,prompt\n")
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "all.csv"
+    out.write_text("from the last time")
+    with Store(path) as store:
+        store.ask(HashJudge(), questions(2))
+        monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+        with pytest.raises(OSError, match=r"all\.csv was not written: No space left"):
+            store.export(out)
+    assert out.read_text() == "from the last time"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.csv", path.name]

@@ -227,7 +227,7 @@ def test_limits_on_calls_and_tokens_are_never_exceeded(share):
         ({"token_limit": 5}, 5),
     ):
         reader, found = judge(LLAMA, share_prefixes=share, **limit), []
-        with pytest.raises(SpendingLimitError, match=f"limit is {most:,}.*what was answered is"):
+        with pytest.raises(SpendingLimitError, match=f"limit of {most:,}.*what was answered is"):
             found.extend(reader.answer(asked))
         assert reader.spent.calls == len(found)
         assert reader.spent.tokens == sum(each[k] for k, _ in found)

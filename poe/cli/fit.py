@@ -102,7 +102,7 @@ def fit(
     from poe.result import COVARIANCE_ITEMS, require_level
     from poe.tables import csv_text, read_table
 
-    require_writable(report, out)
+    require_writable(report, out, inputs=[table])
     require_level(confidence)
     rows = read_table(table, encoding=encoding)
     names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
@@ -184,10 +184,13 @@ def leaderboard(
     from poe import leaderboard as board
     from poe.columns import read
     from poe.errors import JudgeError
+    from poe.judges.asking import stored_judge
     from poe.tables import csv_text, read_table
 
-    require_writable(report, out, win_rates, comparisons)
+    inputs = [table, store] if judge else [table]
+    require_writable(report, out, win_rates, comparisons, inputs=inputs)
     rows = read_table(table, encoding=encoding)
+    stop = ""
     how: dict[str, Any] = {"length": not no_length, "bias": "fit", "prior": prior}
     if judge is None:
         if offline or dry_run:
@@ -198,9 +201,16 @@ def leaderboard(
         answers = board.read_answers(rows, system=system, prompt=prompt, answer=answer)
         both = orders == "both"
         calls = answers.calls(budget, both_orders=both)
-        reader = open_judge(judge, judge_option, limit_calls, limit_tokens)
-        with closing(open_store(store, several=several_judges, dry_run=dry_run)) as kept:
-            meter = Meter(calls, quiet=quiet, limit_calls=limit_calls, limit_tokens=limit_tokens)
+        if offline and not store.is_file():
+            raise JudgeError(f"there is no store {store}, so nothing can be ranked offline")
+        several = several_judges or offline
+        with closing(open_store(store, several=several, dry_run=dry_run)) as kept:
+            reader = (
+                stored_judge(kept, judge)
+                if offline
+                else open_judge(judge, judge_option, limit_calls, limit_tokens)
+            )
+            meter = Meter(calls, quiet=quiet)
             asking = board.Asking(
                 answers,
                 reader,
@@ -222,6 +232,7 @@ def leaderboard(
                 meter.bar.close()
             except KeyboardInterrupt:
                 raise stopped(kept) from None
+        stop = asking.partial
         if not known and offline:
             raise JudgeError(f"{store} has no answers of this judge to these comparisons")
         found = asking.columns()
@@ -238,3 +249,5 @@ def leaderboard(
     if report:
         title = f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {table.name}"
         write(report, board.page(title, frame, result.sentences(), rates, level=confidence))
+    if stop:
+        raise typer.Exit(3)

@@ -71,6 +71,7 @@ def judge(
     """
     from poe import datasets, judges
     from poe.judges import planning, prompts
+    from poe.judges.accounts import SpendingLimitError
 
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
     prompt = prompts.load(dataset, attribute, template, decoder_only=decoder_only)
@@ -100,21 +101,22 @@ def judge(
         if dry_run:
             print_cost([questions[k] for k in missing], reader, kept_answers)
             return
-        chosen = missing[:limit_calls]
-        meter = Meter(len(chosen), quiet=quiet, limit_tokens=limit_tokens)
+        meter = Meter(len(missing), quiet=quiet)
         try:
-            kept_answers.ask(reader, [questions[k] for k in chosen], progress=meter)
+            answers = kept_answers.ask(reader, questions, progress=meter)
         except KeyboardInterrupt:
             raise stopped(kept_answers) from None
-        finally:
+        except SpendingLimitError as error:
+            left = len(kept_answers.missing(reader, questions))
             meter.bar.close()
-        if len(chosen) < len(missing):
             print(
-                f"{len(chosen):,} asked, {len(missing) - len(chosen):,} left by --limit-calls; the "
-                "same command goes on"
+                f"{len(missing) - left:,} answered, {left:,} left by --limit-calls or "
+                f"--limit-tokens ({error}); the same command goes on"
             )
             return
-        _summarise(kept_answers.ask(reader, questions), store)
+        finally:
+            meter.bar.close()
+        _summarise(answers, store)
 
 
 def _summarise(answers: Sequence[Answer], store: Path) -> None:

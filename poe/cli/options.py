@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from poe._paths import whole
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -65,6 +67,9 @@ Undecided = Annotated[
     Literal["stop", "tie"],
     opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
 ]
+Price = Annotated[
+    float | None, opt("Dollars for a million tokens.", panel=JUDGE, metavar="DOLLARS")
+]
 DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
 Column = Annotated[str | None, opt("A column with another name.", panel=TABLE, metavar="NAME")]
 Encoding = Annotated[str | None, opt("Of the file, if it is guessed wrong.", panel=TABLE)]
@@ -74,7 +79,7 @@ Template = Annotated[str | None, opt("Which wording; `poe prompts` lists them.")
 def open_judge(
     name: str, settings: Sequence[str], limit_calls: int | None, limit_tokens: int | None
 ) -> Reader:
-    """The judge of that name; a server's own limits are never overstepped."""
+    """The judge of that name, which never goes over these limits."""
     from poe import judges
 
     options: dict[str, Any] = {}
@@ -85,9 +90,8 @@ def open_judge(
                 f"--judge-option {text!r} is not NAME=VALUE, for example dtype=float32"
             )
         options[key] = _value(value)
-    if name.startswith("openai:"):
-        limits = {"call_limit": limit_calls, "token_limit": limit_tokens}
-        options = {key: n for key, n in limits.items() if n is not None} | options
+    limits = {"call_limit": limit_calls, "token_limit": limit_tokens}
+    options = {key: n for key, n in limits.items() if n is not None} | options
     return judges.open(name, **options)
 
 
@@ -114,7 +118,7 @@ def print_cost(questions: Sequence[Question], judge: Reader, store: Store) -> No
     if not questions:
         return
     table, given = store.table(), store.specifications()
-    same = [digest for digest, one in given.items() if one == dict(judge.specification)]
+    same = [digest for digest, one in given.items() if one == store.specification(judge)]
     found = planning.cost(questions, judge, table[table["judge"].isin(same)])
     print(f"about {found.tokens:,.0f} tokens ({found.tokens_by})")
     if found.seconds is None:
@@ -143,40 +147,40 @@ def stopped(store: Store) -> typer.Exit:
 
 
 class Meter:
-    """A progress bar of new answers that stops where a limit is reached; a store's `progress`."""
+    """A progress bar of new answers; a store's `progress`."""
 
-    def __init__(
-        self, total: int, *, quiet: bool, limit_calls: int | None = None, limit_tokens: int | None
-    ) -> None:
+    def __init__(self, total: int, *, quiet: bool) -> None:
         from tqdm import tqdm
 
-        self.limits = {"calls": limit_calls, "tokens": limit_tokens}
-        self.made = {"calls": 0, "tokens": 0}
         slow = 0.2 if sys.stderr.isatty() else 10.0
         self.bar = tqdm(total=total, unit="call", disable=quiet, mininterval=slow, leave=False)
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
-        """Note new answers; say how it goes; stop where a limit is reached."""
-        self.made["calls"] += len(answers)
-        self.made["tokens"] += sum(answer.tokens for answer in answers)
+        """Note new answers."""
         self.bar.update(len(answers))
-        for what, limit in self.limits.items():
-            if limit is not None and self.made[what] >= limit:
-                self.bar.close()
-                raise JudgeError(
-                    f"the limit of {limit:,} {what} is reached ({self.made[what]:,} were used); "
-                    f"the answers are in the store; the same command with a higher --limit-{what} "
-                    "goes on"
-                )
 
 
-def require_writable(*paths: Path | None) -> None:
-    """Refuse a path that cannot be written before a judge is asked, not after."""
+def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a path that cannot be written before a judge is asked, not after.
+
+    Nor may it be another output, or one of `inputs` (a text file, a store), by whatever spelling or
+    link.
+    """
+    taken = [(path, _same(path)) for path in inputs]
     for path in filter(None, paths):
         if path.is_dir():
             raise JudgeError(f"{path} is a folder; name a file in it")
         if not path.parent.is_dir():
             raise JudgeError(f"{path} cannot be written: there is no folder {path.parent}")
+        part = path.with_name(path.name + ".part")
+        for other, marks in taken:
+            if marks & (_same(path) | _same(part)):
+                raise JudgeError(
+                    f"{path} would overwrite {other}, which this command also uses; name another "
+                    "file"
+                )
+        taken.append((path, _same(path) | _same(part)))
+    for path in filter(None, paths):
         part = path.with_name(path.name + ".part")
         try:
             part.touch()
@@ -185,9 +189,21 @@ def require_writable(*paths: Path | None) -> None:
             raise JudgeError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    from poe.tables import write_whole
+def _same(path: Path) -> set[object]:
+    """What two spellings of one file have in common: the resolved path, the inode if it is there.
 
-    write_whole(path, text)
-    print(f"written to {path}")
+    A store's journals are files of its own.
+    """
+    real = os.path.realpath(path)
+    found: set[object] = {os.path.normcase(real + end) for end in ("", "-journal", "-wal", "-shm")}
+    if path.exists():
+        found.add((path.stat().st_dev, path.stat().st_ino))
+    return found
+
+
+def write(path: Path, text: str, *, quiet: bool = False) -> None:
+    """Write a file whole or not at all."""
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+    if not quiet:
+        print(f"written to {path}")

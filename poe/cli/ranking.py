@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import math
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +17,7 @@ import typer
 from poe.cli.options import (
     ASKED,
     FILES,
+    FORMS,
     SCORES,
     STOP,
     STORE,
@@ -22,22 +25,21 @@ from poe.cli.options import (
     Count,
     DryRun,
     Encoding,
-    JudgeName,
     JudgeOptions,
     LimitCalls,
     LimitTokens,
-    Meter,
     Orders,
+    Price,
     Quiet,
     Seed,
     SeveralJudges,
     StorePath,
     Undecided,
     app,
+    duration,
     open_judge,
     open_store,
     opt,
-    print_cost,
     require_writable,
     stopped,
     write,
@@ -47,14 +49,23 @@ from poe.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.judges import Question, Reader, Store
+    from poe.judges import Reader, Store
+    from poe.ranking import Job
     from poe.rankings import Ranking
     from poe.stopping import StopRule
+
+MADE_OF = (
+    "With --json, standard output is one object: calls, from_store, tokens, and rankings, a list "
+    "with attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
+    "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
+    "notes, and texts, whose rows are those of --out. With --dry-run: a list of judges with calls "
+    "(at most), stored, tokens, seconds, cost. Exit status 3: a limit made the ranking partial."
+)
 
 
 @app.command(
     epilog="The intervals take the judge's answers as given: they say how far the ranking could "
-    "move if this judge were asked more, not how well it agrees with people."
+    f"move if this judge were asked more, not how well it agrees with people. {MADE_OF}"
 )
 def rank(
     texts: Annotated[
@@ -65,13 +76,23 @@ def rank(
             "and score (by people)."
         ),
     ],
-    attribute: Annotated[str, opt('What wins, "more persuasive".', metavar="WORDS")],
-    judge: JudgeName,
+    attribute: Annotated[
+        list[str], opt('What wins, "more persuasive"; may be repeated.', metavar="WORDS")
+    ],
+    judge: Annotated[list[str], opt(f"{FORMS} May be repeated.", "--judge", metavar="JUDGE")],
     thing: Annotated[str, opt('What they are, "essay".')] = "text",
     context_name: Annotated[str, opt("How the prompt heads a context.")] = "Context",
     dry_run: DryRun = False,
+    offline: Annotated[
+        bool, opt("Rank by the answers in the store; the judge is not opened.", "--offline")
+    ] = False,
     budget: Annotated[
-        str, opt("Calls at most in each context: 10x (ten a text), 500 or all.", panel=ASKED)
+        str,
+        opt(
+            "Comparisons at most in the whole run, those in the store counted: 10x (ten a text), "
+            "500 (shared by contexts, attributes and judges in proportion to their texts) or all.",
+            panel=ASKED,
+        ),
     ] = "10x",
     rule: Annotated[
         Literal["adaptive", "greedy", "random"],
@@ -85,7 +106,7 @@ def rank(
         Count, opt("The K best are known.", panel=STOP, min=1, metavar="K")
     ] = None,
     until_ranks_within: Annotated[
-        Count, opt("Every rank is known to R ranks.", panel=STOP, metavar="R")
+        Count, opt("Every rank is known to R ranks.", panel=STOP, min=0, metavar="R")
     ] = None,
     until_error: Annotated[
         float | None, opt("Every standard error is S or less.", panel=STOP, metavar="S")
@@ -94,7 +115,15 @@ def rank(
         Literal["bradley-terry", "gaussian", "laplacian"],
         opt("What an answer says of two scores.", panel=SCORES),
     ] = "bradley-terry",
-    prior: Annotated[float, opt("Wins added to every pair, for decisions.", panel=SCORES)] = 0.0,
+    prior: Annotated[
+        float | None,
+        opt(
+            "Wins added to every pair. By default none, or where decisions leave no doubt one win "
+            "and one loss a text.",
+            panel=SCORES,
+            show_default=False,
+        ),
+    ] = None,
     confidence: Annotated[float, opt("Of intervals and stopping.", panel=SCORES)] = 0.95,
     intervals: Annotated[
         Literal["paired", "scatter", "curvature"],
@@ -110,6 +139,9 @@ def rank(
     report: Annotated[Path | None, opt("HTML report in one file.", panel=FILES)] = None,
     out: Annotated[Path | None, opt("Scores and intervals as CSV.", panel=FILES)] = None,
     comparisons: Annotated[Path | None, opt("Every comparison as CSV.", panel=FILES)] = None,
+    as_json: Annotated[
+        bool, opt("Print one JSON object instead of tables.", "--json", panel=FILES)
+    ] = False,
     store: StorePath = STORE,
     several_judges: SeveralJudges = False,
     text_column: Column = None,
@@ -121,93 +153,92 @@ def rank(
     judge_option: JudgeOptions = [],  # noqa: B006
     limit_calls: LimitCalls = None,
     limit_tokens: LimitTokens = None,
+    price_input: Price = None,
+    price_output: Price = None,
     undecided: Undecided = "stop",
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
-    from poe import datasets, judges
-    from poe.ranking import distinct, number_of_calls
-    from poe.ranking import rank as rank_items
+    from poe import judges
+    from poe.ranking import CTRL_C, jobs, run
     from poe.report import in_text
     from poe.report import report as page
 
-    judges.check_name(judge)
+    for name in [] if offline else judge:
+        judges.check_name(name)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
-    require_writable(report, out, comparisons)
-    # Copies of a text are ranked once, which the table and the report say.
-    own = datasets.read_texts(
+    require_writable(report, out, comparisons, inputs=[texts, store])
+    todo = jobs(
         texts,
+        list(dict.fromkeys(judge)),
+        list(dict.fromkeys(attribute)),
+        budget=budget,
+        both_orders=orders == "both",
+        thing=thing,
+        context_name=context_name,
         text_column=text_column,
         id_column=id_column,
         context_column=context_column,
         score_column=score_column,
         encoding=encoding,
     )
-    groups = own.groups()
-    ready = []
-    for group in groups:
-        try:
-            kept, copies = distinct(group.items)
-            calls, _ = number_of_calls(budget, len(kept), both_orders=orders == "both")
-            _check_k(len(kept), until_top, until_ranks_within)
-        except (JudgeError, ValueError) as error:
-            place = "" if group.context is None else f" ({group.context.id})"
-            raise JudgeError(f"{texts}{place}: {error}") from None
-        heading = None if group.context is None else context_name
-        prompt = judges.prompts.for_attribute(attribute, thing=thing, context=heading)
-        ready.append((group, kept, copies, calls, prompt))
-    reader = open_judge(judge, judge_option, limit_calls, limit_tokens)
-    with closing(open_store(store, several=several_judges, dry_run=dry_run)) as kept_answers:
+    for job in todo:
+        _check_k(len(job.texts), until_top, until_ranks_within, f"{texts}: {job.name}".rstrip(": "))
+    price = None
+    if price_input is not None or price_output is not None:
+        price = (price_input or 0.0, price_output or 0.0)
+    if offline and not store.is_file():
+        raise JudgeError(f"there is no store {store}, so nothing can be ranked offline")
+    several = several_judges or offline or len(set(judge)) > 1
+
+    def opened(name: str) -> Reader:
+        return open_judge(name, judge_option, None, None)
+
+    with closing(open_store(store, several=several, dry_run=dry_run)) as kept_answers:
         if dry_run:
-            _estimate(ready, reader, kept_answers, store, seed)
+            _print_estimate(_estimate(todo, opened, kept_answers, price), store, as_json=as_json)
             return
-        found: list[Ranking] = []
         try:
-            total = sum(calls for _, _, _, calls, _ in ready)
-            meter = Meter(total, quiet=quiet, limit_calls=limit_calls, limit_tokens=limit_tokens)
-            for group, kept, copies, _, prompt in ready:
-                judged = judges.TextJudge(
-                    reader,
-                    prompt,
-                    kept,
-                    store=kept_answers,
-                    context=group.context,
-                    undecided=undecided,
-                    progress=meter,
-                )
-                found.append(
-                    rank_items(
-                        kept,
-                        judged,
-                        budget=budget,
-                        rule=rule,
-                        both_orders=orders == "both",
-                        until=rules or None,
-                        expert=expert,
-                        prior=prior,
-                        covariance=intervals,
-                        level=confidence,
-                        top=top or until_top or 3,
-                        seed=seed,
-                        copies=copies,
-                        gold=group.gold,
-                        notes=own.notes,
-                        name="" if group.context is None else group.context.id,
-                    )
-                )
-            meter.bar.close()
+            found, stop = run(
+                todo,
+                kept_answers,
+                open=opened,
+                offline=offline,
+                undecided=undecided,
+                limit_calls=limit_calls,
+                limit_tokens=limit_tokens,
+                price=price,
+                progress=not quiet,
+                rule=rule,
+                both_orders=orders == "both",
+                until=rules or None,
+                batch=None,
+                expert=expert,
+                bias="fit",
+                prior=prior,
+                covariance=intervals,
+                level=confidence,
+                top=top or until_top or 3,
+                seed=seed,
+            )
         except KeyboardInterrupt:
             raise stopped(kept_answers) from None
-    if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id
-        sys.stdout.reconfigure(errors="replace")
-    print(in_text(found))
-    if out:
-        write(out, _together(found, lambda one: one.to_frame()))
-    if comparisons:
-        write(comparisons, _together(found, lambda one: one.answers()))
-    if report:
-        made = datetime.date.today().isoformat()
-        command = shlex.join(["poe", *sys.argv[1:]])
-        write(report, page(found, attribute=attribute, command=command, made=made, thing=thing))
+        if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id
+            sys.stdout.reconfigure(errors="replace")
+        print(_in_json(found) if as_json else in_text(found))
+        if out:
+            write(out, _together(found, lambda one: one.to_frame()), quiet=as_json)
+        if comparisons:
+            write(comparisons, _together(found, lambda one: one.answers()), quiet=as_json)
+        if report:
+            made = datetime.date.today().isoformat()
+            command = shlex.join(["poe", *sys.argv[1:]])
+            asked = " and ".join(dict.fromkeys(attribute))
+            html = page(found, attribute=asked, command=command, made=made, thing=thing)
+            write(report, html, quiet=as_json)
+        if stop.startswith(CTRL_C):
+            raise stopped(kept_answers)
+        if stop:
+            raise typer.Exit(3)
 
 
 def _rules(
@@ -222,7 +253,7 @@ def _rules(
     return rules + ([] if error is None else [se_below(error)])
 
 
-def _check_k(n_texts: int, until_top: int | None, within: int | None) -> None:
+def _check_k(n_texts: int, until_top: int | None, within: int | None, where: str) -> None:
     """Refuse a rule that holds before anything is asked of so few texts."""
     for name, k, most in (
         ("--until-top", until_top, n_texts - 1),
@@ -230,31 +261,120 @@ def _check_k(n_texts: int, until_top: int | None, within: int | None) -> None:
     ):
         if k is not None and k > most:
             raise ValueError(
-                f"{name} {k} says nothing of {n_texts} different texts; at most {most}"
+                f"{where}: {name} {k} says nothing of {n_texts} different texts; at most {most}"
             )
 
 
-def _estimate(
-    ready: Sequence[Any], reader: Reader, kept_answers: Store, store: Path, seed: int
-) -> None:
-    """Calls at most, and what as many comparisons spread evenly would take."""
-    from poe.designs import regular
-    from poe.judges import Question
+# What it would take ---------------------------------------------------------------------------
 
-    sample: list[Question] = []
-    for group, kept, _, calls, prompt in ready:
-        pairs = regular(len(kept), min(calls, len(kept) * (len(kept) - 1) // 2), seed=seed)
-        sample += [Question(prompt, kept[i], kept[j], group.context) for i, j in pairs.tolist()]
-    total = sum(calls for _, _, _, calls, _ in ready)
-    print(f"at most {total:,} calls, fewer where answers are in {store} already")
-    print_cost((sample * -(-total // len(sample)))[:total], reader, kept_answers)
+
+def _estimate(
+    todo: Sequence[Job],
+    opened: Callable[[str], Reader],
+    store: Store,
+    price: tuple[float, float] | None,
+) -> list[dict[str, Any]]:
+    """A row for each judge: calls at most, what is stored, and what so many calls would take."""
+    from poe.designs import regular
+    from poe.judges import planning
+    from poe.rounds import calls_left
+
+    rows, table = [], store.table()
+    for name in dict.fromkeys(str(job.judge) for job in todo):
+        reader, sample = opened(name), []
+        calls = stored = 0
+        for job in todo:
+            if job.judge != name:
+                continue
+            judged, n = job.judged(reader, store), len(job.texts)
+            there = judged.stored()
+            left = calls_left(n, there, job.calls)
+            calls, stored = calls + left, stored + len(there)
+            sample += judged.questions(regular(n, min(left, n * (n - 1) // 2), seed=0))
+        same = [
+            d for d, one in store.specifications().items() if one == store.specification(reader)
+        ]
+        cost = planning.cost(sample, reader, table[table["judge"].isin(same)])
+        more = calls / max(len(sample), 1)
+        row: dict[str, Any] = {
+            "judge": name,
+            "calls": calls,
+            "stored": stored,
+            "tokens": cost.tokens * more,
+        }
+        row |= {"tokens_by": cost.tokens_by, "seconds_by": cost.seconds_by}
+        row["seconds"] = None if cost.seconds is None else cost.seconds * more
+        if price is not None:
+            written = planning.written(reader) * calls
+            row["cost"] = planning.Price(*price).of(row["tokens"], written)
+        rows.append(row)
+    return rows
+
+
+def _print_estimate(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        who = f"{row['judge']}: " if len(rows) > 1 else ""
+        print(f"{who}at most {row['calls']:,} calls; {row['stored']:,} answers are in {store}")
+        if not row["calls"]:
+            continue
+        print(f"about {row['tokens']:,.0f} tokens ({row['tokens_by']})")
+        if row["seconds"] is None:
+            print("time unknown: a run with --limit-calls 100 measures it, and its answers stay")
+        else:
+            print(f"about {duration(row['seconds'])} ({row['seconds_by']})")
+        if "cost" in row:
+            print(f"about ${row['cost']:,.4f}, where an answer has no more tokens than it may")
+
+
+# What came out --------------------------------------------------------------------------------
 
 
 def _together(found: Sequence[Ranking], part: Callable[[Ranking], pd.DataFrame]) -> str:
-    """One CSV of all contexts."""
+    """One CSV of all rankings; columns say which where there are several."""
     import pandas as pd
 
+    from poe.rankings import apart
     from poe.tables import csv_text
 
-    tables = [part(one).assign(context=one.name) if len(found) > 1 else part(one) for one in found]
+    tables = [part(one).assign(**apart(one, found)) for one in found]
     return csv_text(pd.concat(tables))
+
+
+def _in_json(found: Sequence[Ranking]) -> str:
+    """Everything, for a program; what is not a number is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): plain(one) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(one) for one in value]
+        value = value.item() if hasattr(value, "item") else value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    rankings, new, tokens = [], 0, 0
+    for one in found:
+        judged, agreement = one.judged, one.agreement()
+        assert judged is not None
+        new, tokens = new + judged.new, tokens + sum(answer.tokens for answer in judged.answers)
+        rankings.append(
+            {
+                "attribute": one.attribute,
+                "judge": dict(judged.judge.specification),
+                "context": one.name or None,
+                "partial": one.partial,
+                "stopped_because": one.stopped_because,
+                "comparisons": len(one.comparisons),
+                "bias": one.fit.bias,
+                "first_rate": one.history["rate"].iloc[-1],
+                "agreement": agreement
+                and dict(zip(("spearman", "pearson", "texts"), agreement, strict=True)),
+                "notes": one.notes,
+                "texts": one.to_frame().to_dict("records"),
+            }
+        )
+    calls = sum(one["comparisons"] for one in rankings)
+    whole = {"calls": new, "from_store": calls - new, "tokens": tokens, "rankings": rankings}
+    return json.dumps(plain(whole), indent=1)

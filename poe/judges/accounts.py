@@ -81,14 +81,13 @@ class Spending:
                 self._tokens += bound if tokens is None else tokens
 
     def _message(self, bound: int) -> str:
-        text = (
-            f"the spending limit is reached after {self._calls:,} calls and {self._tokens:,} tokens"
-        )
-        if self._call_limit is not None:
-            text += f"; call_limit is {self._call_limit:,}"
-        if self._token_limit is not None:
-            text += f"; token_limit is {self._token_limit:,}, and the next call may need {bound:,}"
-        return text
+        limit = f"{self._token_limit or 0:,} tokens"
+        used = f"{self._calls:,} calls and {self._tokens:,} tokens were used"
+        if self._calls == self._call_limit:
+            limit = f"{self._call_limit:,} calls"
+        else:
+            used += f", and the next call may need {bound:,}"
+        return f"the limit of {limit} is reached ({used})"
 
 
 class Tally:

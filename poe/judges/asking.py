@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Literal
 
 import numpy as np
@@ -60,11 +61,17 @@ class TextJudge:
             for i, j in np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
         ]
 
+    def stored(self) -> Indices:
+        """(K, 2) comparisons of these texts that the store has answers to, in ascending order."""
+        place = {text.digest: k for k, text in enumerate(self.texts)}
+        known = self.store.answered(self.judge, self.prompt, self.context)
+        pairs = [(place[i], place[j]) for i, j in known if i in place and j in place]
+        return np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)
+
     def answer(self, pairs: Indices) -> Floats:
         """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B))."""
         questions = self.questions(pairs)
-        self.new += len(self.store.missing(self.judge, questions))
-        said = self.store.ask(self.judge, questions, progress=self.progress)
+        said = self.store.ask(self.judge, questions, progress=self._note)
         self.pairs = np.vstack([self.pairs, np.asarray(pairs, dtype=np.intp).reshape(-1, 2)])
         self.answers += said
         p = np.array([answer.p for answer in said], dtype=float)
@@ -78,3 +85,50 @@ class TextJudge:
             )
         self.ties += len(silent)
         return np.where(np.isnan(p), 0.5, p)
+
+    def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
+        """Count new answers, those of a run that fails too."""
+        self.new += len(answers)
+        if self.progress is not None:
+            self.progress(answers=answers, **more)
+
+
+class StoredJudge:
+    """A judge that is never asked: what `poe rank --offline` takes in a judge's place."""
+
+    def __init__(self, specification: Mapping[str, str]) -> None:
+        self.specification = specification
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        """Refuse."""
+        raise JudgeError(f"offline: {len(questions)} questions have no answer in the store")
+
+
+def stored_judge(store: Store, name: str) -> StoredJudge:
+    """The judge in a store that a name, or the start of a digest, means; no other is opened."""
+    given, name = store.specifications(), name.strip()
+    near = [one for digest, one in given.items() if digest.startswith(name) or _means(name, one)]
+    if len(near) == 1:
+        return StoredJudge(near[0])
+    there = ", ".join(f"{digest} ({one.get('model', '?')})" for digest, one in given.items())
+    raise JudgeError(
+        f"offline, {name} is {'one of several' if near else 'none'} of the judges in {store.path}: "
+        f"{there or 'it is empty'}; name one by its digest, such as --judge 1a2b3c4d"
+    )
+
+
+def _means(name: str, specification: Mapping[str, str]) -> bool:
+    """Whether a judge's name, as `judges.open` takes it, can have this specification."""
+    kind, _, rest = name.partition(":")
+    kinds = {"demo": "demo", "smollm2": "transformers", "hf": "transformers"}
+    model = specification.get("model", "")
+    if specification.get("kind") != kinds.get(kind, "server"):
+        return False
+    if kind == "hf":
+        path = rest.partition("@")[0]
+        return model in (path, PurePath(path).name)
+    return (
+        model.lower().startswith("smollm2")
+        if kind == "smollm2"
+        else (kind != "openai" or rest.startswith(f"{model}@"))
+    )

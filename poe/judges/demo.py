@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from scipy.special import log_expit
 
 from poe.errors import JudgeError
+from poe.judges.accounts import Spending
 from poe.judges.questions import Answer, Question
 
 LABEL = "demo (readability), not a language model"
@@ -30,15 +31,25 @@ class DemoJudge:
         position bias to find.
     noise : half-width of an invented disturbance in logits, a fixed function of the question,
         so that the same question always has the same answer.
+    call_limit, token_limit : never exceeded; the run stops with SpendingLimitError before.
     """
 
-    def __init__(self, *, scale: float = 30.0, lean: float = 0.3, noise: float = 0.8) -> None:
+    def __init__(
+        self,
+        *,
+        scale: float = 30.0,
+        lean: float = 0.3,
+        noise: float = 0.8,
+        call_limit: int | None = None,
+        token_limit: int | None = None,
+    ) -> None:
         if not scale > 0 or noise < 0:
             raise JudgeError(
                 "the demo judge needs a positive scale and no negative noise, not "
                 f"{scale:g} and {noise:g}"
             )
         self.scale, self.lean, self.noise = scale, lean, noise
+        self.spending = Spending(calls=call_limit, tokens=token_limit)
 
     @property
     def specification(self) -> Mapping[str, str]:
@@ -60,6 +71,9 @@ class DemoJudge:
             logit = ease / self.scale + self.lean + self.noise * disturbance
             log_p = (float(log_expit(logit)), float(log_expit(-logit)))
             tokens = len(question.text.split())
+            while not self.spending.reserve(tokens):
+                time.sleep(0.001)  # until another thread's question is answered
+            self.spending.settle(tokens, tokens)
             seconds = time.perf_counter() - started
             yield position, Answer(log_p, tokens=tokens, computed=tokens, seconds=seconds)
 

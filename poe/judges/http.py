@@ -111,7 +111,8 @@ def is_here(url: str) -> bool:
 class Caller:
     """Sends requests to a server as its options say, and reads the replies; threads may share it.
 
-    served : the name of the model that answers, by the replies; None before the first call.
+    served : the name of the model that answers, by the replies or a store; None if neither said.
+    heard : whether there was a reply.
     """
 
     def __init__(self, url: str, options: ServerOptions) -> None:
@@ -119,17 +120,20 @@ class Caller:
         self.options = options
         self.spending = Spending(calls=options.call_limit, tokens=options.token_limit)
         self.served: str | None = None
+        self.heard = False
         base, _, query = url.partition("?")
         self._base = base.rstrip("/")
         self._url = self._base + PATH + (f"?{query}" if query else "")
-        self._beside = 64 + options.written  # tokens beside the text; a chat template has some
+        self._beside = 64  # tokens beside the text; a chat template has some
 
     def shown(self, text: object) -> str:
         """What a server said, fit for a message: short, printable and without the key."""
         key = find_key(self._base, self.options.key_env)
         clean = str(text)
-        if key and len(key) >= 8:  # a shorter one is a placeholder, and part of other words
-            clean = clean.replace(key, "[key]")
+        if key:
+            clean = clean.replace(f"Bearer {key}", "Bearer [key]")
+            if len(key) >= 8:  # a shorter one is a placeholder, and part of other words
+                clean = clean.replace(key, "[key]")
         return "".join(c if c.isprintable() else " " for c in clean[:300])
 
     def connect(self) -> httpx.Client:
@@ -190,7 +194,8 @@ class Caller:
         ending: threading.Event,
     ) -> Read:
         """One try, accounted for whatever becomes of it."""
-        bound = len(sent) + self._beside  # a token is at least a byte of the text
+        # A token is at least a byte of the text.
+        bound = len(sent) + self._beside + self.options.written
         while not ending.is_set() and not self.spending.reserve(bound):
             ending.wait(0.02)
         if ending.is_set():
@@ -239,9 +244,9 @@ class Caller:
                 return response.status_code, response.headers, bytes(content)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             cause = f"no connection to {self.name} ({self.shown(error) or 'it takes none'})"
-            if self.served is None:
+            if not self.heard:
                 cause += "; is it up, and is this its address?"
-            tries = 1 if self.served is None else math.inf
+            tries = math.inf if self.heard else 1
             raise PassingError(cause, tries=tries, turned_away=True) from None
         except httpx.TimeoutException:
             raise PassingError(f"{self.name} gave no whole answer in {seconds:.3g} s") from None
@@ -265,11 +270,14 @@ class Caller:
             said = f"; put it into {DEFAULT_KEY}, or name another variable with key_env="
         elif 300 <= status < 400:
             text, said = "sends us elsewhere", "; give the final URL"
+        elif status in (400, 422) and "logprobs" in str(said):
+            text, said = "gives no log-probabilities", f"{said}; sample answers with draws=20"
         elif status == 404:
             text = f"has no {PATH}, or not this model"
             said += "; most URLs end in /v1"
         else:
             text = "refuses the request"
+            said += '; a field that it does not take is left out by options={"FIELD": null}'
         return ServerError(f"{self.name} {text} ({status}){self.shown(said)}")
 
     def _understood(
@@ -289,14 +297,13 @@ class Caller:
                 raise ValueError(f"answers without choices{_complaint(reply)}; check the URL")
             found = read(reply)
         except ValueError as error:
-            tries = 1 if self.served is None else TRIES
-            raise PassingError(f"{self.name} {self.shown(error)}", tries=tries) from None
+            raise PassingError(f"{self.name} {self.shown(error)}", tries=TRIES) from None
         model = reply.get("model")
         served = self.shown(model) if model and isinstance(model, str) else "not said"
-        if self.served is None:
-            counted = token_counts(reply)
-            self._beside = counted[0] + self.options.written if counted else self._beside
-            self.served = served
+        if counted := token_counts(reply):  # no template adds more than the shortest prompt has
+            self._beside = min(counted[0], self._beside) if self.heard else counted[0]
+        self.heard = True
+        self.served = self.served or served
         if served != self.served:
             raise ModelChangedError(
                 f"{self.name} answered as {self.served!r} until now and answers as {served!r} this "

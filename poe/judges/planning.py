@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from poe.comparisons import Indices
 from poe.datasets.dataset import Dataset
 from poe.designs import regular
 from poe.errors import JudgeError
+from poe.judges.demo import DemoJudge
 from poe.judges.questions import Prompt, Question, Reader, Text
 
 SAMPLE = 64  # questions whose tokens are counted
@@ -121,6 +123,30 @@ def shard_of(questions: Sequence[Question], shard: str | None) -> list[Question]
 
 
 @dataclass(frozen=True)
+class Price:
+    """Dollars (or any money) for a million tokens read, and for a million written."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0.0 <= value < math.inf:
+                raise ValueError(
+                    f"the price of {name} tokens is a number of at least 0, not {value}"
+                )
+
+    def of(self, read: float, written: float) -> float:
+        """What so many tokens cost."""
+        return (read * self.input + written * self.output) / 1e6
+
+
+def written(judge: Reader) -> int:
+    """Most tokens that one answer of a judge has, 1 where nothing else is known."""
+    return int(getattr(getattr(judge, "options", None), "written", 1))
+
+
+@dataclass(frozen=True)
 class Cost:
     """What asking will take: tokens and seconds with how they were found, None if unknown."""
 
@@ -139,7 +165,7 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
     if not questions:
         return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
     sample = list(questions[:: max(len(questions) // SAMPLE, 1)][:SAMPLE])
-    demo = judge.specification.get("kind") == "demo"
+    demo = isinstance(judge, DemoJudge)
     count = getattr(judge, "count_tokens", None)
     if count is not None:
         each, by = np.mean(count(sample)), f"the judge's tokenizer, {len(sample)} questions"
@@ -151,9 +177,6 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
     rate = throughput(answered["at"]) if len(answered) else None
     if rate:
         seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
-    elif demo:
-        spent = sum(answer.seconds for _, answer in judge.answer(sample)) / len(sample)
-        seconds, measured = spent * n, f"{len(sample)} measured"
     return Cost(float(each) * n, by, seconds, measured)
 
 

@@ -167,6 +167,7 @@ def for_attribute(attribute: str, *, thing: str = "text", context: str | None = 
     Raises JudgeError if a word is empty or has braces, or the attribute does not compare.
     """
     attribute = _words("attribute", attribute.strip().rstrip("?"))
+    _require_comparative(attribute)
     thing = _words("thing", thing)
     label = thing[0].upper() + thing[1:]
     head = "" if context is None else f"{_words('context', context)}: {{context}}\n\n"
@@ -191,6 +192,21 @@ def _predicate(attribute: str) -> str:
         f"attribute {attribute!r} does not compare; say which text is to win, for example "
         f"'more {attribute}', or with a verb, 'answers the question better'"
     )
+
+
+def _require_comparative(attribute: str) -> None:
+    """Refuse "funniest" and "more funnier", which ask for the best of all, or ask twice."""
+    first, _, second = attribute.lower().partition(" ")
+    word = second.split(" ")[0] if first in ("more", "less", "most", "least") else first
+    known = word.endswith(("honest", "modest", "earnest", "manifest", "interest"))
+    highest = (word.endswith("est") and not known) or first in ("most", "least", "best", "worst")
+    twice = first in ("more", "less") and word.endswith(("ier", "better", "worse"))
+    if highest or twice:
+        what = "asks for the best of all" if highest else "compares twice"
+        raise JudgeError(
+            f"attribute {attribute!r} {what}, and a judge is shown two texts; write 'funnier', "
+            "'more persuasive' or, with a verb, 'answers the question better'"
+        )
 
 
 def _words(what: str, value: str) -> str:

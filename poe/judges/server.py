@@ -6,20 +6,22 @@ import json
 import logging
 import math
 import re
+import signal
 import threading
 import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
+from types import FrameType
 from typing import Any
 
 import httpx
 import numpy as np
 
 from poe.errors import JudgeError
-from poe.judges.accounts import SILENT, SpendingLimitError, Spent, Tally
+from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Spent, Tally
 from poe.judges.http import Caller, ModelChangedError, ServerError, token_counts
 from poe.judges.questions import Answer, Prompt, Question, Text
 
@@ -35,10 +37,8 @@ __all__ = [
 SPACES = " \t\r\n▁ĠĊ"  # as text, and as SentencePiece and byte-level vocabularies write them
 MARKS = SPACES + "*_`\"'([{#"  # may stand before a label in a sampled answer
 SAMPLED_TOKENS = 8  # enough for "Summary A", "**A**", "Answer: A"
-FIRST_CALL = Question(
-    Prompt("the first call", "{first}", labels=("A", "B"), prefix="Answer"),
-    Text("a test", "Say A."),
-)
+# Asked only where a specification is wanted and nothing was asked yet.
+FIRST_CALL = Question(Prompt("the first call", "{first}"), Text("a test", "Say A."))
 log = logging.getLogger(__name__)
 
 Likely = tuple[str, float]
@@ -67,7 +67,8 @@ class ServerOptions:
     options : more fields for the request, as a dictionary or JSON; None (null) removes one
         (`{"max_tokens": None, "max_completion_tokens": 1}`). A model that thinks before it answers
         has no label among its first tokens: turn that off, for Qwen3 behind vLLM by
-        `{"chat_template_kwargs": {"enable_thinking": False}}`.
+        `{"chat_template_kwargs": {"enable_thinking": False}}`, or let it think and count what it
+        says after </think>: draws=10 and `{"max_tokens": 4000}`.
     server : a name that stands for the address in the specification, so that a server which
         moves (a cluster's node) stays the same judge.
     key_env : name of the environment variable that holds the API key; it is read from nowhere
@@ -95,16 +96,19 @@ class ServerOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", _request_fields(self.options))
-        if self.temperature is None:
-            object.__setattr__(self, "temperature", 1.0 if self.draws else 0.0)
+        warmth = self.temperature
+        if warmth is None:
+            warmth = 1.0 if self.draws else 0.0
+            object.__setattr__(self, "temperature", warmth)
         for name, fits, form in (
             ("prefix", self.prefix in ("ask", "continue"), "'ask' or 'continue'"),
-            ("draws", self.draws >= 0, "at least 0"),
-            ("top", self.top >= 1, "at least 1"),
-            ("concurrency", self.concurrency >= 1, "at least 1"),
+            ("draws", _whole(self.draws, 0), "a whole number of at least 0"),
+            ("top", _whole(self.top, 1), "a whole number of at least 1"),
+            ("concurrency", _whole(self.concurrency, 1), "a whole number of at least 1"),
             ("timeout", 0 < self.timeout < math.inf, "a number of seconds"),
             ("patience", 0 < self.patience < math.inf, "a number of seconds"),
-            ("temperature", self.temperature != 0 or not self.draws, "above 0 for draws to differ"),
+            ("temperature", 0 <= warmth < math.inf, "a number of at least 0"),
+            ("temperature", warmth != 0 or not self.draws, "above 0 for draws to differ"),
         ):
             if not fits:
                 raise JudgeError(f"{name} is {form}, not {getattr(self, name)!r}")
@@ -152,11 +156,15 @@ class ServerOptions:
         return given | {f"option {name}": repr(value) for name, value in self.options.items()}
 
 
+def _whole(value: object, least: int) -> bool:
+    return type(value) is int and value >= least
+
+
 def _request_fields(options: object) -> dict[str, Any]:
     """More fields of the request, from a dictionary or JSON; refused if they look secret."""
     try:
         found = json.loads(options) if isinstance(options, str) else options
-        text = json.dumps(found)
+        text = json.dumps(found, allow_nan=False)
     except (TypeError, ValueError):
         found = text = None
     if not isinstance(found, Mapping):
@@ -180,8 +188,10 @@ class ServerJudge:
     model : the name the server knows it by. url : up to and including /v1. options : the fields of
     `ServerOptions`; JudgeError says which there are, or what one should be.
 
-    The first use makes one call of a few tokens (two with prefix="continue"): it finds out whether
-    the server gives log-probabilities, and which model answers, which is in the specification.
+    Which model answers is in the specification, and the first answer tells it: until that came
+    no other question is sent. A store that has answers of this judge is believed instead, so that
+    looking into it takes no call. prefix="continue" makes one call more, which finds out
+    whether the server does so.
     """
 
     def __init__(self, model: str, url: str, **options: Any) -> None:
@@ -202,48 +212,65 @@ class ServerJudge:
         return f"ServerJudge({self.model!r}, {self._caller.name!r})"
 
     @property
-    def spent(self) -> Spent:
-        """Calls and tokens so far."""
-        return self._caller.spending.spent
+    def spending(self) -> Spending:
+        """What it spent and may; set it to another judge's for one limit of both."""
+        return self._caller.spending
+
+    @spending.setter
+    def spending(self, shared: Spending) -> None:
+        self._caller.spending = shared
 
     @property
-    def specification(self) -> dict[str, str]:
-        """What makes two server judges the same; makes the first call if there was none."""
-        self._introduce()
+    def spent(self) -> Spent:
+        """Calls and tokens so far."""
+        return self.spending.spent
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What is known of the specification without a call: not `served`, before the first."""
+        served = self._caller.served
         return {
             "kind": "server",
             "model": self.model,
-            "served": self._caller.served or "",
+            **({} if served is None else {"served": served}),
             "server": self.options.server or self._caller.name,
             **self.options.specification(),
         }
+
+    @property
+    def specification(self) -> dict[str, str]:
+        """What makes two server judges the same; asks a question of no use if none was asked."""
+        with self._lock:
+            if self._caller.served is None:
+                with self._caller.connect() as client:
+                    self._ask(client, FIRST_CALL, threading.Event())
+        return self.described
+
+    def believe(self, served: str) -> None:
+        """Take it that this model will answer, as a store says; another one is refused then."""
+        self._caller.served = served
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Answers as they come.
 
         After a failure nothing more is sent, but calls under way are paid for: their answers are
         waited for and given before ServerError, ModelChangedError, NoLabelError or
-        SpendingLimitError is raised. The same holds for a first Ctrl-C; a second one leaves them,
-        and so does a caller that stops listening.
+        SpendingLimitError is raised. The same holds for a first Ctrl-C, wherever it finds the main
+        thread; a second one leaves them, and so does a caller that stops listening.
         """
         for question in questions:
             _check_labels(question.prompt)
-        self._introduce()
-        left = len(questions)
+        left, ending, failures = len(questions), threading.Event(), list[Exception]()
         try:
-            with closing(self._stream(questions)) as coming:
+            with closing(self._stream(questions, ending, failures)) as coming:
                 for position, answer, said in coming:
                     left -= 1
                     prompt = questions[position].prompt
                     self._tally.add(prompt, answer)
                     yield position, answer
                     if self._tally.silent(prompt):
-                        raise NoLabelError(
-                            f"none of the first {SILENT} answers of {self.model} held a label of "
-                            f"{questions[position]}; the last one's likeliest beginnings are "
-                            f"{[self._caller.shown(text)[:20] for text in said[:5]]}; change the "
-                            "prompt, instruction= or prefix="
-                        )
+                        failures.append(self._no_label(questions[position], said))
+                        ending.set()
         except SpendingLimitError as error:
             raise SpendingLimitError(
                 f"{error}; {left} of {len(questions)} questions are left, and what was answered "
@@ -251,19 +278,29 @@ class ServerJudge:
             ) from None
         self._tally.warn()
 
-    def _stream(self, questions: Sequence[Question]) -> Generator[tuple[int, Answer, list[str]]]:
-        """All answers, and how each began, from threads that end when nobody listens any more."""
-        came: SimpleQueue[tuple[int, Answer, list[str]] | None] = SimpleQueue()
+    def _no_label(self, question: Question, said: Sequence[str]) -> NoLabelError:
+        return NoLabelError(
+            f"none of the first {SILENT} answers of {self.model} held a label of {question}; the "
+            f"last one most likely began with {[self._caller.shown(t)[:20] for t in said[:5]]}; "
+            "change the prompt, instruction= or prefix=, or turn off its thinking (see options=)"
+        )
+
+    def _stream(
+        self, questions: Sequence[Question], ending: threading.Event, failures: list[Exception]
+    ) -> Generator[tuple[int, Answer, list[str]]]:
+        """All answers, and how each began, from threads that end when nobody listens any more.
+
+        Until the server was heard there is one thread.
+        """
+        came: SimpleQueue[Any] = SimpleQueue()
         positions = iter(range(len(questions)))
-        failures: list[Exception] = []
-        ending = threading.Event()
 
         def work() -> None:
             try:
                 with self._caller.connect() as client:
                     for position in positions:  # shared by all workers
                         came.put((position, *self._ask(client, questions[position], ending)))
-                        if ending.is_set():
+                        if ending.is_set() or interrupts:
                             break
             except Exception as error:
                 failures.append(error)
@@ -271,29 +308,32 @@ class ServerJudge:
             finally:
                 came.put(None)
 
-        working = min(self.options.concurrency, len(questions))
-        for _ in range(working):
-            # A daemon, so that a second Ctrl-C need not wait for a server that hangs.
-            threading.Thread(target=work, name="poe-server-calls", daemon=True).start()
-        interrupted = False
-        try:
-            while working:
-                try:
-                    answer = came.get()
-                except KeyboardInterrupt:
-                    if interrupted:
-                        raise
-                    interrupted = True
-                    ending.set()
-                    log.warning("waiting for the calls under way; Ctrl-C again leaves them")
-                    continue
-                if answer is None:
-                    working -= 1
-                else:
-                    yield answer
-        finally:
-            ending.set()
-        if interrupted:
+        def start(count: int) -> int:
+            for _ in range(count):
+                # A daemon, so that a second Ctrl-C need not wait for a server that hangs.
+                threading.Thread(target=work, name="poe-server-calls", daemon=True).start()
+            return count
+
+        most, new = min(self.options.concurrency, len(questions)), not self._caller.heard
+        with _draining(came) as interrupts:
+            try:
+                working = start(min(most, 1) if new else most)
+                while working:
+                    what = came.get()
+                    if what is None:
+                        working -= 1
+                    elif what is interrupts:
+                        ending.set()
+                        log.warning("waiting for the calls under way; Ctrl-C again leaves them")
+                    else:
+                        yield what
+                        if new and not ending.is_set():
+                            new = False
+                            working += start(most - 1)
+                            self._check_prefix(questions[what[0]], what[1], ending, failures)
+            finally:
+                ending.set()
+        if interrupts:
             raise KeyboardInterrupt
         if failures:
             raise failures[0]
@@ -336,32 +376,57 @@ class ServerJudge:
             )
         return likely, counts
 
-    def _introduce(self) -> None:
-        """Find out, once, which model answers and what the server can do."""
-        with self._lock:
-            if self._caller.served is None:
-                self._first_call()
-
-    def _first_call(self) -> None:
-        asked, questions = self.options, [FIRST_CALL]
-        if asked.prefix == "continue":
-            questions.append(replace(FIRST_CALL, prompt=replace(FIRST_CALL.prompt, prefix="")))
-        tokens = []
-        with self._caller.connect() as client:
-            for question in questions:
-                body = asked.body(question, self.model)
-                _, counts = self._caller.call(client, body, self._read, threading.Event())
-                tokens.append(counts[0])
+    def _check_prefix(
+        self, question: Question, answer: Answer, ending: threading.Event, failures: list[Exception]
+    ) -> None:
+        """Find out by one more call whether a server goes on from the answer prefix."""
+        prefix = question.prompt.prefix
+        if self.options.prefix != "continue" or not prefix:
+            return
+        without = replace(question, prompt=replace(question.prompt, prefix=""))
+        try:
+            with self._caller.connect() as client:
+                alone, _ = self._ask(client, without, ending)
+        except JudgeError as error:
+            failures.append(error)
+            ending.set()
+            return
         # A continued answer makes the prompt a word longer; one that is closed, with another begun
         # after it, costs the marks in between as well.
-        if all(tokens) and tokens[0] - tokens[-1] > 2:
+        cost = answer.tokens - alone.tokens
+        if alone.tokens and cost > 2 * len(prefix.split()):
             warnings.warn(
-                f"{self._caller.name} seems to ignore continue_final_message (the word "
-                f"{FIRST_CALL.prompt.prefix!r} cost {tokens[0] - tokens[-1]} tokens), so the model "
-                "would not go on from the answer prefix; use prefix='ask', unless you know that "
-                "its template adds these tokens",
+                f"{self._caller.name} seems to ignore continue_final_message (the prefix "
+                f"{prefix!r} cost {cost} tokens), so the model would not go on from the answer "
+                "prefix; use prefix='ask', unless you know that its template adds these tokens",
                 stacklevel=2,
             )
+
+
+@contextmanager
+def _draining(came: SimpleQueue[Any]) -> Iterator[list[int]]:
+    """Put a list into the queue, no longer empty, at the first Ctrl-C, whatever it interrupts.
+
+    A second one goes to whoever had it before, mostly Python, which raises KeyboardInterrupt.
+    """
+    heard: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        heard.append(1)
+        if len(heard) == 1:
+            came.put(heard)
+        elif callable(before):
+            before(number, frame)
+
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield heard
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _check_labels(prompt: Prompt) -> None:
@@ -388,6 +453,7 @@ def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
         likely.setdefault(first["token"], first["logprob"])
         pairs = [(token, float(value)) for token, value in likely.items()]
         fits = all(isinstance(token, str) and value <= 1e-3 for token, value in pairs)
+        fits = fits and {type(value) for value in likely.values()} <= {int, float}
         fits = fits and math.fsum(math.exp(value) for _, value in pairs) <= 1.01
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         fits = False
@@ -409,12 +475,15 @@ def merged(likely: Iterable[Likely], labels: Sequence[str]) -> tuple[float, ...]
 
 
 def said(choice: Any) -> str:
-    """The text of a choice, "" where there is none; ValueError if it is no choice."""
+    """The text of a choice after its thinking, "" where there is none; ValueError if no choice."""
     if not isinstance(choice, dict):
         raise ValueError("gives choices that are none")
     message = choice.get("message")
     text = message.get("content") if isinstance(message, dict) else None
-    return text if isinstance(text, str) else ""
+    if not isinstance(text, str):
+        return ""
+    head, closed, rest = text.rpartition("</think>")
+    return rest.lstrip() if closed else "" if text.lstrip().startswith("<think>") else head + rest
 
 
 def label_of(text: str, prompt: Prompt) -> int | None:

@@ -27,9 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from poe._paths import whole
 from poe.comparisons import Comparisons
 from poe.errors import JudgeError, name_some
-from poe.judges.questions import PLACES, Answer, Question, Reader, Text
+from poe.judges.questions import PLACES, Answer, Prompt, Question, Reader, Text
 
 MARKS = {"application_id": 0x706F654A, "user_version": 1}  # "poeJ", and the version of TABLES
 WAIT = 60.0  # seconds for another process to finish its commit
@@ -91,6 +92,11 @@ SELECT a.log_p, a.tokens, a.computed, a.seconds, a.draws, EXISTS (
 FROM answers a JOIN judges j ON j.id = a.judge
 WHERE j.digest = :judge_digest AND a.question = :question
 """
+ANSWERED = f"""
+SELECT f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
+WHERE n.question = a.question AND j.digest = :judge AND p.digest = :prompt
+    AND c.digest IS :context AND s.digest IS NOT NULL
+"""
 ROWS = f"""
 SELECT substr(j.digest, 1, 8) AS judge, p.name AS prompt, p.digest AS prompt_digest,
     c.name AS context, f.name AS first, s.name AS second, p.labels, a.log_p, a.tokens, a.computed,
@@ -116,6 +122,7 @@ FAILURES = {  # how SQLite's names of errors begin, and what to tell the user
     "or begin a new store",
 }
 
+WRONG = 10  # answers that are none, after which a judge is not asked any more
 COUNTS = ("tokens", "computed", "seconds", "draws")  # of an `Answer`
 
 
@@ -232,6 +239,18 @@ class Store:
 
     # Asking ----------------------------------------------------------------------------
 
+    def answered(
+        self, judge: Reader, prompt: Prompt, context: Text | None = None
+    ) -> set[tuple[str, str]]:
+        """Digests of the texts (first, second) whose comparisons the judge has answered."""
+        wanted = {
+            "judge": _judge(self.specification(judge))["judge_digest"],
+            "prompt": prompt.digest,
+            "context": context and context.digest,
+        }
+        with self._transaction("DEFERRED") as connection:
+            return set(connection.execute(ANSWERED, wanted))
+
     def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
         """Positions of the questions that `ask` would put to the judge.
 
@@ -252,13 +271,14 @@ class Store:
             of them survives whatever happens next.
 
         When the judge fails or Ctrl-C stops it, what it has answered is stored before the
-        error goes on to the caller; the same call then asks for the rest. Two processes that ask
-        the same question at the same time are both given the answer stored first, but both
+        error goes on to the caller; the same call then asks for the rest. An answer that is
+        none loses itself alone; after a few such the judge is asked no more. Two processes that
+        ask the same question at the same time are both given the answer stored first, but both
         have asked: give them different questions.
         """
         there, renamed = self._look_up(judge, questions)
         if renamed:
-            known = _judge(judge.specification)
+            known = _judge(self.specification(judge))
             self._enter([_row(known, question) for question in renamed])
         wanted = _unanswered(questions, there)
         if wanted:
@@ -292,12 +312,13 @@ class Store:
         said: deque[tuple[list[Question], Answer]] = deque()  # and not yet stored
         stored: list[Answer] = []
         commits: deque[Future[None]] = deque()
-        known = _judge(judge.specification)
+        wrong: list[JudgeError] = []
         reported = 0
 
         def commit() -> None:
             if not (entries := [said.popleft() for _ in range(len(said))]):
                 return  # the commit before took them along
+            known = _judge(judge.specification)
             self._enter([_row(known, q, answer) for names, answer in entries for q in names])
             stored.extend(answer for _, answer in entries)
 
@@ -315,7 +336,13 @@ class Store:
                 for position, answer in stream:
                     question = asked[position]
                     counts = [getattr(answer, name) for name in COUNTS]
-                    _check(answer.log_p, question.prompt.labels, question, counts)
+                    try:
+                        _check(answer.log_p, question.prompt.labels, question, counts)
+                    except JudgeError as error:
+                        wrong.append(error)
+                        if len(wrong) == WRONG:
+                            break
+                        continue
                     said.append((same[question.key], answer))
                     commits.append(writer.submit(commit))
                     while commits and commits[0].done():
@@ -325,6 +352,8 @@ class Store:
                 last.result()
         finally:
             report()
+        if wrong:
+            raise wrong[0]
 
     def _look_up(
         self, judge: Reader, questions: Sequence[Question]
@@ -332,8 +361,10 @@ class Store:
         """Answers that are there, by the question's key, and questions whose names are new."""
         there: dict[str, Answer] = {}
         renamed = []
-        self._require_judge(judge.specification)
-        known = _judge(judge.specification)
+        _check_names(questions)
+        specification = self.specification(judge)
+        self._require_judge(specification)
+        known = _judge(specification)
         with self._transaction("DEFERRED") as connection:
             for question in questions:
                 row = _row(known, question)
@@ -351,11 +382,31 @@ class Store:
             for statement in ENTER.split(";"):
                 connection.executemany(statement, rows)
 
+    def specification(self, judge: Reader) -> dict[str, str]:
+        """A judge's specification as this store has it, without a call where that can be.
+
+        A server is believed to be the one whose answers are here, if there is one alone that it
+        can be; where there is none, which model is behind it is left open until it answers.
+        """
+        described: Mapping[str, str] | None = getattr(judge, "described", None)
+        if described is None or "served" in described:
+            return dict(judge.specification)
+        like = [s for s in self.specifications().values() if described.items() <= s.items()]
+        if len(like) > 1:
+            return dict(judge.specification)
+        if like:
+            judge.believe(like[0]["served"])  # type: ignore[attr-defined]
+            return like[0]
+        return {**described, "served": "not yet known"}
+
     def specifications(self) -> dict[str, dict[str, str]]:
         """The judges in the store: short digest, as in `table`, to specification."""
         with self._transaction("DEFERRED") as connection:
             rows = connection.execute("SELECT digest, specification FROM judges ORDER BY id")
-            return {digest[:8]: json.loads(text) for digest, text in rows}
+            try:
+                return {digest[:8]: dict(json.loads(text)) for digest, text in rows}
+            except (TypeError, ValueError):
+                raise JudgeError(f"{self.path} is damaged: a judge in it has no fields") from None
 
     def _require_judge(self, specification: Mapping[str, str]) -> None:
         """Refuse a judge if the file has answers of others alone and several were not meant."""
@@ -397,9 +448,9 @@ class Store:
         writers = {".csv": pd.DataFrame.to_csv, ".parquet": pd.DataFrame.to_parquet}
         if path.suffix not in writers:
             raise JudgeError(f"{path}: answers are written as .csv or .parquet; end the name so")
-        part = path.with_name(path.name + ".part")
-        writers[path.suffix](self.table(), part, index=False)
-        part.replace(path)  # whole, or not at all
+        table = self.table()
+        with whole(path) as part:
+            writers[path.suffix](table, part, index=False)
 
     def comparisons(
         self,
@@ -574,10 +625,14 @@ def _log_p(row: Mapping[str, Any]) -> tuple[float, ...]:
     try:
         said = json.loads(row["log_p"])
         log_p = tuple(-math.inf if value is None else float(value) for value in said)
-    except (TypeError, ValueError):
-        log_p = ()
+        counts = [float(row[name] or 0) for name in COUNTS]
+        labels = [str(label) for label in json.loads(row["labels"])]
+        json.loads(row["specification"]).items()
+    except (AttributeError, TypeError, ValueError):
+        log_p, counts, labels = (), [], ["A", "B"]
     texts = (repr(row[place]) for place in PLACES if row[place] is not None)
-    _check(log_p, json.loads(row["labels"]), f"prompt {row['prompt']!r} on {', '.join(texts)}")
+    question = f"prompt {row['prompt']!r} on {', '.join(texts)}"
+    _check(log_p, labels, question, counts)
     return log_p
 
 
@@ -585,17 +640,35 @@ def _check(
     log_p: Sequence[float], labels: Sequence[str], question: object, counts: Sequence[float] = ()
 ) -> None:
     """Raise JudgeError unless these can be probabilities of the labels, and what they took."""
-    small = len(log_p) == len(labels) and all(value <= 1e-3 for value in log_p)
-    if not small or sum(map(math.exp, log_p)) > 1.01:  # half precision rounds above 1
+    try:
+        small = len(log_p) == len(labels) and all(value <= 1e-3 for value in log_p)
+        sound = small and sum(map(math.exp, log_p)) <= 1.01  # half precision rounds above 1
+        counted = all(0 <= count < 2**53 for count in counts)
+    except TypeError:
+        sound = counted = False
+    if not sound:
         raise JudgeError(
             f"the judge gave log-probabilities {log_p} for the labels {tuple(labels)} of "
             f"{question}; one number of at most 0 is needed for each, together no likelier than 1"
         )
-    if not all(0 <= count < 2**53 for count in counts):
+    if not counted:
         raise JudgeError(f"the judge says that {question} took {counts} {', '.join(COUNTS)}")
 
 
 _json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
+
+def _check_names(questions: Sequence[Question]) -> None:
+    """Raise JudgeError for a name or text that no file can hold: half of a pair of UTF-16 codes."""
+    for question in questions:
+        for text in (question.prompt.name, *question.ids, question.text):
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise JudgeError(
+                    f"{text[:80]!a} has characters that are none (a broken encoding); correct "
+                    f"them where the texts come from; they are in {str(question)!a}"
+                ) from None
 
 
 def _unanswered(questions: Sequence[Question], there: Mapping[str, Answer]) -> list[int]:

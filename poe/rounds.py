@@ -1,0 +1,313 @@
+"""One ranking: ask, fit, ask again, until enough is known; what a store knows comes first.
+
+The questions of a ranking follow from its seed and from the answers. As long as they are those that
+the store has, as when the same run goes on, it is followed through them. A store that was filled
+otherwise (by another design, expert, seed, or for some of these texts) is taken as a whole
+instead: all its comparisons of these texts begin the ranking, and only what is missing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poe import metrics
+from poe.adaptive import NextRule, next_comparisons
+from poe.comparisons import Comparisons, Floats, Indices
+from poe.debias import first_position_rate
+from poe.designs import in_orders_shown, linked, regular
+from poe.errors import (
+    ComparisonError,
+    JudgeError,
+    SeparableError,
+    UnidentifiedBiasError,
+)
+from poe.experts import Expert, Laplacian
+from poe.fitting import fit
+from poe.greedy import count_shown, extended
+from poe.judges.accounts import SpendingLimitError
+from poe.rankings import Ranking
+from poe.result import Fit
+from poe.stopping import StopRule, Until, as_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from poe.judges import TextJudge
+
+__all__ = ["Judge", "in_rounds", "typical_error"]
+
+Judge = Callable[[Indices], ArrayLike]
+# What a rule is called where nobody knows its formula.
+RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
+CTRL_C = "Ctrl-C"  # why a ranking stopped
+FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
+
+
+def in_rounds(
+    names: Sequence[Hashable],
+    judge: Judge | TextJudge,
+    calls: int,
+    *,
+    rule: str,
+    both_orders: bool,
+    until: Until | Iterable[Until] | None,
+    batch: int | None,
+    expert: str | Expert,
+    bias: Any,
+    prior: float | None,
+    covariance: Any,
+    seed: int | np.random.Generator,
+    offline: bool,
+    progress: Callable[[Ranking], Any] | None,
+    **known: Any,
+) -> Ranking:
+    """Rank `names` with a budget of `calls` comparisons; arguments as in `poe.rank`.
+
+    offline : ask nothing. known : further fields of the `Ranking`.
+    """
+    n, judged = len(names), None if callable(judge) else judge
+    if n < 2:
+        raise ValueError(f"a ranking needs at least two items, not {n}")
+    chosen: Any = RULES.get(rule, rule)
+    if chosen not in RULES.values():
+        raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
+    # Where two or three texts are asked about completely, one order alone hides the bias.
+    both_orders = both_orders or (judged is not None and n <= 3 and calls == n * (n - 1))
+    each = 2 if both_orders else 1
+    batch = each * -(-n // each) if batch is None else batch
+    if batch < 1 or batch % each:
+        even = " and, with both orders, even" if both_orders else ""
+        raise ValueError(f"batch must be positive{even}, not {batch}")
+    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
+        bias = "mean"
+    ask: Judge = judge if callable(judge) else judge.answer
+    rules, notes = as_rules(until), tuple(known.pop("notes", ()))
+    first = min(2 * n, n * (n - 1) // 2, calls // each)  # pairs
+
+    def run(pairs: Indices, total: int, rng: np.random.Generator) -> Ranking | None:
+        """The ranking that begins with these pairs; None if the store was filled otherwise."""
+        history, made, stop = _History(rules), None, ""
+        left = set() if judged is None else _as_set(judged.stored())
+        interrupted: BaseException | None = None
+        try:
+            while True:
+                now = _as_set(pairs)
+                if not (now <= left or left <= now):
+                    return None
+                if offline:
+                    pairs = _only(pairs, left)
+                try:
+                    answers = ask(pairs)
+                except (SpendingLimitError, KeyboardInterrupt) as error:
+                    pairs = pairs[:0] if judged is None else _only(pairs, _as_set(judged.stored()))
+                    if judged is None or (made is None and not len(pairs)):
+                        raise
+                    answers, interrupted = ask(pairs), error
+                    stop = str(error) or CTRL_C
+                left -= now
+                if offline and not left and not now <= _as_set(pairs):
+                    stop = "offline, nothing was asked"
+                if left and len(made or ()) + len(pairs) >= calls:
+                    return None
+                if len(pairs):
+                    made = _joined(made, pairs, answers, tuple(names))
+                    found, more = _fit(made, expert, bias, prior, covariance)
+                    history.add(found, made)
+                if made is None:
+                    raise JudgeError("offline, and the store has no answers about these texts")
+                reason = "" if left else history.reason()
+                if not left and not reason and len(made) >= total:
+                    had = ", and the store had more" if total > calls else ""
+                    reason = f"the budget of {calls} comparisons is spent{had}"
+                partial = bool(stop and not reason)
+                if partial:
+                    reason = f"{stop}; this ranking is partial: {len(made)} of {total} comparisons"
+                if reason or progress is not None:  # the history's table is work nobody else needs
+                    so_far = Ranking(
+                        found,
+                        history.table(),
+                        reason,
+                        rule=rule,
+                        both_orders=both_orders,
+                        seed=seed,
+                        judged=judged,
+                        notes=(*notes, *more),
+                        partial=partial,
+                        **known,
+                    )
+                    if progress is not None:
+                        progress(so_far)
+                    if reason:
+                        return so_far
+                pairs = next_comparisons(
+                    found,
+                    min(batch, total - len(made)),
+                    rule=chosen,
+                    both_orders=both_orders,
+                    seed=rng,
+                )
+        except BaseException as error:
+            if interrupted is not None and isinstance(error, ComparisonError):
+                raise interrupted from None  # too few answers for a ranking
+            few = isinstance(error, ComparisonError) and not isinstance(error, SeparableError)
+            if offline and few:
+                raise JudgeError(
+                    f"offline, and the store has too few answers to link all texts: {error}"
+                ) from None
+            if made is not None:  # so that no answer is lost
+                error.comparisons = made  # type: ignore[attr-defined]
+                error.add_note(
+                    f"{len(made)} answers are the attribute `comparisons` of this exception"
+                )
+            raise
+
+    rng = np.random.default_rng(seed)
+    pairs = in_orders_shown(regular(n, first, seed=rng), both_orders=both_orders, rng=rng)
+    if judged is not None:
+        judged.forget()
+    found = run(pairs, calls, rng)
+    if found is None:
+        assert judged is not None
+        judged.forget()
+        rng = np.random.default_rng(seed)
+        found = run(*opening(n, judged.stored(), calls, first, each, rng), rng)
+    assert found is not None
+    return found
+
+
+def opening(
+    n_items: int, stored: Indices, calls: int, first: int, each: int, rng: np.random.Generator
+) -> tuple[Indices, int]:
+    """What to begin with where a store knows something, and how many comparisons in all.
+
+    Its comparisons count towards the budget of `calls`. After them come as few as link all items,
+    the other orders of pairs if both are wanted (`each` is 2), and what a first round of `first`
+    pairs lacks. Items that are new to the store have their share of the budget even where
+    it has more comparisons of the others than that, and the links are asked in any case.
+    """
+    n, both = n_items, each == 2
+    links = in_orders_shown(linked(n, stored, seed=rng), both_orders=both, rng=rng)
+    more = max(calls_left(n, stored, calls), len(links))
+    shown = count_shown(n, stored)
+    single = stored[shown[stored[:, 1], stored[:, 0]] == 0][:, ::-1] if both else stored[:0]
+    single = single[: more - len(links)]
+    pairs = np.vstack([stored, links, single])
+    more -= (len(stored) + more - len(pairs)) % each
+    count = min(each * first, len(stored) + more) - len(pairs)
+    if count > 0:
+        weight = np.ones(len(pairs))
+        extra = extended(rng, n, pairs, weight, links[:0], count - count % each, both)
+        pairs = np.vstack([pairs, extra])
+    return pairs, len(stored) + more
+
+
+def calls_left(n_items: int, stored: Indices, calls: int) -> int:
+    """Calls that a budget leaves where a store has these comparisons, see `opening`."""
+    new, links = n_items - len(np.unique(stored)), len(linked(n_items, stored))
+    left = max(calls - len(stored), new * (calls // n_items), links)
+    return min(left, n_items * (n_items - 1) - len(stored))
+
+
+def _as_set(pairs: Indices) -> set[tuple[int, int]]:
+    return {(i, j) for i, j in pairs.tolist()}
+
+
+def _only(pairs: Indices, wanted: set[tuple[int, int]]) -> Indices:
+    """The pairs that are wanted, in their order."""
+    return pairs[[pair in wanted for pair in map(tuple, pairs.tolist())]].reshape(-1, 2)
+
+
+def _joined(
+    made: Comparisons | None, pairs: Indices, answers: ArrayLike, names: tuple[Hashable, ...]
+) -> Comparisons:
+    """The comparisons made and the answers to some more, if they are probabilities."""
+    p = np.asarray(answers, dtype=float)
+    if p.shape != (len(pairs),):
+        raise ValueError(
+            f"the judge was asked {len(pairs)} comparisons and answered with shape "
+            f"{p.shape}; one probability each is needed, shape ({len(pairs)},)"
+        )
+    if made is not None:
+        pairs, p = np.vstack([made.pairs, pairs]), np.append(made.p, p)
+    return Comparisons.from_pairs(pairs, p, items=names)
+
+
+def _fit(
+    answers: Comparisons, expert: str | Expert, bias: Any, prior: float | None, covariance: Any
+) -> tuple[Fit, list[str]]:
+    """The fit of a round, and what was done about a bias or scores that cannot be told, in words.
+
+    A bias that cannot be told from the scores is left out. Where some items won all that they were
+    asked and `prior` is None, every item has one win and one loss more, spread over the others.
+    """
+    notes: list[str] = []
+    wins = prior or 0.0
+    while True:
+        try:
+            return fit(answers, expert, bias=bias, prior=wins, covariance=covariance), notes
+        except UnidentifiedBiasError:
+            if bias is None:
+                raise
+            bias = None
+            notes.append(
+                "too few comparisons to tell a position bias from the scores: none was assumed"
+            )
+        except SeparableError as error:
+            if prior is not None or not np.isin(answers.p, (0.0, 1.0)).any():
+                raise SeparableError(
+                    f"{error}; for example --prior 0.1 on the command line (nothing is asked "
+                    "again), prior=0.1 in Python"
+                ) from None
+            wins = prior = 1.0 / (answers.n_items - 1)
+            notes.append(
+                "some decisions leave no doubt, which would put scores at infinity: every text "
+                f"was given one win and one loss, spread over the others (a prior of {wins:.3g})"
+            )
+
+
+class _History:
+    """Notes after every round how the ranking was doing."""
+
+    def __init__(self, rules: Sequence[StopRule]) -> None:
+        self.rules, self.rows, self.scores = rules, list[dict[str, float]](), list[Floats]()
+
+    def add(self, found: Fit, answers: Comparisons) -> None:
+        small = len(found.items) <= FOLLOWED
+        self.rows.append(
+            {
+                "asked": len(answers),
+                "moved": float(np.abs(found.scores - self.scores[-1]).max())
+                if self.scores
+                else np.nan,
+                "bias": found.bias,
+                "rate": first_position_rate(answers).rate,
+                "error": typical_error(found) if small else np.nan,
+                **{rule.name: rule.measure(found) for rule in self.rules},
+            }
+        )
+        self.scores.append(found.scores)
+
+    def reason(self) -> str:
+        """The rule that is met now, in words, or nothing."""
+        now = self.rows[-1]
+        return next((r.reason(now[r.name]) for r in self.rules if r.met(now[r.name])), "")
+
+    def table(self) -> pd.DataFrame:
+        import pandas as pd
+
+        table = pd.DataFrame(self.rows, index=pd.RangeIndex(1, len(self.rows) + 1, name="round"))
+        last = self.scores[-1]
+        table["agreement"] = [float(metrics.spearman(s, last)) for s in self.scores]
+        return table
+
+
+def typical_error(found: Fit) -> float:
+    """Root mean square standard error of a score, in units of a difference."""
+    try:
+        return float(np.sqrt((found.standard_errors() ** 2).mean()))
+    except ValueError:  # no residuals yet to take a variance from
+        return float("nan")
