@@ -116,6 +116,7 @@ def read(
     if not len(table):
         raise ComparisonError("there are no comparisons in the table")
     heavy = find(["weight"], weight)
+    lengths, note = _lengths(table, find)
     shared, name = _clusters(table, find, cluster)
     return Columns(
         first=_names(table[sides[0]]),
@@ -124,9 +125,9 @@ def read(
         weight=None if heavy is None else _numbers(table[heavy], heavy),
         cluster=shared,
         cluster_name=name,
-        lengths=_lengths(table, find),
+        lengths=lengths,
         in_order=in_order,
-        notes=tuple(notes),
+        notes=(*notes, *note),
     )
 
 
@@ -319,15 +320,18 @@ def _numbered(values: pd.Series) -> Indices:
     return np.array([number[text] for text in texts], dtype=np.intp)
 
 
-def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> Floats | None:
+def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> tuple[Floats | None, list[str]]:
     """(K, 2) lengths: numbers as they are, texts and conversations by their characters."""
     for stems, measure in ((COUNTS, _numbers), (TEXTS, _characters)):
         for pair in _pairs_of(stems):
             names = [find([name]) for name in pair]
             if None not in names:
                 both = np.column_stack([measure(table[name], name) for name in names])
-                return both if np.isfinite(both).all() else None
-    return None
+                if not (rows := int((~np.isfinite(both)).any(axis=1).sum())):
+                    return both, []
+                which = f"{names[0]} and {names[1]}"
+                return None, [f"lengths are left alone: {rows:,} rows have none in {which}"]
+    return None, []
 
 
 def _characters(texts: pd.Series, column: Any) -> Floats:

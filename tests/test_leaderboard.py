@@ -109,6 +109,8 @@ class TestLength:
             "raw_high",
         ]
         assert leaderboard(table, length=False).equal is None
+        table.loc[3, "length_1"] = None
+        assert "1 rows have none in length_1 and length_2" in str(leaderboard(table))
 
     def test_decisions_that_length_explains_are_refused_in_words(self):
         c, prompt, lengths = votes(6, [0.0, 0.0, 0.0])
