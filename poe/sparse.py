@@ -143,9 +143,7 @@ class Graph(graph.Graph):
 
         if lever is None:
             diagonal = degree
-            x = conjugate_gradients(
-                lambda x: degree * x - adjacency @ x, precondition, right, done
-            )
+            x = conjugate_gradients(lambda x: degree * x - adjacency @ x, precondition, right, done)
             return x, 0.0
         tilted = lever * stiffness
         border, total = self.transposed(tilted), float(lever @ tilted)
@@ -300,7 +298,9 @@ class Factor:
 
     def order(self) -> Array:
         """A rank for those that follow."""
-        return np.append(self.rank[: self.low], self.low + self.lu.perm_c[self.rank[self.low:]-self.low])
+        return np.append(
+            self.rank[: self.low], self.low + self.lu.perm_c[self.rank[self.low :] - self.low]
+        )
 
     def __call__(self, right: Floats) -> Floats:
         found = np.zeros(right.shape)

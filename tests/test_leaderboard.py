@@ -155,6 +155,12 @@ def test_recorded_people_order_systems_as_an_independent_program_does():
     wins += [(j, i) for (i, j), p in zip(c.pairs, c.p, strict=True) for _ in range(int(2 - 2 * p))]
     scores = choix.ilsr_pairwise(5, wins)
     np.testing.assert_allclose(board.fit.scores, scores - scores.mean(), atol=1e-6)
+    judge = pandalm().query("judge == 'gpt-3.5-turbo'").drop(columns="people")
+    recorded = leaderboard(judge)
+    assert "25 rows without a verdict left out" in recorded.notes
+    places = recorded.to_frame().set_index("system")
+    for place, system in enumerate(board.fit.ranking(), start=1):  # as people have it
+        assert places.loc[system, "rank_low"] <= place <= places.loc[system, "rank_high"]
 
 
 # Asking a judge -------------------------------------------------------------------------------
@@ -312,6 +318,8 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     base += ["--attribute", "easier to read", "--budget", "80"]
     assert main([*base, "--offline"]) == 1
     assert "there is no store" in capsys.readouterr().err
+    assert main(["leaderboard", str(table)]) == 1
+    assert "need --judge" in capsys.readouterr().err
     assert main([*base, "--out", str(table)]) == 1
     assert "would overwrite" in capsys.readouterr().err
     assert main([*base, "--dry-run"]) == 0

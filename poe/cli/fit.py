@@ -183,7 +183,7 @@ def leaderboard(
     """Rank systems that answer the same prompts: errors clustered on the prompt, length held."""
     from poe import leaderboard as board
     from poe.columns import read
-    from poe.errors import JudgeError
+    from poe.errors import ComparisonError, JudgeError
     from poe.judges.asking import stored_judge
     from poe.tables import csv_text, read_table
 
@@ -196,7 +196,12 @@ def leaderboard(
         if offline or dry_run:
             raise JudgeError("--dry-run and --offline go with --judge; nothing is asked without")
         names = {"first": first, "second": second, "winner": winner, "p": p, "cluster": cluster}
-        found = read(rows, **names)
+        try:
+            found = read(rows, **names)
+        except ComparisonError as error:
+            if "who was compared" not in str(error):
+                raise
+            raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
     else:
         answers = board.read_answers(rows, system=system, prompt=prompt, answer=answer)
         both = orders == "both"
@@ -210,7 +215,6 @@ def leaderboard(
                 if offline
                 else open_judge(judge, judge_option, limit_calls, limit_tokens)
             )
-            meter = Meter(calls, quiet=quiet)
             asking = board.Asking(
                 answers,
                 reader,
@@ -218,7 +222,6 @@ def leaderboard(
                 store=kept,
                 both_orders=both,
                 undecided=undecided,
-                progress=meter,
                 seed=seed,
             )
             known = asking.recall()
@@ -227,8 +230,9 @@ def leaderboard(
                 print(f"{new:,} calls; {known:,} answers are in {store} already")
                 print_cost([asking.question(*row) for row in asking.sample(new)], reader, kept)
                 return
+            asking.progress = meter = Meter(0 if offline else new, quiet=quiet or offline)
             try:
-                asking.run(known if offline else calls)
+                asking.run(0 if offline else calls)
                 meter.bar.close()
             except KeyboardInterrupt:
                 raise stopped(kept) from None
