@@ -95,7 +95,7 @@ def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Cl
     c, real, n = fit.comparisons, fit.real, len(fit.items)
     _, group = np.unique(cluster, return_inverse=True)
     if (count := int(group.max()) + 1) < 2:
-        raise ComparisonError("errors between clusters need at least two of them")
+        raise ComparisonError("errors need at least two prompts, annotators or single answers")
     lever = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
     k, ones = np.arange(len(c)), np.ones(len(c))
     parts: list[Any] = [(k, c.first, ones), (k, c.second, -ones)]

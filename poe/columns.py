@@ -223,7 +223,9 @@ def _words(
     by_name = np.array([1.0 if t == a else 0.0 if t == b else np.nan for t, a, b in named])
     decided = ~tied & ~empty
     wholly = (~np.isnan(by_name))[decided].all(), (~np.isnan(by_place))[decided].all()
-    if all(wholly) and (by_name != by_place)[decided].any():
+    # Items called a and b leave it open whether "a" is a name or a place; others settle it.
+    items = {_word(name) for name in (*_texts(first), *_texts(second))}
+    if all(wholly) and items <= set(places) and (by_name != by_place)[decided].any():
         row = int(np.flatnonzero(decided & (by_name != by_place))[0])
         raise ComparisonError(
             f"{_where(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "

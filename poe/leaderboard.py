@@ -67,6 +67,7 @@ th, td {{ padding: .2rem .8rem; border-bottom: 1px solid #8884; text-align: righ
 th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
 </style></head><body>
 """
+ONE_WAY = 1e-6  # information on the bias, an answer, below which it has no finite value
 MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
 
 
@@ -189,7 +190,8 @@ def in_words(found: Fit, level: float, clusters: str, notes: tuple[str, ...]) ->
             f"({effect.size - half:+.2f} to {effect.size + half:+.2f}); ranked at equal lengths."
         )
     ties = int((c.p == 0.5).sum())
-    said.append(f"{len(c):,} comparisons, {ties:,} {'tie' if ties == 1 else 'ties'}.")
+    one = "comparison" if len(c) == 1 else "comparisons"
+    said.append(f"{len(c):,} {one}, {ties:,} {'tie' if ties == 1 else 'ties'}.")
     if clusters and isinstance(found, Clustered):
         said.append(f"Errors are clustered on {clusters} ({found.clusters:,}).")
     return said + [f"Note: {note}." for note in notes]
@@ -302,12 +304,16 @@ def settled(
 
     def attempt(wins: float) -> Fit:
         try:
-            return fit(c, expert, bias=bias, prior=wins, covariance=covariance)
+            found = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
+            # A prior keeps scores finite and not the bias, where all decisions went one way.
+            if not found.bias_fitted or found.bias_information > ONE_WAY * len(c):
+                return found
+            notes.append("a preference for one position explains every decision: none assumed")
         except UnidentifiedBiasError:
             notes.append(
                 "the comparisons cannot tell a position bias from the scores: none assumed"
             )
-            return fit(c, expert, bias=None, prior=wins, covariance=covariance)
+        return fit(c, expert, bias=None, prior=wins, covariance=covariance)
 
     if prior is not None:
         return attempt(prior), notes

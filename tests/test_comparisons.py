@@ -81,6 +81,10 @@ class TestBuilding:
         assert c.p.tolist() == p
         assert poe.fit(table, prior=0.1).scores.tolist() == poe.fit(c, prior=0.1).scores.tolist()
 
+    def test_names_that_could_be_places_are_names_where_others_are_not(self):
+        table = pd.DataFrame({"first": list("abc"), "second": list("bca"), "winner": list("aba")})
+        assert poe.Comparisons.from_table(table).p.tolist() == [1, 1, 0]
+
     def test_rows_without_a_verdict_are_left_out_with_a_note(self):
         table = pd.DataFrame({"first": ["a", "b"], "second": ["b", "a"], "winner": ["a", None]})
         with pytest.warns(UserWarning, match="1 row without a verdict"):

@@ -73,7 +73,7 @@ class TestClusteredErrors:
 
     def test_one_cluster_is_refused(self):
         c, prompt, _ = votes(3, [0.0, 1.0], prompts=1, each=30)
-        with pytest.raises(poe.ComparisonError, match="at least two"):
+        with pytest.raises(poe.ComparisonError, match="at least two prompts"):
             clustered(poe.fit(c), prompt)
 
 
@@ -249,8 +249,10 @@ def test_answers_that_cannot_be_are_refused_by_row(change, message):
 def test_a_prior_comes_in_only_where_scores_would_be_infinite():
     c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[1, 1, 1])
     fit, notes = settled(c)
-    assert np.isfinite(fit.scores).all()
-    assert "a prior of 0.5 wins" in notes[-1]
+    assert fit.ranking() == ["a", "b", "c"], "not a preference for the first position without end"
+    assert not fit.bias_fitted
+    assert "a prior of 0.5 wins" in notes[0]
+    assert "one position explains every decision" in notes[1]
     c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1, 1, 1])
     fit, notes = settled(c, bias=None)
     assert (fit.scores.tolist(), notes) == ([0.0, 0.0, 0.0], [])
