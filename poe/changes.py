@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poe import metrics
-from poe.comparisons import Floats
+from poe.comparisons import Floats, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,8 +87,16 @@ def changes(now: pd.DataFrame, before: pd.DataFrame, *, level: float = 0.95) -> 
     both = one.index.intersection(other.index, sort=False)
     if len(both) < 4:
         raise ValueError(f"the two rankings have {len(both)} texts in common; 4 are needed")
-    (x, x_error), (y, y_error) = (_standardised(table.loc[both]) for table in (one, other))
-    shift, error = x - y, np.hypot(x_error, y_error)
+    # Unit and zero come from the texts that stayed: the few that moved do not move the rest.
+    stayed = np.ones(len(both), dtype=bool)
+    for robust in (True, False, False, False):
+        (x, x_error), (y, y_error) = (
+            _standardised(table.loc[both], stayed, robust=robust) for table in (one, other)
+        )
+        shift, error = x - y, np.hypot(x_error, y_error)
+        shift -= np.median(shift[stayed]) if robust else shift[stayed].mean()
+        near = np.abs(shift) <= 3.0 * error
+        stayed = near if near.sum() > len(both) / 2 else stayed
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.nan_to_num(2.0 * norm.sf(np.abs(shift) / error), nan=1.0)
     table = pd.DataFrame(
@@ -111,13 +119,15 @@ def changes(now: pd.DataFrame, before: pd.DataFrame, *, level: float = 0.95) -> 
     return Changes(table, r, low, high, level, added, gone)
 
 
-def _standardised(table: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Scores and errors in standard deviations of the scores, errors apart."""
+def _standardised(table: pd.DataFrame, some: Mask, *, robust: bool) -> tuple[Floats, Floats]:
+    """Scores and errors in units of the spread of some scores, without the part that is error."""
     score, error = table.to_numpy(dtype=float).T
-    score = score - score.mean()
-    spread = score.var(ddof=1)
+    score = score - np.median(score)
+    spread = score[some].var(ddof=1)
+    if robust:
+        spread = (1.4826 * np.median(np.abs(score))) ** 2 or spread
     # Where a ranking is mostly error, its spread cannot be told; then all of it is taken.
-    true = spread - (error**2).mean()
+    true = spread - (error[some] ** 2).mean()
     unit = np.sqrt(true if true > 0.25 * spread else spread)
     return (score / unit, error / unit) if unit > 0 else (score, error)
 

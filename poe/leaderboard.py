@@ -39,11 +39,11 @@ from poe.errors import (
     UnidentifiedBiasError,
     name_some,
 )
+from poe.findings import SHOWN, percent, places, short
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
 from poe.judges.accounts import SpendingLimitError
-from poe.report import SHOWN, _short, percent, places
 from poe.result import Covariance, Fit
 from poe.tables import as_name, find_column, place, read_table
 
@@ -220,7 +220,7 @@ def _cells(table: pd.DataFrame, level: float) -> list[list[str]]:
     extra = [column for column in forms if column in table]
     lines = [head + [forms[column][0] for column in extra]]
     for row in table.to_dict("records"):
-        cells = [str(row["rank"]), _short(row[head[1]]), f"{row['score']:+.2f}"]
+        cells = [str(row["rank"]), short(row[head[1]]), f"{row['score']:+.2f}"]
         if wide:
             cells += [f"{row['low']:+.2f} to {row['high']:+.2f}"]
             cells += [places(row["rank_low"], row["rank_high"])]
@@ -234,7 +234,7 @@ def matrix(rates: pd.DataFrame) -> list[list[str]]:
     lines = [["", "", *(f"({k})" for k in range(1, len(names) + 1))]]
     for k, name in enumerate(names, start=1):
         values = ["" if np.isnan(x) else f"{x:.0%}" for x in rates.loc[name, names]]
-        lines.append([f"({k})", _short(name), *values])
+        lines.append([f"({k})", short(name), *values])
     return lines
 
 
@@ -525,13 +525,13 @@ class Asking:
     def recall(self) -> int:
         """Take every answer that the store has; how many there are. Nothing is asked."""
         a, rows = self.answers, []
+        stored = self.store.answered(self.judge, self.prompt)
         for k, about in enumerate(a.prompts):
             holders: dict[str, list[int]] = {}
             for i, text in enumerate(a.texts[k]):
                 if text is not None:
                     holders.setdefault(Text("", text).digest, []).append(i)
-            known = self.store.answered(self.judge, self.prompt, Text("", about))
-            for one, other in sorted(known):
+            for one, other in sorted(stored.get(Text("", about).digest, ())):
                 rows += [
                     (k, i, j)
                     for i in holders.get(one, ())

@@ -80,7 +80,8 @@ def rank(
         prompt calls the texts, and the heading of what they answer to.
     budget : the most comparisons in the whole run: "10x" (ten a text), a number, which several
         rankings share in proportion to their texts, or "all"; never more than there are. Those
-        that the store has count. batch : calls a round (N).
+        that the store has count, but texts that are new to it have their share (`rounds.opening`).
+    batch : calls a round (N).
     rule : which comparisons come next: "adaptive", those that tell most given the answers;
         "greedy", whatever the answers; "random"; see `poe.next_comparisons`.
     until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
@@ -138,6 +139,13 @@ def rank(
         "encoding": encoding,
     }
     if callable(judge) or isinstance(judge, judges.TextJudge):
+        if (limit_calls, limit_tokens, price, store) != (None,) * 4 or (
+            offline and callable(judge)
+        ):
+            raise ValueError(
+                "a store, offline, limits and prices are for texts and the name of a judge; a "
+                "function is called as often as the budget says, and a TextJudge has its store"
+            )
         if not callable(judge):
             names: list[Any] = [text.id for text in judge.texts]
         elif _is_table(items):
@@ -306,11 +314,15 @@ def run(
     account = _Account(sum(job.calls for job in todo), progress, price and Price(*price))
     found: list[Ranking] = []
     left_out: list[Job] = []
+    known: dict[tuple[int, bool, str], Any] = {}  # what the store had when a judge's turn came
+    stand_ins: dict[int, Reader] = {}
     stop, opened, reader = "", None, None
     for job in todo:
         try:
             if offline or stop:
-                asked = _from_store(job.judge, store)
+                if id(job.judge) not in stand_ins:
+                    stand_ins[id(job.judge)] = _from_store(job.judge, store)
+                asked = stand_ins[id(job.judge)]
             else:
                 if reader is None or job.judge is not opened:
                     opened = job.judge
@@ -319,9 +331,18 @@ def run(
                         _limit(reader, spending)
                 asked = reader
             account.judge = asked
+            which = (id(job.judge), asked is reader, job.prompt.digest)
+            if which not in known:
+                known[which] = store.answered(asked, job.prompt)
             one = in_rounds(
                 [text.id for text in job.texts],
-                job.judged(asked, store, undecided=undecided, progress=account),
+                job.judged(
+                    asked,
+                    store,
+                    undecided=undecided,
+                    progress=account,
+                    answered=known[which],
+                ),
                 job.calls,
                 offline=offline or bool(stop),
                 progress=progress if callable(progress) else None,

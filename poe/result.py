@@ -178,13 +178,11 @@ class Fit:
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
         """(draws, N) draws of all scores around the mode, normal or multivariate t (`freedom`)."""
-        value, vector = np.linalg.eigh(self.covariance())
-        root = vector * np.sqrt(np.clip(value, 0.0, None))
         rng = np.random.default_rng(seed)
         noise = rng.standard_normal((draws, len(self.items)))
         if np.isfinite(self.freedom):
             noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
-        return self.scores + noise @ root.T
+        return self.scores + noise @ self._root.T
 
     # Ranks -----------------------------------------------------------------------------
 
@@ -260,6 +258,12 @@ class Fit:
         shown += ["..."] if len(self.items) > 3 else []
         expert = type(self.expert).__name__
         return f"Fit({len(self.items)} items, {expert}: {', '.join(shown)}; {self.message})"
+
+    @cached_property
+    def _root(self) -> Floats:
+        """A root of the covariance, which is what takes long of drawing."""
+        value, vector = np.linalg.eigh(self.covariance())
+        return np.asarray(vector * np.sqrt(np.clip(value, 0.0, None)))
 
     # Parts -----------------------------------------------------------------------------
 

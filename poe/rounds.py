@@ -103,7 +103,7 @@ def in_rounds(
                 try:
                     answers = ask(pairs)
                 except (SpendingLimitError, KeyboardInterrupt) as error:
-                    pairs = pairs[:0] if judged is None else _only(pairs, _as_set(judged.stored()))
+                    pairs = pairs[:0] if judged is None else judged.only_stored(pairs)
                     if judged is None or (made is None and not len(pairs)):
                         raise
                     answers, interrupted = ask(pairs), error
@@ -115,7 +115,12 @@ def in_rounds(
                     return None
                 if len(pairs):
                     made = _joined(made, pairs, answers, tuple(names))
-                    found, more = _fit(made, expert, bias, prior, covariance)
+                    try:
+                        found, more = _fit(made, expert, bias, prior, covariance)
+                    except ComparisonError:
+                        if left:
+                            return None  # all that is stored may tell more
+                        raise
                     history.add(found, made)
                 if made is None:
                     raise JudgeError("offline, and the store has no answers about these texts")

@@ -8,7 +8,6 @@ and not a number. `csv_text` writes what a spreadsheet opens without running it.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import difflib
 import io
@@ -20,6 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poe._paths import whole
 from poe.errors import DataNotFoundError, InvalidDataError, name_some
 
 if TYPE_CHECKING:
@@ -327,11 +327,5 @@ def csv_text(table: pd.DataFrame) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all; an OSError names it, and no part of it stays behind."""
-    part = path.with_name(path.name + ".part")
-    try:
+    with whole(path) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise OSError(f"{path} was not written: {error.strerror or error}") from error

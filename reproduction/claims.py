@@ -431,7 +431,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     elif target == "comparative_assessment/table5":
         rows = shares[shares["quantity"] == "first-position"]
         prompts = {"comparative-1": "1", "comparative-2": "2"}
-        share = {"value": rows["value"] / 100.0, "se": rows["se"] / 100.0}
+        share = {name: rows[name] / 100.0 for name in ("value", "se", "common")}
         rows = rows.assign(prompt=rows["template"].map(prompts), **share)
         keys = ["dataset", "attribute", "prompt"]
     elif target == "comparative_assessment/table6":
@@ -450,7 +450,8 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     labels = {name: label for known in ATTRIBUTES.values() for label, name in known.items()}
     labels["mean"] = "mean"
     rows = rows.assign(dataset=rows["dataset"].map(NAMES), attribute=rows["attribute"].map(labels))
-    ours = rows[keys].astype(str).assign(number=rows["value"], error=rows["se"]).dropna()
+    found = {"number": rows["value"], "error": rows["se"], "common": rows["common"]}
+    ours = rows[keys].astype(str).assign(**found).dropna()
     one = cells[cells["system"] == cells["system"].iloc[0]].drop(columns=["number", "error"])
     one = one.merge(ours, "left", on=keys, validate="many_to_one")
     # Part of a table is no table: what a claim counts would be too few.

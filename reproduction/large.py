@@ -202,15 +202,13 @@ def table(settings: Settings) -> pd.DataFrame:
         return symmetric(judge, 2 * times, SOFT, settings.seed)
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
-    found = run(jobs, settings)
-    twice = run([_again(one) for one in jobs], settings)
+    found = repeated(jobs, settings)
     # One run of one judge around its twin, given what was printed of it at 50N; a mean over the
     # judges and attributes of a dataset, for twenty draws of one say little.
     variances = [
         run_variance(
             found[one][row["method"]],
-            twice[_again(one)][row["method"]],
-            found[job(row, 50)]["avg-prob"],
+            found[job(row, 50)]["avg-prob"].mean(axis=0),
             averaged=PAPER_DRAWS,
         )
         for one, (_, row) in zip(jobs, printed.iterrows(), strict=True)
@@ -228,7 +226,7 @@ def table(settings: Settings) -> pd.DataFrame:
             len(gold), size=(RESAMPLES, len(gold))
         )
         told = first(one, 0)[method][again]
-        kind, values, error = settings.kind(judge), found[one][method], 0.0
+        kind, values, error = settings.kind(judge), found[one][method].mean(axis=0), 0.0
         if kind == "simulated":
             own, (shift, error) = perception(judge, settings.large_draws, settings.seed)
             values = values - own + shift
@@ -265,9 +263,27 @@ def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float,
     return own, spread(others)
 
 
-def _again(job: Job) -> Job:
+def _again(job: Job, number: int = 1) -> Job:
     """The same judges asked another draw of calls."""
-    return (job[0], replace(job[1], again=1), *job[2:])
+    return (job[0], replace(job[1], again=number), *job[2:])
+
+
+def repeated(jobs: Iterable[Job], settings: Settings) -> dict[Job, dict[str, Floats]]:
+    """Several draws of calls put to the same judges: (M, draws) by method; M falls with calls.
+
+    The fewer the calls, the more a draw scatters and the less it costs: M - 1 draws have as many
+    calls in all as one of 50 comparisons an item.
+    """
+
+    def more(one: Job) -> int:
+        return max(100 * labels(one[1].dataset).n_candidates // one[1].count, 1)
+
+    asked = {one: [one, *(_again(one, k + 1) for k in range(more(one)))] for one in jobs}
+    drawn = run([job for draws in asked.values() for job in draws], settings)
+    return {
+        one: {method: np.stack([drawn[draw][method] for draw in draws]) for method in one[3]}
+        for one, draws in asked.items()
+    }
 
 
 def symmetric(judge: Twin, times: int, methods: tuple[str, ...], seed: int) -> Job:

@@ -81,10 +81,10 @@ RUNS = (
     Run("topicalchat", "comparative-1", DIALOGUE),
     Run("summeval", "g-eval", SUMMARY, 30),
     Run("topicalchat", "comparative-2", DIALOGUE),
-    Run("summeval", "poe", ("coherence",)),
-    Run("summeval", "g-eval", ("coherence",)),
     Run("topicalchat", "numbers", DIALOGUE, 20),
     Run("topicalchat", "words", DIALOGUE, 20),
+    Run("summeval", "poe", ("coherence",)),
+    Run("summeval", "g-eval", ("coherence",)),
 )
 
 # Asking -------------------------------------------------------------------------------------

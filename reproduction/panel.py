@@ -18,7 +18,7 @@ the place of GPT-2) needs the paper's texts and judgements and was not attempted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from importlib.metadata import version
@@ -163,14 +163,6 @@ def with_networks(make: Make) -> Make:
         return found
 
     return made
-
-
-def counted(jobs: Iterable[Any], settings: Settings) -> Iterator[Any]:
-    """The jobs, each reported to the progress bar once it is done."""
-    jobs = list(jobs)
-    for done, job in enumerate(jobs, 1):
-        yield job
-        settings.step(done, len(jobs))
 
 
 # What is printed, and panels after it -------------------------------------------------------------
@@ -323,9 +315,14 @@ Case = tuple[dict[str, Any], Callable[[int], LabelledPanel]]  # columns of its r
 def compare(cases: list[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
     """One row a case and method: mean over seeds of the accuracy, and of the gain over the vote."""
     rows: list[dict[str, Any]] = []
-    names = list(methods)
-    for (about, drawn), seed in counted(product(cases, seeds(settings)), settings):
-        found = accuracies(drawn(seed), names, size(settings), seed=seed)
+    names, jobs = list(methods), list(product(range(len(cases)), seeds(settings)))
+
+    def run(job: tuple[int, int]) -> dict[str, float]:
+        case, seed = job
+        return accuracies(cases[case][1](seed), names, size(settings), seed=seed)
+
+    for (case, seed), found in zip(jobs, settings.map(run, jobs), strict=True):
+        about = cases[case][0]
         for method, value in found.items():
             gain = value - found["majority-voting"]
             rows.append({**about, "method": method, "seed": seed, "value": value, "gain": gain})
@@ -448,7 +445,7 @@ def figure3(s: Settings) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     of = size(s)
-    for task, seed in counted(product(TASKS, seeds(s)), s):
+    for task, seed in product(TASKS, seeds(s)):
         panel = draw(task, "7B-8B", n=samples(task, s), seed=seed)
         accuracy = panel.judge_accuracy()["accuracy"]
         training = Training(seed=seed, regulariser=0.05, epochs=of.epochs, batch=of.batch)
@@ -605,8 +602,8 @@ def llmbar_comparisons(sets: str) -> dict[Hashable, Comparisons]:
     return found
 
 
-def experts_on_llmbar(*, spread: float = 2.0) -> pd.DataFrame:
-    """One row a set and way of combining: percent of pairs whose better output scores higher.
+def experts_on_llmbar(name: str, *, spread: float = 2.0) -> pd.DataFrame:
+    """One row a way of combining: percent of a set's pairs whose better output scores higher.
 
     "average first" is the sign of the summed verdicts of all judges in both orders, ties half
     right. "skill-weighted PoE" is `fit_panel` with this spread (a normal prior in logits of the
@@ -614,20 +611,18 @@ def experts_on_llmbar(*, spread: float = 2.0) -> pd.DataFrame:
     assumption that most weight is on judges better than chance; "trusted" takes the sign from that
     judge. message says where no sign is identified.
     """
-    rows = []
-    for name in LLMBAR:
-        table, labels = verdicts(name, "Vanilla")
-        net = (table["p1"] - 0.5).groupby([table["set"], table["item"]]).sum()
-        rows.append((name, len(labels), "average first", _share_right(net, labels), ""))
-        for way, known in (("skill-weighted PoE", None), ("skill-weighted PoE, trusted", TRUSTED)):
-            value, message = float("nan"), ""
-            try:
-                found = fit_panel(llmbar_comparisons(name), spread=spread, trusted=known)
-                scores = pd.Series(found.scores, pd.MultiIndex.from_tuples(found.items)).unstack()
-                value, message = _share_right(scores[1] - scores[2], labels), found.message
-            except UnidentifiedPanelError as error:
-                message = str(error)
-            rows.append((name, len(labels), way, value, message))
+    table, labels = verdicts(name, "Vanilla")
+    net = (table["p1"] - 0.5).groupby([table["set"], table["item"]]).sum()
+    rows = [(name, len(labels), "average first", _share_right(net, labels), "")]
+    for way, known in (("skill-weighted PoE", None), ("skill-weighted PoE, trusted", TRUSTED)):
+        value, message = float("nan"), ""
+        try:
+            found = fit_panel(llmbar_comparisons(name), spread=spread, trusted=known)
+            scores = pd.Series(found.scores, pd.MultiIndex.from_tuples(found.items)).unstack()
+            value, message = _share_right(scores[1] - scores[2], labels), found.message
+        except UnidentifiedPanelError as error:
+            message = str(error)
+        rows.append((name, len(labels), way, value, message))
     return pd.DataFrame(rows, columns=["dataset", "k", "method", "value", "message"])
 
 
@@ -653,8 +648,9 @@ def aggregation(s: Settings) -> pd.DataFrame:
     options: dict[str, Any] = {"of": replace(size(s), batch=16), "n_dev": 0}
     prompts = {"Vanilla": "Vanilla", "all prompts": None}
     orders: tuple[Order, ...] = ("given", "both")
-    rows: list[dict[str, Any]] = []
-    for sets, label, order in counted(product(LLMBAR, prompts, orders), s):
+
+    def rows_of(job: tuple[str, str, Order]) -> list[dict[str, Any]]:
+        sets, label, order = job
         panel = llmbar(sets, strategy=prompts[label], order=order, with_texts=True)
         # Hashed here once, not for every method and seed.
         panel = replace(panel, context=hashed_ngrams(panel.context))
@@ -673,20 +669,25 @@ def aggregation(s: Settings) -> pd.DataFrame:
         found["DawidSkene, trusted"] = [100 * trusting]
         runs = [accuracies(panel, learned, seed=seed, **options) for seed in seeds(s)]
         found |= {m: [run[m] for run in runs] for m in learned}
+        rows: list[dict[str, Any]] = []
         for method, each in found.items():
             values = pd.Series(each)
             numbers = {"value": values.mean(), "sd": values.std(), "draws": len(values)}
             rows.append(about | {"method": method} | numbers)
         r = 100 * np.corrcoef(aggregate(panel.judgements).slope, accuracy)[0, 1]
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
-        rows.append(about | slopes | {"draws": 1})
+        return [*rows, about | slopes | {"draws": 1}]
+
+    rows = [
+        row for found in s.map(rows_of, list(product(LLMBAR, prompts, orders))) for row in found
+    ]
     columns = "dataset system selection judges k method quantity value sd best_judge"
     return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
 
 
 def experts(s: Settings) -> pd.DataFrame:
     """LLMBar's judges under the plain prompt as experts in one product."""
-    found = experts_on_llmbar().assign(draws=1, sd=np.nan)
+    found = pd.concat(s.map(experts_on_llmbar, list(LLMBAR))).assign(draws=1, sd=np.nan)
     return _recorded(found, "dataset k method value message sd", "recorded-experts", s)
 
 

@@ -45,15 +45,14 @@ ASKING = (
     "server",
     "store",
 )
+# What tells of results, and makes none.
+TELLING = ("claims", "cli", "drawings", "errata", "log", "measure", "pages", "power", "verdicts")
 APART = (
     "poe/cli/",
     *(f"poe/{name}.py" for name in ("__main__", "report", "plots")),
     *(f"poe/judges/{name}.py" for name in ASKING),
     "poe/judges/transformers/",
-    *(
-        f"reproduction/{name}.py"
-        for name in ("claims", "cli", "drawings", "errata", "log", "measure", "pages", "power")
-    ),
+    *(f"reproduction/{name}.py" for name in TELLING),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost

@@ -149,31 +149,59 @@ def spread(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(error)
 
 
+def by_context(each: Floats) -> Floats:
+    """Means of each context, (C,), NaN where it has none; each (..., C)."""
+    known = ~np.isnan(each)
+    axes = tuple(range(each.ndim - 1))
+    count, total = known.sum(axis=axes), np.where(known, each, 0.0).sum(axis=axes)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
 def bootstrap_se(each: Floats) -> float:
     """Standard error over contexts of the mean: what resampling contexts gives in the limit.
 
     each (draws, C) or (attributes, draws, C); NaN contexts are left out.
     """
-    known = ~np.isnan(each)
-    axes = tuple(range(each.ndim - 1))
-    count = known.sum(axis=axes)
-    means = np.where(known, each, 0.0).sum(axis=axes)[count > 0] / count[count > 0]
+    means = by_context(each)
+    means = means[~np.isnan(means)]
     return float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
-def run_variance(one: Floats, other: Floats, given: Floats | float, *, averaged: int) -> Floats:
+def shared_errors(means: Floats) -> Floats:
+    """The part of each quantity's standard error that it shares with the others: (Q,), with sign.
+
+    means (Q, C): of each quantity in each of C independent places, as contexts or draws. One factor
+    is taken, the mean of all quantities; a share is the covariance with it over its standard
+    deviation, at most the quantity's own error. Differences of quantities are then about as sure
+    as pairing makes them, where all rise and fall with the same places.
+    """
+    means = means[:, ~np.isnan(means).any(axis=0)]
+    n = means.shape[1]
+    if n < 3:
+        return np.zeros(len(means))
+    off = means - means.mean(axis=1, keepdims=True)
+    factor = off.mean(axis=0)
+    size = np.sqrt((factor**2).sum() * (n - 1) * n)
+    return np.asarray(off @ factor / size) if size else np.zeros(len(means))
+
+
+def run_variance(draws: Floats, given: Floats | float, *, averaged: int) -> Floats:
     """Variance of one run of one judge around its twin: (...), of each place.
 
     A run is one judge, fixed in its taste and in its answers to all calls, and the mean over
-    `averaged` draws of the calls. one, other : (R, ...) two draws of calls put to each of R judges;
+    `averaged` draws of the calls. draws : (M, R, ...) M draws of calls put to each of R judges;
     given : (R, ...) what is known of each judge, for its twin was calibrated on it. By analysis of
-    variance, two draws a judge: their covariance is that of the judges, half the mean square of
+    variance: the covariance of two draws is the variance of the judges, half the mean square of
     their difference that of the draws, which a run averages. The estimate has no bias, so it can
     be below zero; take means over places before it is used.
     """
-    a, b = one - given, other - given
-    judges = ((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / (len(a) - 1)
-    return np.asarray(judges + ((a - b) ** 2).mean(axis=0) / 2.0 / averaged)
+    x = draws - given
+    count, judges = x.shape[:2]
+    off = x - x.mean(axis=1, keepdims=True)
+    pairs = (off.sum(axis=0) ** 2 - (off**2).sum(axis=0)).sum(axis=0)
+    between = pairs / (count * (count - 1) * (judges - 1))
+    within = ((x - x.mean(axis=0)) ** 2).sum(axis=0).mean(axis=0) / (count - 1)
+    return np.asarray(between + within / averaged)
 
 
 def cell(

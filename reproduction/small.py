@@ -356,7 +356,7 @@ def _run_variance(one: Floats, other: Floats, full: Floats) -> float:
     That makes it smooth: every context has its share of the degrees of freedom.
     """
     runs = len(other)
-    each = run_variance(one[:runs], other, full[:runs], averaged=PAPER_DRAWS)
+    each = run_variance(np.stack([one[:runs], other]), full[:runs], averaged=PAPER_DRAWS)
     known = ~np.isnan(each)
     return float(each[known].sum() / known.sum() ** 2)
 

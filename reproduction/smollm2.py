@@ -27,7 +27,7 @@ from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import measure
 from reproduction.measured import Measured
-from reproduction.settings import Calls, Settings, bootstrap_se
+from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors
 from reproduction.small import COUNTS, KINDS, METHODS, answers, per_context
 from reproduction.twins import ATTRIBUTES, labels
 
@@ -101,18 +101,27 @@ Found = Mapping[tuple[Any, ...], Floats]
 def rows_of(
     asked: Sequence[Asked], found: Sequence[Found], *, columns: Sequence[str]
 ) -> Iterator[dict[str, object]]:
-    """A row an attribute and key, and the mean over attributes: value, se and draw_se, times 100.
+    """A row an attribute and key, and the mean over attributes: value and errors, times 100.
 
-    se : over contexts. draw_se : Monte Carlo error of the mean over draws of calls.
+    se : over contexts. common : its part that all keys have, see `settings.shared_errors`.
+    draw_se : Monte Carlo error of the mean over draws of calls.
     """
-    common = sorted(set.intersection(*(set(one.contexts) for one in asked)))
-    pairs = list(zip(asked, found, strict=True))
-    for key in found[0]:
-        parts = [(one.attribute, one.contexts, each[key][None]) for one, each in pairs]
-        if len(asked) == len(ATTRIBUTES[asked[0].dataset]):
-            same = [each[key][:, [one.contexts.index(c) for c in common]] for one, each in pairs]
-            parts.append(("mean", tuple(common), np.stack(same)))
-        for attribute, contexts, each in parts:
+    several = sorted(set.intersection(*(set(one.contexts) for one in asked)))
+    parts = [
+        (one.attribute, one.contexts, {key: each[key][None] for key in each})
+        for one, each in zip(asked, found, strict=True)
+    ]
+    if len(asked) == len(ATTRIBUTES[asked[0].dataset]):
+        places = [[one.contexts.index(c) for c in several] for one in asked]
+        pairs = list(zip(found, places, strict=True))
+        mean = {key: np.stack([each[key][:, at] for each, at in pairs]) for key in found[0]}
+        parts.append(("mean", tuple(several), mean))
+    common = [
+        shared_errors(np.stack([by_context(x) for x in every.values()])) for *_, every in parts
+    ]
+    for place, key in enumerate(found[0]):
+        for (attribute, contexts, every), shared in zip(parts, common, strict=True):
+            each = every[key]
             per_draw = np.nanmean(each, axis=-1).mean(axis=0)
             many = len(per_draw) > 1
             yield {
@@ -124,6 +133,7 @@ def rows_of(
                 **dict(zip(columns, key, strict=True)),
                 "value": 100.0 * per_draw.mean(),
                 "se": 100.0 * bootstrap_se(each),
+                "common": 100.0 * shared[place],
                 "draw_se": 100.0 * per_draw.std(ddof=1) / np.sqrt(len(per_draw)) if many else 0.0,
             }
 

@@ -191,8 +191,7 @@ def explain(card: pd.DataFrame) -> pd.DataFrame:
     An entry of data/causes.toml with a `variant` is a cause only where the change that the
     diagnosis found for that very experiment takes away at least half of the difference; with
     `error = true`, where the difference lies within the tolerance once the diagnosis' standard
-    deviation is added; with `chance = true`, where no more cells of the table differ than errors of
-    the declared size would bring about. left : what the cause leaves of the difference.
+    deviation is added. left : what the cause leaves of the difference.
     """
     cause, left = pd.Series(UNKNOWN, index=card.index), pd.Series(np.nan, index=card.index)
     for entry in reversed(known("cause")):  # the first that fits counts
@@ -203,9 +202,6 @@ def explain(card: pd.DataFrame) -> pd.DataFrame:
         elif entry.get("error"):
             sd = diagnosed(card, entry["diagnosis"])
             fits &= card["difference"].abs() <= np.hypot(card["tolerance"], NOISE_FACTOR * sd)
-        elif entry.get("chance"):
-            found = chance(card[fits]).iloc[-1]
-            fits &= found["observed"] <= found["expected"]
         cause, left = cause.mask(fits, entry["text"]), left.mask(fits, rest)
     reason = pd.Series("no twin of this judge", index=card.index)
     for entry in reversed(known("reason")):

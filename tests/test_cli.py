@@ -87,4 +87,7 @@ def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, ca
 def test_a_limit_of_calls_is_kept(folder, placeholder_texts, capsys, limit, asked):
     command = ["judge", "topicalchat", "coherency", "--judge", "demo", "--quiet"]
     assert main([*command, "--limit-calls", limit]) == 0
-    assert f"{asked} asked, {1800 - asked:,} left by --limit-calls" in capsys.readouterr().out
+    assert (
+        f"{asked} answered, {1800 - asked:,} left: the limit of {limit} calls"
+        in capsys.readouterr().out
+    )

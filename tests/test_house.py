@@ -30,6 +30,7 @@ FLOORS = [
     {"judges", "baselines", "rankings"},
     {"rounds", "panel"},
     {"ranking"},
+    {"findings"},
     {"report"},
     {"leaderboard"},
     {"cli"},

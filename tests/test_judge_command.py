@@ -1,15 +1,18 @@
 """`poe judge` and `poe store`: a dataset's questions asked once, in parts, together again."""
 
 import dataclasses
+import json
 
 import pandas as pd
 import pytest
 
 from poe import datasets
 from poe.cli import main
+from poe.cli.options import open_judge
 from poe.judges import prompts
 from poe.judges.demo import DemoJudge
 from poe.judges.store import Store
+from tests.judge_server import serving
 from tests.judging import hear
 
 DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
@@ -97,6 +100,32 @@ def test_shards_merge_into_the_whole(folder, asked, capsys):
     assert len(pd.read_csv("all.csv")) == 120
 
 
+def test_texts_of_ones_own_in_shards(folder, asked, capsys):
+    rows = [
+        {"id": f"e{k}", "text": f"Essay {k} says {k * k}.", "context": "ab"[k % 2]}
+        for k in range(16)
+    ]
+    pd.DataFrame(rows).to_csv("essays.csv", index=False)
+    own = {"dataset": "essays.csv", "attribute": "more persuasive"}
+    for i in (1, 2):
+        shard = ("--shard", f"{i}/2", "--store", f"{i}.sqlite", "--thing", "essay")
+        assert judge(*shard, "--calls", "20", "--orders", "both", **own) == 0
+    assert "own/more persuasive: 20 calls, shard 2/2" in capsys.readouterr().out
+    assert main(["store", "merge", "1.sqlite", "2.sqlite"]) == 0
+    prompt = prompts.for_attribute("more persuasive", thing="essay", context="Context")
+    with Store("1.sqlite") as store:  # as `poe rank` would have asked
+        for one in store.by_context(prompt=prompt.digest).values():
+            assert len(one) == 20
+            assert len(one.items) == 8
+            assert len({tuple(sorted(pair)) for pair in one.pairs.tolist()}) == 10
+    ranked = ["rank", "essays.csv", "--attribute", "more persuasive", "--thing", "essay"]
+    ranked += ["--judge", "demo", "--offline", "--store", "1.sqlite", "--quiet"]
+    assert main(ranked) == 0
+    assert len(asked) == len(set(asked)) == 40
+    assert judge("--contexts", "1", **own) == 1
+    assert "not of texts of your own" in capsys.readouterr().err
+
+
 def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
     answer, stopped = DemoJudge.answer, []
 
@@ -117,7 +146,7 @@ def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
 
 def test_limits(folder, asked, capsys):
     assert judge("--contexts", "2", "--limit-calls", "25") == 0
-    assert "25 answered, 35 left by --limit-calls" in capsys.readouterr().out
+    assert "25 answered, 35 left: the limit of 25 calls" in capsys.readouterr().out
     assert len(asked) == 25
     assert judge("--contexts", "2", "--limit-tokens", "100") == 0
     assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
@@ -126,6 +155,34 @@ def test_limits(folder, asked, capsys):
         assert store.table()["tokens"][25:].sum() <= 100
     assert judge("--contexts", "2") == 0
     assert len(asked) == len(set(asked)) == 60
+
+
+def test_limits_reach_every_judge(monkeypatch):
+    opened = []
+    monkeypatch.setattr("poe.judges.open", lambda name, **options: opened.append(options))
+    for name in ("demo", "smollm2", "hf:model", "openai:m@http://localhost/v1"):
+        open_judge(name, ["call_limit=3"], 5, 7)
+    assert opened == [{"call_limit": 3, "token_limit": 7}] * 4
+
+
+@pytest.mark.filterwarnings("ignore:.*of the probability on average")
+def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(folder, capsys):
+    extra = {"max_completion_tokens": 1, "enable_thinking": False}
+    with serving() as served:
+        asked = ("--judge-option", f"options={json.dumps(extra)}", "--contexts", "1")
+        name = f"openai:tiny@{served.url}?api-version=1"
+        assert judge(*asked, "--dry-run", name=name) == 0
+        assert served.requests == []
+        assert judge(*asked, "--limit-calls", "5", name=name) == 0
+        assert "5 answered, 25 left: the limit of 5 calls" in capsys.readouterr().out
+        assert len(served.requests) == 5
+        (body, *_) = served.requests
+        assert "max_tokens" not in body
+        assert (body["max_completion_tokens"], body["enable_thinking"]) == (1, False)
+        assert judge(*asked, name=name) == 0
+        assert len(served.requests) == 30
+        assert judge(*asked, name=name) == 0  # a report of what is stored costs nothing
+        assert len(served.requests) == 30
 
 
 def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):

@@ -234,6 +234,10 @@ def test_no_output_may_be_an_input_or_another_output(folder, asked, capsys):
         assert "would overwrite" in capsys.readouterr().err
     assert asked == []
     assert Path("texts.csv").read_bytes() == rows
+    Store("s.csv").close()
+    assert main(["store", "export", "s.csv", "./s.csv"]) == 1
+    assert "would overwrite s.csv" in capsys.readouterr().err
+    Path("s.csv").unlink()
     assert sorted(path.name for path in folder.iterdir()) == [
         "hard.csv",
         "link.csv",

@@ -88,6 +88,31 @@ def test_a_server_is_not_called_for_what_is_stored(folder, capsys):
     assert pd.read_csv("s.csv")["id"].tolist() == whole["id"].tolist()
 
 
+def test_several_judges_share_a_budget_and_a_limit(folder, capsys):
+    with serving() as served:
+        one, two = (f"openai:{name}@{served.url}" for name in ("one", "two"))
+        both = (*SAYS, "--judge", two)
+        assert rank(one, *both, "--budget", "41") == 0
+        assert len(served.requests) == 41 + 2, (
+            "each was asked once whether it goes on from a prefix"
+        )
+        assert pd.read_csv("s.csv").groupby("judge").size().to_dict() == {"one": 6, "two": 6}
+        assert sorted(pd.read_csv("c.csv").groupby("judge").size()) == [20, 21]
+        page = (folder / "r.html").read_text()
+        assert "Judge one" in page
+        assert "Judge two" in page
+        assert "put to a judge, one and two" in page
+        out = capsys.readouterr().out
+        assert "Judge two\n" in out
+        assert "41 comparisons" in out
+        assert rank(one, *both, "--limit-calls", "50", "--store", "new.sqlite") == 3
+        assert len(served.requests) == 43 + 50
+        assert pd.read_csv("s.csv").groupby("judge")["partial"].sum().to_dict() == {
+            "one": 0,
+            "two": 6,
+        }
+
+
 def test_a_server_never_oversteps_the_limit_and_one_that_is_not_there_is_named(folder, capsys):
     with serving() as served:
         assert rank(f"openai:tiny@{served.url}", *SAYS, "--limit-calls", "12") == 3

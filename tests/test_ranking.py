@@ -9,8 +9,10 @@ import pytest
 from scipy.special import expit
 
 import poe
+from poe.judges import Store, TextJudge, prompts
 from poe.ranking import rank
 from poe.stopping import StopRule, ranks_within, se_below, top_known
+from tests.judging import HashJudge, texts
 
 QUALITY = np.random.default_rng(0).normal(size=9) * 1.5
 NAMES = [f"essay-{i}" for i in range(9)]
@@ -93,6 +95,39 @@ def test_no_more_than_there_is_can_be_asked():
         assert ("all of them were asked" in " ".join(found.notes)) == (budget == 80)
 
 
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_is_stored_is_used_and_only_the_rest_is_asked(seed):
+    """Random numbers of texts, answers stored, budgets, rules and orders; counted by hand."""
+    rng = np.random.default_rng(seed)
+    n, both = int(rng.integers(4, 12)), bool(rng.integers(2))
+    every = np.array([(i, j) for i in range(n) for j in range(n) if i != j])
+    some = every[rng.random(len(every)) < rng.random()]
+    # Sometimes as if the last texts were new.
+    some = some[(some < n - rng.integers(3)).all(axis=1)]
+    calls = int(rng.integers(n - 1, n * (n - 1) // 2 + 1)) * 2
+    with Store(":memory:") as store:
+        judge = HashJudge()
+        TextJudge(judge, prompts.for_attribute("better"), texts(n), store=store).answer(some)
+        before = len(judge.asked)
+        judged = TextJudge(judge, prompts.for_attribute("better"), texts(n), store=store)
+        rule = ["adaptive", "greedy", "random"][seed % 3]
+        found = rank(
+            n, judged, budget=calls, rule=rule, both_orders=both, seed=seed, expert="gaussian"
+        )
+        asked = len(judge.asked) - before
+    made = {tuple(pair) for pair in found.comparisons.pairs.tolist()}
+    assert len(made) == len(found.comparisons), "none twice"
+    assert {tuple(pair) for pair in some.tolist()} <= made
+    assert len(made) == len(some) + asked
+    assert asked == judged.new <= calls
+    new = n - len(np.unique(some))
+    if len(some) and len(some) + new * calls // n > calls:
+        assert len(made) >= len(some) + new * (calls // n) - both
+    else:
+        assert len(made) == calls
+    assert not found.partial
+
+
 # Failing ---------------------------------------------------------------------------------
 
 
@@ -136,6 +171,7 @@ def test_answers_are_checked(answer, message):
     [
         ({"budget": 7}, "budget of 7 calls cannot link 9 texts.* are 8"),
         ({"rule": "swiss"}, "rule must be"),
+        ({"limit_calls": 5}, "for texts and the name of a judge"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

@@ -1,20 +1,31 @@
 """The report: true to the fit, self-contained, escaped, and readable without seeing it."""
 
+import base64
+import dataclasses
+import errno
+import hashlib
+import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import expit, stdtr, stdtrit
 
 import poe
+from poe import findings
 from poe import report as module
+from poe.changes import changes, read_ranking
+from poe.cli import main
+from poe.findings import position
 from poe.judges import Answer, Store, Text, TextJudge, prompts
 from poe.judges.demo import DemoJudge
-from poe.report import next_pairs, position, prospects, report
+from poe.report import next_pairs, prospects, report
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
-VOID = {"meta", "br", "img", "link"}
+VOID = {"meta", "br", "img", "link", "input"}
 
 
 class Little(DemoJudge):
@@ -85,9 +96,10 @@ def test_it_is_well_formed_and_loads_nothing(found):
     text = page_of(found)
     page = Page(text)
     assert page.wrong == []
-    assert not [a for _, a in page.tags if {"src", "href", "srcset", "onload"} & set(a)]
+    links = [a for _, a in page.tags if {"src", "href", "srcset", "onload"} & set(a)]
+    assert [a["href"][:21] for a in links] == ["data:text/csv;charset"], "the ranking itself"
     assert not {"script", "link", "iframe", "img"} & {tag for tag, _ in page.tags}
-    assert "http" not in text
+    assert "http" not in text.replace("http-equiv", "")
     assert "url(" not in text
     assert "@import" not in text
     assert Page("<p><b>x</p>").wrong, "the check finds what is not well formed"
@@ -146,6 +158,112 @@ def test_a_judge_that_hardly_says_a_label():
     assert "Much of the time" not in page_of(ranked())
 
 
+class Blind(DemoJudge):
+    """A judge that nearly always says the first, whatever it reads."""
+
+    def answer(self, questions):
+        for k, said in super().answer(questions):
+            p = expit(4.0 + 0.2 * np.subtract(*said.log_p))
+            yield k, Answer((np.log(p), np.log1p(-p)), tokens=5)
+
+
+def test_a_judge_that_hardly_reads_is_said_to():
+    found = ranked(judge=Blind())
+    d = np.abs(np.subtract.outer(found.fit.scores, found.fit.scores))
+    i, j = found.comparisons.pairs.T
+    assert findings.drowned(found) == np.mean(d[i, j] < -found.fit.bias) > 0.9
+    text = page_of(found)
+    assert "Do not decide by this ranking, because the judge hardly reads" in text
+    assert "This judge hardly reads. In over 99% of the comparisons" in text
+    assert "Do not decide by this ranking" in findings.in_text([found])
+    assert "hardly reads" not in page_of(ranked())
+
+
+def test_the_first_line_says_what_a_manager_wants(found):
+    first, settled, people = findings.headline(found, "essay")
+    sure = found.fit.prob_top(1)
+    assert first == f"t5 is probably the best of 12 essays ({sure.max():.0%} sure)."
+    i, j = np.triu_indices(12, 1)
+    names = found.fit.items
+    better = [found.fit.prob_better(names[a], names[b]) for a, b in zip(i, j, strict=True)]
+    share = np.mean([max(p, 1 - p) >= 0.95 for p in better])
+    assert settled.startswith(f"Of all pairs of essays, {100 * share:.0f}% are in an order")
+    assert people == "How far people would agree is not known."
+    page = page_of(found, thing="essay")
+    assert all(said in page for said in (first, settled, people))
+    part = dataclasses.replace(found, partial=True, gold={f"t{k}": k for k in range(12)})
+    assert findings.headline(part)[0] == "This ranking is partial, because asking was cut short."
+    assert "This ranking is partial" in page_of(part)
+
+
+def test_calibration_counts_how_often_people_agree():
+    gold = {f"t{k}": float(k % 4) for k in range(11)}
+    found = dataclasses.replace(ranked(), gold=gold)
+    rows, made = findings.calibration(found), found.comparisons.to_table()
+    made["gap"] = made["first"].map(gold) - made["second"].map(gold)
+    made = made[made["gap"].notna() & (made["gap"] != 0)]
+    made["sure"] = made["p"].where(made["p"] > 0.5, 1 - made["p"])
+    made["right"] = (made["p"] > 0.5) == (made["gap"] > 0)
+    assert sum(n for _, n, *_ in rows) == len(made)
+    last = made[made["sure"] >= 0.9]
+    assert rows[-1][:3] == ("90% to 100%", len(last), f"{last['sure'].mean():.0%}")
+    assert rows[-1][3].startswith(f"{last['right'].mean():.0%} (")
+    assert "A calibrated judge" in page_of(found)
+    assert "no texts came with scores by people" in page_of(ranked())
+
+
+def test_many_texts_are_not_many_rows_but_all_are_there(tmp_path):
+    ids = [EVIL, "=1+1", *(f"essay {k}" for k in range(298))]
+    found = ranked(300, ids=ids, budget=1200, rule="random", batch=1200, top=5)
+    path = found.report(tmp_path / "r.html")
+    text = path.read_text()
+    page = Page(text)
+    assert page.wrong == []
+    assert len(page.all("tr")) < 250
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
+    (rows,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)
+    table = found.to_frame()
+    assert [row[1] for row in json.loads(rows)] == table["id"].tolist()
+    (link,) = (a["href"] for a in page.all("a"))
+    saved = tmp_path / "again.csv"
+    saved.write_bytes(base64.b64decode(link.partition("base64,")[2]))
+    again = read_ranking(saved)
+    assert again["id"].tolist() == [" ".join(name.split()) for name in table["id"]]
+    np.testing.assert_allclose(again["score"], table["score"])
+    shown = {int(row) for row in re.findall(r'<th scope="row" class=num>(\d+)</th>', text)}
+    maybe = table.query("rank_low <= 5 < rank_high")["rank"].tolist()
+    assert {1, 20, 291, 300} <= shown
+    assert set(maybe[:20]) <= shown, "those around the open place are shown"
+    assert found.compare(again).spearman == 1.0
+
+
+def test_an_earlier_ranking_beside_this_one(found):
+    earlier = found.to_frame()
+    earlier.loc[earlier["rank"] == 12, "score"] += 2
+    text = page_of(found, before=earlier)
+    name = earlier["id"].iloc[-1]
+    assert f"1 of 12 texts moved by more than the errors of both rankings explain: {name}" in text
+    assert 'class="other fill"' in text
+    assert "Beside the earlier ranking" not in page_of(found)
+
+
+def test_a_report_is_written_whole_or_not_at_all(found, tmp_path, monkeypatch):
+    path = tmp_path / "r.html"
+    path.write_text("as before")
+
+    def full(self, text, **options):
+        self.write_bytes(text.encode()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match=r"r\.html was not written: No space left on device"):
+        found.report(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
+    assert path.read_bytes() == b"as before"
+
+
 def test_stopping_early_is_said_to_be_optimistic(found):
     early = ranked(until=[poe.top_known(1, 0.5)])
     assert "a little too high" in page_of(early)
@@ -156,7 +274,7 @@ def test_stopping_early_is_said_to_be_optimistic(found):
 
 
 def test_neighbours_are_those_of_the_fit(found):
-    near, order = module.neighbours(found.fit, 0.95), found.fit.ranking()
+    near, order = findings.neighbours(found.fit, 0.95), found.fit.ranking()
     assert [upper for upper, *_ in near] == order[:-1]
     assert [lower for _, lower, *_ in near] == order[1:]
     c = found.fit.covariance()
@@ -211,3 +329,122 @@ def test_nothing_is_left_to_ask():
     assert len(prospects(found)) == 1
     assert len(next_pairs(found, 5)) == 0
     assert "no more to say" in page_of(found)
+
+
+# In Python --------------------------------------------------------------------------------------
+
+
+def test_a_ranking_shows_itself_in_a_few_lines(tmp_path):
+    found = ranked(30, ids=[EVIL, *(f"essay {k}" for k in range(29))], budget=120)
+    assert len(repr(found)) < 250
+    assert "30 texts" in repr(found)
+    small = Page(found._repr_html_())
+    assert small.wrong == []
+    assert len([tag for tag, _ in small.tags if tag == "tr"]) == 1 + 8 + 1 + 3
+    assert "script" not in {tag for tag, _ in small.tags}
+    assert "partial" in repr(dataclasses.replace(found, partial=True))
+
+
+def test_a_plot_has_every_interval_and_names_that_do_not_overlap():
+    plt, label = pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("matplotlib.text")
+    names = [f"essay ${k}$" for k in range(300)]
+    fit = poe.fit(
+        poe.Comparisons(
+            first=[*names[1:], *names[:-1]],
+            second=[*names[:-1], *names[1:]],
+            p=[0.6] * 299 + [0.3] * 299,
+        ),
+        bias="fit",
+    )
+    found = poe.Ranking(fit, None, "")
+    for some in (found, ranked()):
+        ax = some.plot()
+        table = some.to_frame()
+        (lines,) = ax.collections
+        drawn = np.array([[a[0], b[0]] for a, b in lines.get_segments()])
+        np.testing.assert_allclose(drawn, table[["score_low", "score_high"]])
+        ax.figure.canvas.draw()
+        labels = [t for t in (ax.texts or ax.get_yticklabels()) if t.get_text()]
+        assert len(labels) == (18 if len(table) > 60 else len(table))
+        boxes = sorted((label.Text.get_window_extent(t) for t in labels), key=lambda box: box.y0)
+        assert all(low.y1 <= high.y0 + 2 for low, high in pairwise(boxes))
+        assert max(box.x1 for box in boxes) <= ax.figure.bbox.x1 + 1
+        plt.close(ax.figure)
+
+
+def test_what_moved_beyond_its_errors():
+    """Two simulated judges of one truth, the second twice as decided: few texts seem to move."""
+    rng, found = np.random.default_rng(1), []
+    for seed in range(12):
+        truth = rng.normal(size=30)
+        tables = []
+        for twice in (0, 1):
+            judge = poe.judges.SimulatedJudge(
+                truth * (1 + twice), noise=0.5 * (1 + twice), seed=100 * twice + seed
+            )
+            tables.append(poe.rank(30, judge.answer, budget=240, rule="random").to_frame())
+        found.append(changes(*tables))
+    assert 0.02 < np.mean([(one.table["p_value"] < 0.05).mean() for one in found]) < 0.09
+    assert sum(one.table["moved"].any() for one in found) <= 3
+    one, other = tables[0], tables[1].copy()
+    other.loc[other["id"] == 7, "score"] += 6
+    moved = changes(one, other).table.query("moved")
+    assert moved["id"].tolist() == [7], "what did move is found, and the rest stay"
+    same = changes(one, one[1:])
+    assert (same.spearman, same.added, len(same.table)) == (1.0, (one["id"][0],), 29)
+    half = 1.959964 * np.sqrt((1 + found[0].spearman ** 2 / 2) / 27)
+    assert found[0].low == pytest.approx(np.tanh(np.arctanh(found[0].spearman) - half))
+    with pytest.raises(ValueError, match="3 texts in common; 4 are needed"):
+        changes(one, one[:3])
+
+
+def test_a_file_that_is_no_ranking(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("id,score\na,1\n")
+    with pytest.raises(ValueError, match="no column score_error; poe rank --out writes one"):
+        read_ranking(path)
+
+
+# On the command line ------------------------------------------------------------------------------
+
+
+def test_a_report_that_fails_costs_neither_the_ranking_nor_the_table(folder, capsys, monkeypatch):
+    names = ["=cmd|'x'!A0", "@b", "-c", "plain"]
+    rows = "".join(f"{name},Text {k} {'very ' * k}long.\n" for k, name in enumerate(names))
+    Path("t.csv").write_text("ID,Essay\n" + rows)
+    asked = ["rank", "t.csv", "--text-column", "essay", "--attribute", "longer"]
+    asked += ["--judge", "demo", "--quiet", "--out", "s.csv"]
+    assert main(asked) == 0
+    write = Path.write_text
+
+    def full(self, text, **options):
+        if "html" in self.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    capsys.readouterr()
+    Path("s.csv").rename("earlier.csv")
+    assert main([*asked, "--report", "r.html", "--compare-with", "earlier.csv"]) == 1
+    shown = capsys.readouterr()
+    assert "None of 4 texts moved by more than the errors" in shown.out
+    assert all(name in shown.out for name in names), "the ranking was printed"
+    assert shown.err == "poe: r.html was not written: No space left on device\n"
+    assert sorted(read_ranking("s.csv")["id"]) == sorted(names)
+    assert not [line for line in Path("s.csv").read_text().splitlines() if ",=" in line]
+    assert {file.name for file in folder.iterdir()} >= {"s.csv", "t.csv"}
+    assert not list(folder.glob("r.html*"))
+
+
+def test_no_escape_sequence_reaches_the_terminal(folder, capsys):
+    evil = "a\x1b]0;title\x07b"
+    Path("t.csv").write_text(f"id,te\x1b[31mxt\n{evil},One\nb,Two\n")
+    asked = ["rank", "t.csv", "--attribute", "longer", "--judge", "demo", "--quiet"]
+    assert main(asked) == 1
+    Path("t.csv").write_text(f"id,text\n{evil},One\nb,Two\n")
+    assert main(asked) == 1
+    shown = capsys.readouterr()
+    assert "control character" in shown.err
+    assert "\x1b" not in shown.out + shown.err
+    assert "\x1b" not in findings.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
+    assert "\u202e" not in findings.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])

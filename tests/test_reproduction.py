@@ -10,7 +10,14 @@ import poe
 from poe.metrics import summary_level
 from reproduction import decided, large, published, recorded, small
 from reproduction.run import table
-from reproduction.settings import Calls, Settings, bootstrap_se, run_variance
+from reproduction.settings import (
+    Calls,
+    Settings,
+    bootstrap_se,
+    by_context,
+    run_variance,
+    shared_errors,
+)
 from reproduction.small import Cell
 from reproduction.targets import ALIASES, KEPT, TARGETS, find
 from reproduction.twins import Twin, labels, symmetric_stack, twins
@@ -154,18 +161,57 @@ class TestDraws:
         np.testing.assert_array_equal(small.per_context(told_nothing, gold), [1.0, np.nan, 0.0])
 
 
+class TestSharedErrors:
+    def test_pairing_makes_a_difference_as_sure_as_it_is(self):
+        """Methods that rise and fall with the contexts, and one that does not."""
+        rng = np.random.default_rng(0)
+        luck, own = rng.standard_normal(400), 0.1 * rng.standard_normal((5, 400))
+        means = np.vstack([luck + own[:4], own[4:]])
+        shared = shared_errors(means)
+        se = np.array([bootstrap_se(each[None]) for each in means])
+        assert (np.abs(shared) <= se + 1e-12).all()
+        assert abs(shared[4]) < 0.2 * se[4]
+
+        def difference(a, b):
+            alone = np.sqrt(np.maximum(se**2 - shared**2, 0.0))
+            return np.sqrt((shared[a] - shared[b]) ** 2 + alone[a] ** 2 + alone[b] ** 2)
+
+        for a, b in ((0, 1), (2, 3), (0, 4)):
+            paired = bootstrap_se((means[a] - means[b])[None])
+            assert difference(a, b) == pytest.approx(paired, rel=0.15)
+        assert np.hypot(se[0], se[1]) > 5.0 * difference(0, 1), "what independence would say"
+
+    def test_nothing_is_shared_where_nothing_can_be_told(self):
+        assert not shared_errors(np.ones((3, 50))).any()
+        assert not shared_errors(np.full((3, 50), np.nan)).any()
+
+    def test_means_of_contexts_leave_out_what_is_not_known(self):
+        each = np.array([[[1.0, np.nan, np.nan], [3.0, 4.0, np.nan]]])
+        np.testing.assert_array_equal(by_context(each), [2.0, 4.0, np.nan])
+
+
 class TestRunVariance:
     def test_components_are_found_and_what_is_known_is_taken_out(self):
         """Judges of variance 4 + 1, of which the 4 is known; draws of calls of variance 9."""
         rng = np.random.default_rng(0)
         given, own = 2.0 * rng.standard_normal(40_000), rng.standard_normal(40_000)
-        one, other = (given + own + 3.0 * rng.standard_normal(40_000) for _ in range(2))
-        assert run_variance(one, other, given, averaged=100) == pytest.approx(1.09, abs=0.15)
-        assert run_variance(one, other, 0.0, averaged=100) == pytest.approx(5.09, abs=0.2)
-        assert run_variance(one, other, given, averaged=1) == pytest.approx(10.0, abs=0.3)
+        draws = given + own + 3.0 * rng.standard_normal((2, 40_000))
+        assert run_variance(draws, given, averaged=100) == pytest.approx(1.09, abs=0.15)
+        assert run_variance(draws, 0.0, averaged=100) == pytest.approx(5.09, abs=0.2)
+        assert run_variance(draws, given, averaged=1) == pytest.approx(10.0, abs=0.3)
         # Negative control: judges of their own in each draw share nothing.
-        apart = run_variance(one, rng.permutation(other), 0.0, averaged=100)
+        apart = run_variance(rng.permuted(draws, axis=1), 0.0, averaged=100)
         assert apart == pytest.approx(0.14, abs=0.2)
+
+    def test_more_draws_tell_the_same_more_surely(self):
+        """Twenty judges of variance 1, draws of variance 9, as few as Table 3 has."""
+        rng = np.random.default_rng(1)
+        judges = rng.standard_normal((20, 2000))
+        draws = judges + 3.0 * rng.standard_normal((11, 20, 2000))
+        few, many = (run_variance(draws[:m], 0.0, averaged=20) for m in (2, 11))
+        for found in (few, many):
+            assert found.mean() == pytest.approx(1.0 + 9.0 / 20.0, abs=0.1)
+        assert many.std() < few.std() / 2.0
 
     def test_two_seeds_agree_and_would_not_without_the_contexts(self, monkeypatch):
         """A cell of Table 7: the mean over four attributes, a hundred judges asked twice."""
@@ -184,7 +230,7 @@ class TestRunVariance:
                 parts.append([each[of] for each, of in zip(found, (few, few, whole), strict=True)])
             by_context.append(sum(small._run_variance(*part) for part in parts) / 16)
             means = np.mean([[np.nanmean(x, axis=-1) for x in part] for part in parts], axis=0)
-            pooled.append(float(run_variance(*means, averaged=100)))
+            pooled.append(float(run_variance(means[:2], means[2], averaged=100)))
         apart, before = (abs(np.sqrt(x[1] / x[0]) - 1.0) for x in (by_context, pooled))
         assert apart < 0.1
         assert apart < before, "as one mean a draw the same judges tell less"

@@ -112,6 +112,19 @@ def test_draws_count_what_was_said():
         assert abs(math.exp(value) - share) < 4 * math.sqrt(share * (1 - share) / n)
 
 
+def test_a_server_that_does_not_draw_is_noticed():
+    greedy = {"draws": 2, "options": {"temperature": 0}, "instruction": ""}
+    with serving() as served, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        judged(served, questions(4), **greedy)
+    assert not any("not to draw" in str(one.message) for one in told)  # some said no label
+    with (
+        serving(lambda k, body: reply(choices=[{"message": {"content": "A"}}] * 2)) as served,
+        pytest.warns(UserWarning, match=r"all draws were the same in each of 12 .*do_sample"),
+    ):
+        judged(served, questions(4), draws=2)
+
+
 @pytest.mark.filterwarnings("ignore:.*held none of the labels")
 def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     (question, *_) = questions(2)
@@ -223,8 +236,9 @@ def test_a_server_that_is_not_there_is_not_waited_for():
 def test_slow_and_endless_replies_are_given_up(fault, message):
     with serving(first_is(fault)) as served:
         begun = time.monotonic()
+        times = {"timeout": 8, "patience": 8} if fault == "endless" else {"timeout": 0.3}
         with pytest.raises(ServerError, match=message):
-            judged(served, questions(2), concurrency=1, timeout=0.3, patience=0.8)
+            judged(served, questions(2), concurrency=1, **{"patience": 0.8, **times})
         assert time.monotonic() - begun < 8
         assert len(served.requests) >= 1 + (fault != "endless")
 
@@ -413,7 +427,7 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     spending.settle(80, None)  # not said: the bound counts
     assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
     with pytest.raises(
-        SpendingLimitError, match="limit of 100 tokens is reached .2 calls and 100 tokens were"
+        SpendingLimitError, match=r"limit of 100 tokens is reached .2 calls and 100 tokens were"
     ):
         spending.reserve(1)
 
@@ -479,12 +493,15 @@ def test_which_key_is_sent_where(monkeypatch):
     assert "secret" not in str(caught.value)
 
 
-def test_addresses_and_secrets_in_them():
+def test_addresses_and_secrets_in_them(monkeypatch):
     assert check_url("http://[::1]:8000/v1/") == "[::1]:8000/v1"
     assert check_url("https://API.example.org/v1") == "api.example.org/v1"
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving() as served:
-        ServerJudge("m", f"{served.url}?api-version=1").specification  # noqa: B018
-        assert served.paths == ["/v1/chat/completions?api-version=1"]
+        for url in (f"{served.url}?api-version=1", served.url):
+            ServerJudge("m", url).specification  # noqa: B018
+        assert served.paths[0] == "/v1/chat/completions?api-version=1"
+        assert [sent.get("api-key") for sent in served.headers] == [KEY, None]
     secret = ("http://me:hunter2@host/v1", "https://host/v1?key=hunter2", "https://host/v1#hunter2")
     none = ("node7:8000/v1", "ftp://host/v1", "", "http://", "http://host:hunter2/v1", "http://[x")
     for url in (*secret, *none):
@@ -538,11 +555,11 @@ def test_wrong_options_are_refused_by_name_and_secrets_are_not_repeated():
 
 def test_extra_options_replace_and_remove_fields_and_are_in_the_specification():
     question = questions(2)[0]
-    extra = {"max_tokens": None, "max_completion_tokens": 1}
+    extra = {"max_completion_tokens": 1, "temperature": None}
     for given_as in (extra, json.dumps(extra)):
         options = ServerOptions(options=given_as)
         body = options.body(question, "m")
-        assert "max_tokens" not in body
+        assert not {"max_tokens", "temperature"} & body.keys()
         assert body["max_completion_tokens"] == 1
         assert options.specification()["option max_completion_tokens"] == "1"
     braces = Question(PREFIXED, Text("a", "{turn} {labels}"), Text("b", "{"))

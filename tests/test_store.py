@@ -125,14 +125,6 @@ def test_one_bad_answer_loses_itself_alone_and_many_end_the_run(path):
     assert len(judge.asked) == 12
 
 
-def test_a_name_that_no_file_can_hold_is_refused_before_anything_is_paid(path):
-    judge, (one, *_) = HashJudge(), questions(2)
-    for text in (Text("half\ud800", "a text"), Text("a", "half\ud800")):
-        with Store(path) as store, pytest.raises(JudgeError, match=r"half.ud800.*broken encoding"):
-            store.ask(judge, [one, Question(PROMPT, text, one.second, one.context)])
-    assert judge.asked == []
-
-
 # Other judges ----------------------------------------------------------------------------
 
 
@@ -465,16 +457,19 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
 
 
 def test_an_export_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
-    def full(table, file, **options):
-        file.write_text("judge,prompt\n")
+    def full(file, text, **options):
+        file.write_bytes(b"judge,prompt")
         raise OSError(28, "No space left on device")
 
     out = tmp_path / "all.csv"
     out.write_text("from the last time")
+    (one, *_) = questions(2)
     with Store(path) as store:
-        store.ask(HashJudge(), questions(2))
-        monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+        store.ask(HashJudge(), [replace(one, first=Text("=1+1", "a text"))])
+        store.export(tmp_path / "safe.csv")  # a spreadsheet runs nothing in it
+        assert pd.read_csv(tmp_path / "safe.csv")["first"].tolist() == ["'=1+1"]
+        monkeypatch.setattr(Path, "write_text", full)
         with pytest.raises(OSError, match=r"all\.csv was not written: No space left"):
             store.export(out)
     assert out.read_text() == "from the last time"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.csv", path.name]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.csv", path.name, "safe.csv"]

@@ -125,7 +125,6 @@ class TestCauses:
             ({"variant": "v"}, {"change": [0.5, -0.9]}, ["t", ""]),  # half taken away, or less
             ({"variant": "v"}, {"change": [1.6, -1.0]}, ["", "t"]),  # too much is no cause either
             ({"error": True}, {"sd": [0.5, 0.5]}, ["t", ""]),  # hypot(0.5, 2 sd) is 1.1
-            ({"chance": True}, {}, ["", ""]),  # two of two
         ],
     )
     def test_by_hand(self, monkeypatch, how, columns, expected):

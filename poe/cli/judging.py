@@ -38,21 +38,35 @@ from poe.cli.options import (
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
-    from poe.judges import Answer, Store
+    from poe.judges import Answer, Question, Store
 
 
 @app.command()
 def judge(
-    dataset: Annotated[str, typer.Argument(help="Such as summeval; `poe data list` names them.")],
-    attribute: Annotated[str, typer.Argument(help="What is judged, such as coherence.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="Such as summeval; `poe data list` names them. Or a table of texts of your own, "
+            "as `poe rank` takes it."
+        ),
+    ],
+    attribute: Annotated[
+        str,
+        typer.Argument(help='What is judged, such as coherence; of your own, "more persuasive".'),
+    ],
     judge: JudgeName,
     dry_run: DryRun = False,
-    calls: Annotated[Count, opt("Comparisons in each context; all by default.", min=1)] = None,
+    calls: Annotated[
+        Count,
+        opt("Comparisons in each context; by default all, of your own texts ten a text.", min=1),
+    ] = None,
     orders: Annotated[
         Orders, opt("With --calls: all pairs before any in its other order, or both together.")
     ] = "one",
     template: Template = None,
     decoder_only: DecoderOnly = False,
+    thing: Annotated[str, opt('What texts of your own are, "essay".')] = "text",
+    context_name: Annotated[str, opt("How the prompt heads a context of your own.")] = "Context",
     contexts: Annotated[str | None, opt("The first ten (10), some (20:30); or all.")] = None,
     shard: Annotated[str | None, opt("Only the I-th of N parts, 2/8.", metavar="I/N")] = None,
     seed: Seed = 0,
@@ -63,7 +77,7 @@ def judge(
     limit_calls: LimitCalls = None,
     limit_tokens: LimitTokens = None,
 ) -> None:
-    """Put a dataset's comparisons to a judge, answers kept.
+    """Put comparisons to a judge that need no adaptive choice, answers kept.
 
     Every answer is kept in the store as it comes, so a run that was stopped goes on where it was,
     and a larger one asks only what is new. On several machines, give each a shard and a store of
@@ -74,16 +88,27 @@ def judge(
     from poe.judges.accounts import SpendingLimitError
 
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
-    prompt = prompts.load(dataset, attribute, template, decoder_only=decoder_only)
-    data = datasets.load(dataset)
-    whole = planning.questions_of(
-        data,
-        prompt,
-        contexts=planning.contexts_of(data, contexts),
-        calls=calls,
-        both_orders=orders == "both",
-        seed=seed,
-    )
+    both_orders = orders == "both"
+    if Path(dataset).is_file():
+        if template or contexts or decoder_only:
+            raise JudgeError(
+                "--template, --contexts and --decoder-only are of data sets that `poe data list` "
+                f"names, not of texts of your own, {dataset}"
+            )
+        about = {"thing": thing, "context_name": context_name}
+        whole = _own(Path(dataset), attribute, calls, both_orders=both_orders, seed=seed, **about)
+    elif Path(dataset).suffix:
+        raise JudgeError(f"there is no file {dataset}")
+    else:
+        data = datasets.load(dataset)
+        whole = planning.questions_of(
+            data,
+            prompts.load(dataset, attribute, template, decoder_only=decoder_only),
+            contexts=planning.contexts_of(data, contexts),
+            calls=calls,
+            both_orders=both_orders,
+            seed=seed,
+        )
     questions = planning.shard_of(whole, shard)
     if not questions:
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
@@ -94,7 +119,8 @@ def judge(
         different = len({question.key for question in questions})
         same = len(questions) - different
         print(
-            f"{prompt.name}: {len(questions):,} calls{f', shard {shard}' if shard else ''}, "
+            f"{whole[0].prompt.name}: {len(questions):,} calls"
+            f"{f', shard {shard}' if shard else ''}, "
             f"{f'{same:,} the same as another (equal texts), ' if same else ''}"
             f"{different - len(missing):,} answered already, {len(missing):,} to ask"
         )
@@ -109,14 +135,47 @@ def judge(
         except SpendingLimitError as error:
             left = len(kept_answers.missing(reader, questions))
             meter.bar.close()
-            print(
-                f"{len(missing) - left:,} answered, {left:,} left by --limit-calls or "
-                f"--limit-tokens ({error}); the same command goes on"
-            )
+            answered = len(missing) - left
+            print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
             return
         finally:
             meter.bar.close()
         _summarise(answers, store)
+
+
+def _own(
+    path: Path,
+    attribute: str,
+    calls: int | None,
+    *,
+    thing: str,
+    context_name: str,
+    both_orders: bool,
+    seed: int,
+) -> list[Question]:
+    """Comparisons of a table's texts that spread evenly over them, context after context.
+
+    The prompts are those of `poe rank`, which takes the answers out of the store.
+    """
+    import numpy as np
+
+    from poe import datasets, judges
+    from poe.designs import in_orders_shown, regular
+    from poe.ranking import distinct
+
+    asked = []
+    for c, group in enumerate(datasets.read_texts(path).groups()):
+        texts, _ = distinct(group.items)
+        heading = None if group.context is None else context_name
+        prompt = judges.prompts.for_attribute(attribute, thing=thing, context=heading)
+        n, rng = len(texts), np.random.default_rng([seed, c])
+        count = (10 * n if calls is None else calls) // (2 if both_orders else 1)
+        pairs = regular(n, min(count, n * (n - 1) // 2), seed=rng)
+        asked += [
+            judges.Question(prompt, texts[i], texts[j], group.context)
+            for i, j in in_orders_shown(pairs, both_orders=both_orders, rng=rng).tolist()
+        ]
+    return asked
 
 
 def _summarise(answers: Sequence[Answer], store: Path) -> None:
@@ -225,7 +284,7 @@ def store_export(
     out: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
 ) -> None:
     """Every answer as a row of a CSV or Parquet file."""
-    require_writable(out)
+    require_writable(out, inputs=[store])
     with closing(_existing(store)) as kept_answers:
         kept_answers.export(out)
         print(f"{len(kept_answers):,} answers written to {out}")

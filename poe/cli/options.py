@@ -67,8 +67,11 @@ Undecided = Annotated[
     Literal["stop", "tie"],
     opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
 ]
-Price = Annotated[
-    float | None, opt("Dollars for a million tokens.", panel=JUDGE, metavar="DOLLARS")
+PriceInput = Annotated[
+    float | None, opt("Dollars for a million tokens read.", panel=JUDGE, metavar="DOLLARS")
+]
+PriceOutput = Annotated[
+    float | None, opt("Dollars for a million tokens written.", panel=JUDGE, metavar="DOLLARS")
 ]
 DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
 Column = Annotated[str | None, opt("A column with another name.", panel=TABLE, metavar="NAME")]

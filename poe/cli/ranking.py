@@ -29,7 +29,8 @@ from poe.cli.options import (
     LimitCalls,
     LimitTokens,
     Orders,
-    Price,
+    PriceInput,
+    PriceOutput,
     Quiet,
     Seed,
     SeveralJudges,
@@ -49,7 +50,7 @@ from poe.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.judges import Reader, Store
+    from poe.judges import Prompt, Reader, Store
     from poe.ranking import Job
     from poe.rankings import Ranking
     from poe.stopping import StopRule
@@ -90,7 +91,8 @@ def rank(
         str,
         opt(
             "Comparisons at most in the whole run, those in the store counted: 10x (ten a text), "
-            "500 (shared by contexts, attributes and judges in proportion to their texts) or all.",
+            "500 (shared by contexts, attributes and judges in proportion to their texts) or all. "
+            "Texts new to the store have their share in any case.",
             panel=ASKED,
         ),
     ] = "10x",
@@ -139,6 +141,9 @@ def rank(
     report: Annotated[Path | None, opt("HTML report in one file.", panel=FILES)] = None,
     out: Annotated[Path | None, opt("Scores and intervals as CSV.", panel=FILES)] = None,
     comparisons: Annotated[Path | None, opt("Every comparison as CSV.", panel=FILES)] = None,
+    compare_with: Annotated[
+        Path | None, opt("An earlier --out: say what moved beyond its errors.", panel=FILES)
+    ] = None,
     as_json: Annotated[
         bool, opt("Print one JSON object instead of tables.", "--json", panel=FILES)
     ] = False,
@@ -153,12 +158,13 @@ def rank(
     judge_option: JudgeOptions = [],  # noqa: B006
     limit_calls: LimitCalls = None,
     limit_tokens: LimitTokens = None,
-    price_input: Price = None,
-    price_output: Price = None,
+    price_input: PriceInput = None,
+    price_output: PriceOutput = None,
     undecided: Undecided = "stop",
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from poe import judges
+    from poe.changes import read_ranking
     from poe.ranking import CTRL_C, jobs, run
     from poe.report import in_text
     from poe.report import report as page
@@ -166,7 +172,9 @@ def rank(
     for name in [] if offline else judge:
         judges.check_name(name)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
-    require_writable(report, out, comparisons, inputs=[texts, store])
+    earlier = [] if compare_with is None else [compare_with]
+    require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
+    before = read_ranking(compare_with) if compare_with else None
     todo = jobs(
         texts,
         list(dict.fromkeys(judge)),
@@ -181,11 +189,18 @@ def rank(
         score_column=score_column,
         encoding=encoding,
     )
+    if compare_with and len(todo) > 1:
+        raise JudgeError(
+            f"--compare-with takes one ranking, and these are {len(todo)}: one attribute, judge "
+            "and context at a time"
+        )
     for job in todo:
         _check_k(len(job.texts), until_top, until_ranks_within, f"{texts}: {job.name}".rstrip(": "))
     price = None
     if price_input is not None or price_output is not None:
         price = (price_input or 0.0, price_output or 0.0)
+    if offline and dry_run:
+        raise JudgeError("--offline asks nothing, so a --dry-run of it has nothing to say")
     if offline and not store.is_file():
         raise JudgeError(f"there is no store {store}, so nothing can be ranked offline")
     several = several_judges or offline or len(set(judge)) > 1
@@ -225,6 +240,8 @@ def rank(
         if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id
             sys.stdout.reconfigure(errors="replace")
         print(_in_json(found) if as_json else in_text(found))
+        if before is not None and not as_json:
+            print(*found[0].compare(before).sentences())
         if out:
             write(out, _together(found, lambda one: one.to_frame()), quiet=as_json)
         if comparisons:
@@ -233,7 +250,9 @@ def rank(
             made = datetime.date.today().isoformat()
             command = shlex.join(["poe", *sys.argv[1:]])
             asked = " and ".join(dict.fromkeys(attribute))
-            html = page(found, attribute=asked, command=command, made=made, thing=thing)
+            html = page(
+                found, attribute=asked, command=command, made=made, thing=thing, before=before
+            )
             write(report, html, quiet=as_json)
         if stop.startswith(CTRL_C):
             raise stopped(kept_answers)
@@ -282,11 +301,14 @@ def _estimate(
     rows, table = [], store.table()
     for name in dict.fromkeys(str(job.judge) for job in todo):
         reader, sample = opened(name), []
+        known: dict[Prompt, Any] = {}
         calls = stored = 0
         for job in todo:
             if job.judge != name:
                 continue
-            judged, n = job.judged(reader, store), len(job.texts)
+            if job.prompt not in known:
+                known[job.prompt] = store.answered(reader, job.prompt)
+            judged, n = job.judged(reader, store, answered=known[job.prompt]), len(job.texts)
             there = judged.stored()
             left = calls_left(n, there, job.calls)
             calls, stored = calls + left, stored + len(there)

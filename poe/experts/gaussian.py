@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import logit
 
 from poe.comparisons import Floats
 from poe.experts.base import AroundMean, OfP, require_positive
@@ -20,8 +21,7 @@ def log_odds(p: Floats) -> Floats:
 
     An answer of 0 or 1 has no logit, and one of 1e-9 would outweigh all others.
     """
-    kept = np.clip(p, CERTAIN, 1.0 - CERTAIN)
-    return np.asarray(np.log(kept / (1.0 - kept)))
+    return np.asarray(logit(np.clip(p, CERTAIN, 1.0 - CERTAIN)))
 
 
 @dataclass(frozen=True)

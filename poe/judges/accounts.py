@@ -98,8 +98,9 @@ class Tally:
 
     def __init__(self, model: str, *, top: int | None = None) -> None:
         self.model, self.top = model, top
-        # Answers, those without any label, those with one of two, probability of the labels.
-        self._counts: dict[Prompt, Floats] = defaultdict(lambda: np.zeros(4))
+        # Answers, those without any label, those with one of two, probability of the labels, and
+        # those of several draws that were all the same.
+        self._counts: dict[Prompt, Floats] = defaultdict(lambda: np.zeros(5))
         self._said: set[tuple[Prompt, str]] = set()
 
     def add(self, prompt: Prompt, answer: Answer) -> None:
@@ -107,19 +108,25 @@ class Tally:
         unseen = sum(value == -math.inf for value in answer.log_p)
         neither = unseen == len(answer.log_p)
         one = unseen > 0 and not neither and not answer.draws
-        self._counts[prompt] += (1, neither, one, answer.mass)
+        alike = answer.draws > 1 and max(answer.log_p) == 0.0
+        self._counts[prompt] += (1, neither, one, answer.mass, alike)
 
     def silent(self, prompt: Prompt) -> bool:
         """Whether none of the first answers held a label, so that there is no point in more."""
-        answers, neither, _, _ = self._counts[prompt]
+        answers, neither, *_ = self._counts[prompt]
         return bool(neither == answers == SILENT)
 
     def warn(self) -> None:
         """Say what was counted, if it matters and was not said before."""
-        for prompt, (answers, neither, one, mass) in self._counts.items():
+        for prompt, (answers, neither, one, mass, alike) in self._counts.items():
             of = f"of {answers:.0f} answers of {self.model} to prompt {prompt.name!r}"
             if neither:
                 self._say(prompt, "neither", f"{neither:.0f} {of} held none of the labels")
+            if alike == answers >= SILENT:
+                text = f"all draws were the same in each {of}: the server seems not to draw at all "
+                text += "(for `transformers serve`: options={'generation_config': "
+                text += "'{\"do_sample\": true}'})"
+                self._say(prompt, "alike", text)
             if one and self.top is not None:
                 text = f"a label was not among the {self.top} likeliest tokens and counts as "
                 text += "impossible; raise top= if the server allows it"

@@ -23,6 +23,7 @@ class TextJudge:
     undecided : an answer that gives neither label a probability raises a JudgeError that
         names the texts ("stop"), or counts as a "tie".
     progress : handed to the store, called as answers come.
+    answered : what `store.answered(judge, prompt)` said, where many contexts have it in common.
 
     `answer` is the callable that `poe.rank` takes. What was asked is in `pairs`, (K, 2), what was
     said in `answers`, both in the order asked; `new` counts the answers that were not in
@@ -39,12 +40,13 @@ class TextJudge:
         context: Text | None = None,
         undecided: Literal["stop", "tie"] = "stop",
         progress: Callable[..., object] | None = None,
+        answered: Mapping[str | None, set[tuple[str, str]]] | None = None,
     ) -> None:
         if not prompt.comparative:
             raise JudgeError(f"prompt {prompt.name!r} shows one text; a comparison shows two")
         self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
         self.store, self.context, self.progress = store, context, progress
-        self.undecided = undecided
+        self.undecided, self._answered = undecided, answered
         self.new = 0
         self.forget()
 
@@ -64,9 +66,16 @@ class TextJudge:
     def stored(self) -> Indices:
         """(K, 2) comparisons of these texts that the store has answers to, in ascending order."""
         place = {text.digest: k for k, text in enumerate(self.texts)}
-        known = self.store.answered(self.judge, self.prompt, self.context)
-        pairs = [(place[i], place[j]) for i, j in known if i in place and j in place]
+        known = self._answered
+        if known is None:
+            known = self.store.answered(self.judge, self.prompt)
+        context = None if self.context is None else self.context.digest
+        pairs = [(place[i], place[j]) for i, j in known.get(context, ()) if {i, j} <= place.keys()]
         return np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)
+
+    def only_stored(self, pairs: Indices) -> Indices:
+        """Those of (K, 2) comparisons that the store has answers to by now."""
+        return np.delete(pairs, self.store.missing(self.judge, self.questions(pairs)), axis=0)
 
     def answer(self, pairs: Indices) -> Floats:
         """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B))."""

@@ -139,10 +139,14 @@ class Caller:
     def connect(self) -> httpx.Client:
         """A connection of one thread, through a proxy if the environment says so."""
         key = find_key(self._base, self.options.key_env)
+        headers = {"Content-Type": "application/json"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+            if "?" in self._url:  # Azure's name for it
+                headers["api-key"] = key
         try:
             return httpx.Client(
-                headers={"Content-Type": "application/json"}
-                | ({"Authorization": f"Bearer {key}"} if key else {}),
+                headers=headers,
                 verify=_certificates(),
                 trust_env=not is_here(self._base),
                 follow_redirects=False,  # they would carry the key elsewhere

@@ -65,7 +65,7 @@ class ServerOptions:
         among them counts as -inf, which a warning counts.
     temperature : by default 0, or 1 with draws.
     options : more fields for the request, as a dictionary or JSON; None (null) removes one
-        (`{"max_tokens": None, "max_completion_tokens": 1}`). A model that thinks before it answers
+        (`{"top_logprobs": None}`). A model that thinks before it answers
         has no label among its first tokens: turn that off, for Qwen3 behind vLLM by
         `{"chat_template_kwargs": {"enable_thinking": False}}`, or let it think and count what it
         says after </think>: draws=10 and `{"max_tokens": 4000}`.
@@ -137,6 +137,8 @@ class ServerOptions:
             messages.append({"role": "assistant", "content": prompt.prefix})
             body |= {"continue_final_message": True, "add_generation_prompt": False}
         body["messages"] = messages
+        if "max_completion_tokens" in self.options:  # the newer name; no server takes both
+            del body["max_tokens"]
         body |= self.options
         return {name: value for name, value in body.items() if value is not None}
 

@@ -31,6 +31,7 @@ from poe._paths import whole
 from poe.comparisons import Comparisons
 from poe.errors import JudgeError, name_some
 from poe.judges.questions import PLACES, Answer, Prompt, Question, Reader, Text
+from poe.tables import csv_text
 
 MARKS = {"application_id": 0x706F654A, "user_version": 1}  # "poeJ", and the version of TABLES
 WAIT = 60.0  # seconds for another process to finish its commit
@@ -93,9 +94,8 @@ FROM answers a JOIN judges j ON j.id = a.judge
 WHERE j.digest = :judge_digest AND a.question = :question
 """
 ANSWERED = f"""
-SELECT f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
-WHERE n.question = a.question AND j.digest = :judge AND p.digest = :prompt
-    AND c.digest IS :context AND s.digest IS NOT NULL
+SELECT c.digest, f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}
+WHERE n.question = a.question AND j.digest = ? AND p.digest = ? AND s.digest IS NOT NULL
 """
 ROWS = f"""
 SELECT substr(j.digest, 1, 8) AS judge, p.name AS prompt, p.digest AS prompt_digest,
@@ -239,17 +239,17 @@ class Store:
 
     # Asking ----------------------------------------------------------------------------
 
-    def answered(
-        self, judge: Reader, prompt: Prompt, context: Text | None = None
-    ) -> set[tuple[str, str]]:
-        """Digests of the texts (first, second) whose comparisons the judge has answered."""
-        wanted = {
-            "judge": _judge(self.specification(judge))["judge_digest"],
-            "prompt": prompt.digest,
-            "context": context and context.digest,
-        }
+    def answered(self, judge: Reader, prompt: Prompt) -> dict[str | None, set[tuple[str, str]]]:
+        """The comparisons that the judge has answered: digest of the context to digests of texts.
+
+        The texts are (first, second); the context is None where the prompt shows none.
+        """
+        found: dict[str | None, set[tuple[str, str]]] = {}
+        wanted = (_judge(self.specification(judge))["judge_digest"], prompt.digest)
         with self._transaction("DEFERRED") as connection:
-            return set(connection.execute(ANSWERED, wanted))
+            for context, first, second in connection.execute(ANSWERED, wanted):
+                found.setdefault(context, set()).add((first, second))
+        return found
 
     def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
         """Positions of the questions that `ask` would put to the judge.
@@ -361,7 +361,6 @@ class Store:
         """Answers that are there, by the question's key, and questions whose names are new."""
         there: dict[str, Answer] = {}
         renamed = []
-        _check_names(questions)
         specification = self.specification(judge)
         self._require_judge(specification)
         known = _judge(specification)
@@ -445,12 +444,14 @@ class Store:
     def export(self, path: str | Path) -> None:
         """Write `table` to a file whose name ends in .csv or .parquet."""
         path = Path(path)
-        writers = {".csv": pd.DataFrame.to_csv, ".parquet": pd.DataFrame.to_parquet}
-        if path.suffix not in writers:
+        if path.suffix not in (".csv", ".parquet"):
             raise JudgeError(f"{path}: answers are written as .csv or .parquet; end the name so")
         table = self.table()
         with whole(path) as part:
-            writers[path.suffix](table, part, index=False)
+            if path.suffix == ".csv":
+                part.write_text(csv_text(table), encoding="utf-8")
+            else:
+                table.to_parquet(part, index=False)
 
     def comparisons(
         self,
@@ -656,19 +657,6 @@ def _check(
 
 
 _json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
-
-
-def _check_names(questions: Sequence[Question]) -> None:
-    """Raise JudgeError for a name or text that no file can hold: half of a pair of UTF-16 codes."""
-    for question in questions:
-        for text in (question.prompt.name, *question.ids, question.text):
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                raise JudgeError(
-                    f"{text[:80]!a} has characters that are none (a broken encoding); correct "
-                    f"them where the texts come from; they are in {str(question)!a}"
-                ) from None
 
 
 def _unanswered(questions: Sequence[Question], there: Mapping[str, Answer]) -> list[int]:

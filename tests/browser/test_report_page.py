@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from poe.cli import main
@@ -31,7 +32,10 @@ def write(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...]) -> 
 
 def texts(kind: str, folder: Path) -> Path:
     """A file of texts: many, in contexts, or hostile."""
-    many = [(f"t{k}", f"Number {k}: the " + "very " * (k % 9) + "usual end.") for k in range(50)]
+    count = 80 if kind == "search" else 50
+    many = [(f"t{k}", f"Number {k}: the " + "very " * (k % 9) + "usual end.") for k in range(count)]
+    if kind == "search":
+        many[7] = (HOSTILE, f"{HOSTILE} needle")
     if kind == "contexts":
         rows = [(*row, f"Task {k % 3}", str(k % 5)) for k, row in enumerate(many[:15])]
         return write(folder / "t.csv", rows, ("id", "text", "context", "score"))
@@ -42,7 +46,7 @@ def texts(kind: str, folder: Path) -> Path:
     return write(folder / "t.csv", many, ("id", "text"))
 
 
-@pytest.fixture(scope="module", params=["many", "contexts", "hostile"])
+@pytest.fixture(scope="module", params=["many", "contexts", "hostile", "search"])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report as the command writes it, in a folder of its own."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -73,7 +77,28 @@ def test_texts_stay_texts(report: Path, browser: Any) -> None:
         page.goto(report.as_uri())
         page.wait_for_timeout(50)
         assert page.title().endswith("ranked: easier to read")
-        assert page.locator("script, img, iframe, link").count() == 0
+        assert page.locator("img, iframe, link").count() == 0
+        searched = "search" in str(report)
+        assert page.locator("script").count() == (2 if searched else 0)
+        if searched:
+            found = page.locator(".search tbody tr")
+            page.fill(".search input", "needle <SCRIPT>")
+            assert found.count() == 1
+            assert HOSTILE in found.first.inner_text()
+            page.fill(".search input", "no such text")
+            assert found.count() == 0
+            assert page.locator(".search output").inner_text() == "0 found"
+            assert page.title().endswith("ranked: easier to read")
+
+
+def test_the_ranking_can_be_saved(report: Path, browser: Any) -> None:
+    with offline_page(browser, accept_downloads=True) as page:
+        page.goto(report.as_uri())
+        with page.expect_download() as download:
+            page.locator("a[download]").first.click()
+        saved = pd.read_csv(download.value.path())
+    assert saved["rank"].is_monotonic_increasing
+    assert {"id", "score", "score_error"} <= set(saved)
 
 
 def test_print_has_every_row(report: Path, browser: Any) -> None:

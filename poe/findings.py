@@ -1,0 +1,304 @@
+"""What a ranking comes to, in words: for a manager, in a terminal, and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+from scipy.stats import binomtest
+
+from poe.comparisons import Floats, Indices
+from poe.debias import Rate, first_position_rate
+from poe.rankings import Ranking, apart
+from poe.result import Fit
+
+__all__ = [
+    "calibration",
+    "drowned",
+    "headline",
+    "in_text",
+    "judge_name",
+    "kind",
+    "neighbours",
+    "percent",
+    "places",
+    "position",
+    "rate_in_words",
+    "settled_share",
+]
+
+SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
+RIVALS = 5  # texts that are named where any of them could be the best
+PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
+HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
+SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
+
+
+# What a manager reads -------------------------------------------------------------------------
+
+
+def headline(one: Ranking, thing: str = "text") -> list[str]:
+    """What was found and how far it goes, in a sentence or three, the most important first."""
+    n, things = len(one.fit.items), plural(thing)
+    best = one.fit.ranking()[0]
+    sure = float(one.fit.prob_top(1)[one.fit.items.index(best)])
+    table = one.to_frame()
+    rivals = table[(table["rank_low"] == 1) & (table["same_text_as"] == "")]["id"].tolist()
+    if (share := drowned(one)) >= HARDLY:
+        first = (
+            f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
+            f"of the comparisons it chooses what is shown "
+            f"{'first' if one.fit.bias < 0 else 'second'}, whichever {thing} that is"
+        )
+    elif sure >= 0.5 or len(rivals) < 2:
+        probably = "" if sure >= 0.9 else "probably "
+        first = f"{best} is {probably}the best of {n} {things} ({percent(sure)} sure)"
+    elif len(rivals) <= RIVALS:
+        named = f"{', '.join(map(str, rivals[:-1]))} or {rivals[-1]}"
+        first = f"The best of {n} {things} is {named}; which of them is open"
+    else:
+        first = f"No {thing} stands out: {len(rivals)} of {n} could be the best"
+    partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
+    settled = f"Of all pairs of {things}, {percent(settled_share(one))} are in an order that is "
+    people = "How far people would agree is not known."
+    if agreement := one.agreement():
+        people = f"With the scores that people gave it correlates {agreement[0]:.2f}."
+    return [*partial, f"{first}.", f"{settled}at least {one.level:.0%} sure.", people]
+
+
+def drowned(one: Ranking) -> float:
+    """Share of the comparisons that come out for the same position in either order.
+
+    A judge whose bias is larger than the difference of two scores does not let them decide. 0
+    where no bias was estimated, or none that can be told from chance.
+    """
+    equal = position(one).equal
+    if equal is not None and equal.low <= 0.5 <= equal.high:
+        return 0.0
+    d = np.diff(one.fit.scores[one.comparisons.pairs], axis=1)
+    return float((np.abs(d) < abs(one.fit.bias)).mean())
+
+
+def settled_share(one: Ranking) -> float:
+    """Share of all pairs whose order has a probability of at least `level` (of many a sample)."""
+    n = len(one.fit.items)
+    if n * (n - 1) // 2 <= PAIRS:
+        i, j = np.triu_indices(n, 1)
+    else:
+        rng = np.random.default_rng(0)
+        i = rng.integers(n, size=PAIRS)
+        j = (i + rng.integers(1, n, size=PAIRS)) % n
+    p = better(one.fit, i, j)
+    return float((np.maximum(p, 1.0 - p) >= one.level).mean())
+
+
+def calibration(one: Ranking) -> list[tuple[str, int, str, str]]:
+    """How often people's scores agree with answers that are so sure: a row a class of `SURE`.
+
+    Columns: how sure, how many comparisons, how sure on average, how often people agree with
+    Wilson's interval. Pairs that people scored alike, and ties, are left out.
+    """
+    c = one.comparisons
+    gold = np.array([one.gold.get(str(name), np.nan) for name in c.items])
+    gap, sure = gold[c.first] - gold[c.second], np.maximum(c.p, 1.0 - c.p)
+    right = (gap > 0) == (c.p > 0.5)
+    used = np.isfinite(gap) & (gap != 0) & (c.p != 0.5)
+    rows = []
+    for low, high in pairwise(SURE):
+        here = used & (sure >= low) & ((sure < high) | (high == 1.0))
+        if here.any():
+            k, n = int(right[here].sum()), int(here.sum())
+            at = binomtest(k, n).proportion_ci(one.level, method="wilson")
+            rows.append(
+                (
+                    f"{low:.0%} to {high:.0%}",
+                    n,
+                    f"{sure[here].mean():.0%}",
+                    rate_in_words(Rate(k / n, at.low, at.high)),
+                )
+            )
+    return rows
+
+
+# In words -------------------------------------------------------------------------------------
+
+
+def percent(share: float) -> str:
+    """A probability as a percentage that never claims certainty."""
+    if share >= 0.995:
+        return "over 99%"
+    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+
+
+def rate_in_words(rate: Rate) -> str:
+    """A share with its interval: "58% (52% to 64%)"."""
+    return f"{rate.rate:.0%} ({rate.low:.0%} to {rate.high:.0%})"
+
+
+def places(low: int, high: int) -> str:
+    """An interval of ranks or counts."""
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def kind(found: Ranking) -> str:
+    """Which of the four kinds of number this is."""
+    demo = judged_of(found).judge.specification.get("kind") == "demo"
+    return "simulated: no language model was asked" if demo else "measured"
+
+
+def judge_name(found: Ranking) -> str:
+    """The judge in a few words."""
+    given = judged_of(found).judge.specification
+    return str(given.get("model") or given.get("kind") or "a judge")
+
+
+def judged_of(found: Ranking) -> Any:
+    if found.judged is None:
+        raise ValueError("a report is about texts that a judge read; this ranking has none")
+    return found.judged
+
+
+def expert_of(found: Ranking) -> str:
+    return type(found.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
+
+
+def plural(thing: str) -> str:
+    if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
+        return thing[:-1] + "ies"
+    return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
+    """Comparisons, those of them asked now, what was read for them, and its unit."""
+    judged = [judged_of(one) for one in found]
+    tokens = sum(answer.tokens for one in judged for answer in one.answers)
+    unit = "words" if kind(found[0]).startswith("simulated") else "tokens"
+    return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
+
+
+# In a terminal --------------------------------------------------------------------------------
+
+
+def in_text(found: Sequence[Ranking]) -> str:
+    """The rankings for a terminal: tables, the judge, what to know."""
+    parts = []
+    for one in found:
+        parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
+        parts += [_table(one), _printable(" ".join(headline(one))), _diagnosis(one)]
+    calls, new, tokens, unit = totals(found)
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    return "\n".join(
+        [
+            *parts,
+            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
+            f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
+            *(f"Note: {note}." for note in notes),
+            "Intervals take the judge's answers as given: not how well it agrees with people, and "
+            "not mistakes it makes every time.",
+        ]
+    )
+
+
+def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:
+    """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
+
+
+def _table(one: Ranking) -> str:
+    """The ranking, cut in the middle if it is long; columns two spaces apart."""
+    from rich.cells import cell_len
+
+    lines = [["rank", "id", "score", f"ranks ({100 * one.level:g}%)", f"P(top {one.top})"]]
+    for row in one.to_frame().itertuples(index=False):
+        ranks = places(row.rank_low, row.rank_high)
+        lines.append([str(row.rank), short(row.id), f"{row.score:+.2f}", ranks, percent(row.p_top)])
+    if len(lines) > SHOWN + 6:
+        lines = [*lines[: SHOWN - 4], ["…"] * 5, *lines[-5:]]
+    wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+
+    def cell(k: int, text: str) -> str:
+        space = " " * (wide[k] - cell_len(text))
+        return text + space if k == 1 else space + text
+
+    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
+
+
+def short(name: Any) -> str:
+    """An id that fits, without what a terminal would take for a command."""
+    text = _printable(" ".join(str(name).split()))
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def _diagnosis(one: Ranking) -> str:
+    at, mass = position(one), [answer.mass for answer in judged_of(one).answers]
+    between = f"; between equal texts {rate_in_words(at.equal)}, corrected for" if at.equal else ""
+    lines = [
+        f"Stopped: {one.stopped_because}.",
+        f"First position preferred: {rate_in_words(at.counted)}{between}.",
+        f"Label words: median mass {np.median(mass):.2g}, lowest {np.min(mass):.2g}.",
+    ]
+    if agreement := one.agreement():
+        rho, r, n = agreement
+        lines.append(
+            f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
+        )
+    return "\n".join(lines)
+
+
+# How sure, and how fair -----------------------------------------------------------------------
+
+
+def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
+    """Each item and the one ranked next: upper, lower, P(the upper is better), verdict."""
+    order = np.argsort(-fit.scores, kind="stable")
+    found = []
+    for i, j, p in zip(order, order[1:], better(fit, order[:-1], order[1:]), strict=False):
+        verdict = "settled" if p >= level else "likely" if p >= 0.75 else "open"
+        found.append((fit.items[i], fit.items[j], float(p), verdict))
+    return found
+
+
+def better(fit: Fit, i: Indices, j: Indices) -> Floats:
+    """P(item i scores above item j) for many pairs at once; `Fit.prob_better` for one."""
+    c = fit.covariance()
+    error = np.sqrt(np.maximum(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0))
+    gap = fit.scores[i] - fit.scores[j]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stdtr(fit.freedom, gap / error)
+    return np.where(error > 0, p, 0.5 + 0.5 * np.sign(gap))
+
+
+class Position(NamedTuple):
+    """Position bias: the rate as counted, and P(first) between equal texts as estimated."""
+
+    counted: Rate
+    equal: Rate | None
+
+
+def position(found: Ranking) -> Position:
+    """How much the judge preferred what it saw first.
+
+    `equal` is None where no bias was fitted: too few comparisons, or Laplacian experts.
+    """
+    counted = first_position_rate(found.comparisons, level=found.level)
+    fit = found.fit
+    if fit.bias_se is None:
+        return Position(counted, None)
+    half = fit.quantile(found.level) * fit.bias_se
+    at = [_between_equals(fit, fit.bias + move) for move in (0.0, half, -half)]
+    return Position(counted, Rate(*at))
+
+
+def _between_equals(fit: Fit, bias: float) -> float:
+    """P(first is better) that a bias means for two items of equal score."""
+    p = np.linspace(0.0005, 0.9995, 1999)
+    opinion = getattr(fit.expert, "opinion", None)
+    at: Floats = np.log(p / (1.0 - p)) if opinion is None else opinion(p)
+    return float(np.interp(-bias, at, p))
