@@ -39,7 +39,7 @@ from poe.errors import (
     UnidentifiedBiasError,
     name_some,
 )
-from poe.findings import SHOWN, percent, places, short
+from poe.findings import aligned, percent, places, short
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
@@ -199,12 +199,7 @@ def in_words(found: Fit, level: float, clusters: str, notes: tuple[str, ...]) ->
 
 def in_columns(table: pd.DataFrame, level: float) -> str:
     """Ranks, names, scores with intervals, for a terminal; the middle of a long table left out."""
-    lines = [list(row) for row in _cells(table, level)]
-    return aligned(
-        [*lines[: SHOWN - 4], ["…"] * len(lines[0]), *lines[-5:]]
-        if len(lines) > SHOWN + 6
-        else lines
-    )
+    return aligned(_cells(table, level))
 
 
 def _cells(table: pd.DataFrame, level: float) -> list[list[str]]:
@@ -236,19 +231,6 @@ def matrix(rates: pd.DataFrame) -> list[list[str]]:
         values = ["" if np.isnan(x) else f"{x:.0%}" for x in rates.loc[name, names]]
         lines.append([f"({k})", short(name), *values])
     return lines
-
-
-def aligned(lines: list[list[str]]) -> str:
-    """Columns two spaces apart, the second to the left, the others to the right."""
-    from rich.cells import cell_len
-
-    wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-
-    def cell(k: int, text: str) -> str:
-        space = " " * (wide[k] - cell_len(text))
-        return text + space if k == 1 else space + text
-
-    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)).rstrip() for line in lines)
 
 
 def page(

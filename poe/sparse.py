@@ -4,7 +4,7 @@ A graph of random comparisons is an expander, which makes its Laplacian well con
 any size: conjugate gradients with the diagonal as preconditioner need a dozen or two
 iterations, while a factorisation would fill in. On a chain or a tree it is the other way round:
 they need an iteration a link, and a factorisation fills in nothing. So a graph with few items at
-which ways part (`Graph.direct`) is factorised.
+which ways part, or a narrow one, is factorised (`Graph.direct`).
 
 In between, what little weight, or a single link, ties to the rest moves as one. The diagonal does
 not see that: the residual of each item may be small and their sum large, so that every score of
@@ -31,7 +31,10 @@ __all__ = ["Graph", "Layout", "bias_information", "incidence", "solve", "varianc
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square
+WIDE = 100  # items at one distance from the first
 UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
+
+EXTREMES = (np.minimum, np.maximum)
 
 Linear = Callable[[Floats], Floats]
 
@@ -58,6 +61,12 @@ class Layout(NamedTuple):
         neighbour = total[columns.indices] - np.repeat(item, np.diff(columns.indptr))
         return cls(columns.indptr, columns.indices, neighbour)
 
+    def search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
+        one, n = np.broadcast_to(np.int8(1), self.neighbour.shape), len(self.start) - 1
+        both = csr_array((one, self.neighbour, self.start), shape=(n, n))
+        return tuple(breadth_first_order(both, 0))
+
 
 def incidence(first: Array, second: Array, n_items: int) -> csr_array:
     """W, sparse: row k holds +1 at the first item and -1 at the second."""
@@ -78,8 +87,10 @@ class Graph(graph.Graph):
 
     def __init__(self, comparisons: Comparisons, *, ridge: float = 0.0) -> None:
         self.n, self.ridge, self.batch = comparisons.n_items, ridge, ()
-        self.weight, self._rank = comparisons.weight, None
+        self.weight = comparisons.weight
+        self._rank: Array | None = None
         self.start, self.comparison, self.neighbour = comparisons.layout
+        self._comparisons = comparisons
         index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
         self.second: Any = comparisons.second.astype(index)
@@ -160,13 +171,15 @@ class Graph(graph.Graph):
 
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve for one right hand side (N,) or several (N, R) by a factorisation."""
+        return self._factor(stiffness)(right)
+
+    def _factor(self, stiffness: Floats) -> Factor:
         degree = self.degrees(stiffness) + self.ridge
-        factor = Factor(
-            degree, self.first, self.second, stiffness, regular=bool(self.ridge), rank=self._rank
+        found = Factor(
+            degree, self.first, self.second, stiffness, regular=self.ridge > 0.0, rank=self._rank
         )
-        if self._rank is None:
-            self._rank = factor.order()
-        return factor(right)
+        self._rank = found.rank
+        return found
 
     def strain(self, slope: Floats, scores: Floats) -> float:
         """How far from rest the scores are that this slope is left at, groups of items included.
@@ -184,26 +197,42 @@ class Graph(graph.Graph):
 
     @cached_property
     def _springs(self) -> Linear:
-        factor = Factor(
-            self.degrees(self.weight), self.first, self.second, self.weight, rank=self._rank
-        )
-        self._rank = factor.order() if self._rank is None else self._rank
-        return factor
+        return self._factor(self.weight)
 
     @cached_property
     def direct(self) -> bool:
-        """Whether few enough items have ways to three others or more: is this nearly a tree?"""
-        block = self._blocks
-        row = np.repeat(np.arange(self.n, dtype=block.dtype), np.diff(self.start))
-        inside = block[row] == block[self.neighbour]
-        row, near = row[inside], self.neighbour[inside]
-        if not row.size:
-            return True
-        begin = np.flatnonzero(np.diff(row, prepend=-1))
-        count = np.diff(begin, append=len(row))
-        low, high = (np.repeat(f.reduceat(near, begin), count) for f in (np.minimum, np.maximum))
-        branching = len(np.unique(row[(near > low) & (near < high)]))
-        return branching <= min(BRANCHING, self.n // 10)
+        """Whether a factorisation fills in little: nearly a tree, or long and narrow."""
+        return self._few_branches() or self._narrow()
+
+    def _few_branches(self) -> bool:
+        """Whether from few items there are ways to three others that do not end there."""
+        block, most = self._blocks, min(BRANCHING, self.n // 10)
+        for some in (min(10 * most, self.n), self.n):  # the first items decide for an expander
+            row = np.repeat(np.arange(some, dtype=block.dtype), np.diff(self.start[: some + 1]))
+            near = self.neighbour[: len(row)]
+            inside = block[row] == block[near]
+            row, near = row[inside], near[inside]
+            begin = np.flatnonzero(np.diff(row, prepend=-1))
+            if not begin.size:
+                continue
+            times = np.diff(begin, append=len(row))
+            low, high = (np.repeat(f.reduceat(near, begin), times) for f in EXTREMES)
+            if len(np.unique(row[(near > low) & (near < high)])) > most:
+                return False
+        return True
+
+    def _narrow(self) -> bool:
+        """Whether few items are equally far from the first: a window that slides over the items."""
+        order, parent = self._comparisons.search
+        place = np.zeros(self.n, dtype=np.intp)
+        place[order] = np.arange(len(order))
+        above, end = place[parent[order[1:]]], 1  # ascending
+        while end < len(order):
+            further = 1 + int(np.searchsorted(above, end))
+            if further - end > min(WIDE, self.n**0.5):
+                return False
+            end = further
+        return len(order) == self.n
 
     @cached_property
     def _blocks(self) -> Array:
@@ -213,18 +242,20 @@ class Graph(graph.Graph):
         comparison carries a random number from one item to the other, so that what leaves a part
         of the tree sums to zero where none does (to a chance of 1e-10 that it does all the same).
         """
-        one = np.broadcast_to(np.int8(1), self.neighbour.shape)
-        both = csr_array((one, self.neighbour, self.start), shape=(self.n, self.n))
-        order, parent = breadth_first_order(both, 0)
+        order, parent = self._comparisons.search
         down = parent[self.second] == self.first
         other = ~down & (parent[self.first] != self.second)
         carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) * other
         leaving, up = self.transposed(carried).tolist(), parent.tolist()
         for item in order[:0:-1].tolist():  # sums of whole numbers, which are exact
             leaving[up[item]] += leaving[item]
-        hanging = np.where(down, self.second, self.first)
-        kept = other | (np.array(leaving)[hanging] != 0.0)
-        return graph.component_labels(self.first[kept], self.second[kept], self.n)
+        tree = np.flatnonzero(~other)
+        hanging = np.where(down[tree], self.second[tree], self.first[tree])
+        bridges = tree[np.array(leaving)[hanging] == 0.0]
+        if not bridges.size and len(order) == self.n:
+            return np.zeros(self.n, dtype=np.intp)
+        first, second = np.delete(self.first, bridges), np.delete(self.second, bridges)
+        return graph.component_labels(first, second, self.n)
 
     @cached_property
     def groups(self) -> list[Groups]:
@@ -270,8 +301,8 @@ class Groups:
 class Factor:
     """Solves a Laplacian with this diagonal and these links, with x_0 = 0 unless it is regular.
 
-    rank : the order of elimination, of a factor of the same graph; finding one takes longer than
-    the elimination.
+    rank : (N,) the order of elimination, that of an earlier factor of the same graph or, as finding
+    one takes longer than the elimination, one for later factors.
     """
 
     def __init__(
@@ -289,25 +320,23 @@ class Factor:
         row, column = self.rank[first], self.rank[second]
         values = np.concatenate([degree, -link, -link])
         cells = np.concatenate([self.rank, row, column]), np.concatenate([self.rank, column, row])
+        matrix = csc_array((values, cells), shape=(len(at), len(at)))
         self.lu = splu(
-            csc_array((values, cells), shape=(len(at), len(at)))[self.low :, self.low :],
+            matrix[self.low :, self.low :],
             permc_spec="COLAMD" if rank is None else "NATURAL",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
-
-    def order(self) -> Array:
-        """A rank for those that follow."""
-        return np.append(
-            self.rank[: self.low], self.low + self.lu.perm_c[self.rank[self.low :] - self.low]
-        )
+        self._at = self.rank
+        if rank is None:
+            self.rank = np.append(at[: self.low], self.low + self.lu.perm_c)
 
     def __call__(self, right: Floats) -> Floats:
         found = np.zeros(right.shape)
-        found[self.rank] = right
+        found[self._at] = right
         found[: self.low] = 0.0
         found[self.low :] = self.lu.solve(found[self.low :])
-        return found[self.rank]
+        return found[self._at]
 
 
 def conjugate_gradients(

@@ -303,7 +303,8 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
     for times in TIMES:
         rng = np.random.default_rng([seed, 31, draw, round(10 * times)])
         judge = ManyPrompts(scores, True, rng)
-        c = large.compared(n, round(times * n), judge, rng, rule="no-repeat", seed=seed)
+        pool = large.pool(n, seed, draw)
+        c = large.compared(n, round(times * n), judge, rng, known=pool, rule="no-repeat")
         plain = large.scores(c, ("win-ratio", "avg-prob", "PoE-BT", "PoE-g"))
         fits = {
             "EB-g": poe.fit(c, "gaussian", prior="fit"),

@@ -45,27 +45,31 @@ METHODS = ("win-ratio", "BT", "PoE-g-hard", "avg-prob", "PoE-BT", "PoE-g")
 SOFT = ("avg-prob", "PoE-BT")
 RESAMPLES = 100
 PAPER_DRAWS = 20
-TASTES = 1000  # of the control variate
+TASTES = 4000  # of the control variate
 
 # Pairs ---------------------------------------------------------------------------------------
 
 
 @cache
-def pool(n: int, seed: int) -> Indices:
-    """(100000, 2) different pairs, or all of them where there are fewer."""
+def pool(n: int, seed: int, draw: int = 0) -> Indices:
+    """(100000, 2) different pairs, or all of them where there are fewer.
+
+    Every judge has its own, as every one of the paper's may have had: who meets whom by chance is
+    part of how a run scatters, above all for the average probability.
+    """
     size = min(POOL // 2, n * (n - 1) // 2)
-    rng = np.random.default_rng([n, seed])
+    rng = np.random.default_rng([n, seed, draw])
     return select(n, 2 * size, rule="symmetric", seed=rng)[::2]
 
 
 def linked_pairs(
-    n: int, count: int, rng: np.random.Generator, seed: int = 0, *, known: Indices | None = None
+    n: int, count: int, rng: np.random.Generator, known: Indices | None = None
 ) -> Indices:
-    """`count` pairs of the pool that link all items; a random tree first where chance does not.
+    """`count` pairs that link all items; a random tree first where chance does not.
 
-    known : (M, 2), the pool; by default that of so many items and the seed.
+    known : (M, 2), the pool that they are drawn from; `pool(n, 0)` by default.
     """
-    known = pool(n, seed) if known is None else known
+    known = pool(n, 0) if known is None else known
     chosen = known[rng.choice(len(known), min(count, len(known)), replace=False)]
     if not component_of(n, chosen).any():
         return chosen
@@ -88,19 +92,18 @@ def compared(
     answer: Asker,
     rng: np.random.Generator,
     *,
-    rule: str = "symmetric",
-    seed: int = 0,
     known: Indices | None = None,
+    rule: str = "symmetric",
 ) -> Comparisons:
     """`count` calls about n items: both orders averaged, or each pair in one order at random.
 
-    rule : "symmetric" or "no-repeat". known : (M, 2) the pairs to draw from, see `linked_pairs`.
+    known : the pool, see `linked_pairs`. rule : "symmetric" or "no-repeat".
     """
     if rule == "symmetric":
-        pairs = linked_pairs(n, count // 2, rng, seed, known=known)
+        pairs = linked_pairs(n, count // 2, rng, known)
         p = (answer(pairs) + 1.0 - answer(pairs[:, ::-1])) / 2.0
     else:
-        pairs = linked_pairs(n, count, rng, seed, known=known)
+        pairs = linked_pairs(n, count, rng, known)
         flip = rng.random(len(pairs)) < 0.5
         pairs[flip] = pairs[flip][:, ::-1]
         p = np.asarray(answer(pairs), dtype=float)
@@ -174,9 +177,8 @@ def draw_scores(job: Job, number: int) -> dict[str, Floats]:
         calls.count,
         answer,
         design,
+        known=pool(len(gold), calls.seed, number) if judge.pool is None else judge.pool,
         rule=calls.rule,
-        seed=calls.seed,
-        known=judge.pool,
     )
     return scores(c, methods, bias=bias)
 

@@ -101,7 +101,8 @@ def _agreement(
     scores, present = under_all_prompts(name, attribute)
     gold, n = labels("hanna").scores[attribute][0][present], len(present)
     rng = np.random.default_rng([seed, draw, times])
-    c = large.compared(n, times * n, ManyPrompts(scores, own, rng), rng, seed=seed)
+    pool = large.pool(n, seed, draw)
+    c = large.compared(n, times * n, ManyPrompts(scores, own, rng), rng, known=pool)
     found = large.scores(c, large.METHODS)
     return {method: 100.0 * float(spearman(each, gold)) for method, each in found.items()}
 

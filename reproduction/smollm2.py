@@ -249,8 +249,9 @@ def wordings(settings: Settings) -> pd.DataFrame:
 
     quantity : "first-position", share of calls that prefer the text shown first; "mass", of all
     probability that the label words have; "accuracy", of single calls whose texts people tell
-    apart; "averaged", the same after averaging both orders; "avg-prob", Spearman of all calls.
-    All times 100.
+    apart; "averaged", the same after averaging both orders; "avg-prob", Spearman of all calls;
+    "gain", how much larger that is than with the template "poe" in the same contexts. All times
+    100.
     """
     return _table(settings, _wordings, ("quantity",), TEMPLATES)
 
@@ -268,9 +269,17 @@ def _wordings(one: Asked) -> Found:
         "mass": np.exp(one.log_p).sum(axis=-1)[:, i, j].mean(axis=-1),
         "accuracy": right(one.p),
         "averaged": right(one.averaged),
-        "avg-prob": per_context(average_probability(one.all_calls()), one.gold),
+        "avg-prob": _of_all_calls(one),
     }
+    if (usual := asked(one.dataset, one.attribute)) is not None and usual is not one:
+        there = [usual.contexts.index(c) for c in one.contexts]
+        parts["gain"] = parts["avg-prob"] - _of_all_calls(usual)[there]
     return {(name,): values[None] for name, values in parts.items()}
+
+
+def _of_all_calls(one: Asked) -> Floats:
+    """(C,) Spearman of the average probability."""
+    return np.asarray(per_context(average_probability(one.all_calls()), one.gold))
 
 
 def _mean(values: Floats) -> Floats:

@@ -184,6 +184,7 @@ def leaderboard(
     from poe import leaderboard as board
     from poe.columns import read
     from poe.errors import ComparisonError, JudgeError
+    from poe.findings import aligned
     from poe.judges.asking import stored_judge
     from poe.tables import csv_text, read_table
 
@@ -243,7 +244,7 @@ def leaderboard(
     result = board.of_columns(found, level=confidence, **how)
     frame, rates = result.to_frame(), result.win_rates()
     print(result)
-    print(f"\nShare of comparisons won by the row's system:\n{board.aligned(board.matrix(rates))}")
+    print(f"\nShare of comparisons won by the row's system:\n{aligned(board.matrix(rates))}")
     if out:
         write(out, csv_text(frame))
     if win_rates:
