@@ -7,9 +7,10 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import Array, Floats, Indices, Mask, component_labels
+from poe.graph import FEW, Array, Floats, Indices, Mask, component_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +31,14 @@ __all__ = [
     "Floats",
     "Indices",
     "Mask",
+    "as_comparisons",
     "as_pairs",
     "refuse_rows",
     "require_unique",
 ]
 
 SHOWN = 5  # rows that a message lists
+HEAVIEST, APART = 1e100, 1e15  # of weights, and the largest over the smallest
 
 
 class Comparisons:
@@ -46,8 +49,9 @@ class Comparisons:
     first, second : sequences of K item names, in the order shown to the judge.
     p : K probabilities in [0, 1] that `first` is the better; 0, 1/2 and 1 record a
         loss, a tie and a win where the judge gives decisions only.
-    items : the N item names in the order scores are wanted. By default the names that
-        occur: integers ascending, anything else in order of first appearance.
+    items : the N item names in the order scores are wanted, or the number N, which names them
+        0 to N - 1. By default the names that occur: integers ascending, anything else in order of
+        first appearance.
     weight : K positive numbers (default 1); a comparison of weight 2 counts twice.
 
     Attributes
@@ -72,13 +76,13 @@ class Comparisons:
         first: Iterable[Any],
         second: Iterable[Any],
         p: ArrayLike,
-        items: Iterable[Any] | None = None,
+        items: int | Iterable[Any] | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
         first, second = _names(first, "first"), _names(second, "second")
         _require_same_length(first=first, second=second)
-        self.items = _in_order(first, second) if items is None else tuple(_names(items, "items"))
-        require_unique(self.items)
+        _require_no_numbers_among_truths(first, second)
+        self.items = _in_order(first, second) if items is None else _listed(items)
         place = {name: i for i, name in enumerate(self.items)}
         self._set(_places(first, "first", place), _places(second, "second", place), p, weight)
 
@@ -88,7 +92,7 @@ class Comparisons:
         pairs: ArrayLike,
         p: ArrayLike,
         *,
-        items: int | Sequence[Any],
+        items: int | Iterable[Any],
         weight: ArrayLike | None = None,
     ) -> Comparisons:
         """Build from a (K, 2) array of positions (first, second), as `poe.select` returns.
@@ -96,11 +100,7 @@ class Comparisons:
         `items` is the N item names, or the number N, which names them 0 to N - 1.
         """
         made = cls.__new__(cls)
-        if isinstance(items, Integral):
-            made.items = tuple(range(int(items)))
-        else:
-            made.items = tuple(_names(items, "items"))  # type: ignore[arg-type]
-            require_unique(made.items)
+        made.items = _listed(items)
         first, second = as_pairs(pairs, len(made.items)).T
         made._set(first.copy(), second.copy(), p, weight)
         return made
@@ -116,8 +116,13 @@ class Comparisons:
         right = (p >= 0) & (p <= 1)  # False for NaN
         refuse_rows(~right, *rows, lambda k: f"p is {p[k]:g}, not in [0, 1]")
         refuse_rows(first == second, *rows, lambda k: "an item is compared with itself")
-        right = (weight > 0) & (weight < np.inf)
+        right = (weight >= 1 / HEAVIEST) & (weight <= HEAVIEST)
         refuse_rows(~right, *rows, lambda k: f"weight is {weight[k]:g}, not a positive number")
+        if (least := weight.min()) * APART < (most := weight.max()):
+            raise ComparisonError(
+                f"weights from {least:g} to {most:g} differ by more than a factor of {APART:g}, "
+                "where rounding hides the small ones (a prior's weight is twice its wins)"
+            )
         for array in (first, second, p, weight):
             array.setflags(write=False)
         self.first, self.second, self.p, self.weight = first, second, p, weight
@@ -129,44 +134,30 @@ class Comparisons:
         cls,
         table: pd.DataFrame,
         *,
-        first: str = "first",
-        second: str = "second",
-        p: str = "p",
-        weight: str | None = None,
-        items: Iterable[Any] | None = None,
+        items: int | Iterable[Any] | None = None,
+        **columns: str | None,
     ) -> Comparisons:
-        """Read a tidy table with one row a comparison; the keywords name its columns.
+        """Read a table with one row a comparison, of any form that `poe.columns` knows.
 
-        A column called `weight` is used when it is there and `weight` is not given.
+        With first, second and p; or model_a, model_b and winner, ties in any spelling; or
+        alpaca_eval's annotations. The keywords first, second, p, winner and weight name columns
+        that have other names; a column called weight is used when it is there.
         """
-        if weight is None and "weight" in table.columns:
-            weight = "weight"
-        wanted = [first, second, p] + ([weight] if weight else [])
-        missing = [column for column in wanted if column not in table.columns]
-        if missing:
-            raise ComparisonError(
-                f"the table has no column {name_some(missing)}; it has "
-                f"{name_some(table.columns, 12)}; name yours with first=, second=, p=, weight="
-            )
+        from poe.columns import read
+
+        found = read(table, **columns)
+        for note in found.notes:
+            warnings.warn(note, stacklevel=2)
         return cls(
-            first=table[first].tolist(),
-            second=table[second].tolist(),
-            p=table[p].to_numpy(),
-            weight=table[weight].to_numpy() if weight else None,
-            items=items,
+            first=found.first, second=found.second, p=found.p, weight=found.weight, items=items
         )
 
     @classmethod
     def from_csv(cls, path: str | Path, **columns: Any) -> Comparisons:
-        """Read a CSV file; item names are kept as text, so `007` stays `007`."""
-        import pandas as pd
+        """Read a CSV file (or any other kind that `poe.tables` reads); names are kept as text."""
+        from poe.tables import read_table
 
-        names = {columns.get("first", "first"): str, columns.get("second", "second"): str}
-        try:
-            table = pd.read_csv(path, dtype=names)
-        except pd.errors.EmptyDataError:
-            raise ComparisonError(f"{path} is empty") from None
-        return cls.from_table(table, **columns)
+        return cls.from_table(read_table(path), **columns)
 
     @classmethod
     def from_parquet(cls, path: str | Path, **columns: Any) -> Comparisons:
@@ -235,7 +226,14 @@ class Comparisons:
         return Layout.of(self)
 
     @cached_property
+    def search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, those linked with it, and where each was seen."""
+        return self.layout.search()
+
+    @cached_property
     def _labels(self) -> Indices:
+        if self.n_items > FEW and len(self.search[0]) == self.n_items:
+            return np.zeros(self.n_items, dtype=np.intp)
         return component_labels(self.first, self.second, self.n_items)
 
     def require_compared(self) -> None:
@@ -251,8 +249,8 @@ class Comparisons:
 
     def require_connected(self) -> None:
         """Raise DisconnectedError unless every item is linked to every other."""
-        self.require_compared()
         if self._labels.any():
+            self.require_compared()
             groups = self.components()
             raise DisconnectedError(
                 f"items {name_some(groups[1])} share no comparison with the rest "
@@ -307,13 +305,26 @@ class Comparisons:
         return Comparisons.from_pairs(once.pairs[forth], p, items=self.items, weight=weight)
 
 
+def as_comparisons(given: Any) -> Comparisons:
+    """Comparisons as they are, or read from a data frame (`Comparisons.from_table`)."""
+    if isinstance(given, Comparisons):
+        return given
+    if hasattr(given, "columns"):
+        return Comparisons.from_table(given)
+    raise TypeError(
+        f"comparisons are needed, or a table of them, not {type(given).__name__}: make them with "
+        "poe.Comparisons(first=, second=, p=), or from a file with poe.Comparisons.from_csv(path)"
+    )
+
+
 # What a `Comparisons` may be made from: every refusal names the row, the items and the way out
 
 
 def _names(values: Iterable[Any], column: str) -> list[Any]:
     """Item names as a list, NumPy's scalars as Python's: the two must be one item."""
-    if isinstance(values, str):
-        raise ComparisonError(f"expected a sequence of item names, not the single text {values!r}")
+    single = isinstance(values, str) or getattr(values, "ndim", 1) == 0
+    if single or not isinstance(values, Iterable):
+        raise ComparisonError(f"{column}: expected a sequence of item names, not {values!r}")
     names = [value.item() if isinstance(value, np.generic) else value for value in values]
     for row, name in enumerate(names):
         try:
@@ -325,6 +336,27 @@ def _names(values: Iterable[Any], column: str) -> list[Any]:
                 f"row {row}: an item name is missing, or is no text or number: {column} is {name!r}"
             )
     return names
+
+
+def _listed(items: int | Iterable[Any]) -> tuple[Hashable, ...]:
+    """The items that a caller named or counted."""
+    if isinstance(items, Integral):
+        return tuple(range(int(items)))
+    names = tuple(_names(items, "items"))  # type: ignore[arg-type]
+    require_unique(names)
+    return names
+
+
+def _require_no_numbers_among_truths(first: list[Any], second: list[Any]) -> None:
+    """Refuse True beside 1: a dictionary takes them for one name."""
+    if bool in (kinds := {*map(type, first), *map(type, second)}) and len(kinds) > 1:
+        both = [name for name in (*first, *second) if isinstance(name, (bool, Number))]
+        for truth in (True, False):
+            if {type(name) for name in both if name == truth} > {bool}:
+                raise ComparisonError(
+                    f"{truth} and {int(truth)} are the same name to Python, so two items would "
+                    "become one; name them by texts"
+                )
 
 
 def _in_order(first: list[Any], second: list[Any]) -> tuple[Hashable, ...]:
@@ -356,8 +388,9 @@ def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
             f"pairs must be (K, 2) integer positions, not {found.dtype}{found.shape}; for names "
             "use Comparisons()"
         )
-    wrong = (found < 0).any(1) | (found >= n_items).any(1) | (found[:, 0] == found[:, 1])
-    if wrong.any():
+    same = found[:, 0] == found[:, 1]
+    if found.min() < 0 or found.max() >= n_items or same.any():
+        wrong = (found < 0).any(1) | (found >= n_items).any(1) | same
         row = int(np.flatnonzero(wrong)[0])
         raise ComparisonError(
             f"row {row} of pairs is {found[row].tolist()}: two different positions in "
@@ -369,8 +402,11 @@ def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
 def _numbers(values: ArrayLike, what: str) -> Floats:
     """One number a comparison."""
     try:
-        array = np.array(np.ma.filled(values, np.nan), dtype=float)
-    except (TypeError, ValueError):
+        given = np.asarray(np.ma.filled(values, np.nan))
+        if given.dtype.kind not in "biufOUT":  # complex numbers and dates would turn into others
+            raise TypeError
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError(f"{what} must be numbers, one a comparison") from None
     if array.ndim != 1:
         raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")

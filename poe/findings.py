@@ -16,6 +16,7 @@ from poe.rankings import Ranking, apart
 from poe.result import Fit
 
 __all__ = [
+    "aligned",
     "calibration",
     "drowned",
     "headline",
@@ -28,6 +29,7 @@ __all__ = [
     "position",
     "rate_in_words",
     "settled_share",
+    "short",
 ]
 
 SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
@@ -209,14 +211,19 @@ def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:
 
 def _table(one: Ranking) -> str:
     """The ranking, cut in the middle if it is long; columns two spaces apart."""
-    from rich.cells import cell_len
-
     lines = [["rank", "id", "score", f"ranks ({100 * one.level:g}%)", f"P(top {one.top})"]]
     for row in one.to_frame().itertuples(index=False):
         ranks = places(row.rank_low, row.rank_high)
         lines.append([str(row.rank), short(row.id), f"{row.score:+.2f}", ranks, percent(row.p_top)])
+    return aligned(lines)
+
+
+def aligned(lines: list[list[str]]) -> str:
+    """Columns two spaces apart, the second to the left; the middle of a long table left out."""
+    from rich.cells import cell_len
+
     if len(lines) > SHOWN + 6:
-        lines = [*lines[: SHOWN - 4], ["…"] * 5, *lines[-5:]]
+        lines = [*lines[: SHOWN - 4], ["…"] * len(lines[0]), *lines[-5:]]
     wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
 
     def cell(k: int, text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from poe import empirical, existence, newton
-from poe.comparisons import Comparisons, Floats, Mask
+from poe.comparisons import Comparisons, Floats, Mask, as_comparisons
 from poe.debias import mean_bias
 from poe.errors import NotConvergedError
 from poe.experts import KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
@@ -15,13 +16,17 @@ from poe.graph import Graph
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["fit"]
 
-DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
+FARTHEST = 1e100  # a bias whose square is still a number
+DENSE_ITEMS = 300  # above this the sparse solver is faster than a dense factorisation
 
 
 def fit(
-    comparisons: Comparisons,
+    comparisons: Comparisons | pd.DataFrame,
     expert: str | Expert = "bradley-terry",
     *,
     bias: float | Literal["mean", "fit"] | None = None,
@@ -33,6 +38,7 @@ def fit(
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
+    comparisons : or a table of them, of any form that `Comparisons.from_table` reads.
     expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
         "logit-gaussian" (the same on log odds, `Gaussian(mean=log_odds)`),
         "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
@@ -48,8 +54,10 @@ def fit(
         chooses (`poe.empirical`; `Fit.prior` has it). That needs no connected graph, groups
         without a link being shrunk to the common mean, and answers that tell nothing end with
         next to no spread, in the order of the summed opinions.
-    solver : "dense" factorises (small N), "sparse" uses conjugate gradients (any N).
-    tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8).
+    solver : "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
+        factorisation where the graph is nearly a tree or a narrow window over the items.
+    tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8, also of
+        groups of items that single links or little weight tie to the rest).
     covariance : behind every error and interval, "paired", "scatter" or "curvature" (the paper's),
         see `Fit.with_covariance`.
 
@@ -57,11 +65,7 @@ def fit(
     UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
     than scores that are not the optimum.
     """
-    if not isinstance(comparisons, Comparisons):
-        raise TypeError(
-            f"poe.fit needs Comparisons, not {type(comparisons).__name__}; make them from a table "
-            "with poe.Comparisons.from_table(table)"
-        )
+    comparisons = as_comparisons(comparisons)
     chosen = get_expert(expert)
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
@@ -116,8 +120,8 @@ def fit(
         )
         if not convex:
             message += "; the energy is not convex, so this mode may be one of several"
-        if not found.converged[0]:
-            raise NotConvergedError(f"no optimum after {max_steps} steps: {message}")
+    if not found.converged[0]:
+        raise NotConvergedError(f"no optimum after {found.steps[0]} steps: {message}")
     fitted = Fit(
         items=problem.items,
         scores=found.scores[0],
@@ -175,11 +179,13 @@ def _start(
     return newton.solve(problem, squares, graph=graph, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
 
 
-def _gamma(comparisons: Comparisons, expert: Expert, bias: float | str | None) -> float:
+def _gamma(comparisons: Comparisons, expert: Expert, bias: Any) -> float:
     if bias is None:
         return 0.0
     if bias == "mean":
         return mean_bias(comparisons, expert)
     if isinstance(bias, str):
         raise ValueError(f"bias must be None, 'mean', 'fit' or a number, not {bias!r}")
+    if not (isinstance(bias, Real) and abs(float(bias)) <= FARTHEST):
+        raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
     return float(bias)

@@ -46,7 +46,6 @@ from poe.findings import (
     told_apart,
     totals,
 )
-from poe.findings import short as _short  # noqa: F401  poe.leaderboard asks for it here
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance

@@ -12,7 +12,17 @@ from poe.cli import main
 def test_no_command_shows_help(capsys):
     assert main([]) == 2
     shown = capsys.readouterr()
-    for command in ("rank", "judge", "store", "prompts", "data", "reproduce", "scorecard"):
+    for command in (
+        "rank",
+        "leaderboard",
+        "fit",
+        "judge",
+        "store",
+        "prompts",
+        "data",
+        "reproduce",
+        "scorecard",
+    ):
         assert command in shown.out + shown.err
 
 

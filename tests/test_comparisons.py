@@ -1,10 +1,13 @@
 """The data type: what it accepts, what it refuses and in which words."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import poe
+from tests import attack_fits
 
 FOUR = ["ash", "birch", "cedar", "dogwood"]
 
@@ -35,10 +38,63 @@ class TestBuilding:
         assert c.items == ("elm", "dogwood", "cedar", "birch", "ash")
         assert c.pairs.tolist() == [[4, 3], [3, 2], [2, 1]]
 
+    def test_items_may_be_a_number_of_items(self):
+        """NumPy's numbers are Python's, here as for positions."""
+        for number in (3, np.int64(3)):
+            c = poe.Comparisons(first=[2], second=[0], p=[0.5], items=number)
+            assert c.items == (0, 1, 2)
+            assert poe.Comparisons.from_pairs([[2, 0]], [0.5], items=number).items == (0, 1, 2)
+
     def test_table_with_own_column_names(self):
         table = pd.DataFrame({"a": ["x"], "b": ["y"], "prob": [0.25], "n": [3.0]})
         c = poe.Comparisons.from_table(table, first="a", second="b", p="prob", weight="n")
         assert (c.items, c.p.tolist(), c.weight.tolist()) == (("x", "y"), [0.25], [3.0])
+
+    @pytest.mark.parametrize(
+        ("columns", "p"),
+        [
+            ({"Model_A": "xy", "model b": "yz", "WINNER": ["model_a", "Model B"]}, [1, 0]),
+            ({"model_a": "xy", "model_b": "yz", "winner": ["tie", "tie (bothbad)"]}, [0.5, 0.5]),
+            ({"model_a": "xy", "model_b": "yz", "winner": ["Draw", "EQUAL"]}, [0.5, 0.5]),
+            ({"model_a": "xy", "model_b": "yz", "winner": ["both_bad", "b"]}, [0.5, 0]),
+            ({"model_a": "xy", "model_b": "yz", "winner": ["x", "z"]}, [1, 0]),
+            ({"model_a": "xy", "model_b": "yz", "winner": [2, 0]}, [0, 0.5]),
+            (
+                {
+                    "model_a": "xy",
+                    "model_b": "yz",
+                    "winner_model_a": [1, 0],
+                    "winner_model_b": [0, 0],
+                    "winner_tie": [0, 1],
+                },
+                [1, 0.5],
+            ),
+            ({"generator_1": "xy", "generator_2": "yz", "preference": [1.25, 2.0]}, [0.75, 0]),
+            ({"left": "xy", "right": "yz", "winner": ["right", "left"]}, [0, 1]),
+            ({"winner": "xy", "loser": "yz"}, [1, 1]),
+        ],
+    )
+    def test_tables_in_the_forms_that_people_have(self, columns, p):
+        table = pd.DataFrame({name: list(cells) for name, cells in columns.items()})
+        c = poe.Comparisons.from_table(table)
+        assert c.items == ("x", "y", "z")
+        assert c.p.tolist() == p
+        assert poe.fit(table, prior=0.1).scores.tolist() == poe.fit(c, prior=0.1).scores.tolist()
+
+    def test_names_that_could_be_places_are_names_where_others_are_not(self):
+        table = pd.DataFrame({"first": list("abc"), "second": list("bca"), "winner": list("aba")})
+        assert poe.Comparisons.from_table(table).p.tolist() == [1, 1, 0]
+
+    def test_rows_without_a_verdict_are_left_out_with_a_note(self):
+        table = pd.DataFrame({"first": ["a", "b"], "second": ["b", "a"], "winner": ["a", None]})
+        with pytest.warns(UserWarning, match="1 row without a verdict"):
+            assert len(poe.Comparisons.from_table(table)) == 1
+
+    def test_what_may_mean_two_things_is_refused(self):
+        for winner, message in (([1, 0], "two things"), (["a", "a"], "place of the other")):
+            table = pd.DataFrame({"first": ["a", "b"], "second": ["b", "a"], "winner": winner})
+            with pytest.raises(poe.ComparisonError, match=message):
+                poe.fit(table)
 
     def test_csv_round_trip_keeps_leading_zeros(self, tmp_path):
         c = poe.Comparisons(first=["007", "12"], second=["12", "x"], p=[0.125, 1], weight=[1, 2])
@@ -86,12 +142,21 @@ def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
         ),
         (
             lambda: poe.Comparisons.from_table(pd.DataFrame(columns=["first", "second", "score"])),
-            r"no column 'p'; it has 'first', .*'score'",
+            "none of the columns 'first', 'second', 'score' says who won",
         ),
         (
             lambda: poe.Comparisons.from_pairs([[0, 4]], [0.5], items=4),
             r"row 0 of pairs is \[0, 4\].* 0..3",
         ),
+        (lambda: made([True, 2], [2, 1]), "True and 1 are the same name to Python"),
+        (lambda: made(items=[1, 1.0, True]), "more than once in items"),
+        (lambda: made(None), "expected a sequence of item names, not None"),
+        (lambda: four(np.array([0.5 + 1j, 0.5, 0.5])), "p must be numbers"),
+        (lambda: four([10**400, 0.5, 0.5]), "p must be numbers"),
+        (lambda: four(pd.to_datetime(["1970-01-01"] * 3)), "p must be numbers"),
+        (lambda: four(weight=[1e200, 1, 1]), r"row 0 .*weight is 1e\+200"),
+        (lambda: four(weight=[1e12, 1, 1e-4]), "weights from 0.0001 to 1e.12 differ"),
+        (lambda: four(np.ma.array([0.5] * 3, mask=[0, 1, 0])), r"row 1 .* p is nan"),
     ],
 )
 def test_what_cannot_be_is_refused_in_the_users_names(make, message):
@@ -158,3 +223,25 @@ def test_large_sets_are_checked_as_small_ones_are():
     assert [len(group) for group in c.components()] == [1500, 2]
     with pytest.raises(poe.DisconnectedError, match="items 1500, 1501 share no comparison"):
         c.require_connected()
+
+
+class TestAttack:
+    """`make attack` runs thousands of these; here a few hundred, and the control."""
+
+    def test_what_is_mutated_is_fitted_or_refused_in_a_sentence(self):
+        counts, faults = attack_fits.attack(400)
+        assert faults == {}
+        assert counts["fitted"] > 60
+        assert counts["ComparisonError"] > 60
+
+    def test_a_fit_that_is_none_would_be_noticed(self, monkeypatch):
+        real = poe.fit
+
+        def spoiled(*args, **options):
+            found = real(*args, **options)
+            return dataclasses.replace(found, scores=found.scores + np.nan)
+
+        monkeypatch.setattr(poe, "fit", spoiled)
+        assert "FAULT scores that are no numbers" in attack_fits.attack(60)[0]
+        monkeypatch.setattr(poe, "fit", lambda *_, **__: {}["no such key"])
+        assert any("KeyError" in fault for fault in attack_fits.attack(60)[1].values())

@@ -15,11 +15,12 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "_paths"},
     {"graph", "tables"},
-    {"comparisons", "metrics"},
+    {"comparisons", "metrics", "columns"},
     {"experts", "stack"},
     {"newton", "sparse", "central_path", "existence", "resistance", "scores", "scatter"},
     {"lp"},
     {"result", "debias"},
+    {"clusters"},
     {"empirical"},
     {"fitting"},
     {"designs", "plots"},
@@ -31,6 +32,7 @@ FLOORS = [
     {"ranking"},
     {"findings"},
     {"report"},
+    {"leaderboard"},
     {"cli"},
     {"__main__"},
 ]

@@ -13,13 +13,13 @@ from typing import Annotated, Any, cast
 import typer
 
 # Importing a module of commands is what adds them.
-from poe.cli import judging, ranking  # noqa: F401
+from poe.cli import fit, judging, ranking  # noqa: F401
 from poe.cli.options import app
 from poe.errors import DatasetError, JudgeError, NotConvergedError
 
 __all__ = ["app", "main", "parse"]
 
-ORDER = ["rank", "judge", "prompts"]  # in the help
+ORDER = ["rank", "leaderboard", "fit", "judge", "prompts"]  # in the help
 app.registered_commands.sort(key=lambda one: ORDER.index(one.callback.__name__))  # type: ignore[union-attr]
 
 # Commands that need the repository: the papers' numbers are not in the package.

@@ -1,0 +1,192 @@
+"""Errors of answers that share something: a prompt, an annotator.
+
+Systems that are compared on the same prompts share what is particular to a prompt: one of them is
+good at riddles, another at poems. Answers about one prompt then err together, and errors that take
+every answer for news of its own are too small, the more so the more answers a prompt has. The
+sandwich clustered on the prompt asks nothing of how they err together, only that different prompts
+err independently.
+
+Every answer k has a row x_k in the unknowns u: +1 at one item, -1 at the other, and its entries at
+bias and covariate. With the slope r_k of its energy and its curvature w_k at the fit,
+
+    A = sum_k w_k x_k x_k',   A_c and g_c = sum_k r_k x_k over cluster c alone,
+    V = (C - 1) / C  sum_c d_c d_c',   d_c = (A - A_c)^-1 g_c.
+
+d_c is what one Newton step says leaving out cluster c changes (the jackknife; CR3 of Bell and
+McCaffrey, Survey Methodology 28, 2002): unlike A^-1 g_c of the plain sandwich (CR1; Liang and
+Zeger, Biometrika 73, 1986) it does not forget that the fit has bent towards each cluster, which
+matters while clusters are few. Quantiles are Student's with C - 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, diags_array
+
+from poe.comparisons import Floats, Indices
+from poe.errors import ComparisonError, NotConvergedError
+from poe.result import Fit
+
+__all__ = ["Clustered", "Effect", "clustered", "standardised"]
+
+WORK = 3e8  # multiplications beyond which clusters are so many that CR1 is as good
+EXPLAINED = 1e-5  # information of an answer on the coefficient below which there is none
+FREE = 1e-6  # share of a direction that other clusters must tell, at least
+
+
+class Effect(NamedTuple):
+    """A covariate's coefficient in logits a standard deviation, and its standard error."""
+
+    size: float
+    se: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Clustered(Fit):
+    """A fit whose errors, intervals and probabilities come from differences between clusters.
+
+    joint : (N + 1, N + 1) covariance of scores and bias. clusters : how many. covariate : what
+    was controlled for, scores being those at equal covariates; None for nothing.
+    """
+
+    joint: Floats = field(repr=False)
+    clusters: int
+    covariate: Effect | None = None
+
+    @cached_property
+    def _joint(self) -> Floats:
+        return self.joint
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of Student's t: one less than there are clusters."""
+        return self.clusters - 1.0
+
+    @cached_property
+    def scatter(self) -> None:
+        """None: nothing is assumed of how answers scatter."""
+
+
+def standardised(lengths: Floats) -> Floats:
+    """(K,) relative differences of lengths, first minus second, in standard deviations around 0.
+
+    (l_1 - l_2) / (l_1 + l_2), which lies between -1 and 1 whatever the unit, over its root mean
+    square; zero for equal lengths.
+    """
+    total = lengths.sum(axis=1)
+    share = (lengths[:, 0] - lengths[:, 1]) / np.where(total > 0.0, total, 1.0)
+    spread = float(np.sqrt((share**2).mean()))
+    return np.asarray(share / spread) if spread > 0.0 else share
+
+
+def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Clustered:
+    """The fit with errors clustered, and with its differences moved by a covariate if there is one.
+
+    fit : of a convex expert, by `poe.fit`. cluster : (K,) numbers of what each answer shares.
+    covariate : (K,) first minus second; its coefficient is estimated with the scores.
+
+    Raises ComparisonError for fewer than two clusters, NotConvergedError where the covariate
+    explains every decision.
+    """
+    c, real, n = fit.comparisons, fit.real, len(fit.items)
+    _, group = np.unique(cluster, return_inverse=True)
+    if (count := int(group.max()) + 1) < 2:
+        raise ComparisonError("errors need at least two prompts, annotators or single answers")
+    lever = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
+    k, ones = np.arange(len(c)), np.ones(len(c))
+    parts: list[Any] = [(k, c.first, ones), (k, c.second, -ones)]
+    width = n
+    if fit.bias_fitted:
+        parts.append((k, np.full(len(c), width), -lever))
+        width += 1
+    if covariate is not None:
+        parts.append((k[real], np.full(len(covariate), width), covariate))
+        width += 1
+    at = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    rows = csr_array(coo_array((at[2], (at[0], at[1])), shape=(len(c), width)))
+    offset = 0.0 if fit.bias_fitted else -lever * fit.bias
+    unknown = np.concatenate([fit.scores, [fit.bias] * fit.bias_fitted, np.zeros(width)])[:width]
+    unknown = _newton(fit, rows, offset, unknown)
+    d = rows @ unknown + offset
+    pull = c.weight * fit.expert.slope(d, c.p)
+    stiffness = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
+    a = _curvature(rows, stiffness, n)
+    if covariate is not None and 1.0 / np.linalg.inv(a)[-1, -1] < EXPLAINED * len(covariate):
+        raise NotConvergedError(
+            "the covariate and the scores explain every decision, so its coefficient has no finite "
+            "value; leave it out (--no-length), or use probabilities"
+        )
+    variance = _sandwich(rows[real], pull[real], stiffness[real], group, count, a)
+    joint = np.zeros((n + 1, n + 1))
+    inside = [*range(n), *([n] if fit.bias_fitted else [])]
+    joint[np.ix_(inside, inside)] = variance[np.ix_(inside, inside)]
+    effect = None
+    if covariate is not None:
+        effect = Effect(float(unknown[-1]), float(np.sqrt(variance[-1, -1])))
+    given: dict[str, Any] = {name: getattr(fit, name) for name in Fit.__dataclass_fields__}
+    given["scores"] = unknown[:n] - unknown[:n].mean()
+    given["bias"] = float(unknown[n]) if fit.bias_fitted else fit.bias
+    given["energy"] = float(c.weight @ fit.expert.energy(d, c.p))
+    return Clustered(**given, joint=joint, clusters=count, covariate=effect)
+
+
+def _curvature(rows: csr_array, stiffness: Floats, n: int) -> Floats:
+    """A, made invertible along the shift of all scores that it is blind to."""
+    made = (rows.T @ diags_array(stiffness) @ rows).toarray()
+    made[:n, :n] += np.trace(made[:n, :n]) / n**2
+    return np.asarray(made)
+
+
+def _newton(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
+    """Minimise the energy from where the fit left it; without a covariate it is there already."""
+    c, expert = fit.comparisons, fit.expert
+    scale = float(np.max(np.abs(rows).T @ c.weight))
+
+    def energy(at: Floats) -> float:
+        return float(c.weight @ expert.energy(rows @ at + offset, c.p))
+
+    for _ in range(60):
+        d = rows @ unknown + offset
+        gradient = rows.T @ (c.weight * expert.slope(d, c.p))
+        if np.abs(gradient).max() <= 1e-7 * scale:
+            return unknown
+        hessian = _curvature(rows, c.weight * expert.curvature(d, c.p), c.n_items)
+        step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
+        size, now = 1.0, energy(unknown)
+        while energy(unknown + size * step) > now + 1e-4 * size * float(gradient @ step):
+            size /= 2.0
+            if size < 1e-6:
+                break
+        unknown = unknown + size * step
+    raise NotConvergedError(
+        "no optimum with the covariate after 60 steps; leave it out (--no-length)"
+    )
+
+
+def _sandwich(
+    rows: csr_array, pull: Floats, stiffness: Floats, group: Indices, count: int, a: Floats
+) -> Floats:
+    """V of the module's docstring; by CR1 where clusters are so many that it is the same."""
+    width = len(a)
+    if count * width**3 + len(group) * width > WORK:
+        member = csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
+        g = member @ diags_array(pull) @ rows
+        bread = np.linalg.inv(a)
+        return np.asarray(count / (count - 1.0) * bread @ (g.T @ g).toarray() @ bread)
+    # In units in which A is the identity, (A - A_c)^-1 divides by 1 - share along A_c's axes.
+    value, vector = np.linalg.eigh(a)
+    root = vector / np.sqrt(value) @ vector.T
+    order = np.argsort(group, kind="stable")
+    z, ends = rows[order] @ root, np.searchsorted(group[order], np.arange(count + 1))
+    pull, stiffness = pull[order, None], stiffness[order, None]
+    moved = np.empty((count, width))
+    for c in range(count):
+        part = slice(ends[c], ends[c + 1])
+        share, axes = np.linalg.eigh(z[part].T @ (stiffness[part] * z[part]))
+        g = axes.T @ (z[part] * pull[part]).sum(axis=0)
+        moved[c] = root @ (axes @ (g / np.maximum(1.0 - share, FREE)))
+    return np.asarray((count - 1.0) / count * moved.T @ moved)
