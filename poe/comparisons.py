@@ -356,8 +356,9 @@ def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
             f"pairs must be (K, 2) integer positions, not {found.dtype}{found.shape}; for names "
             "use Comparisons()"
         )
-    wrong = (found < 0).any(1) | (found >= n_items).any(1) | (found[:, 0] == found[:, 1])
-    if wrong.any():
+    same = found[:, 0] == found[:, 1]
+    if found.min() < 0 or found.max() >= n_items or same.any():
+        wrong = (found < 0).any(1) | (found >= n_items).any(1) | same
         row = int(np.flatnonzero(wrong)[0])
         raise ComparisonError(
             f"row {row} of pairs is {found[row].tolist()}: two different positions in "

@@ -41,8 +41,12 @@ class Graph:
         self.n, self.first, self.second = n_items, first, second
         self.batch = first.shape[1:]
         b = math.prod(self.batch)
-        self.size, column = n_items * b, np.arange(b).reshape(self.batch)
+        self.size = n_items * b
         cell = np.maximum(first, second) * n_items + np.minimum(first, second)
+        self._first, self._second, self._cell = first, second, cell
+        if not self.batch:
+            return
+        column = np.arange(b).reshape(self.batch)
         # Places in the flattened arrays: one index is quicker to follow than two.
         self._first, self._second, self._cell = (
             (index * b + column).ravel() for index in (first, second, cell)
@@ -106,6 +110,8 @@ class Graph:
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve W' diag(stiffness) W x = right with x_0 = 0; (N, *batch) or (N, R, *batch)."""
         links = self.links(stiffness)
+        if not self.batch:
+            return solve_one(-(links + links.T), right)
         if self.n <= FEW_ITEMS and self.size >= MANY_PROBLEMS * self.n:
             return eliminate(links, right)
         matrices_last = (*range(2, links.ndim), 0, 1)
@@ -116,6 +122,21 @@ class Graph:
         found = np.zeros_like(columns)
         found[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
         return found.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
+
+
+def solve_one(matrix: Floats, right: Floats) -> Floats:
+    """Solve L x = right with x_0 = 0; matrix : L but for its diagonal. (N,) or (N, R).
+
+    By LAPACK itself: at sixteen items NumPy's door to it takes longer than the solution.
+    """
+    from scipy.linalg.lapack import dgesv
+
+    matrix.reshape(-1)[:: len(matrix) + 1] = -matrix.sum(axis=1)
+    found = np.zeros(right.shape)
+    _, _, found[1:], failed = dgesv(matrix[1:, 1:], right[1:])
+    if failed:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return found
 
 
 def eliminate(links: Floats, right: Floats) -> Floats:
@@ -147,14 +168,17 @@ def eliminate(links: Floats, right: Floats) -> Floats:
 
 def sums(cell: Indices, value: Floats, size: int) -> Floats:
     """Sum the values of each cell: one flat bincount, far faster than np.add.at."""
-    return np.asarray(np.bincount(cell.ravel(), value.ravel(), minlength=size), dtype=float)
+    return np.bincount(cell.ravel(), value.ravel(), minlength=size)
 
 
 def component_labels(first: Array, second: Array, n_items: int) -> Indices:
     """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
     if n_items <= FEW:
-        reached = reachable(np.append(first, second), np.append(second, first), n_items)
-        return np.unique(reached.argmax(axis=1), return_inverse=True)[1]
+        reached = reachable(first, second, n_items, back=True)
+        if reached[0].all():
+            return np.zeros(n_items, dtype=np.intp)
+        lowest = reached.argmax(axis=1)
+        return (np.cumsum(lowest == np.arange(n_items)) - 1)[lowest]
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -162,10 +186,15 @@ def component_labels(first: Array, second: Array, n_items: int) -> Indices:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
-def reachable(tail: Array, head: Array, n_items: int) -> Mask:
-    """(n_items, n_items) whether arrows from tail to head lead from one item to another."""
-    paths = np.eye(n_items, dtype=np.float32)
+def reachable(tail: Array, head: Array, n_items: int, *, back: bool = False) -> Mask:
+    """(n_items, n_items) whether arrows from tail to head, or back, lead from one to another."""
+    paths = np.zeros((n_items, n_items), dtype=np.float32)
     paths[tail, head] = 1.0
+    if back:
+        paths += paths.T
+    paths.reshape(-1)[:: n_items + 1] = 1.0
     for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
+        if back and paths[0].all():  # who is linked with all links all
+            return np.ones(paths.shape, dtype=bool)
         paths = np.minimum(paths @ paths, 1.0)
     return paths > 0

@@ -74,9 +74,14 @@ def solve(
     p, weight = np.ascontiguousarray(problem.p.T), np.ascontiguousarray(problem.weight.T)
     batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
     convex = getattr(expert, "convex", True)  # experts that do not say are taken to be
-    lever = np.broadcast_to(np.asarray(tilt, dtype=float).T, p.shape)
-    scores = np.array(np.broadcast_to(np.asarray(start, dtype=float).T, (graph.n, *batch)))
-    gamma = np.array(np.broadcast_to(np.asarray(bias, dtype=float), batch))
+    lever = np.asarray(tilt, dtype=float).T
+    scores = np.zeros((graph.n, *batch)) + np.asarray(start, dtype=float).T
+    gamma = np.zeros(batch) + bias
+    if fit_bias:
+        lever = np.broadcast_to(lever, p.shape)
+    # What is an array for a stack is a number for one problem, which NumPy's machinery only slows.
+    some, every, highest = (np.any, np.all, np.max) if batch else (bool, bool, float)
+    dot: Any = (lambda a, b: (a * b).sum(axis=0)) if batch else np.dot
     degree = graph.degrees(weight)
     most, total = degree.max(axis=0), weight.sum(axis=0)
     # Weights may differ by many powers of ten. Then an item of little weight, or a group that
@@ -87,7 +92,7 @@ def solve(
     # the matrix invertible, and the line search shortens the step.
     floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
     d = graph.differences(scores)
-    if gamma.any():
+    if some(gamma):
         d = d - lever * gamma
     pull = weight * expert.slope(d, p)
     lean, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
@@ -98,12 +103,12 @@ def solve(
             lean = (lever * pull).sum(axis=0)
             gradient = np.maximum(gradient, np.abs(lean) / most)
         going = gradient > tol
-        if step == max_steps or not going.any():
+        if step == max_steps or not some(going):
             break
         stiffness = weight * np.maximum(expert.curvature(d, p), floor)
         # Early steps need no exact direction; near the mode each doubles the digits. A
         # quadratic energy is solved in one step, which must then be exact.
-        rest = 0.0 if quadratic else min(1e-2, largest := float(gradient.max())) * largest
+        rest = 0.0 if quadratic else min(1e-2, largest := float(highest(gradient))) * largest
         rise, shift = graph.direction(
             stiffness,
             -slope,
@@ -112,28 +117,26 @@ def solve(
             enough=max(0.1 * tol, rest),
             scale=scale,
         )
-        along, promised = graph.differences(rise), (slope * rise).sum(axis=0)
+        along, promised = graph.differences(rise), dot(slope, rise)
         if fit_bias:
             along, promised = along - lever * shift, promised - lean * shift
         moved = d + along
         ahead = weight * expert.slope(moved, p)
         # Where a convex energy does not rise at the end of a step, it fell all the way.
-        rising = (ahead * along).sum(axis=0) > -1e-6 * promised
+        rising = dot(ahead, along) > -1e-6 * promised
         doubtful = going & (promised < -1e-12 * total) & (rising | (not convex))
-        length = np.asarray(going, dtype=float)
-        if doubtful.any():
-            length = _shortened(expert, p, weight, d, along, promised, doubtful, length)
-        if (length < 1.0).any():
-            moved = d + length * along
+        if some(doubtful) or not every(going):
+            length = _shortened(expert, p, weight, d, along, promised, going, doubtful)
+            rise, shift, moved = length * rise, length * shift, d + length * along
             ahead = weight * expert.slope(moved, p)
-        scores += length * rise
-        gamma += length * shift
-        steps += going
+        scores += rise
+        gamma = gamma + shift
+        steps = steps + going
         d, pull = moved, ahead
     energy = (weight * expert.energy(d, p)).sum(axis=0)
-    scores -= scores.mean(axis=0)
-    numbers = (np.atleast_1d(x) for x in (gamma, energy, gradient, steps, gradient <= tol))
-    return Solution(np.atleast_2d(scores.T), *numbers)
+    scores -= scores.sum(axis=0) / graph.n
+    numbers = (np.array(x, ndmin=1) for x in (gamma, energy, gradient, steps, gradient <= tol))
+    return Solution(np.array(scores.T, ndmin=2), *numbers)
 
 
 def _shortened(
@@ -143,11 +146,13 @@ def _shortened(
     d: Floats,
     along: Floats,
     promised: Floats,
+    going: Mask,
     doubtful: Mask,
-    length: Floats,
 ) -> Floats:
-    """The step lengths, those that are doubtful halved until the energy falls."""
-    rows = np.flatnonzero(doubtful)
+    """The step lengths: none for who has arrived, for the doubtful halved until energy falls."""
+    length, rows = np.array(going, dtype=float), np.flatnonzero(doubtful)
+    if not rows.size:
+        return length
     p, weight, d, along = (x.reshape(len(p), -1)[:, rows] for x in (p, weight, d, along))
 
     def energy(step: Floats | float, rows: Any = slice(None)) -> Floats:
@@ -163,6 +168,5 @@ def _shortened(
             break
         tried[high] /= 2.0
         reached[high] = energy(tried[high], high)
-    found = length.copy()
-    found.reshape(-1)[rows] = tried
-    return found
+    length.reshape(-1)[rows] = tried
+    return length

@@ -111,7 +111,7 @@ class Fit:
             raise ValueError(
                 f"covariance must be 'paired', 'scatter' or 'curvature', not {choice!r}"
             )
-        return replace(self, covariance_choice=choice)
+        return self if choice == self.covariance_choice else replace(self, covariance_choice=choice)
 
     def covariance(self) -> Floats:
         """(N, N) covariance of the scores under the mean-zero convention.
