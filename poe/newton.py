@@ -88,6 +88,8 @@ def solve(
     # little weight ties to the rest, is to be as exact as any other, as far as rounding allows.
     scale = np.minimum(np.minimum(most, 16.0 * degree), 1000.0 * weight.min(axis=0))
     scale = np.maximum(scale, 1e-4 * degree)
+    if graph.strain:  # groups are looked at one by one, so nothing need be done about them here
+        scale = degree
     # Far from its opinion a bounded expert's curvature can underflow; a little stiffness keeps
     # the matrix invertible, and the line search shortens the step.
     floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
@@ -99,6 +101,8 @@ def solve(
     for step in range(max_steps + 1):
         slope = graph.transposed(pull)
         gradient = (np.abs(slope) / scale).max(axis=0)
+        if graph.strain:
+            gradient = np.maximum(gradient, graph.strain(slope, scores))
         if fit_bias:
             lean = (lever * pull).sum(axis=0)
             gradient = np.maximum(gradient, np.abs(lean) / most)

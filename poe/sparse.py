@@ -1,17 +1,27 @@
-"""One large problem: the comparison graph as a sparse matrix, solved by conjugate gradients.
+"""One large problem: the comparison graph as a sparse matrix, solved as its shape asks for.
 
 A graph of random comparisons is an expander, which makes its Laplacian well conditioned at
 any size: conjugate gradients with the diagonal as preconditioner need a dozen or two
-iterations, while a direct factorisation would fill in. Memory grows with N + K, never with N^2.
+iterations, while a factorisation would fill in. On a chain or a tree it is the other way round:
+they need an iteration a link, and a factorisation fills in nothing. So a graph with few items at
+which ways part (`Graph.direct`) is factorised.
+
+In between, what little weight, or a single link, ties to the rest moves as one. The diagonal does
+not see that: the residual of each item may be small and their sum large, so that every score of
+the group is wrong by the same amount. Groups (`Graph.groups`) are therefore preconditioned and
+checked as items are. Memory grows with N + K, never with N^2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.sparse.linalg import splu
 
 from poe import graph, newton
 from poe.comparisons import Array, Comparisons, Floats, Indices
@@ -20,6 +30,10 @@ from poe.experts import Expert
 __all__ = ["Graph", "Layout", "bias_information", "incidence", "solve", "variances"]
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
+BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square
+UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
+
+Linear = Callable[[Floats], Floats]
 
 
 class Layout(NamedTuple):
@@ -63,7 +77,8 @@ class Graph(graph.Graph):
     """
 
     def __init__(self, comparisons: Comparisons, *, ridge: float = 0.0) -> None:
-        self.n, self.ridge = comparisons.n_items, ridge
+        self.n, self.ridge, self.batch = comparisons.n_items, ridge, ()
+        self.weight, self._rank = comparisons.weight, None
         self.start, self.comparison, self.neighbour = comparisons.layout
         index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
@@ -101,16 +116,36 @@ class Graph(graph.Graph):
         enough: float = 1e-12,
         scale: Floats | float = 1.0,
     ) -> tuple[Floats, float]:
-        """Scores and bias that the Hessian maps to (right, lean), by conjugate gradients.
+        """Scores and bias that the Hessian maps to (right, lean).
 
-        enough : the residual that an item may keep, in units of its `scale`, (N,).
+        enough : the residual that conjugate gradients may leave an item, in units of its `scale`,
+        (N,), and a group, in units of the weight that ties it to the rest.
         """
+        if self.direct:
+            return super().direction(stiffness, right, lean, lever=lever)
         limit = enough * np.broadcast_to(scale, right.shape)
         value = stiffness.take(self.comparison)
         adjacency = csr_array((value, self.neighbour, self.start), shape=(self.n, self.n))
         degree = self._by_item(value) + self.ridge
+        coarse = [(one, one.solver(stiffness, self.ridge)) for one in self.groups]
+
+        def precondition(residual: Floats) -> Floats:
+            scaled = residual / diagonal
+            for one, solve in coarse:
+                scaled[: self.n] += solve(one.sums(residual[: self.n]))[one.label]
+            return scaled
+
+        def done(residual: Floats) -> bool:
+            return bool((np.abs(residual) <= limit).all()) and all(
+                (np.abs(one.sums(residual[: self.n])) <= enough * one.held).all()
+                for one, _ in coarse
+            )
+
         if lever is None:
-            x = conjugate_gradients(lambda x: degree * x - adjacency @ x, degree, right, limit)
+            diagonal = degree
+            x = conjugate_gradients(
+                lambda x: degree * x - adjacency @ x, precondition, right, done
+            )
             return x, 0.0
         tilted = lever * stiffness
         border, total = self.transposed(tilted), float(lever @ tilted)
@@ -121,23 +156,173 @@ class Graph(graph.Graph):
             return np.append(product, total * bias - border @ scores)
 
         whole, diagonal = np.append(right, lean), np.append(degree, total)
-        x = conjugate_gradients(times, diagonal, whole, np.append(limit, limit.max()))
+        limit = np.append(limit, limit.max())
+        x = conjugate_gradients(times, precondition, whole, done)
         return x[:-1], float(x[-1])
+
+    def solve(self, stiffness: Floats, right: Floats) -> Floats:
+        """Solve for one right hand side (N,) or several (N, R) by a factorisation."""
+        degree = self.degrees(stiffness) + self.ridge
+        factor = Factor(
+            degree, self.first, self.second, stiffness, regular=bool(self.ridge), rank=self._rank
+        )
+        if self._rank is None:
+            self._rank = factor.order()
+        return factor(right)
+
+    def strain(self, slope: Floats, scores: Floats) -> float:
+        """How far from rest the scores are that this slope is left at, groups of items included.
+
+        In units of the scores' range, or of 1 where that is less, as if each comparison were a
+        spring of its weight: (N,) twice to one number.
+        """
+        size, most = max(1.0, float(np.ptp(scores))), 0.0
+        if self.direct:
+            return float(np.ptp(self._springs(slope))) / size
+        for one in self.groups:
+            total = one.sums(slope)
+            most = max(most, float((np.abs(total) / one.held).max()))
+        return most / size
+
+    @cached_property
+    def _springs(self) -> Linear:
+        factor = Factor(
+            self.degrees(self.weight), self.first, self.second, self.weight, rank=self._rank
+        )
+        self._rank = factor.order() if self._rank is None else self._rank
+        return factor
+
+    @cached_property
+    def direct(self) -> bool:
+        """Whether few enough items have ways to three others or more: is this nearly a tree?"""
+        block = self._blocks
+        row = np.repeat(np.arange(self.n, dtype=block.dtype), np.diff(self.start))
+        inside = block[row] == block[self.neighbour]
+        row, near = row[inside], self.neighbour[inside]
+        if not row.size:
+            return True
+        begin = np.flatnonzero(np.diff(row, prepend=-1))
+        count = np.diff(begin, append=len(row))
+        low, high = (np.repeat(f.reduceat(near, begin), count) for f in (np.minimum, np.maximum))
+        branching = len(np.unique(row[(near > low) & (near < high)]))
+        return branching <= min(BRANCHING, self.n // 10)
+
+    @cached_property
+    def _blocks(self) -> Array:
+        """(N,) the group of items each belongs to that no single link holds together.
+
+        A link of a spanning tree is a bridge if no other leads out of what hangs on it. Each other
+        comparison carries a random number from one item to the other, so that what leaves a part
+        of the tree sums to zero where none does (to a chance of 1e-10 that it does all the same).
+        """
+        one = np.broadcast_to(np.int8(1), self.neighbour.shape)
+        both = csr_array((one, self.neighbour, self.start), shape=(self.n, self.n))
+        order, parent = breadth_first_order(both, 0)
+        down = parent[self.second] == self.first
+        other = ~down & (parent[self.first] != self.second)
+        carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) * other
+        leaving, up = self.transposed(carried).tolist(), parent.tolist()
+        for item in order[:0:-1].tolist():  # sums of whole numbers, which are exact
+            leaving[up[item]] += leaving[item]
+        hanging = np.where(down, self.second, self.first)
+        kept = other | (np.array(leaving)[hanging] != 0.0)
+        return graph.component_labels(self.first[kept], self.second[kept], self.n)
+
+    @cached_property
+    def groups(self) -> list[Groups]:
+        """Groups that single links, or comparisons of much less weight, tie to the rest."""
+        found = [] if self.ridge else [Groups(self, self._blocks, tree=True)]
+        least, floor = float(self.weight.min()), float(self.weight.max()) / UNEVEN
+        while floor > least:
+            heavy = self.weight >= floor
+            label = graph.component_labels(self.first[heavy], self.second[heavy], self.n)
+            found.append(Groups(self, label))
+            floor /= UNEVEN
+        return [one for one in found if 1 < one.count < self.n]
+
+
+class Groups:
+    """Items in groups, and the comparisons between groups; tree : those form a tree.
+
+    label : (N,). held : (count,) weight of the comparisons that tie a group to the rest.
+    """
+
+    def __init__(self, whole: Graph, label: Array, *, tree: bool = False) -> None:
+        self.label, self.tree, self.count = label, tree, int(label.max()) + 1
+        self.rows = np.flatnonzero(label[whole.first] != label[whole.second])
+        self.first, self.second = label[whole.first[self.rows]], label[whole.second[self.rows]]
+        self.held = self._degrees(whole.weight[self.rows])
+
+    def sums(self, value: Floats) -> Floats:
+        """(N,) to (count,)."""
+        return graph.sums(self.label, value, self.count)
+
+    def _degrees(self, link: Floats) -> Floats:
+        return graph.sums(self.first, link, self.count) + graph.sums(self.second, link, self.count)
+
+    def solver(self, stiffness: Floats, ridge: float) -> Linear:
+        """The groups' own system, solved exactly on a tree and by its diagonal elsewhere."""
+        link = stiffness[self.rows]
+        degree = self._degrees(link) + ridge * np.bincount(self.label)
+        if self.tree:
+            return Factor(degree, self.first, self.second, link)
+        return lambda right: right / degree
+
+
+class Factor:
+    """Solves a Laplacian with this diagonal and these links, with x_0 = 0 unless it is regular.
+
+    rank : the order of elimination, of a factor of the same graph; finding one takes longer than
+    the elimination.
+    """
+
+    def __init__(
+        self,
+        degree: Floats,
+        first: Array,
+        second: Array,
+        link: Floats,
+        *,
+        regular: bool = False,
+        rank: Array | None = None,
+    ) -> None:
+        at = np.arange(len(degree), dtype=first.dtype)
+        self.low, self.rank = 0 if regular else 1, at if rank is None else rank
+        row, column = self.rank[first], self.rank[second]
+        values = np.concatenate([degree, -link, -link])
+        cells = np.concatenate([self.rank, row, column]), np.concatenate([self.rank, column, row])
+        self.lu = splu(
+            csc_array((values, cells), shape=(len(at), len(at)))[self.low :, self.low :],
+            permc_spec="COLAMD" if rank is None else "NATURAL",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+    def order(self) -> Array:
+        """A rank for those that follow."""
+        return np.append(self.rank[: self.low], self.low + self.lu.perm_c[self.rank[self.low:]-self.low])
+
+    def __call__(self, right: Floats) -> Floats:
+        found = np.zeros(right.shape)
+        found[self.rank] = right
+        found[: self.low] = 0.0
+        found[self.low :] = self.lu.solve(found[self.low :])
+        return found[self.rank]
 
 
 def conjugate_gradients(
-    times: Callable[[Floats], Floats], diagonal: Floats, right: Floats, enough: Floats
+    times: Linear, precondition: Linear, right: Floats, done: Callable[[Floats], bool]
 ) -> Floats:
-    """Solve a positive semidefinite system, with its diagonal as preconditioner.
+    """Solve a positive semidefinite system.
 
-    Stops when no entry of the residual is larger than `enough`: a norm of them all would hide
-    that the score of an item with few comparisons is still wrong.
+    `done` looks at every entry of the residual: a norm of them all would hide that the score of
+    an item with few comparisons is still wrong.
     """
     x, residual = np.zeros_like(right), right.copy()
-    scaled = residual / diagonal
-    along, size = scaled, float(residual @ scaled)
+    along = precondition(residual)
+    size = float(residual @ along)
     for _ in range(MOST_ITERATIONS):
-        if (np.abs(residual) <= enough).all():
+        if done(residual):
             break
         image = times(along)
         curvature = float(along @ image)
@@ -145,7 +330,7 @@ def conjugate_gradients(
             break
         x += (size / curvature) * along
         residual -= (size / curvature) * image
-        scaled = residual / diagonal
+        scaled = precondition(residual)
         size, before = float(residual @ scaled), size
         along = scaled + (size / before) * along
     return x
