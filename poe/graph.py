@@ -37,7 +37,9 @@ class Graph:
     and (B,) for a stack. `poe.sparse.Graph` does the same for one huge problem.
     """
 
-    strain: Any = None  # what else than each item must be at rest: nothing where solutions are exact
+    strain: Any = (
+        None  # what else than each item must be at rest: nothing where solutions are exact
+    )
 
     def __init__(self, n_items: int, first: Indices, second: Indices) -> None:
         self.n, self.first, self.second = n_items, first, second

@@ -4,7 +4,7 @@ A graph of random comparisons is an expander, which makes its Laplacian well con
 any size: conjugate gradients with the diagonal as preconditioner need a dozen or two
 iterations, while a factorisation would fill in. On a chain or a tree it is the other way round:
 they need an iteration a link, and a factorisation fills in nothing. So a graph with few items at
-which ways part (`Graph.direct`) is factorised.
+which ways part, or a narrow one, is factorised (`Graph.direct`).
 
 In between, what little weight, or a single link, ties to the rest moves as one. The diagonal does
 not see that: the residual of each item may be small and their sum large, so that every score of
@@ -31,6 +31,7 @@ __all__ = ["Graph", "Layout", "bias_information", "incidence", "solve", "varianc
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square
+WIDE = 100  # items at one distance from the first
 UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
 
 Linear = Callable[[Floats], Floats]
@@ -78,7 +79,8 @@ class Graph(graph.Graph):
 
     def __init__(self, comparisons: Comparisons, *, ridge: float = 0.0) -> None:
         self.n, self.ridge, self.batch = comparisons.n_items, ridge, ()
-        self.weight, self._rank = comparisons.weight, None
+        self.weight = comparisons.weight
+        self._rank: Array | None = None
         self.start, self.comparison, self.neighbour = comparisons.layout
         index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
@@ -143,9 +145,7 @@ class Graph(graph.Graph):
 
         if lever is None:
             diagonal = degree
-            x = conjugate_gradients(
-                lambda x: degree * x - adjacency @ x, precondition, right, done
-            )
+            x = conjugate_gradients(lambda x: degree * x - adjacency @ x, precondition, right, done)
             return x, 0.0
         tilted = lever * stiffness
         border, total = self.transposed(tilted), float(lever @ tilted)
@@ -162,13 +162,15 @@ class Graph(graph.Graph):
 
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve for one right hand side (N,) or several (N, R) by a factorisation."""
+        return self._factor(stiffness)(right)
+
+    def _factor(self, stiffness: Floats) -> Factor:
         degree = self.degrees(stiffness) + self.ridge
-        factor = Factor(
-            degree, self.first, self.second, stiffness, regular=bool(self.ridge), rank=self._rank
+        found = Factor(
+            degree, self.first, self.second, stiffness, regular=self.ridge > 0.0, rank=self._rank
         )
-        if self._rank is None:
-            self._rank = factor.order()
-        return factor(right)
+        self._rank = found.rank
+        return found
 
     def strain(self, slope: Floats, scores: Floats) -> float:
         """How far from rest the scores are that this slope is left at, groups of items included.
@@ -186,15 +188,15 @@ class Graph(graph.Graph):
 
     @cached_property
     def _springs(self) -> Linear:
-        factor = Factor(
-            self.degrees(self.weight), self.first, self.second, self.weight, rank=self._rank
-        )
-        self._rank = factor.order() if self._rank is None else self._rank
-        return factor
+        return self._factor(self.weight)
 
     @cached_property
     def direct(self) -> bool:
-        """Whether few enough items have ways to three others or more: is this nearly a tree?"""
+        """Whether a factorisation fills in little: nearly a tree, or long and narrow."""
+        return self._few_branches() or self._narrow()
+
+    def _few_branches(self) -> bool:
+        """Whether from few items there are ways to three others that do not end there."""
         block = self._blocks
         row = np.repeat(np.arange(self.n, dtype=block.dtype), np.diff(self.start))
         inside = block[row] == block[self.neighbour]
@@ -207,6 +209,26 @@ class Graph(graph.Graph):
         branching = len(np.unique(row[(near > low) & (near < high)]))
         return branching <= min(BRANCHING, self.n // 10)
 
+    def _narrow(self) -> bool:
+        """Whether few items are equally far from the first: a window that slides over the items."""
+        order, parent = self._search
+        place = np.zeros(self.n, dtype=np.intp)
+        place[order] = np.arange(len(order))
+        above, end = place[parent[order[1:]]], 1  # ascending
+        while end < len(order):
+            further = 1 + int(np.searchsorted(above, end))
+            if further - end > min(WIDE, self.n**0.5):
+                return False
+            end = further
+        return len(order) == self.n
+
+    @cached_property
+    def _search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
+        one = np.broadcast_to(np.int8(1), self.neighbour.shape)
+        both = csr_array((one, self.neighbour, self.start), shape=(self.n, self.n))
+        return tuple(breadth_first_order(both, 0))
+
     @cached_property
     def _blocks(self) -> Array:
         """(N,) the group of items each belongs to that no single link holds together.
@@ -215,9 +237,7 @@ class Graph(graph.Graph):
         comparison carries a random number from one item to the other, so that what leaves a part
         of the tree sums to zero where none does (to a chance of 1e-10 that it does all the same).
         """
-        one = np.broadcast_to(np.int8(1), self.neighbour.shape)
-        both = csr_array((one, self.neighbour, self.start), shape=(self.n, self.n))
-        order, parent = breadth_first_order(both, 0)
+        order, parent = self._search
         down = parent[self.second] == self.first
         other = ~down & (parent[self.first] != self.second)
         carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) * other
@@ -272,8 +292,8 @@ class Groups:
 class Factor:
     """Solves a Laplacian with this diagonal and these links, with x_0 = 0 unless it is regular.
 
-    rank : the order of elimination, of a factor of the same graph; finding one takes longer than
-    the elimination.
+    rank : (N,) the order of elimination, that of an earlier factor of the same graph or, as finding
+    one takes longer than the elimination, one for later factors.
     """
 
     def __init__(
@@ -291,23 +311,23 @@ class Factor:
         row, column = self.rank[first], self.rank[second]
         values = np.concatenate([degree, -link, -link])
         cells = np.concatenate([self.rank, row, column]), np.concatenate([self.rank, column, row])
+        matrix = csc_array((values, cells), shape=(len(at), len(at)))
         self.lu = splu(
-            csc_array((values, cells), shape=(len(at), len(at)))[self.low :, self.low :],
+            matrix[self.low :, self.low :],
             permc_spec="COLAMD" if rank is None else "NATURAL",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
-
-    def order(self) -> Array:
-        """A rank for those that follow."""
-        return np.append(self.rank[: self.low], self.low + self.lu.perm_c[self.rank[self.low:]-self.low])
+        self._at = self.rank
+        if rank is None:
+            self.rank = np.append(at[: self.low], self.low + self.lu.perm_c)
 
     def __call__(self, right: Floats) -> Floats:
         found = np.zeros(right.shape)
-        found[self.rank] = right
+        found[self._at] = right
         found[: self.low] = 0.0
         found[self.low :] = self.lu.solve(found[self.low :])
-        return found[self.rank]
+        return found[self._at]
 
 
 def conjugate_gradients(
