@@ -37,9 +37,7 @@ class Graph:
     and (B,) for a stack. `poe.sparse.Graph` does the same for one huge problem.
     """
 
-    strain: Any = (
-        None  # what else than each item must be at rest: nothing where solutions are exact
-    )
+    strain: Any = None  # what must be at rest besides each item, for solvers that are not exact
 
     def __init__(self, n_items: int, first: Indices, second: Indices) -> None:
         self.n, self.first, self.second = n_items, first, second
@@ -172,7 +170,7 @@ def eliminate(links: Floats, right: Floats) -> Floats:
 
 def sums(cell: Indices, value: Floats, size: int) -> Floats:
     """Sum the values of each cell: one flat bincount, far faster than np.add.at."""
-    return np.bincount(cell.ravel(), value.ravel(), minlength=size)
+    return np.bincount(cell.ravel(), value.ravel(), minlength=size)  # type: ignore[return-value]
 
 
 def component_labels(first: Array, second: Array, n_items: int) -> Indices:
