@@ -39,6 +39,7 @@ CASES = {
     "e": "greedy",
     "f": "growth",
     "g": "panel",
+    "h": "trees",
 }
 SOFT, WITH_BIAS = "soft Bradley-Terry", "soft Bradley-Terry, bias fitted"
 PRIOR = 1.0 / 15.0
@@ -133,12 +134,12 @@ def one_context(mode: str) -> list[Row]:
         rng = np.random.default_rng([0, 16, k])
         pairs = poe.select(16, k, rule="symmetric", seed=rng)
         problem = Problem(16, pairs, probabilities(16, pairs, rng))
-        for entries in _every_method(problem, problems, goals=k == 48):
+        for entries in _every_method(problem, problems, k):
             found += race(f"16 items, {k} calls", entries, repeats=repeats, budget=budget)
     return found
 
 
-def _every_method(one: Problem, problems: int, *, goals: bool) -> Iterator[list[Entry]]:
+def _every_method(one: Problem, problems: int, calls: int) -> Iterator[list[Entry]]:
     """Lists of entries; those of one list solve the same problem."""
     stack = Stack.of(16, np.stack([one.pairs] * problems), np.stack([one.p] * problems))
     hard, prior = one.hard(), f"Bradley-Terry, prior {PRIOR:.3f} wins on every pair"
@@ -173,7 +174,7 @@ def _every_method(one: Problem, problems: int, *, goals: bool) -> Iterator[list[
     ]
     bfgs = book.soft_bradley_terry_by_bfgs
     yield [
-        one.fit(SOFT, goal="small-choix" if goals else None),
+        one.fit(SOFT, goal={48: "small-choix", 240: "small-evalica"}.get(calls)),
         newtons(SOFT, stack, BradleyTerry()),
         one.textbook(SOFT, bfgs, 1e-4, includes="BFGS with the gradient"),
         one.textbook(SOFT, book.bradley_terry_by_zermelo, who="textbook, Zermelo"),
@@ -189,7 +190,7 @@ def _every_method(one: Problem, problems: int, *, goals: bool) -> Iterator[list[
         one.textbook("Gaussian", book.gaussian_by_inverse, 1e-9, includes="inverse"),
         one.textbook("Gaussian", book.gaussian_by_pinv, 1e-9, who="textbook, pinv"),
     ]
-    ours, theirs = one.laplacian("small-laplacian" if goals else None)
+    ours, theirs = one.laplacian("small-laplacian" if calls == 48 else None)
     path = lambda _: central_path.solve(stack, Laplacian()).scores
     read = lambda scores: ours.read(scores[0])
     yield [ours, stacked("Laplacian", path, read=read), theirs]
@@ -359,6 +360,31 @@ def growth(mode: str) -> list[Row]:
             row = race(f"{n:,} items", [entry], repeats=repeats, budget=budget)[0]
             row.off, row.more = None, {"n": n}
             found.append(row)
+    return found
+
+
+# (h) Trees ---------------------------------------------------------------------------------------
+
+
+def trees(mode: str) -> list[Row]:
+    """(h) Graphs that are no expanders: a chain and a random tree, beside sums along their paths."""
+    n, repeats, budget = {"tiny": (300, 1, 0.1), "full": (100_000, 3, 20.0)}[mode]
+    rng, child, found = np.random.default_rng([8, n]), np.arange(1, n), []
+    for kind, parent in (("chain", child - 1), ("tree", (rng.random(n - 1) * child).astype(int))):
+        links, names = np.column_stack([parent, child]), rng.permutation(n)
+        p = rng.uniform(0.1, 0.9, n - 1)
+        one = Problem(n, names[links], p)
+        for method, expert, steps, goal in (
+            ("Gaussian", "gaussian", p - 0.5, None),
+            (SOFT, "bradley-terry", np.log(p / (1.0 - p)), kind),
+        ):
+            says = "differences added along the paths, which only a tree allows"
+            sums = lambda _, given=(links, names, steps): book.added_along(*given)
+            entries = [
+                one.fit(method, FRESH, expert=expert, solver="sparse", goal=goal),
+                Entry("textbook", method, sums, within=1e-6, includes=says),
+            ]
+            found += race(f"a {kind} of {n:,} items", entries, repeats=repeats, budget=budget)
     return found
 
 

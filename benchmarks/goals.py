@@ -21,6 +21,7 @@ class Goal(NamedTuple):
 GOALS = {
     "sweep": Goal("the paper's whole sweep, six methods and the Laplacian, on two cores", 300.0),
     "small-choix": Goal("16 items, 48 calls: soft Bradley-Terry, beside choix", 1.0, "times"),
+    "small-evalica": Goal("16 items, 240 calls: soft Bradley-Terry, beside evalica", 1.0, "times"),
     "small-laplacian": Goal("16 items, 48 calls: Laplacian", 20e-3),
     "large-gaussian": Goal("1,056 items, 50N comparisons: Gaussian", 6e-3),
     "large-bt": Goal("1,056 items, 50N comparisons: soft Bradley-Terry", 40e-3),
@@ -31,6 +32,8 @@ GOALS = {
         "a million items, ten million comparisons: soft Bradley-Terry with its bias", 12.0
     ),
     "million-memory": Goal("a million items, ten million comparisons: peak memory", 3.0, "GB"),
+    "chain": Goal("a chain of 100,000 items: soft Bradley-Terry", 5.0),
+    "tree": Goal("a random tree of 100,000 items: soft Bradley-Terry", 5.0),
     "greedy": Goal("greedy selection of 10N pairs at 1,056 items", 15.0),
     "dawid-skene-million": Goal("Dawid-Skene on a million samples of ten judges", 5.0),
     "skill-34k": Goal("SkillAggregation on 34,000 texts, nine judges, five seeds", 180.0),

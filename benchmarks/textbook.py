@@ -100,6 +100,14 @@ def soft_bradley_terry_by_lbfgs(first, second, p, n):
     return _minimised(w, p, n, method="L-BFGS-B", options=options)
 
 
+def added_along(links, names, steps):
+    """Scores of a tree, links (parent, child), parents before their children."""
+    scores = np.zeros(len(names))
+    for (parent, child), step in zip(links.tolist(), steps.tolist(), strict=True):
+        scores[names[child]] = scores[names[parent]] - step
+    return centred(scores)
+
+
 def _minimised(w, p, n, **how):
     def loss(s):
         d = w @ s

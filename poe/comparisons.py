@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import Array, Floats, Indices, Mask, component_labels
+from poe.graph import FEW, Array, Floats, Indices, Mask, component_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,7 +235,14 @@ class Comparisons:
         return Layout.of(self)
 
     @cached_property
+    def search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, those linked with it, and where each was seen."""
+        return self.layout.search()
+
+    @cached_property
     def _labels(self) -> Indices:
+        if self.n_items > FEW and len(self.search[0]) == self.n_items:
+            return np.zeros(self.n_items, dtype=np.intp)
         return component_labels(self.first, self.second, self.n_items)
 
     def require_compared(self) -> None:

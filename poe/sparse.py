@@ -34,6 +34,8 @@ BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at 
 WIDE = 100  # items at one distance from the first
 UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
 
+EXTREMES = (np.minimum, np.maximum)
+
 Linear = Callable[[Floats], Floats]
 
 
@@ -59,6 +61,12 @@ class Layout(NamedTuple):
         neighbour = total[columns.indices] - np.repeat(item, np.diff(columns.indptr))
         return cls(columns.indptr, columns.indices, neighbour)
 
+    def search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
+        one, n = np.broadcast_to(np.int8(1), self.neighbour.shape), len(self.start) - 1
+        both = csr_array((one, self.neighbour, self.start), shape=(n, n))
+        return tuple(breadth_first_order(both, 0))
+
 
 def incidence(first: Array, second: Array, n_items: int) -> csr_array:
     """W, sparse: row k holds +1 at the first item and -1 at the second."""
@@ -82,6 +90,7 @@ class Graph(graph.Graph):
         self.weight = comparisons.weight
         self._rank: Array | None = None
         self.start, self.comparison, self.neighbour = comparisons.layout
+        self._comparisons = comparisons
         index = self.neighbour.dtype
         self.first: Any = comparisons.first.astype(index)
         self.second: Any = comparisons.second.astype(index)
@@ -197,21 +206,24 @@ class Graph(graph.Graph):
 
     def _few_branches(self) -> bool:
         """Whether from few items there are ways to three others that do not end there."""
-        block = self._blocks
-        row = np.repeat(np.arange(self.n, dtype=block.dtype), np.diff(self.start))
-        inside = block[row] == block[self.neighbour]
-        row, near = row[inside], self.neighbour[inside]
-        if not row.size:
-            return True
-        begin = np.flatnonzero(np.diff(row, prepend=-1))
-        count = np.diff(begin, append=len(row))
-        low, high = (np.repeat(f.reduceat(near, begin), count) for f in (np.minimum, np.maximum))
-        branching = len(np.unique(row[(near > low) & (near < high)]))
-        return branching <= min(BRANCHING, self.n // 10)
+        block, most = self._blocks, min(BRANCHING, self.n // 10)
+        for some in (min(10 * most, self.n), self.n):  # the first items decide for an expander
+            row = np.repeat(np.arange(some, dtype=block.dtype), np.diff(self.start[: some + 1]))
+            near = self.neighbour[: len(row)]
+            inside = block[row] == block[near]
+            row, near = row[inside], near[inside]
+            begin = np.flatnonzero(np.diff(row, prepend=-1))
+            if not begin.size:
+                continue
+            times = np.diff(begin, append=len(row))
+            low, high = (np.repeat(f.reduceat(near, begin), times) for f in EXTREMES)
+            if len(np.unique(row[(near > low) & (near < high)])) > most:
+                return False
+        return True
 
     def _narrow(self) -> bool:
         """Whether few items are equally far from the first: a window that slides over the items."""
-        order, parent = self._search
+        order, parent = self._comparisons.search
         place = np.zeros(self.n, dtype=np.intp)
         place[order] = np.arange(len(order))
         above, end = place[parent[order[1:]]], 1  # ascending
@@ -223,13 +235,6 @@ class Graph(graph.Graph):
         return len(order) == self.n
 
     @cached_property
-    def _search(self) -> tuple[Array, Array]:
-        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
-        one = np.broadcast_to(np.int8(1), self.neighbour.shape)
-        both = csr_array((one, self.neighbour, self.start), shape=(self.n, self.n))
-        return tuple(breadth_first_order(both, 0))
-
-    @cached_property
     def _blocks(self) -> Array:
         """(N,) the group of items each belongs to that no single link holds together.
 
@@ -237,16 +242,20 @@ class Graph(graph.Graph):
         comparison carries a random number from one item to the other, so that what leaves a part
         of the tree sums to zero where none does (to a chance of 1e-10 that it does all the same).
         """
-        order, parent = self._search
+        order, parent = self._comparisons.search
         down = parent[self.second] == self.first
         other = ~down & (parent[self.first] != self.second)
         carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) * other
         leaving, up = self.transposed(carried).tolist(), parent.tolist()
         for item in order[:0:-1].tolist():  # sums of whole numbers, which are exact
             leaving[up[item]] += leaving[item]
-        hanging = np.where(down, self.second, self.first)
-        kept = other | (np.array(leaving)[hanging] != 0.0)
-        return graph.component_labels(self.first[kept], self.second[kept], self.n)
+        tree = np.flatnonzero(~other)
+        hanging = np.where(down[tree], self.second[tree], self.first[tree])
+        bridges = tree[np.array(leaving)[hanging] == 0.0]
+        if not bridges.size and len(order) == self.n:
+            return np.zeros(self.n, dtype=np.intp)
+        first, second = np.delete(self.first, bridges), np.delete(self.second, bridges)
+        return graph.component_labels(first, second, self.n)
 
     @cached_property
     def groups(self) -> list[Groups]:
