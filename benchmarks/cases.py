@@ -367,7 +367,7 @@ def growth(mode: str) -> list[Row]:
 
 
 def trees(mode: str) -> list[Row]:
-    """(h) Graphs that are no expanders: a chain and a random tree, beside sums along their paths."""
+    """(h) What is no expander: a chain and a random tree, beside sums along their paths."""
     n, repeats, budget = {"tiny": (300, 1, 0.1), "full": (100_000, 3, 20.0)}[mode]
     rng, child, found = np.random.default_rng([8, n]), np.arange(1, n), []
     for kind, parent in (("chain", child - 1), ("tree", (rng.random(n - 1) * child).astype(int))):
