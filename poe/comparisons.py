@@ -258,8 +258,8 @@ class Comparisons:
 
     def require_connected(self) -> None:
         """Raise DisconnectedError unless every item is linked to every other."""
-        self.require_compared()
         if self._labels.any():
+            self.require_compared()
             groups = self.components()
             raise DisconnectedError(
                 f"items {name_some(groups[1])} share no comparison with the rest "

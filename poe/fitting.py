@@ -17,7 +17,7 @@ from poe.scores import add_prior
 
 __all__ = ["fit"]
 
-DENSE_ITEMS = 300  # above this conjugate gradients are faster than a factorisation
+DENSE_ITEMS = 300  # above this the sparse solver is faster than a dense factorisation
 
 
 def fit(
@@ -48,8 +48,10 @@ def fit(
         chooses (`poe.empirical`; `Fit.prior` has it). That needs no connected graph, groups
         without a link being shrunk to the common mean, and answers that tell nothing end with
         next to no spread, in the order of the summed opinions.
-    solver : "dense" factorises (small N), "sparse" uses conjugate gradients (any N).
-    tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8).
+    solver : "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
+        factorisation where the graph is nearly a tree or a narrow window over the items.
+    tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8, also of
+        groups of items that single links or little weight tie to the rest).
     covariance : behind every error and interval, "paired", "scatter" or "curvature" (the paper's),
         see `Fit.with_covariance`.
 
