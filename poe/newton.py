@@ -27,9 +27,9 @@ class Solution:
 
     scores : (B, N), mean zero. bias : (B,). energy : (B,). gradient : (B,) largest gradient
     entry, divided by the largest weight of comparisons on one item, or by less where weights
-    are uneven; of a sparse graph by the item's own weight, and the same of groups that single links
-    or little weight tie to the rest (`poe.sparse.Graph.strain`). steps : (B,) Newton steps. converged : (B,) whether the gradient met the
-    tolerance.
+    are uneven; of a sparse graph by the item's own weight, and the same of groups that single
+    links or little weight tie to the rest (`poe.sparse.Graph.strain`). steps : (B,) Newton steps.
+    converged : (B,) whether the gradient met the tolerance.
     """
 
     scores: Floats

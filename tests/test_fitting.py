@@ -276,6 +276,14 @@ class TestStudentT:
         assert "not convex" in fit.message
 
 
+def test_answers_that_tell_nothing_leave_two_items_even():
+    c = poe.Comparisons.from_pairs([(0, 1), (1, 2), (2, 0), (1, 0)], [0.5] * 4, items=3)
+    assert poe.fit(c, "gaussian").prob_better(0, 1) == 0.5
+    ring = [(i, (i + 1) % 999) for i in range(999)]
+    many = poe.Comparisons.from_pairs(ring, [0.5] * 999, items=999)
+    assert len(repr(poe.fit(many))) < 200
+
+
 def test_no_curvature_is_no_certainty():
     """Every answer lies beyond delta, where Huber's expert is a constant pull."""
     circle = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1, 1, 1])
