@@ -207,7 +207,7 @@ class Graph(graph.Graph):
     def _few_branches(self) -> bool:
         """Whether from few items there are ways to three others that do not end there."""
         block, most = self._blocks, min(BRANCHING, self.n // 10)
-        for some in (min(10 * most, self.n), self.n):  # the first items decide for an expander
+        for some in (min(2 * most + 1, self.n), self.n):  # the first items decide for an expander
             row = np.repeat(np.arange(some, dtype=block.dtype), np.diff(self.start[: some + 1]))
             near = self.neighbour[: len(row)]
             inside = block[row] == block[near]
@@ -217,7 +217,7 @@ class Graph(graph.Graph):
                 continue
             times = np.diff(begin, append=len(row))
             low, high = (np.repeat(f.reduceat(near, begin), times) for f in EXTREMES)
-            if len(np.unique(row[(near > low) & (near < high)])) > most:
+            if np.count_nonzero(np.bincount(row[(near > low) & (near < high)])) > most:
                 return False
         return True
 
