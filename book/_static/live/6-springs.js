@@ -3,8 +3,8 @@
   const { EXAMPLE, NAMES, draw, fixed, frame, inOrder, pairName, path, scale, signed } = poeLive.kit;
   const { bradleyTerry, gaussian } = poeLive.mathematics;
 
-  const PLACES = [148, 34, 222, 326]; // Ada, Ben, Cleo, Dan
-  const LABELS = [0.5, 0.42, 0.5, 0.36, 0.5]; // where on its spring each number stands
+  const PLACES = [166, 42, 208, 330]; // Ada, Ben, Cleo, Dan
+  const LABELS = [0.5, 0.5, 0.55, 0.45, 0.5]; // where on its spring each number stands
   const LOGITS = 4; // near zero a Gaussian score is worth four times as many logits
 
   const coil = ([x1, y1], [x2, y2]) => {
@@ -20,7 +20,7 @@
   };
 
   const paint = (svg, comparisons, scores) => {
-    const y = scale([-0.42, 0.42], [250, 22]);
+    const y = scale([-0.45, 0.45], [304, 16]);
     const at = (i) => [PLACES[i], y(scores[i])];
     svg.replaceChildren();
     [-0.4, -0.2, 0, 0.2, 0.4].forEach((tick) => {
@@ -29,14 +29,14 @@
       draw(svg, "text", label, fixed(tick, 1));
     });
     comparisons.forEach(({ first, second }) =>
-      draw(svg, "path", { d: coil(at(first), at(second)), class: "live-pull", fill: "none" }),
+      draw(svg, "path", { d: coil(at(first), at(second)), class: "live-spring" }),
     );
     comparisons.forEach(({ first, second }, k) => {
       const [[x1, y1], [x2, y2]] = [at(first), at(second)];
       const [x, middle] = [x1 + LABELS[k] * (x2 - x1), y1 + LABELS[k] * (y2 - y1)];
-      const box = { x: x - 19, y: middle - 9, width: 38, height: 17, class: "live-paper" };
+      const box = { x: x - 22, y: middle - 10, width: 44, height: 19, class: "live-paper" };
       draw(svg, "rect", box);
-      const text = { x, y: middle + 4, class: "live-number", "text-anchor": "middle" };
+      const text = { x, y: middle + 5, class: "live-number", "text-anchor": "middle" };
       draw(svg, "text", text, signed(scores[first] - scores[second]));
     });
     scores.forEach((score, i) => {
@@ -83,7 +83,7 @@
         "The number on a spring is the difference that it gets.";
       return { words, state: { comparisons, expert: expert(), scores } };
     };
-    const live = frame(figure, { label: "Five springs between four texts", height: 272, redraw });
+    const live = frame(figure, { label: "Five springs between four texts", height: 320, redraw });
     read = (() => {
       const sliders = EXAMPLE.map((pair) =>
         live.slider({ text: pairName(pair), low: 0.02, high: 0.98, step: 0.01, value: pair.p }),
