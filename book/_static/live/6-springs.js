@@ -4,7 +4,7 @@
   const { bradleyTerry, gaussian } = poeLive.mathematics;
 
   const PLACES = [166, 42, 208, 330]; // Ada, Ben, Cleo, Dan
-  const LABELS = [0.5, 0.5, 0.55, 0.45, 0.5]; // where on its spring each number stands
+  const LABELS = [0.5, 0.5, 0.4, 0.66, 0.5]; // where on its spring each number stands
   const LOGITS = 4; // near zero a Gaussian score is worth four times as many logits
 
   const coil = ([x1, y1], [x2, y2]) => {
