@@ -3,8 +3,8 @@
   const { EXAMPLE, NAMES, draw, fixed, frame, inOrder, pairName, path, scale, signed } = poeLive.kit;
   const { bradleyTerry, gaussian } = poeLive.mathematics;
 
-  const PLACES = [166, 42, 208, 330]; // Ada, Ben, Cleo, Dan
-  const LABELS = [0.5, 0.5, 0.4, 0.66, 0.5]; // where on its spring each number stands
+  const PLACES = [176, 42, 200, 330]; // Ada, Ben, Cleo, Dan
+  const LABELS = [0.6, 0.62, 0.36, 0.4, 0.5]; // where on its spring each number stands
   const LOGITS = 4; // near zero a Gaussian score is worth four times as many logits
 
   const coil = ([x1, y1], [x2, y2]) => {
@@ -42,7 +42,8 @@
     scores.forEach((score, i) => {
       const [x, height] = at(i);
       draw(svg, "circle", { cx: x, cy: height, r: 7, class: `live-dot live-${i}` });
-      const below = i === 0 || (i === 1 && score > scores[2]) ? -13 : 24;
+      // Of Ada and Cleo, who can pass each other, the higher one has its name above.
+      const below = i % 2 === 0 && score >= scores[2 - i] ? -13 : 24;
       const text = { x, y: height + below, class: `live-label live-${i}`, "text-anchor": "middle" };
       draw(svg, "text", text, NAMES[i]);
     });
