@@ -21,6 +21,7 @@ pytestmark = pytest.mark.browser
 STATIC = ROOT / "book" / "_static"
 CHAPTERS = {
     "fig-live-ranks": "03",
+    "fig-live-springs": "05",
     "fig-live-gaussian": "06",
     "fig-live-soft": "07",
     "fig-live-outlier": "08",
@@ -78,6 +79,12 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     c = from_rows(shown["comparisons"], 4)
     np.testing.assert_allclose(shown["winRatio"], poe.win_ratio(c), atol=1e-12)
     np.testing.assert_allclose(shown["averageProbability"], poe.average_probability(c), atol=1e-12)
+
+    for expert, unit in (("gaussian", 1), ("bradley-terry", 4)):
+        page.locator("#fig-live-springs select").select_option(expert)
+        shown = state(page, "fig-live-springs")
+        fit = poe.fit(from_rows(shown["comparisons"], 4), expert)
+        np.testing.assert_allclose(shown["scores"], fit.scores / unit, atol=1e-9)
 
     shown = state(page, "fig-live-gaussian")
     c = from_rows(shown["comparisons"], 4)
