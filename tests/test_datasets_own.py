@@ -177,7 +177,7 @@ def test_columns_with_other_names_and_none_for_ids(tmp_path):
     assert own.ids == ("1", "2")
     assert own.only().gold == {"1": 3.0}
     assert "--id-column" in own.notes[0]
-    with pytest.raises(datasets.InvalidDataError, match="is it --score-column .Mark"):
+    with pytest.raises(datasets.InvalidDataError, match=r"is it --score-column .Mark"):
         read_texts(path, text_column="Essay", score_column="marks")
     frame = pd.DataFrame({"id": [7.0, None], "text": ["a", "b"]})
     with pytest.raises(datasets.InvalidDataError, match="row 2, id nan: the id is empty"):
