@@ -45,11 +45,16 @@ ASKING = (
     "server",
     "store",
 )
+# Rankings and tables of the user's own, which no result is made from.
+FOR_USERS = (
+    *("__main__", "changes", "clusters", "columns", "findings", "leaderboard", "plots"),
+    *("ranking", "rankings", "report", "rounds", "tables"),
+)
 # What tells of results, and makes none.
 TELLING = ("claims", "cli", "drawings", "errata", "log", "measure", "pages", "power", "verdicts")
 APART = (
     "poe/cli/",
-    *(f"poe/{name}.py" for name in ("__main__", "report", "plots")),
+    *(f"poe/{name}.py" for name in FOR_USERS),
     *(f"poe/judges/{name}.py" for name in ASKING),
     "poe/judges/transformers/",
     *(f"reproduction/{name}.py" for name in TELLING),
