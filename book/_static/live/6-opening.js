@@ -118,21 +118,22 @@
         draw(svg, "circle", { cx, cy, r: 19, class: `live-text live-${i}` });
         draw(svg, "text", { x: cx, y: cy + 4, class: "live-label live-on", "text-anchor": "middle" }, NAMES[i]);
       });
-      const x = scale([-4, 4], [182, 350]);
-      axis(svg, { x, y: 188, ticks: [-4, -2, 0, 2, 4], digits: 0, name: "score (logits)", grid: 14 });
+      const x = scale([-3, 3], [182, 350]);
+      axis(svg, { x, y: 188, ticks: [-2, 0, 2], digits: 0, name: "score (logits)", grid: 14 });
       const mode = group ? null : zermelo(wins, 4000);
       scores.forEach((score, i) => {
         const y = 34 + 44 * i;
         if (mode) draw(svg, "circle", { cx: x(mode[i]), cy: y, r: 9, class: "live-hollow" });
         draw(svg, "circle", { cx: x(score), cy: y, r: 6, class: `live-dot live-${i}` });
         const text = Math.abs(score) > 99 ? "off the map" : signed(score, 1);
-        const anchor = score > 2.5 ? "end" : score < -2.5 ? "start" : "middle";
+        const anchor = score > 2.4 ? "end" : score < -2.4 ? "start" : "middle";
         draw(svg, "text", { x: x(score), y: y - 12, class: "live-tick", "text-anchor": anchor }, text);
       });
+      const after = `After ${count} step${count === 1 ? "" : "s"}: ${inOrder(scores)}.`;
       const names = (group || []).map((i) => NAMES[i]).join(", ");
       const words = group
-        ? `After ${count} steps: ${inOrder(scores)}. No arrow leaves ${names}: no finite answer.`
-        : `After ${count} steps: ${inOrder(scores)}. Expected and observed wins differ by at most ${fixed(left, 2)}.`;
+        ? `${after} No arrow leaves ${names}: no finite answer.`
+        : `${after} Expected and observed wins differ by at most ${fixed(left, 2)}.`;
       return { words, state: { wins, steps: count, scores, surplus: left, unbeaten: group } };
     };
     const live = frame(figure, { label: "Zermelo's iteration on fifty decisions", height: 226, redraw });
@@ -140,7 +141,7 @@
     const whole = (v) => fixed(v, 0);
     steps = live.slider({ text: "steps", low: 0, high: 60, step: 1, value: 1, show: whole });
     won = EXAMPLE.map((pair) =>
-      live.slider({ text: `${pairName(pair)}, of 10`, low: 0, high: 10, step: 1, value: 10 * pair.p, show: whole }),
+      live.slider({ text: pairName(pair), low: 0, high: 10, step: 1, value: 10 * pair.p, show: whole }),
     );
     live.restart();
     live.update();
