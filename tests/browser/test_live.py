@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 from scipy.stats import norm
 
 import poe
 from poe.existence import strong_components
+from poe.judges import Answer
 from tests.browser.checks import offline_page, quiet_page
 from tests.browser.conftest import ROOT
 
@@ -23,6 +25,7 @@ pytestmark = pytest.mark.browser
 STATIC = ROOT / "book" / "_static"
 CHAPTERS = {
     "fig-live-break-even": "01",
+    "fig-live-mass": "02",
     "fig-live-ranks": "03",
     "fig-live-springs": "05",
     "fig-live-zermelo": "04",
@@ -146,6 +149,16 @@ def test_the_variances_of_grading_and_comparing(page: Any, seed: int) -> None:
     assert shown["grade"] == pytest.approx(np.var(grades[0] - grades[1]), rel=0.05)
     right = norm.cdf(np.sqrt(np.divide(shown["needs"], [shown["grade"], shown["compare"]])))
     np.testing.assert_allclose(right, 0.9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_share_of_a_label(page: Any, seed: int) -> None:
+    move(page, "fig-live-mass", seed)
+    shown = state(page, "fig-live-mass")
+    log_p = log_softmax(np.divide(shown["logits"], shown["temperature"]))
+    answer = Answer(log_p=tuple(log_p[:2]))
+    np.testing.assert_allclose(shown["shares"], np.exp(log_p), atol=1e-12)
+    assert (shown["p"], shown["mass"]) == pytest.approx((answer.p, answer.mass), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,4 +1,5 @@
-// Live figures of chapters 1 and 4: what a call buys, and Zermelo's iteration on its arrows.
+// Live figures of chapters 1, 2 and 4: what a call buys, what a label's probability is a share of,
+// and Zermelo's iteration on its arrows.
 (() => {
   const { EXAMPLE, NAMES, axis, draw, fixed, frame, inOrder, pairName, path, scale, signed } =
     poeLive.kit;
@@ -45,6 +46,43 @@
     tau = live.slider({ text: "drift τ", low: 0, high: 2, step: 0.05, value: 1 });
     kappa = live.slider({ text: "trouble κ", low: 0, high: 2, step: 0.05, value: 0.5 });
     account = live.choice({ text: "count", value: "calls", options: [["calls", "calls"], ["texts", "texts read"]] });
+    live.restart();
+    live.update();
+  };
+
+  // Chapter 2: two labels and all other words.
+  poeLive.figures["fig-live-mass"] = (figure) => {
+    let logits, temperature;
+    const redraw = (svg) => {
+      const given = logits.map((read) => read());
+      const powers = given.map((v) => Math.exp(v / temperature()));
+      const total = powers.reduce((sum, v) => sum + v, 0);
+      const shares = powers.map((v) => v / total);
+      const p = powers[0] / (powers[0] + powers[1]);
+      const mass = shares[0] + shares[1];
+      const x = scale([0, 1], [104, 316]);
+      [
+        ["P(A)", shares[0], "live-0"], ["P(B)", shares[1], "live-1"], ["other words", shares[2], "live-3"],
+        ["mass", mass, "live-2"], ["p", p, "live-0"],
+      ].forEach(([name, value, look], k) => {
+        const y = 20 + 29 * k + (k > 2 ? 14 : 0);
+        draw(svg, "text", { x: 98, y: y + 5, class: "live-label", "text-anchor": "end" }, name);
+        draw(svg, "line", { x1: x(0), x2: x(1), y1: y, y2: y, class: "live-rule" });
+        draw(svg, "rect", { x: x(0), y: y - 8, width: x(value) - x(0), height: 16, class: `live-text ${look}` });
+        draw(svg, "text", { x: x(value) + 6, y: y + 5, class: "live-tick" }, fixed(value));
+      });
+      draw(svg, "line", { x1: 4, x2: 356, y1: 100, y2: 100, class: "live-cursor" });
+      const words =
+        `The model would say A in ${fixed(100 * shares[0], 0)} cases of a hundred and B in ` +
+        `${fixed(100 * shares[1], 0)}. So p = ${fixed(p)} on a mass of ${fixed(mass)}.`;
+      return { words, state: { logits: given, temperature: temperature(), shares, p, mass } };
+    };
+    const live = frame(figure, { label: "Two labels and all other words", height: 168, redraw });
+    live.root.classList.add("live-roomy");
+    logits = [["logit of A", 2.2], ["logit of B", 0], ["of other words", 1.9]].map(([text, value]) =>
+      live.slider({ text, low: -4, high: 6, step: 0.1, value, show: (v) => fixed(v, 1) }),
+    );
+    temperature = live.slider({ text: "temperature", low: 0.2, high: 5, step: 0.1, value: 1, show: (v) => fixed(v, 1) });
     live.restart();
     live.update();
   };
