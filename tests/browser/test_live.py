@@ -170,7 +170,8 @@ def test_zermelo_and_the_condition_of_ford(page: Any, seed: int) -> None:
     strength = np.ones(4)
     for _ in range(int(shown["steps"])):
         strength = wins.sum(1) / ((wins + wins.T) / np.add.outer(strength, strength)).sum(1)
-        strength = np.maximum(strength / np.exp(np.log(np.maximum(strength, 1e-300)).mean()), 1e-150)
+        middle = np.exp(np.log(np.maximum(strength, 1e-300)).mean())
+        strength = np.maximum(strength / middle, 1e-150)
     np.testing.assert_allclose(shown["scores"], np.log(strength), atol=1e-8)
     lost, won = np.nonzero(wins.T)
     labels = strong_components(4, np.column_stack([lost, won]))
