@@ -11,8 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from scipy.stats import norm
 
 import poe
+from poe.existence import strong_components
+from poe.judges import Answer
 from tests.browser.checks import offline_page, quiet_page
 from tests.browser.conftest import ROOT
 
@@ -20,7 +24,10 @@ pytestmark = pytest.mark.browser
 
 STATIC = ROOT / "book" / "_static"
 CHAPTERS = {
+    "fig-live-break-even": "01",
+    "fig-live-mass": "02",
     "fig-live-ranks": "03",
+    "fig-live-zermelo": "04",
     "fig-live-springs": "05",
     "fig-live-gaussian": "06",
     "fig-live-soft": "07",
@@ -124,6 +131,53 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     best = minimize_scalar(objective, bounds=(0, 1), options={"xatol": 1e-9})
     assert shown["slope"] == pytest.approx(best.x, abs=1e-5)
     assert shown["weight"] == pytest.approx(2 * np.arctanh(shown["slope"]), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_variances_of_grading_and_comparing(page: Any, seed: int) -> None:
+    """Of simulated answers to all pairs of sixteen texts, and of as many grades."""
+    move(page, "fig-live-break-even", seed)
+    shown, rng = state(page, "fig-live-break-even"), np.random.default_rng(seed)
+    sigma, tau, kappa = shown["sigma"], shown["tau"], shown["kappa"]
+    i, j = np.triu_indices(16, 1)
+    reading = sigma * rng.standard_normal((2, 4000, len(i)))
+    answers = reading[0] - reading[1] + kappa * rng.standard_normal((4000, len(i)))
+    scores = answers @ (np.eye(16)[i] - np.eye(16)[j]) / 16
+    per_call = np.var(scores[:, 0] - scores[:, 1]) * len(i) / 16
+    assert shown["compare"] == pytest.approx(per_call * shown["read"], rel=0.1)
+    grades = np.hypot(sigma, tau) * rng.standard_normal((2, 40_000))
+    assert shown["grade"] == pytest.approx(np.var(grades[0] - grades[1]), rel=0.05)
+    right = norm.cdf(np.sqrt(np.divide(shown["needs"], [shown["grade"], shown["compare"]])))
+    np.testing.assert_allclose(right, 0.9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_share_of_a_label(page: Any, seed: int) -> None:
+    move(page, "fig-live-mass", seed)
+    shown = state(page, "fig-live-mass")
+    log_p = log_softmax(np.divide(shown["logits"], shown["temperature"]))
+    answer = Answer(log_p=tuple(log_p[:2]))
+    np.testing.assert_allclose(shown["shares"], np.exp(log_p), atol=1e-12)
+    assert (shown["p"], shown["mass"]) == pytest.approx((answer.p, answer.mass), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_zermelo_and_the_condition_of_ford(page: Any, seed: int) -> None:
+    move(page, "fig-live-zermelo", seed)
+    page.locator("#fig-live-zermelo input").nth(seed % 6).press("End")  # ten of ten, or all steps
+    shown = state(page, "fig-live-zermelo")
+    wins = np.array(shown["wins"])
+    strength = np.ones(4)
+    for _ in range(int(shown["steps"])):
+        strength = wins.sum(1) / ((wins + wins.T) / np.add.outer(strength, strength)).sum(1)
+        middle = np.exp(np.log(np.maximum(strength, 1e-300)).mean())
+        strength = np.maximum(strength / middle, 1e-150)
+    np.testing.assert_allclose(shown["scores"], np.log(strength), atol=1e-8)
+    lost, won = np.nonzero(wins.T)
+    labels = strong_components(4, np.column_stack([lost, won]))
+    assert (shown["unbeaten"] is None) == (labels.max() == 0)
+    for i in shown["unbeaten"] or []:
+        assert not wins[[j for j in range(4) if j not in shown["unbeaten"]], i].any()
 
 
 @pytest.mark.parametrize("remedy", ["none", "mean", "both"])
