@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -32,6 +33,7 @@ c.InlineBackend.figure_formats = {"svg"}
 c.IPKernelApp.log_level = 40
 """
 MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
+SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,12 @@ def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
     settings = build / "settings"
     profile = settings / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_config.py").write_text(IPYTHON_CONFIG)
-    (settings / "matplotlibrc").write_text(MATPLOTLIB_CONFIG)
+    for path, text in (
+        (profile / "ipython_config.py", IPYTHON_CONFIG),
+        (settings / "matplotlibrc", MATPLOTLIB_CONFIG),
+    ):
+        if not path.exists() or path.read_text() != text:  # another kernel may be reading it
+            path.write_text(text)
     chosen = {name: os.environ[name] for name in DATA_VARIABLES if os.environ.get(name)}
     return {
         **os.environ,
@@ -217,7 +223,7 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
 
 
 def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Execution]:
-    """Execute what changed, in the order of the file names, telling as it goes."""
+    """Execute what changed, told in the order of the file names."""
     executed = build / "executed"
     names = {page.name for page in pages}
     for path in executed.glob("*") if executed.is_dir() else ():
@@ -225,11 +231,19 @@ def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Executi
             path.unlink()
     shared = shared_state(root)
     width = max((len(page.name) for page in pages), default=0)
+
+    def execute(page: Page) -> Execution:
+        return execute_page(page, root=root, build=build, shared=shared)
+
+    # Every page has a kernel of its own, so as many as there are cores run side by side.
     results = []
-    for page in pages:
-        print(f"  {page.name:<{width}}  ", end="", flush=True)
-        run = execute_page(page, root=root, build=build, shared=shared)
-        how = f"executed in {run.seconds:.1f} s ({run.reason})" if run.ran else "cached"
-        print(how, flush=True)
-        results.append(run)
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, SIDE_BY_SIDE)) as pool:
+        try:
+            for page, run in zip(pages, pool.map(execute, pages), strict=True):
+                how = f"executed in {run.seconds:.1f} s ({run.reason})" if run.ran else "cached"
+                print(f"  {page.name:<{width}}  {how}", flush=True)
+                results.append(run)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # the first failure stops what has not begun
+            raise
     return results
