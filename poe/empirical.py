@@ -259,22 +259,20 @@ def lanczos_spectrum(
 
     c, n = comparisons, comparisons.n_items
     graph = sparse.Graph(c)
-    value, degree = c.weight.take(graph.comparison), graph.degrees(c.weight)
-    adjacency = sparse.csr_array((value, graph.neighbour, graph.start), shape=(n, n))
-    opinion = expert.f_mu(c.p) + (bias or 0.0)
-    push = graph.transposed(c.weight * opinion)
-    size = float(c.weight.sum())
-    starts, total = [push], [float(c.weight @ opinion**2)]
+    weight, opinion = graph.weight, expert.f_mu(graph.laid(c.p)) + (bias or 0.0)
+    push = graph.transposed(weight * opinion)
+    size = float(weight.sum())
+    starts, total = [push], [float(weight @ opinion**2)]
     if bias is None:
-        drift = graph.transposed(c.weight)
+        drift = graph.transposed(weight)
         starts += [drift, push + drift]
-        total += [float(c.weight @ opinion), size]
+        total += [float(weight @ opinion), size]
     probes = probes_for(n)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(probes, n))
     block = np.column_stack([*starts, *signs])
-    level, weight = lanczos(lambda x: degree[:, None] * x - adjacency @ x, block)
+    level, share = lanczos(graph.laplacian(weight)[1], block)
     f = len(starts)
-    at, force = level[:f], weight[:f]
+    at, force = level[:f], share[:f]
     if bias is None:  # x'f(L)y = ((x + y)'f(L)(x + y) - x'f(L)x - y'f(L)y) / 2
         nothing = np.zeros_like(force[0])
         at = np.tile(level[:f].ravel(), (3, 1))
@@ -287,7 +285,7 @@ def lanczos_spectrum(
         )
     return Spectrum(
         level=level[f:].reshape(1, -1),
-        count=weight[f:].reshape(1, -1) / probes,
+        count=share[f:].reshape(1, -1) / probes,
         at=at[None],
         push=force[None],
         total=np.array([total]),
@@ -331,7 +329,7 @@ def by_conjugate_gradients(c: Comparisons, expert: Gaussian, gamma: float, ratio
     from poe import sparse
 
     graph = sparse.Graph(c, ridge=ratio)
-    push = graph.transposed(c.weight * (expert.f_mu(c.p) + gamma))
-    scale: Any = graph.degrees(c.weight) + ratio
-    scores, _ = graph.direction(c.weight, push, enough=1e-10, scale=scale)
+    push = graph.transposed(graph.weight * (expert.f_mu(graph.laid(c.p)) + gamma))
+    scale: Any = graph.degrees(graph.weight) + ratio
+    scores, _ = graph.direction(graph.weight, push, enough=1e-10, scale=scale)
     return scores - scores.mean()

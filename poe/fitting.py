@@ -11,7 +11,7 @@ from poe import empirical, existence, newton
 from poe.comparisons import Comparisons, Floats, Mask, as_comparisons
 from poe.debias import mean_bias
 from poe.errors import NotConvergedError
-from poe.experts import KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
+from poe.experts import FAMILIES, KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
 from poe.graph import Graph
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
@@ -149,7 +149,9 @@ def _graph(comparisons: Comparisons, solver: str) -> Graph:
 
 def _pulled_back(problem: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
     """(K,) twice: whether the energy rises at last as d grows, and as d falls."""
-    far = np.full(len(problem), 700.0)  # exp() of it is still a number
+    far: Any = 700.0  # exp() of it is still a number
+    if not isinstance(expert, FAMILIES):
+        far = np.full(len(problem), far)
     with np.errstate(all="ignore"):
         # Written so that NaN, from an expert that cannot look so far, passes.
         above = ~(expert.slope(far, problem.p) <= 0)

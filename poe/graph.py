@@ -64,6 +64,10 @@ class Graph:
         """The graphs of some problems of the stack."""
         return Graph(self.n, self.first[:, rows], self.second[:, rows])
 
+    def laid(self, values: Floats) -> Floats:
+        """Numbers a comparison as the graph has its comparisons: (K,) or (B, K) to (K, *batch)."""
+        return values.T.copy()
+
     def differences(self, x: Floats) -> Floats:
         """W x: (N, *batch) to (K, *batch)."""
         flat = x.reshape(-1)

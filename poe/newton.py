@@ -72,10 +72,10 @@ def solve(
         return in_blocks(one, problem, bias, tilt, starts)
     # Comparisons or items lie along the first axis and, for a stack, problems along the second.
     graph = Graph.of(problem) if graph is None else graph
-    p, weight = np.ascontiguousarray(problem.p.T), np.ascontiguousarray(problem.weight.T)
+    p, weight = graph.laid(problem.p), graph.laid(problem.weight)
     batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
     convex = getattr(expert, "convex", True)  # experts that do not say are taken to be
-    lever = np.asarray(tilt, dtype=float).T
+    lever = graph.laid(np.asarray(tilt, dtype=float))
     scores = np.zeros((graph.n, *batch)) + np.asarray(start, dtype=float).T
     gamma = np.zeros(batch) + bias
     if fit_bias:

@@ -34,38 +34,37 @@ BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at 
 WIDE = 100  # items at one distance from the first
 UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
 
-EXTREMES = (np.minimum, np.maximum)
-
 Linear = Callable[[Floats], Floats]
 
 
 class Layout(NamedTuple):
-    """Comparisons sorted by item, each twice: once for either of its items.
+    """Comparisons sorted by the item shown first: rows order[start[i]:start[i + 1]] show item i.
 
-    Entries start[i] to start[i + 1] belong to item i: `comparison` is the row of the
-    comparison and `neighbour` the other item. Indices are 32-bit where that is enough, because
-    large problems are bound by memory traffic.
+    first, second : the items of the sorted rows, first[start[i]:start[i + 1]] = i. Indices are
+    32-bit where that is enough, because large problems are bound by memory traffic.
     """
 
+    order: Array
     start: Array
-    comparison: Array
-    neighbour: Array
+    first: Array
+    second: Array
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Layout:
-        """By the columns of W: a counting sort, linear in their number."""
-        rows = incidence(comparisons.first, comparisons.second, comparisons.n_items)
-        columns = rows.tocsc()
-        item = np.arange(comparisons.n_items, dtype=columns.indices.dtype)
-        total = rows.indices[0::2] + rows.indices[1::2]
-        neighbour = total[columns.indices] - np.repeat(item, np.diff(columns.indptr))
-        return cls(columns.indptr, columns.indices, neighbour)
+        """By the columns of a sparse matrix: a counting sort, linear in their number."""
+        k, n = len(comparisons), comparisons.n_items
+        index: Any = np.int32 if max(k, n) < 2**31 else np.int64
+        row, first, second = np.arange(k + 1), comparisons.first, comparisons.second
+        ends = (one.astype(index) for one in (second, first, row))
+        columns = csr_array(tuple(ends), shape=(k, n)).tocsc()
+        item = np.repeat(np.arange(n, dtype=index), np.diff(columns.indptr))
+        return cls(columns.indices, columns.indptr, item, columns.data)
 
     def search(self) -> tuple[Array, Array]:
         """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
-        one, n = np.broadcast_to(np.int8(1), self.neighbour.shape), len(self.start) - 1
-        both = csr_array((one, self.neighbour, self.start), shape=(n, n))
-        return tuple(breadth_first_order(both, 0))
+        one, n = np.broadcast_to(1.0, self.second.shape), len(self.start) - 1
+        shown = csr_array((one, self.second, self.start), shape=(n, n))
+        return tuple(breadth_first_order(shown, 0, directed=False))
 
 
 def incidence(first: Array, second: Array, n_items: int) -> csr_array:
@@ -81,41 +80,22 @@ def incidence(first: Array, second: Array, n_items: int) -> csr_array:
 class Graph(graph.Graph):
     """The comparison graph of one large problem, for `poe.newton.solve`.
 
-    Only the values of a Laplacian change from one Newton step to the next, so the
-    comparisons are sorted by item once. ridge : added to the diagonal of the Laplacian.
+    Only the values of a Laplacian change from one Newton step to the next, so the comparisons are
+    sorted once (`Layout`), and numbers a comparison are in that order. ridge : added to the
+    diagonal of the Laplacian.
     """
 
     def __init__(self, comparisons: Comparisons, *, ridge: float = 0.0) -> None:
-        self.n, self.ridge, self.batch = comparisons.n_items, ridge, ()
-        self.weight = comparisons.weight
-        self._rank: Array | None = None
-        self.start, self.comparison, self.neighbour = comparisons.layout
-        self._comparisons = comparisons
-        index = self.neighbour.dtype
-        self.first: Any = comparisons.first.astype(index)
-        self.second: Any = comparisons.second.astype(index)
+        self.n, self.size, self.ridge = comparisons.n_items, comparisons.n_items, ridge
+        self.batch = ()
+        self.order, self.start, self.first, self.second = comparisons.layout
+        self._first, self._second = self.first, self.second
+        self._comparisons, self._rank = comparisons, None
+        self.weight = self.laid(comparisons.weight)
 
-    def differences(self, x: Floats) -> Floats:
-        """W x: (N,) to (K,)."""
-        return x.take(self.first) - x.take(self.second)
-
-    def transposed(self, y: Floats) -> Floats:
-        """W' y: (K,) to (N,)."""
-        up = np.bincount(self.first, y, minlength=self.n)
-        return np.asarray(up - np.bincount(self.second, y, minlength=self.n), dtype=float)
-
-    def degrees(self, weight: Floats) -> Floats:
-        """Sum of the weights of each item's comparisons."""
-        return self._by_item(weight.take(self.comparison))
-
-    def _by_item(self, value: Floats) -> Floats:
-        """Sum of the entries of each item, zero for one that was never compared."""
-        some = np.diff(self.start) > 0
-        if some.all():
-            return np.add.reduceat(value, self.start[:-1])
-        total = np.zeros(self.n)
-        total[some] = np.add.reduceat(value, self.start[:-1][some])
-        return total
+    def laid(self, values: Floats) -> Floats:
+        """Numbers a comparison in the order of the sorted comparisons."""
+        return values.take(self.order) if values.ndim else values
 
     def direction(
         self,
@@ -135,9 +115,7 @@ class Graph(graph.Graph):
         if self.direct:
             return super().direction(stiffness, right, lean, lever=lever)
         limit = enough * np.broadcast_to(scale, right.shape)
-        value = stiffness.take(self.comparison)
-        adjacency = csr_array((value, self.neighbour, self.start), shape=(self.n, self.n))
-        degree = self._by_item(value) + self.ridge
+        degree, laplacian = self.laplacian(stiffness)
         coarse = [(one, one.solver(stiffness, self.ridge)) for one in self.groups]
 
         def precondition(residual: Floats) -> Floats:
@@ -154,20 +132,24 @@ class Graph(graph.Graph):
 
         if lever is None:
             diagonal = degree
-            x = conjugate_gradients(lambda x: degree * x - adjacency @ x, precondition, right, done)
-            return x, 0.0
+            return conjugate_gradients(laplacian, precondition, right, done), 0.0
         tilted = lever * stiffness
         border, total = self.transposed(tilted), float(lever @ tilted)
 
         def times(x: Floats) -> Floats:
             scores, bias = x[:-1], x[-1]
-            product = degree * scores - adjacency @ scores - bias * border
-            return np.append(product, total * bias - border @ scores)
+            return np.append(laplacian(scores) - bias * border, total * bias - border @ scores)
 
         whole, diagonal = np.append(right, lean), np.append(degree, total)
         limit = np.append(limit, limit.max())
         x = conjugate_gradients(times, precondition, whole, done)
         return x[:-1], float(x[-1])
+
+    def laplacian(self, stiffness: Floats) -> tuple[Floats, Linear]:
+        """The diagonal of W' diag(stiffness) W + ridge I, (N,), and its product with (N,) or (N, R)."""
+        shown: Any = csr_array((stiffness, self.second, self.start), shape=(self.n, self.n))
+        degree, back = self.degrees(stiffness) + self.ridge, shown.T
+        return degree, lambda x: (degree * x.T).T - shown @ x - back @ x
 
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve for one right hand side (N,) or several (N, R) by a factorisation."""
@@ -207,17 +189,16 @@ class Graph(graph.Graph):
     def _few_branches(self) -> bool:
         """Whether from few items there are ways to three others that do not end there."""
         block, most = self._blocks, min(BRANCHING, self.n // 10)
-        for some in (min(2 * most + 1, self.n), self.n):  # the first items decide for an expander
-            row = np.repeat(np.arange(some, dtype=block.dtype), np.diff(self.start[: some + 1]))
-            near = self.neighbour[: len(row)]
-            inside = block[row] == block[near]
-            row, near = row[inside], near[inside]
-            begin = np.flatnonzero(np.diff(row, prepend=-1))
-            if not begin.size:
-                continue
-            times = np.diff(begin, append=len(row))
-            low, high = (np.repeat(f.reduceat(near, begin), times) for f in EXTREMES)
-            if np.count_nonzero(np.bincount(row[(near > low) & (near < high)])) > most:
+        for end in (self.start[min(2 * most + 1, self.n)], None):  # the first decide for expanders
+            first, second = self.first[:end], self.second[:end]
+            inside = block[first] == block[second]
+            row = np.concatenate([first[inside], second[inside]])
+            near = np.concatenate([second[inside], first[inside]])
+            low, high = np.full(self.n, self.n), np.full(self.n, -1)
+            np.minimum.at(low, row, near)
+            np.maximum.at(high, row, near)
+            between = (near > low[row]) & (near < high[row])
+            if np.count_nonzero(np.bincount(row[between])) > most:
                 return False
         return True
 
@@ -245,6 +226,8 @@ class Graph(graph.Graph):
         order, parent = self._comparisons.search
         down = parent[self.second] == self.first
         other = ~down & (parent[self.first] != self.second)
+        if len(order) == self.n and self.degrees(other)[1:].all():  # from each item a second way
+            return np.zeros(self.n, dtype=np.intp)
         carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) * other
         leaving, up = self.transposed(carried).tolist(), parent.tolist()
         for item in order[:0:-1].tolist():  # sums of whole numbers, which are exact
@@ -379,8 +362,8 @@ def variances(
     ridge: float = 0.0,
 ) -> Floats:
     """Variance of s_i - s_j for each of (M, 2) pairs, one solve a pair."""
-    graph = Graph(comparisons, ridge=ridge)
-    found = []
+    graph, found = Graph(comparisons, ridge=ridge), []
+    stiffness, lever = graph.laid(stiffness), None if lever is None else graph.laid(lever)
     for i, j in pairs:
         right = np.zeros(comparisons.n_items)
         right[i] += 1.0
@@ -395,7 +378,8 @@ def bias_information(
 ) -> float:
     """Curvature of the energy along the bias when the scores follow: 1 / its variance."""
     graph = Graph(comparisons, ridge=ridge)
-    tilted = lever * stiffness
+    lever = graph.laid(lever)
+    tilted = lever * graph.laid(stiffness)
     border = graph.transposed(tilted)
-    moved, _ = graph.direction(stiffness, border, enough=1e-10, scale=graph.degrees(tilted) + ridge)
+    moved, _ = graph.direction(graph.laid(stiffness), border, enough=1e-10, scale=graph.degrees(tilted) + ridge)
     return float(lever @ tilted - border @ moved)
