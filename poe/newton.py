@@ -94,7 +94,7 @@ def solve(
     # Far from its opinion a bounded expert's curvature can underflow; a little stiffness keeps
     # the matrix invertible, and the line search shortens the step.
     floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
-    d = graph.differences(scores)
+    d = graph.differences(scores) if np.any(start) else np.zeros(p.shape)
     if some(gamma):
         d = d - lever * gamma
     pull = weight * expert.slope(d, p)

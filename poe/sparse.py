@@ -90,8 +90,13 @@ class Graph(graph.Graph):
         self.batch = ()
         self.order, self.start, self.first, self.second = comparisons.layout
         self._first, self._second = self.first, self.second
-        self._comparisons, self._rank = comparisons, None
-        self.weight = self.laid(comparisons.weight)
+        self._comparisons = comparisons
+        self._rank: Array | None = None
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(K,) weights of the sorted comparisons."""
+        return self.laid(self._comparisons.weight)
 
     def laid(self, values: Floats) -> Floats:
         """Numbers a comparison in the order of the sorted comparisons."""
@@ -194,11 +199,12 @@ class Graph(graph.Graph):
             inside = block[first] == block[second]
             row = np.concatenate([first[inside], second[inside]])
             near = np.concatenate([second[inside], first[inside]])
-            low, high = np.full(self.n, self.n), np.full(self.n, -1)
-            np.minimum.at(low, row, near)
-            np.maximum.at(high, row, near)
-            between = (near > low[row]) & (near < high[row])
-            if np.count_nonzero(np.bincount(row[between])) > most:
+            one, two = np.full((2, self.n), -1)
+            one[row] = near  # some way, and below another
+            others = near != one[row]
+            two[row[others]] = near[others]
+            third = others & (near != two[row])
+            if np.count_nonzero(np.bincount(row[third])) > most:
                 return False
         return True
 
@@ -219,32 +225,32 @@ class Graph(graph.Graph):
     def _blocks(self) -> Array:
         """(N,) the group of items each belongs to that no single link holds together.
 
-        A link of a spanning tree is a bridge if no other leads out of what hangs on it. Each other
-        comparison carries a random number from one item to the other, so that what leaves a part
-        of the tree sums to zero where none does (to a chance of 1e-10 that it does all the same).
+        A link of the search's tree is a bridge if no other leads out of what hangs on it. From most
+        items of an expander another does. Each other comparison carries a random number from one
+        item to the other, so that what leaves a part of the tree sums to zero where none does (to
+        a chance of 1e-10 that it does all the same).
         """
         order, parent = self._comparisons.search
+        parent = np.maximum(parent, 0)  # where nothing leads to from the first item, hangs there
         down = parent[self.second] == self.first
         other = ~down & (parent[self.first] != self.second)
-        if len(order) == self.n and self.degrees(other)[1:].all():  # from each item a second way
-            return np.zeros(self.n, dtype=np.intp)
-        carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) * other
-        leaving, up = self.transposed(carried).tolist(), parent.tolist()
-        for item in order[:0:-1].tolist():  # sums of whole numbers, which are exact
-            leaving[up[item]] += leaving[item]
-        tree = np.flatnonzero(~other)
-        hanging = np.where(down[tree], self.second[tree], self.first[tree])
-        bridges = tree[np.array(leaving)[hanging] == 0.0]
-        if not bridges.size and len(order) == self.n:
-            return np.zeros(self.n, dtype=np.intp)
-        first, second = np.delete(self.first, bridges), np.delete(self.second, bridges)
-        return graph.component_labels(first, second, self.n)
+        alone = self.degrees(other) == 0  # no other way from the item itself
+        alone[0] = True
+        items = order[alone[order]][:0:-1]
+        carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) if items.size else 0
+        holder = first_above(alone, parent)
+        leaving = graph.sums(holder, self.transposed(carried * other), self.n).tolist()
+        for item, above in zip(items.tolist(), holder[parent[items]].tolist(), strict=True):
+            leaving[above] += leaving[item]  # sums of whole numbers, which are exact
+        alone[items] = np.array(leaving)[items] == 0.0
+        return (np.cumsum(alone) - 1)[first_above(alone, parent)]
 
     @cached_property
     def groups(self) -> list[Groups]:
         """Groups that single links, or comparisons of much less weight, tie to the rest."""
         found = [] if self.ridge else [Groups(self, self._blocks, tree=True)]
-        least, floor = float(self.weight.min()), float(self.weight.max()) / UNEVEN
+        weight = self._comparisons.weight
+        least, floor = float(weight.min()), float(weight.max()) / UNEVEN
         while floor > least:
             heavy = self.weight >= floor
             label = graph.component_labels(self.first[heavy], self.second[heavy], self.n)
@@ -320,6 +326,14 @@ class Factor:
         found[: self.low] = 0.0
         found[self.low :] = self.lu.solve(found[self.low :])
         return found[self._at]
+
+
+def first_above(marked: Array, parent: Array) -> Array:
+    """(N,) the first marked item on the way from each item up, itself if it is; the top is one."""
+    found = np.where(marked, np.arange(len(marked)), parent)
+    while ((further := found[found]) != found).any():
+        found = further
+    return found
 
 
 def conjugate_gradients(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
@@ -49,21 +49,25 @@ class Gaussian(AroundMean):
 
     def f_sigma(self, p: Floats) -> Floats:
         """Variance of the difference given p (paper eq. 6)."""
+        return np.full_like(p, self._variance(p))
+
+    def _variance(self, p: Floats) -> Any:
+        """f_sigma, one number where it is constant."""
         if self.variance is not None:
             return self.variance(p)
-        return np.full_like(p, 1.0 if self.sigma is None else self.sigma**2)
+        return 1.0 if self.sigma is None else self.sigma**2
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """(d - f_mu)^2 / (2 f_sigma)."""
-        return (d - self.f_mu(p)) ** 2 / (2.0 * self.f_sigma(p))
+        return (d - self.f_mu(p)) ** 2 / (2.0 * self._variance(p))
 
     def slope(self, d: Floats, p: Floats) -> Floats:
         """(d - f_mu) / f_sigma: a spring."""
-        return (d - self.f_mu(p)) / self.f_sigma(p)
+        return (d - self.f_mu(p)) / self._variance(p)
 
     def curvature(self, d: Floats, p: Floats) -> Floats:
         """1 / f_sigma: the precision."""
-        return np.broadcast_to(1.0 / self.f_sigma(p), d.shape)
+        return np.broadcast_to(1.0 / self._variance(p), d.shape)
 
     def log_density(self, d: Floats, p: Floats) -> Floats:
         """-energy - log(2 pi f_sigma) / 2."""
