@@ -100,7 +100,7 @@ class Graph(graph.Graph):
 
     def laid(self, values: Floats) -> Floats:
         """Numbers a comparison in the order of the sorted comparisons."""
-        return values.take(self.order) if values.ndim else values
+        return values.take(self.order) if np.ptp(values) else values
 
     def direction(
         self,
@@ -248,15 +248,15 @@ class Graph(graph.Graph):
     @cached_property
     def groups(self) -> list[Groups]:
         """Groups that single links, or comparisons of much less weight, tie to the rest."""
-        found = [] if self.ridge else [Groups(self, self._blocks, tree=True)]
+        labels = [] if self.ridge else [self._blocks]
         weight = self._comparisons.weight
         least, floor = float(weight.min()), float(weight.max()) / UNEVEN
         while floor > least:
             heavy = self.weight >= floor
-            label = graph.component_labels(self.first[heavy], self.second[heavy], self.n)
-            found.append(Groups(self, label))
+            labels.append(graph.component_labels(self.first[heavy], self.second[heavy], self.n))
             floor /= UNEVEN
-        return [one for one in found if 1 < one.count < self.n]
+        some = [label for label in labels if 0 < label.max() < self.n - 1]
+        return [Groups(self, label, tree=label is labels[0] and not self.ridge) for label in some]
 
 
 class Groups:
