@@ -8,7 +8,13 @@ from poe.comparisons import Comparisons, Indices, Mask
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.graph import FEW, Graph, reachable
 
-__all__ = ["require_beaten", "require_bias_identified", "require_finite", "strong_components"]
+__all__ = [
+    "require_beaten",
+    "require_bias_held",
+    "require_bias_identified",
+    "require_finite",
+    "strong_components",
+]
 
 
 def require_finite(
@@ -92,6 +98,20 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
             "with a fitted bias the decisions are separable: scores and a preference for the "
             f"{side} position explain every one of them, so neither is finite; use probabilities, "
             "ask more pairs in both orders, give a prior, or give the bias as a number"
+        )
+
+
+def require_bias_held(rises: Mask, falls: Mask) -> None:
+    """Raise SeparableError if all answers went to one position where a prior ties all the items.
+
+    Its ties hold the scores. They were shown in no order, so only the answers hold a fitted bias.
+    rises, falls : of the answers alone, as for `require_finite`.
+    """
+    if not (rises.any() and falls.any()):
+        raise SeparableError(
+            f"every decision went to the {'second' if rises.any() else 'first'} position, so a "
+            "fitted bias is infinite, whatever the prior on the scores; use probabilities, ask "
+            "more pairs in both orders, or give the bias as a number or None"
         )
 
 

@@ -86,7 +86,9 @@ def fit(
     problem.require_connected()
     rises, falls = _pulled_back(problem, chosen)
     if not (rises & falls).all():  # otherwise that all are connected is enough
-        existence.require_finite(problem, rises, falls, fit_bias=fit_bias)
+        existence.require_finite(problem, rises, falls, fit_bias=fit_bias and not prior)
+        if fit_bias and prior:
+            existence.require_bias_held(rises[: len(comparisons)], falls[: len(comparisons)])
     gamma = 0.0 if fit_bias else _gamma(comparisons, chosen, bias)
     if isinstance(chosen, Laplacian):
         if fit_bias:

@@ -67,7 +67,6 @@ th, td {{ padding: .2rem .8rem; border-bottom: 1px solid #8884; text-align: righ
 th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
 </style></head><body>
 """
-ONE_WAY = 1e-6  # information on the bias, an answer, below which it has no finite value
 MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
 
 
@@ -286,10 +285,10 @@ def settled(
 
     def attempt(wins: float) -> Fit:
         try:
-            found = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
-            # A prior keeps scores finite and not the bias, where all decisions went one way.
-            if not found.bias_fitted or found.bias_information > ONE_WAY * len(c):
-                return found
+            return fit(c, expert, bias=bias, prior=wins, covariance=covariance)
+        except SeparableError:
+            if not wins:
+                raise  # a prior keeps scores finite; not the bias, where all decisions went one way
             notes.append("a preference for one position explains every decision: none assumed")
         except UnidentifiedBiasError:
             notes.append(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["L1Solution", "Program", "laplacian_program", "solve_l1"]
 
 ZERO = 1e-9  # what counts as no misfit, and as the distance from full force, in relative units
-NEAR = 8  # comparisons a cluster whose signs the second program watches at first
+NEAR = 6  # comparisons a cluster whose signs the second program watches at first
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -172,8 +172,11 @@ def _fewest_squares(
     # The sum of weight (slack + rise o)^2 without its constant; the first cluster stays.
     curve = cp.psd_wrap((rise.T @ diags_array(weight) @ rise).tocsc())
     slope = 2.0 * (rise.T @ (weight * slack))
+    # Signs turn where there is little misfit, now or at the optimum of the squares alone.
+    free = np.linalg.solve(curve.value.toarray(), -0.5 * slope)
     watched = np.zeros(len(slack), dtype=bool)
-    watched[np.argsort(slack, kind="stable")[: NEAR * m]] = True
+    nearest = np.argsort(np.minimum(slack, slack + rise @ free), kind="stable")
+    watched[nearest[: NEAR * m]] = True
     while True:
         o = cp.Variable(m - 1, name="offsets")
         kept = slack[watched] + rise[watched] @ o >= 0

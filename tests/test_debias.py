@@ -80,6 +80,19 @@ class TestUnidentified:
         with pytest.raises(poe.SeparableError, match="preference for the first position"):
             poe.fit(c, bias="fit")
 
+    @pytest.mark.parametrize("solver", ["dense", "sparse"])
+    @pytest.mark.parametrize("p, side", [(1.0, "first"), (0.0, "second")])
+    def test_a_prior_on_the_scores_does_not_hold_the_bias(self, solver, p, side):
+        """Ties of a prior were shown in no order, so nothing pulls the bias back."""
+        pairs = [[0, 1], [2, 0], [1, 2]]
+        c = poe.Comparisons.from_pairs(pairs, [p] * 3, items=3)
+        with pytest.raises(poe.SeparableError, match=f"to the {side} position.*bias as a number"):
+            poe.fit(c, bias="fit", prior=0.5, solver=solver)
+        # The controls: one answer to the other position, or one that is no decision.
+        for other in (1.0 - p, 0.5, abs(p - 1e-3)):
+            c = poe.Comparisons.from_pairs(pairs, [p, p, other], items=3)
+            assert abs(poe.fit(c, bias="fit", prior=0.5, solver=solver).bias) < 10.0
+
 
 class TestPlugIns:
     def test_mean_bias_of_the_paper(self):
