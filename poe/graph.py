@@ -25,6 +25,7 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+SMALL = 10_000  # entries of W
 FEW = 100  # items; up to so many, products of matrices find groups sooner than a search
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 
@@ -37,6 +38,7 @@ class Graph:
     and (B,) for a stack. `poe.sparse.Graph` does the same for one huge problem.
     """
 
+    _matrix: Floats | None = None  # W, where it is so small that products are the quickest way
     strain: Any = None  # what must be at rest besides each item, for solvers that are not exact
 
     def __init__(self, n_items: int, first: Indices, second: Indices) -> None:
@@ -47,6 +49,9 @@ class Graph:
         cell = np.maximum(first, second) * n_items + np.minimum(first, second)
         self._first, self._second, self._cell = first, second, cell
         if not self.batch:
+            if n_items * len(first) <= SMALL:
+                self._matrix, row = np.zeros((len(first), n_items)), np.arange(len(first))
+                self._matrix[row, first], self._matrix[row, second] = 1.0, -1.0
             return
         column = np.arange(b).reshape(self.batch)
         # Places in the flattened arrays: one index is quicker to follow than two.
@@ -70,11 +75,15 @@ class Graph:
 
     def differences(self, x: Floats) -> Floats:
         """W x: (N, *batch) to (K, *batch)."""
+        if self._matrix is not None:
+            return self._matrix @ x
         flat = x.reshape(-1)
         return (flat.take(self._first) - flat.take(self._second)).reshape(self.first.shape)
 
     def transposed(self, y: Floats) -> Floats:
         """W' y: (K, *batch) to (N, *batch)."""
+        if self._matrix is not None:
+            return y @ self._matrix
         total = sums(self._first, y, self.size) - sums(self._second, y, self.size)
         return total.reshape(self.n, *self.batch)
 
