@@ -395,5 +395,7 @@ def bias_information(
     lever = graph.laid(lever)
     tilted = lever * graph.laid(stiffness)
     border = graph.transposed(tilted)
-    moved, _ = graph.direction(graph.laid(stiffness), border, enough=1e-10, scale=graph.degrees(tilted) + ridge)
+    moved, _ = graph.direction(
+        graph.laid(stiffness), border, enough=1e-10, scale=graph.degrees(tilted) + ridge
+    )
     return float(lever @ tilted - border @ moved)

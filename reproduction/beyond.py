@@ -33,10 +33,10 @@ from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import BradleyTerry, Gaussian
 from poe.judges import recorded
 from poe.metrics import spearman
-from poe.scores import add_prior, average_probability, win_ratio
+from poe.scores import add_prior
 from poe.selection import select
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
-from reproduction import large, measure, trials
+from reproduction import large, measure, small, trials
 from reproduction.measured import Measured
 from reproduction.recorded import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
@@ -53,8 +53,8 @@ BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior", "win-ratio")
 Scorer = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
 
-def _mode(expert: Any) -> Scorer:
-    return lambda stack, _: newton.solve(stack, expert, tol=1e-9).scores
+def _alone(method: small.Method) -> Scorer:
+    return lambda stack, _: method(stack)
 
 
 def _with_prior(expert: Any) -> Scorer:
@@ -69,10 +69,7 @@ def _empirical(expert: str) -> Scorer:
 
 
 METHODS: dict[str, Scorer] = {
-    "win-ratio": lambda stack, _: win_ratio(stack),
-    "avg-prob": lambda stack, _: average_probability(stack),
-    "PoE-BT": _mode(BradleyTerry()),
-    "PoE-g": _mode(Gaussian()),
+    **{name: _alone(small.METHODS[name]) for name in ("win-ratio", "avg-prob", "PoE-BT", "PoE-g")},
     "PoE-BT, papers' prior": _with_prior(BradleyTerry()),
     "PoE-g, papers' prior": _with_prior(Gaussian()),
     "EB-g": _empirical("gaussian"),

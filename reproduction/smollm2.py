@@ -250,8 +250,8 @@ def wordings(settings: Settings) -> pd.DataFrame:
     quantity : "first-position", share of calls that prefer the text shown first; "mass", of all
     probability that the label words have; "accuracy", of single calls whose texts people tell
     apart; "averaged", the same after averaging both orders; "avg-prob", Spearman of all calls;
-    "gain", how much larger that is than with the template "poe" in the same contexts. All times
-    100.
+    "gain", how much larger that is than with the template "poe" in the same contexts, for the
+    others. All times 100.
     """
     return _table(settings, _wordings, ("quantity",), TEMPLATES)
 
@@ -271,7 +271,7 @@ def _wordings(one: Asked) -> Found:
         "averaged": right(one.averaged),
         "avg-prob": _of_all_calls(one),
     }
-    if (usual := asked(one.dataset, one.attribute)) is not None and usual is not one:
+    if one.template != "poe" and (usual := asked(one.dataset, one.attribute)) is not None:
         there = [usual.contexts.index(c) for c in one.contexts]
         parts["gain"] = parts["avg-prob"] - _of_all_calls(usual)[there]
     return {(name,): values[None] for name, values in parts.items()}

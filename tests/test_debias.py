@@ -81,7 +81,7 @@ class TestUnidentified:
             poe.fit(c, bias="fit")
 
     @pytest.mark.parametrize("solver", ["dense", "sparse"])
-    @pytest.mark.parametrize("p, side", [(1.0, "first"), (0.0, "second")])
+    @pytest.mark.parametrize(("p", "side"), [(1.0, "first"), (0.0, "second")])
     def test_a_prior_on_the_scores_does_not_hold_the_bias(self, solver, p, side):
         """Ties of a prior were shown in no order, so nothing pulls the bias back."""
         pairs = [[0, 1], [2, 0], [1, 2]]
