@@ -151,7 +151,7 @@ class Graph(graph.Graph):
         return x[:-1], float(x[-1])
 
     def laplacian(self, stiffness: Floats) -> tuple[Floats, Linear]:
-        """The diagonal of W' diag(stiffness) W + ridge I, (N,), and its product with (N,) or (N, R)."""
+        """The diagonal of W' diag(stiffness) W + ridge I, and its product with (N,) or (N, R)."""
         shown: Any = csr_array((stiffness, self.second, self.start), shape=(self.n, self.n))
         degree, back = self.degrees(stiffness) + self.ridge, shown.T
         return degree, lambda x: (degree * x.T).T - shown @ x - back @ x

@@ -36,11 +36,12 @@ from poe.metrics import spearman
 from poe.scores import add_prior
 from poe.selection import select
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
-from reproduction import large, measure, small, trials
+from reproduction import large, measure, trials
 from reproduction.measured import Measured
 from reproduction.recorded import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
-from reproduction.small import draw_pairs, per_context
+from reproduction.small import METHODS as MODES
+from reproduction.small import Method, draw_pairs, per_context
 from reproduction.smollm2 import DATASETS, group
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
 
@@ -53,7 +54,7 @@ BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior", "win-ratio")
 Scorer = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
 
-def _alone(method: small.Method) -> Scorer:
+def _alone(method: Method) -> Scorer:
     return lambda stack, _: method(stack)
 
 
@@ -69,7 +70,7 @@ def _empirical(expert: str) -> Scorer:
 
 
 METHODS: dict[str, Scorer] = {
-    **{name: _alone(small.METHODS[name]) for name in ("win-ratio", "avg-prob", "PoE-BT", "PoE-g")},
+    **{name: _alone(MODES[name]) for name in ("win-ratio", "avg-prob", "PoE-BT", "PoE-g")},
     "PoE-BT, papers' prior": _with_prior(BradleyTerry()),
     "PoE-g, papers' prior": _with_prior(Gaussian()),
     "EB-g": _empirical("gaussian"),
