@@ -14,6 +14,7 @@ from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
 from poe.rankings import Ranking, apart
 from poe.result import Fit
+from poe.tables import printable, short
 
 __all__ = [
     "aligned",
@@ -29,10 +30,9 @@ __all__ = [
     "position",
     "rate_in_words",
     "settled_share",
-    "short",
 ]
 
-SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
+SHOWN = 20  # rows of a table on a screen
 RIVALS = 5  # texts that are named where any of them could be the best
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
@@ -189,7 +189,7 @@ def in_text(found: Sequence[Ranking]) -> str:
     parts = []
     for one in found:
         parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
-        parts += [_table(one), _printable(" ".join(headline(one))), _diagnosis(one)]
+        parts += [_table(one), printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
@@ -231,16 +231,6 @@ def aligned(lines: list[list[str]]) -> str:
         return text + space if k == 1 else space + text
 
     return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
-
-
-def short(name: Any) -> str:
-    """An id that fits, without what a terminal would take for a command."""
-    text = _printable(" ".join(str(name).split()))
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def _diagnosis(one: Ranking) -> str:

@@ -39,13 +39,13 @@ from poe.errors import (
     UnidentifiedBiasError,
     name_some,
 )
-from poe.findings import aligned, percent, places, short
+from poe.findings import aligned, percent, places
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
 from poe.judges.accounts import SpendingLimitError
 from poe.result import Covariance, Fit
-from poe.tables import as_name, find_column, place, read_table
+from poe.tables import as_name, find_column, place, read_table, short
 
 if TYPE_CHECKING:
     from pathlib import Path

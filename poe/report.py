@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from poe._paths import write
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
@@ -49,7 +50,7 @@ from poe.findings import (
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
-from poe.tables import csv_text, write_whole
+from poe.tables import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +158,7 @@ def save(
     attribute = found[0].attribute or judged_of(found[0]).prompt.name
     made, path = datetime.date.today().isoformat(), Path(path)
     page = report(found, attribute=attribute, command="", made=made, thing=thing, before=before)
-    write_whole(path, page)
+    write(path, page)
     return path
 
 

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poe._paths import whole
 from poe.errors import DataNotFoundError, InvalidDataError, name_some
 
 if TYPE_CHECKING:
@@ -31,9 +30,10 @@ __all__ = [
     "csv_text",
     "find_column",
     "place",
+    "printable",
     "read_table",
     "require_printable",
-    "write_whole",
+    "short",
 ]
 
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
@@ -284,6 +284,17 @@ def require_printable(name: str) -> None:
             raise InvalidDataError(f"the id has {what} in it (U+{ord(letter):04X}); remove it")
 
 
+def short(name: Any, widest: int = 40) -> str:
+    """A name that fits on a line, without what a terminal would take for a command."""
+    text = printable(" ".join(str(name).split()))
+    return text if len(text) <= widest else text[: widest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text, with a mark in place of every letter that is none."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
 def as_number(cell: Any, what: str, *, decimal: str = ".") -> float:
     """A cell as a number, NaN if it is empty; raises InvalidDataError if it is something else."""
     if _missing(cell):
@@ -323,9 +334,3 @@ def csv_text(table: pd.DataFrame) -> str:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
     return str(table.map(safe).to_csv(index=False, lineterminator="\n"))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all; an OSError names it, and no part of it stays behind."""
-    with whole(path) as part:
-        part.write_text(text, encoding="utf-8")

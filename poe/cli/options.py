@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from poe._paths import whole
+from poe import _paths
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -205,8 +205,7 @@ def _same(path: Path) -> set[object]:
 
 
 def write(path: Path, text: str, *, quiet: bool = False) -> None:
-    """Write a file whole or not at all."""
-    with whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+    """Write a file whole or not at all, and say so."""
+    _paths.write(path, text)
     if not quiet:
         print(f"written to {path}")
