@@ -19,7 +19,6 @@ shown. Errors are clustered on the prompt (`poe.clusters`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -32,19 +31,15 @@ from poe.clusters import Clustered, clustered, standardised
 from poe.columns import Columns, read
 from poe.comparisons import Comparisons, Floats, Indices, Mask
 from poe.debias import first_position_rate
-from poe.errors import (
-    InvalidDataError,
-    JudgeError,
-    SeparableError,
-    UnidentifiedBiasError,
-    name_some,
-)
+from poe.errors import InvalidDataError, JudgeError, name_some
 from poe.findings import aligned, percent, places
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
 from poe.judges.accounts import SpendingLimitError
-from poe.result import Covariance, Fit
+from poe.planning import parse_budget
+from poe.result import Fit
+from poe.rounds import settled
 from poe.tables import as_name, find_column, place, read_table, short
 
 if TYPE_CHECKING:
@@ -52,7 +47,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["Answers", "Asking", "Leaderboard", "leaderboard", "read_answers", "settled"]
+__all__ = ["Answers", "Asking", "Leaderboard", "leaderboard", "read_answers"]
 
 MATRIX, PAGE = 12, 250  # systems in the table of win rates, rows of a page
 PAGE_HEAD = """<!DOCTYPE html>
@@ -67,8 +62,6 @@ th, td {{ padding: .2rem .8rem; border-bottom: 1px solid #8884; text-align: righ
 th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
 </style></head><body>
 """
-ONE_WAY = 1e-6  # information on the bias, an answer, below which it has no finite value
-MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
 
 
 # What comes out -------------------------------------------------------------------------------
@@ -268,48 +261,6 @@ def page(
 # From comparisons that exist ------------------------------------------------------------------
 
 
-def settled(
-    c: Comparisons,
-    *,
-    expert: Any = "bradley-terry",
-    bias: Any = "fit",
-    prior: float | None = None,
-    covariance: Covariance = "paired",
-) -> tuple[Fit, list[str]]:
-    """`poe.fit` with what a table needs, and notes on what was done.
-
-    A bias that the comparisons cannot tell from the scores is left out. With `prior` None there is
-    none unless an item won or lost everything, so that its score would be infinite; then it is the
-    paper's, 1 / (N - 1): one win and one loss of every item against the field.
-    """
-    notes = []
-
-    def attempt(wins: float) -> Fit:
-        try:
-            found = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
-            # A prior keeps scores finite and not the bias, where all decisions went one way.
-            if not found.bias_fitted or found.bias_information > ONE_WAY * len(c):
-                return found
-            notes.append("a preference for one position explains every decision: none assumed")
-        except UnidentifiedBiasError:
-            notes.append(
-                "the comparisons cannot tell a position bias from the scores: none assumed"
-            )
-        return fit(c, expert, bias=None, prior=wins, covariance=covariance)
-
-    if prior is not None:
-        return attempt(prior), notes
-    c.require_connected()
-    try:
-        return attempt(0.0), notes
-    except SeparableError as error:
-        if c.n_items > MOST_PRIOR:
-            raise
-        wins, why = 1.0 / (c.n_items - 1), re.sub(r", so .*", "", str(error), flags=re.DOTALL)
-        notes.append(f"{why}: a prior of {wins:.3g} wins on every pair keeps scores finite")
-        return attempt(wins), notes
-
-
 def leaderboard(
     table: Any,
     judge: Reader | str | None = None,
@@ -338,7 +289,7 @@ def leaderboard(
     budget : the most comparisons: a number, "100x" (100 a system) or "all".
     both_orders : every pair is shown in both orders; otherwise in one, at random.
     length : whether to control for it. bias : of the position, see `poe.fit`. prior : wins added
-        to every pair, see `settled`. level : of all intervals.
+        to every pair, see `poe.rounds.settled`. level : of all intervals.
     columns : names of columns that have other names: first, second, winner, p, cluster, weight;
         with a judge system, prompt, answer.
 
@@ -402,21 +353,14 @@ class Answers:
         """Comparisons that 500, "100x" or "all" stand for, at most all there are."""
         count = self.there.sum(axis=1)
         most = int((count * (count - 1)).sum()) // (1 if both_orders else 2)
-        form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", str(budget).strip().lower())
-        if str(budget).strip().lower() == "all":
-            return most
-        if form is None or not (form[2] or float(form[1]).is_integer()):
-            raise ValueError(
-                "a budget is a whole number of comparisons (500), of comparisons a system (100x) "
-                f"or all, not {budget!r}"
-            )
-        wanted = int(np.ceil(float(form[1]) * (len(self.systems) if form[2] else 1)))
+        number, a_system = parse_budget(budget, "system")
+        wanted = number * len(self.systems) if a_system else number
         if wanted < 2 * len(self.systems):
             raise ValueError(
-                f"{wanted} comparisons say little about {len(self.systems)} systems; "
+                f"{wanted:g} comparisons say little about {len(self.systems)} systems; "
                 f"{2 * len(self.systems)} are the fewest, 100x is a good start"
             )
-        return min(wanted, most)
+        return int(min(wanted, most))
 
 
 def read_answers(

@@ -7,7 +7,6 @@ number for all of them. `poe.rounds` makes each.
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from poe.errors import JudgeError, name_some
 from poe.experts import Expert
+from poe.planning import parse_budget
 from poe.rankings import Ranking
 from poe.result import COVARIANCE_ITEMS, Covariance
 from poe.rounds import CTRL_C, RULES, Judge, in_rounds, typical_error
@@ -447,26 +447,21 @@ def shares(
     """
     n, each = np.asarray(sizes, dtype=np.int64), 2 if both_orders else 1
     least, most = n - 1, n * (n - 1) // each  # in units of `each` calls
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text := str(budget).strip().lower())
+    number, a_text = parse_budget(budget, "text")
     if (n < 2).any():
         raise ValueError(f"a ranking needs at least two items, not {n.min()}")
-    if text == "all":
+    if number == np.inf:
         return (each * most).tolist(), ()
-    if not form or not (form[2] or float(form[1]).is_integer()):
-        raise ValueError(
-            f"a budget is a whole number of calls (500), of calls a text (10x) or all, not "
-            f"{budget!r}"
-        )
-    if form[2]:
-        wanted = np.floor(float(form[1]) * n / each + 1e-9).astype(np.int64)
+    if a_text:
+        wanted = np.floor(number * n / each + 1e-9).astype(np.int64)
         units = int(wanted.sum())
     else:
-        units = int(float(form[1])) // each
+        units = int(number) // each
         wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
     if (wanted < least).any() or units < least.sum():
         texts = f"{n.sum()} texts" + (f" in {len(n)} rankings" if len(n) > 1 else "")
         raise ValueError(
-            f"a budget of {text} calls cannot link {texts}: the fewest that do are "
+            f"a budget of {budget} calls cannot link {texts}: the fewest that do are "
             f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
             "good start"
         )

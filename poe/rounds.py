@@ -8,6 +8,7 @@ instead: all its comparisons of these texts begin the ranking, and only what is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from poe.fitting import fit
 from poe.greedy import count_shown, extended
 from poe.judges.accounts import SpendingLimitError
 from poe.rankings import Ranking
-from poe.result import Fit
+from poe.result import Covariance, Fit
 from poe.stopping import StopRule, Until, as_rules
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
 
     from poe.judges import TextJudge
 
-__all__ = ["Judge", "in_rounds", "typical_error"]
+__all__ = ["Judge", "in_rounds", "settled", "typical_error"]
 
 Judge = Callable[[Indices], ArrayLike]
 # What a rule is called where nobody knows its formula.
 RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
 CTRL_C = "Ctrl-C"  # why a ranking stopped
+MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
+ONE_WAY = 1e-6  # information on the bias, an answer, below which it has no finite value
 FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
 
 
@@ -116,7 +119,9 @@ def in_rounds(
                 if len(pairs):
                     made = _joined(made, pairs, answers, tuple(names))
                     try:
-                        found, more = _fit(made, expert, bias, prior, covariance)
+                        found, more = settled(
+                            made, expert=expert, bias=bias, prior=prior, covariance=covariance
+                        )
                     except ComparisonError:
                         if left:
                             return None  # all that is stored may tell more
@@ -241,19 +246,37 @@ def _joined(
     return Comparisons.from_pairs(pairs, p, items=names)
 
 
-def _fit(
-    answers: Comparisons, expert: str | Expert, bias: Any, prior: float | None, covariance: Any
+def settled(
+    c: Comparisons,
+    *,
+    expert: str | Expert = "bradley-terry",
+    bias: Any = "fit",
+    prior: float | None = None,
+    covariance: Covariance = "paired",
 ) -> tuple[Fit, list[str]]:
-    """The fit of a round, and what was done about a bias or scores that cannot be told, in words.
+    """`poe.fit` where a bias or scores may have no finite value; and what was done, in words.
 
-    A bias that cannot be told from the scores is left out. Where some items won all that they were
-    asked and `prior` is None, every item has one win and one loss more, spread over the others.
+    A bias that cannot be told from the scores is left out. Where an item won or lost everything and
+    `prior` is None, the prior is the paper's 1 / (N - 1): every item has one win and one loss
+    more, spread over the others.
     """
     notes: list[str] = []
     wins = prior or 0.0
     while True:
         try:
-            return fit(answers, expert, bias=bias, prior=wins, covariance=covariance), notes
+            found = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
+        except SeparableError as error:
+            if prior is not None or c.n_items > MOST_PRIOR:
+                raise SeparableError(
+                    f"{error}; for example --prior 0.1 on the command line (nothing is asked "
+                    "again), prior=0.1 in Python"
+                ) from None
+            wins = prior = 1.0 / (c.n_items - 1)
+            why = re.sub(r", so .*", "", str(error), flags=re.DOTALL)
+            notes.append(
+                f"{why}: every item was given one win and one loss, spread over the others (a "
+                f"prior of {wins:.3g} wins on every pair), which keeps scores finite"
+            )
         except UnidentifiedBiasError:
             if bias is None:
                 raise
@@ -261,17 +284,12 @@ def _fit(
             notes.append(
                 "too few comparisons to tell a position bias from the scores: none was assumed"
             )
-        except SeparableError as error:
-            if prior is not None or not np.isin(answers.p, (0.0, 1.0)).any():
-                raise SeparableError(
-                    f"{error}; for example --prior 0.1 on the command line (nothing is asked "
-                    "again), prior=0.1 in Python"
-                ) from None
-            wins = prior = 1.0 / (answers.n_items - 1)
-            notes.append(
-                "some decisions leave no doubt, which would put scores at infinity: every text "
-                f"was given one win and one loss, spread over the others (a prior of {wins:.3g})"
-            )
+        else:
+            # A prior keeps scores finite and not the bias, where all decisions went one way.
+            if not found.bias_fitted or found.bias_information > ONE_WAY * len(c):
+                return found, notes
+            bias = None
+            notes.append("a preference for one position explains every decision: none was assumed")
 
 
 class _History:

@@ -15,7 +15,8 @@ from poe.cli import main
 from poe.clusters import clustered, standardised
 from poe.judges import Answer, Store
 from poe.judges.recorded import pandalm
-from poe.leaderboard import Asking, leaderboard, read_answers, settled
+from poe.leaderboard import Asking, leaderboard, read_answers
+from poe.rounds import settled
 
 
 def votes(seed, theta, *, prompts=40, each=12, own=0.0, gamma=0.0, beta=0.0):

@@ -100,6 +100,7 @@ def fit(
     from poe.columns import read
     from poe.comparisons import Comparisons
     from poe.result import COVARIANCE_ITEMS, require_level
+    from poe.rounds import settled
     from poe.tables import csv_text, read_table
 
     require_writable(report, out, inputs=[table])
@@ -111,7 +112,7 @@ def fit(
     tilt: Any = None if bias == "none" or not found.in_order else bias
     if tilt == "fit" and expert == "laplacian":
         tilt = "mean"
-    result, notes = board.settled(c, expert=expert, bias=tilt, prior=prior)
+    result, notes = settled(c, expert=expert, bias=tilt, prior=prior)
     if found.cluster is not None and not no_cluster and expert != "laplacian":
         result = clustered(result, found.cluster)
     notes = [*rows.attrs["notes"], *found.notes, *notes]
