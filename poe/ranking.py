@@ -7,8 +7,6 @@ number for all of them. `poe.rounds` makes each.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -28,9 +26,8 @@ from poe.stopping import Until
 
 if TYPE_CHECKING:
     from poe.datasets import TextGroup
-    from poe.judges import Answer, Prompt, Reader, Store, Text, TextJudge
+    from poe.judges import Prompt, Reader, Store, Text, TextJudge
     from poe.judges.accounts import Spending
-    from poe.judges.planning import Price
 
 __all__ = ["RULES", "Job", "distinct", "jobs", "rank", "run", "shares", "typical_error"]
 
@@ -308,10 +305,10 @@ def run(
     """
     from poe import judges
     from poe.judges.accounts import Spending, SpendingLimitError
-    from poe.judges.planning import Price
+    from poe.judges.planning import Meter
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
-    account = _Account(sum(job.calls for job in todo), progress, price and Price(*price))
+    meter = Meter(sum(job.calls for job in todo), shown=progress, price=price)
     found: list[Ranking] = []
     left_out: list[Job] = []
     known: dict[tuple[int, bool, str], Any] = {}  # what the store had when a judge's turn came
@@ -330,7 +327,7 @@ def run(
                     if limit_calls is not None or limit_tokens is not None:
                         _limit(reader, spending)
                 asked = reader
-            account.judge = asked
+            meter.judge = asked
             which = (id(job.judge), asked is reader, job.prompt.digest)
             if which not in known:
                 known[which] = store.answered(asked, job.prompt)
@@ -340,7 +337,7 @@ def run(
                     asked,
                     store,
                     undecided=undecided,
-                    progress=account,
+                    progress=meter,
                     answered=known[which],
                 ),
                 job.calls,
@@ -367,9 +364,9 @@ def run(
             if one.partial and not offline:
                 stop = stop or one.stopped_because
             found.append(one)
-            account.passed(job.calls)
-    account.bar.close()
-    notes = account.notes()
+            meter.passed(job.calls)
+    meter.bar.close()
+    notes = meter.notes()
     if left_out:
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
         notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
@@ -391,47 +388,6 @@ def _limit(reader: Any, spending: Spending) -> None:
     if not hasattr(reader, "spending"):
         raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
     reader.spending = spending
-
-
-class _Account:
-    """New answers counted and priced, and shown by a bar; a store's `progress`."""
-
-    def __init__(self, total: int, shown: object, price: Price | None) -> None:
-        with warnings.catch_warnings():  # a bar of letters will do where there are no widgets
-            warnings.simplefilter("ignore")
-            from tqdm.auto import tqdm
-        terminal, notebook = sys.stderr.isatty(), "ipykernel" in sys.modules
-        slow = 0.2 if terminal or notebook else 10.0
-        hidden = shown is False or (shown is not True and not (terminal or notebook))
-        self.bar = tqdm(
-            total=total, unit="call", disable=hidden, delay=2.0, mininterval=slow, leave=False
-        )
-        self.price, self.done = price, 0
-        self.judge: Any = None
-        self.calls = self.read = self.written = 0
-
-    def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
-        from poe.judges.planning import written
-
-        self.calls += len(answers)
-        self.read += int(sum(max(answer.tokens, answer.computed) for answer in answers))
-        self.written += written(self.judge) * len(answers)
-        self.bar.update(len(answers))
-
-    def passed(self, calls: int) -> None:
-        """A ranking is made, whether its calls were needed or not."""
-        self.done += calls
-        self.bar.update(self.done - self.bar.n)
-
-    def notes(self) -> list[str]:
-        """What was asked, priced."""
-        if self.price is None:
-            return []
-        return [
-            f"asked now: {self.calls:,} calls, {self.read:,} tokens read and at most "
-            f"{self.written:,} written, ${self.price.of(self.read, self.written):,.4f} at "
-            f"${self.price.input:g} and ${self.price.output:g} a million"
-        ]
 
 
 def shares(

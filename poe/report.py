@@ -38,12 +38,14 @@ from poe.findings import (
     judge_name,
     judged_of,
     kind,
+    matrix,
     neighbours,
     percent,
     places,
     plural,
     position,
     rate_in_words,
+    rows_of,
     told_apart,
     totals,
 )
@@ -55,7 +57,7 @@ from poe.tables import csv_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["in_text", "report", "save"]
+__all__ = ["board", "in_text", "report", "save"]
 
 BEGINNING = 120  # characters of a text that a search finds and shows
 EXCERPT = 600  # characters of a text that the report shows
@@ -63,6 +65,7 @@ EXCERPT = 600  # characters of a text that the report shows
 NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
 ENDS, AROUND = (20, 10), 20  # how many at the top and the bottom, and around the open place
 MOST_TOP = 10  # texts up to which it is said how sure a top set is
+BOARD = 250  # rows of a page on comparisons that exist
 MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
@@ -95,23 +98,12 @@ def report(
     before : an earlier ranking of the same texts, to be set beside a single one.
     Needs rankings of texts (`Ranking.judged`).
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from poe import __version__
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     if before is not None and len(found) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
     long = max(len(one.fit.items) for one in found) > NAMED
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
-    environment.filters.update(rate=rate_in_words)
-    return environment.get_template("report.html").render(
+    return _rendered(
+        "report.html",
         title=f"{_number_of_texts(found):,} {plural(thing)} ranked: {attribute}",
         attribute=attribute,
         things=plural(thing),
@@ -129,7 +121,6 @@ def report(
         specification=judged_of(found[0]).judge.specification,
         prompt=judged_of(found[0]).prompt,
         expert=expert_of(found[0]),
-        version=__version__,
         calls=f"{totals(found)[0]:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
@@ -141,6 +132,34 @@ def report(
         known=lambda values: bool(np.isfinite(values).all()),
         texts=lambda marks: [f"{value:g}" for value in marks],
     )
+
+
+def board(
+    title: str, table: pd.DataFrame, words: list[str], rates: pd.DataFrame | None, *, level: float
+) -> str:
+    """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
+    rows = rows_of(table, level)
+    if len(rows) > BOARD:
+        left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
+        rows = [*rows[: BOARD - 50], left, *rows[-50:]]
+    known = [] if rates is None else matrix(rates)
+    return _rendered("board.html", title=title, rows=rows, words=words, rates=known)
+
+
+def _rendered(template: str, **said: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from poe import __version__
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(rate=rate_in_words)
+    return environment.get_template(template).render(version=__version__, **said)
 
 
 def _digest(script: str) -> str:

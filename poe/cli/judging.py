@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,8 +17,6 @@ from poe.cli.options import (
     JudgeOptions,
     LimitCalls,
     LimitTokens,
-    Meter,
-    Orders,
     Quiet,
     Seed,
     SeveralJudges,
@@ -27,18 +24,18 @@ from poe.cli.options import (
     Template,
     app,
     data_app,
+    estimate,
     open_judge,
     open_store,
     opt,
     print_cost,
     require_writable,
-    stopped,
     store_app,
 )
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
-    from poe.judges import Answer, Question, Store
+    from poe.judges import Answer, Question
 
 
 @app.command()
@@ -61,7 +58,8 @@ def judge(
         opt("Comparisons in each context; by default all, of your own texts ten a text.", min=1),
     ] = None,
     orders: Annotated[
-        Orders, opt("With --calls: all pairs before any in its other order, or both together.")
+        Literal["one", "both"],
+        opt("With --calls: all pairs before any in its other order, or both together."),
     ] = "one",
     template: Template = None,
     decoder_only: DecoderOnly = False,
@@ -95,8 +93,15 @@ def judge(
                 "--template, --contexts and --decoder-only are of data sets that `poe data list` "
                 f"names, not of texts of your own, {dataset}"
             )
-        about = {"thing": thing, "context_name": context_name}
-        whole = _own(Path(dataset), attribute, calls, both_orders=both_orders, seed=seed, **about)
+        whole = _own(
+            Path(dataset),
+            attribute,
+            calls,
+            both_orders=both_orders,
+            seed=seed,
+            thing=thing,
+            context_name=context_name,
+        )
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}")
     else:
@@ -114,7 +119,7 @@ def judge(
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
     reader = open_judge(judge, judge_option, limit_calls, limit_tokens)
-    with closing(open_store(store, several=several_judges, dry_run=dry_run)) as kept_answers:
+    with open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
         same = len(questions) - different
@@ -125,16 +130,15 @@ def judge(
             f"{different - len(missing):,} answered already, {len(missing):,} to ask"
         )
         if dry_run:
-            print_cost([questions[k] for k in missing], reader, kept_answers)
+            new = [questions[k] for k in missing]
+            there = different - len(new)
+            print_cost(estimate(judge, reader, kept_answers, new, calls=len(new), stored=there))
             return
-        meter = Meter(len(missing), quiet=quiet)
+        meter = planning.Meter(len(missing), shown=not quiet)
         try:
             answers = kept_answers.ask(reader, questions, progress=meter)
-        except KeyboardInterrupt:
-            raise stopped(kept_answers) from None
         except SpendingLimitError as error:
             left = len(kept_answers.missing(reader, questions))
-            meter.bar.close()
             answered = len(missing) - left
             print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
             return
@@ -159,20 +163,19 @@ def _own(
     """
     import numpy as np
 
-    from poe import datasets, judges
     from poe.designs import in_orders_shown, regular
-    from poe.ranking import distinct
+    from poe.judges import Question
+    from poe.ranking import jobs
 
     asked = []
-    for c, group in enumerate(datasets.read_texts(path).groups()):
-        texts, _ = distinct(group.items)
-        heading = None if group.context is None else context_name
-        prompt = judges.prompts.for_attribute(attribute, thing=thing, context=heading)
-        n, rng = len(texts), np.random.default_rng([seed, c])
+    known = {"thing": thing, "context_name": context_name}
+    for c, job in enumerate(jobs(path, [""], [attribute], budget="all", both_orders=True, **known)):
+        texts, rng = job.texts, np.random.default_rng([seed, c])
+        n = len(texts)
         count = (10 * n if calls is None else calls) // (2 if both_orders else 1)
         pairs = regular(n, min(count, n * (n - 1) // 2), seed=rng)
         asked += [
-            judges.Question(prompt, texts[i], texts[j], group.context)
+            Question(job.prompt, texts[i], texts[j], job.group.context)
             for i, j in in_orders_shown(pairs, both_orders=both_orders, rng=rng).tolist()
         ]
     return asked
@@ -250,7 +253,7 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data l
 @store_app.command("list")
 def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")]) -> None:
     """Its judges, prompts and numbers of answers."""
-    with closing(_existing(store)) as kept_answers:
+    with open_store(store, offline=True) as kept_answers:
         table = kept_answers.table()
         for digest, given in kept_answers.specifications().items():
             print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
@@ -266,9 +269,7 @@ def store_merge(
     several_judges: SeveralJudges = False,
 ) -> None:
     """Take over the answers of other stores."""
-    from poe.judges import Store
-
-    with closing(Store(store, several=several_judges)) as kept_answers:
+    with open_store(store, several=several_judges) as kept_answers:
         for other in others:
             found = kept_answers.merge(other)
             print(
@@ -285,15 +286,6 @@ def store_export(
 ) -> None:
     """Every answer as a row of a CSV or Parquet file."""
     require_writable(out, inputs=[store])
-    with closing(_existing(store)) as kept_answers:
+    with open_store(store, offline=True) as kept_answers:
         kept_answers.export(out)
         print(f"{len(kept_answers):,} answers written to {out}")
-
-
-def _existing(path: Path) -> Store:
-    """A store that is there: looking at one must not make one."""
-    from poe.judges import Store
-
-    if not path.is_file():
-        raise JudgeError(f"there is no store {path}")
-    return Store(path, several=True)
