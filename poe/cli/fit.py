@@ -8,55 +8,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from poe.cli.options import (
-    ASKED,
-    FILES,
-    SCORES,
-    STORE,
-    AsJson,
-    Comparisons,
-    Confidence,
-    DryRun,
-    Encoding,
-    Expert,
-    JudgeOptions,
-    LimitCalls,
-    LimitTokens,
-    Offline,
-    Orders,
-    Out,
-    PriceInput,
-    PriceOutput,
-    Prior,
-    Quiet,
-    Report,
-    Seed,
-    SeveralJudges,
-    StorePath,
-    Undecided,
-    app,
-    busy,
-    column,
-    estimate,
-    open_judge,
-    open_store,
-    opt,
-    prices,
-    print_estimates,
-    print_json,
-    require_writable,
-    write,
-)
+from poe.cli import options as o
 from poe.errors import ComparisonError, JudgeError
 
-First = Annotated[str | None, column("Shown first.")]
-Second = Annotated[str | None, column("Shown second.")]
-Winner = Annotated[str | None, column("Who won, or that it was a tie.")]
-Probability = Annotated[str | None, column("Probability that the first is better.", "--p")]
-Cluster = Annotated[str | None, column("What answers share: a prompt, an annotator.")]
+First = Annotated[str | None, o.column("Shown first.")]
+Second = Annotated[str | None, o.column("Shown second.")]
+Winner = Annotated[str | None, o.column("Who won, or that it was a tie.")]
+Probability = Annotated[str | None, o.column("Probability that the first is better.", "--p")]
+Cluster = Annotated[str | None, o.column("What answers share: a prompt, an annotator.")]
 
 
-@app.command()
+@o.app.command()
 def fit(
     table: Annotated[
         Path,
@@ -69,18 +31,20 @@ def fit(
     second: Second = None,
     winner: Winner = None,
     p: Probability = None,
-    weight: Annotated[str | None, column("How often a row counts.")] = None,
+    weight: Annotated[str | None, o.column("How often a row counts.")] = None,
     cluster: Cluster = None,
-    no_cluster: Annotated[bool, opt("Every answer is news.", "--no-cluster", panel=SCORES)] = False,
-    expert: Expert = "bradley-terry",
+    no_cluster: Annotated[
+        bool, o.opt("Every answer is news.", "--no-cluster", panel=o.SCORES)
+    ] = False,
+    expert: o.Expert = "bradley-terry",
     bias: Annotated[
-        Literal["fit", "mean", "none"], opt("Of the first position.", panel=SCORES)
+        Literal["fit", "mean", "none"], o.opt("Of the first position.", panel=o.SCORES)
     ] = "fit",
-    prior: Prior = None,
-    confidence: Confidence = 0.95,
-    out: Out = None,
-    report: Report = None,
-    encoding: Encoding = None,
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
+    out: o.Out = None,
+    report: o.Report = None,
+    encoding: o.Encoding = None,
 ) -> None:
     """Rank the items of comparisons that exist, with intervals."""
     import pandas as pd
@@ -93,9 +57,9 @@ def fit(
     from poe.rounds import settled
     from poe.tables import csv_text, read_table
 
-    require_writable(report, out, inputs=[table])
+    o.require_writable(report, out, inputs=[table])
     require_level(confidence)
-    with busy(f"reading {table}"):
+    with o.busy(f"reading {table}"):
         rows = read_table(table, encoding=encoding)
         names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
         found = read(rows, cluster=cluster, **names)
@@ -105,7 +69,7 @@ def fit(
     tilt: Any = None if bias == "none" or not found.in_order else bias
     if tilt == "fit" and expert == "laplacian":
         tilt = "mean"
-    with busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
+    with o.busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
         result, notes = settled(c, expert=expert, bias=tilt, prior=prior)
         if found.cluster is not None and not no_cluster and expert != "laplacian":
             result = clustered(result, found.cluster)
@@ -123,13 +87,13 @@ def fit(
         text = findings.aligned(findings.rows_of(shown, confidence))
     print("\n".join([text, *words]))
     if out:
-        write(out, csv_text(shown))
+        o.write(out, csv_text(shown))
     if report:
         title = f"{len(shown):,} items ranked: {table.name}"
-        write(report, board(title, shown, words, None, level=confidence))
+        o.write(report, board(title, shown, words, None, level=confidence))
 
 
-@app.command(
+@o.app.command(
     epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
     "bias, length (logits a standard deviation longer), systems (the rows of --out) and win_rates "
     "(row's system against the column's). With --dry-run: a list of judges with calls (at most), "
@@ -143,41 +107,41 @@ def leaderboard(
             "that exist, as for `poe fit`, with a prompt and lengths or texts if you have them."
         ),
     ],
-    judge: Annotated[str | None, opt("Who compares; see `poe rank`.", metavar="JUDGE")] = None,
-    attribute: Annotated[str, opt('What wins, "more helpful".', metavar="WORDS")] = "better",
-    dry_run: DryRun = False,
-    offline: Offline = False,
+    judge: Annotated[str | None, o.opt("Who compares; see `poe rank`.", metavar="JUDGE")] = None,
+    attribute: Annotated[str, o.opt('What wins, "more helpful".', metavar="WORDS")] = "better",
+    dry_run: o.DryRun = False,
+    offline: o.Offline = False,
     budget: Annotated[
-        str, opt("Comparisons at most: 100x (100 a system), 500 or all.", panel=ASKED)
+        str, o.opt("Comparisons at most: 100x (100 a system), 500 or all.", panel=o.ASKED)
     ] = "100x",
-    orders: Orders = "one",
-    seed: Seed = 0,
-    system: Annotated[str | None, column("Whose answer it is.")] = None,
-    prompt: Annotated[str | None, column("What it answers.")] = None,
-    answer: Annotated[str | None, column("The answer's text.")] = None,
+    orders: o.Orders = "one",
+    seed: o.Seed = 0,
+    system: Annotated[str | None, o.column("Whose answer it is.")] = None,
+    prompt: Annotated[str | None, o.column("What it answers.")] = None,
+    answer: Annotated[str | None, o.column("The answer's text.")] = None,
     first: First = None,
     second: Second = None,
     winner: Winner = None,
     p: Probability = None,
     cluster: Cluster = None,
-    no_length: Annotated[bool, opt("Do not control it.", "--no-length", panel=SCORES)] = False,
-    prior: Prior = None,
-    confidence: Confidence = 0.95,
-    out: Out = None,
-    report: Report = None,
-    win_rates: Annotated[Path | None, opt("Who wins how often, CSV.", panel=FILES)] = None,
-    comparisons: Comparisons = None,
-    as_json: AsJson = False,
-    store: StorePath = STORE,
-    several_judges: SeveralJudges = False,
-    quiet: Quiet = False,
-    judge_option: JudgeOptions = [],  # noqa: B006
-    limit_calls: LimitCalls = None,
-    limit_tokens: LimitTokens = None,
-    price_input: PriceInput = None,
-    price_output: PriceOutput = None,
-    undecided: Undecided = "stop",
-    encoding: Encoding = None,
+    no_length: Annotated[bool, o.opt("Do not control it.", "--no-length", panel=o.SCORES)] = False,
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
+    out: o.Out = None,
+    report: o.Report = None,
+    win_rates: Annotated[Path | None, o.opt("Who wins how often, CSV.", panel=o.FILES)] = None,
+    comparisons: o.Comparisons = None,
+    as_json: o.AsJson = False,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
+    undecided: o.Undecided = "stop",
+    encoding: o.Encoding = None,
 ) -> None:
     """Rank systems that answer the same prompts: errors clustered on the prompt, length held."""
     from poe import findings
@@ -190,10 +154,10 @@ def leaderboard(
     from poe.tables import csv_text, read_table
 
     inputs = [table, store] if judge else [table]
-    require_writable(report, out, win_rates, comparisons, inputs=inputs)
-    with busy(f"reading {table}"):
+    o.require_writable(report, out, win_rates, comparisons, inputs=inputs)
+    with o.busy(f"reading {table}"):
         rows = read_table(table, encoding=encoding)
-    stop, price = "", prices(price_input, price_output)
+    stop, price = "", o.prices(price_input, price_output)
     if judge is None:
         if offline or dry_run:
             raise JudgeError("--dry-run and --offline go with --judge; nothing is asked without")
@@ -208,11 +172,11 @@ def leaderboard(
         answers = read_answers(rows, system=system, prompt=prompt, answer=answer)
         both = orders == "both"
         calls = answers.calls(budget, both_orders=both)
-        with open_store(store, several=several_judges, dry_run=dry_run, offline=offline) as kept:
+        with o.open_store(store, several=several_judges, dry_run=dry_run, offline=offline) as kept:
             reader = (
                 stored_judge(kept, judge)
                 if offline
-                else open_judge(judge, judge_option, limit_calls, limit_tokens)
+                else o.open_judge(judge, judge_option, limit_calls, limit_tokens)
             )
             asking = Asking(
                 answers,
@@ -227,8 +191,10 @@ def leaderboard(
             new = max(calls - known, 0)
             if dry_run:
                 questions = asking.sample(new)
-                row = estimate(judge, reader, kept, questions, calls=new, stored=known, price=price)
-                print_estimates([row], store, as_json=as_json)
+                row = o.estimate(
+                    judge, reader, kept, questions, calls=new, stored=known, price=price
+                )
+                o.print_estimates([row], store, as_json=as_json)
                 return
             if offline and not known:
                 raise JudgeError(f"{store} has no answers of this judge to these comparisons")
@@ -238,11 +204,11 @@ def leaderboard(
             meter.bar.close()
         stop, found = asking.partial, asking.columns()
         found = replace(found, notes=(*found.notes, *meter.notes()))
-    with busy(f"fitting {len(found.p):,} comparisons"):
+    with o.busy(f"fitting {len(found.p):,} comparisons"):
         result = of_columns(found, length=not no_length, prior=prior, level=confidence)
         frame, rates, text = result.to_frame(), result.win_rates(), str(result)
     if as_json:
-        print_json(
+        o.print_json(
             {
                 "partial": bool(stop),
                 "notes": result.sentences(),
@@ -257,14 +223,14 @@ def leaderboard(
         print(f"{text}\n\nShare of comparisons won by the row's system:")
         print(findings.aligned(findings.matrix(rates)))
     if out:
-        write(out, csv_text(frame), quiet=as_json)
+        o.write(out, csv_text(frame), quiet=as_json)
     if win_rates:
-        write(win_rates, csv_text(rates.rename_axis("system").reset_index()), quiet=as_json)
+        o.write(win_rates, csv_text(rates.rename_axis("system").reset_index()), quiet=as_json)
     if comparisons:
-        write(comparisons, csv_text(found.to_table()), quiet=as_json)
+        o.write(comparisons, csv_text(found.to_table()), quiet=as_json)
     if report:
         title = f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {table.name}"
         html = board(title, frame, result.sentences(), rates, level=confidence)
-        write(report, html, quiet=as_json)
+        o.write(report, html, quiet=as_json)
     if stop:
         raise typer.Exit(3)

@@ -8,37 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from poe.cli.options import (
-    STORE,
-    Count,
-    DecoderOnly,
-    DryRun,
-    JudgeName,
-    JudgeOptions,
-    LimitCalls,
-    LimitTokens,
-    Quiet,
-    Seed,
-    SeveralJudges,
-    StorePath,
-    Template,
-    app,
-    data_app,
-    estimate,
-    open_judge,
-    open_store,
-    opt,
-    print_cost,
-    require_writable,
-    store_app,
-)
+from poe.cli import options as o
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
     from poe.judges import Answer, Question
 
 
-@app.command()
+@o.app.command()
 def judge(
     dataset: Annotated[
         str,
@@ -51,29 +28,29 @@ def judge(
         str,
         typer.Argument(help='What is judged, such as coherence; of your own, "more persuasive".'),
     ],
-    judge: JudgeName,
-    dry_run: DryRun = False,
+    judge: o.JudgeName,
+    dry_run: o.DryRun = False,
     calls: Annotated[
-        Count,
-        opt("Comparisons in each context; by default all, of your own texts ten a text.", min=1),
+        o.Count,
+        o.opt("Comparisons in each context; by default all, of your own texts ten a text.", min=1),
     ] = None,
     orders: Annotated[
         Literal["one", "both"],
-        opt("With --calls: all pairs before any in its other order, or both together."),
+        o.opt("With --calls: all pairs before any in its other order, or both together."),
     ] = "one",
-    template: Template = None,
-    decoder_only: DecoderOnly = False,
-    thing: Annotated[str, opt('What texts of your own are, "essay".')] = "text",
-    context_name: Annotated[str, opt("How the prompt heads a context of your own.")] = "Context",
-    contexts: Annotated[str | None, opt("The first ten (10), some (20:30); or all.")] = None,
-    shard: Annotated[str | None, opt("Only the I-th of N parts, 2/8.", metavar="I/N")] = None,
-    seed: Seed = 0,
-    store: StorePath = STORE,
-    several_judges: SeveralJudges = False,
-    quiet: Quiet = False,
-    judge_option: JudgeOptions = [],  # noqa: B006
-    limit_calls: LimitCalls = None,
-    limit_tokens: LimitTokens = None,
+    template: o.Template = None,
+    decoder_only: o.DecoderOnly = False,
+    thing: Annotated[str, o.opt('What texts of your own are, "essay".')] = "text",
+    context_name: Annotated[str, o.opt("How the prompt heads a context of your own.")] = "Context",
+    contexts: Annotated[str | None, o.opt("The first ten (10), some (20:30); or all.")] = None,
+    shard: Annotated[str | None, o.opt("Only the I-th of N parts, 2/8.", metavar="I/N")] = None,
+    seed: o.Seed = 0,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
 ) -> None:
     """Put comparisons to a judge that need no adaptive choice, answers kept.
 
@@ -118,8 +95,8 @@ def judge(
     if not questions:
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
-    reader = open_judge(judge, judge_option, limit_calls, limit_tokens)
-    with open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
+    reader = o.open_judge(judge, judge_option, limit_calls, limit_tokens)
+    with o.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
         same = len(questions) - different
@@ -132,7 +109,7 @@ def judge(
         if dry_run:
             new = [questions[k] for k in missing]
             there = different - len(new)
-            print_cost(estimate(judge, reader, kept_answers, new, calls=len(new), stored=there))
+            o.print_cost(o.estimate(judge, reader, kept_answers, new, calls=len(new), stored=there))
             return
         meter = planning.Meter(len(missing), shown=not quiet)
         try:
@@ -201,14 +178,14 @@ def _summarise(answers: Sequence[Answer], store: Path) -> None:
 # poe prompts, poe data, poe store -------------------------------------------------------------
 
 
-@app.command()
+@o.app.command()
 def prompts(
     dataset: Annotated[str | None, typer.Argument(help="A dataset with prompts.")] = None,
     attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
-    template: Template = None,
-    show: Annotated[int, opt("Fill it with texts, so often.")] = 0,
-    cut: Annotated[int, opt("Characters shown of a text, 0 for all.")] = 400,
-    decoder_only: DecoderOnly = False,
+    template: o.Template = None,
+    show: Annotated[int, o.opt("Fill it with texts, so often.")] = 0,
+    cut: Annotated[int, o.opt("Characters shown of a text, 0 for all.")] = 400,
+    decoder_only: o.DecoderOnly = False,
 ) -> None:
     """List the prompts, or preview one."""
     from itertools import islice
@@ -233,7 +210,7 @@ def prompts(
             print(f"[the answer starts:] {prompt.prefix}")
 
 
-@data_app.command("list")
+@o.data_app.command("list")
 def data_list() -> None:
     """What there is, and where its texts would come from."""
     from poe import datasets
@@ -241,7 +218,7 @@ def data_list() -> None:
     print(datasets.overview())
 
 
-@data_app.command("fetch")
+@o.data_app.command("fetch")
 def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data list`.")]) -> None:
     """Download from the pinned address and verify; smollm2 is a small language model."""
     from poe import datasets
@@ -250,10 +227,10 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data l
     print(f"{name} is at {gguf.fetch() if name == 'smollm2' else datasets.fetch(name)}")
 
 
-@store_app.command("list")
+@o.store_app.command("list")
 def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")]) -> None:
     """Its judges, prompts and numbers of answers."""
-    with open_store(store, offline=True) as kept_answers:
+    with o.open_store(store, offline=True) as kept_answers:
         table = kept_answers.table()
         for digest, given in kept_answers.specifications().items():
             print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
@@ -262,14 +239,14 @@ def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sq
                 print(f"    {prompt}: {len(rows):,} answers, {rows['tokens'].sum():,} tokens")
 
 
-@store_app.command("merge")
+@o.store_app.command("merge")
 def store_merge(
     store: Annotated[Path, typer.Argument(help="The store that grows; made if it is not there.")],
     others: Annotated[list[Path], typer.Argument(help="Stores to take over.")],
-    several_judges: SeveralJudges = False,
+    several_judges: o.SeveralJudges = False,
 ) -> None:
     """Take over the answers of other stores."""
-    with open_store(store, several=several_judges) as kept_answers:
+    with o.open_store(store, several=several_judges) as kept_answers:
         for other in others:
             found = kept_answers.merge(other)
             print(
@@ -279,13 +256,13 @@ def store_merge(
         print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
 
 
-@store_app.command("export")
+@o.store_app.command("export")
 def store_export(
     store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")],
     out: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
 ) -> None:
     """Every answer as a row of a CSV or Parquet file."""
-    require_writable(out, inputs=[store])
-    with open_store(store, offline=True) as kept_answers:
+    o.require_writable(out, inputs=[store])
+    with o.open_store(store, offline=True) as kept_answers:
         kept_answers.export(out)
         print(f"{len(kept_answers):,} answers written to {out}")

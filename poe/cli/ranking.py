@@ -11,48 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from poe.cli.options import (
-    ASKED,
-    FILES,
-    FORMS,
-    SCORES,
-    STOP,
-    STORE,
-    AsJson,
-    Comparisons,
-    Confidence,
-    Count,
-    DryRun,
-    Encoding,
-    Expert,
-    JudgeOptions,
-    LimitCalls,
-    LimitTokens,
-    Offline,
-    Orders,
-    Out,
-    PriceInput,
-    PriceOutput,
-    Prior,
-    Quiet,
-    Report,
-    Seed,
-    SeveralJudges,
-    StorePath,
-    Undecided,
-    app,
-    busy,
-    column,
-    estimate,
-    open_judge,
-    open_store,
-    opt,
-    prices,
-    print_estimates,
-    print_json,
-    require_writable,
-    write,
-)
+from poe.cli import options as o
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -72,7 +31,7 @@ MADE_OF = (
 )
 
 
-@app.command(
+@o.app.command(
     epilog="The intervals take the judge's answers as given: they say how far the ranking could "
     f"move if this judge were asked more, not how well it agrees with people. {MADE_OF}"
 )
@@ -86,72 +45,72 @@ def rank(
         ),
     ],
     attribute: Annotated[
-        list[str], opt('What wins, "more persuasive"; may be repeated.', metavar="WORDS")
+        list[str], o.opt('What wins, "more persuasive"; may be repeated.', metavar="WORDS")
     ],
-    judge: Annotated[list[str], opt(f"{FORMS} May be repeated.", "--judge", metavar="JUDGE")],
-    thing: Annotated[str, opt('What they are, "essay".')] = "text",
-    context_name: Annotated[str, opt("How the prompt heads a context.")] = "Context",
-    dry_run: DryRun = False,
-    offline: Offline = False,
+    judge: Annotated[list[str], o.opt(f"{o.FORMS} May be repeated.", "--judge", metavar="JUDGE")],
+    thing: Annotated[str, o.opt('What they are, "essay".')] = "text",
+    context_name: Annotated[str, o.opt("How the prompt heads a context.")] = "Context",
+    dry_run: o.DryRun = False,
+    offline: o.Offline = False,
     budget: Annotated[
         str,
-        opt(
+        o.opt(
             "Comparisons at most in the whole run, those in the store counted: 10x (ten a text), "
             "500 (shared by contexts, attributes and judges in proportion to their texts) or all. "
             "Texts new to the store have their share in any case.",
-            panel=ASKED,
+            panel=o.ASKED,
         ),
     ] = "10x",
     rule: Annotated[
         Literal["adaptive", "greedy", "random"],
-        opt("The most telling given the answers, whatever the answers, or any.", panel=ASKED),
+        o.opt("The most telling given the answers, whatever the answers, or any.", panel=o.ASKED),
     ] = "adaptive",
-    orders: Orders = "one",
-    seed: Seed = 0,
+    orders: o.Orders = "one",
+    seed: o.Seed = 0,
     until_top: Annotated[
-        Count, opt("The K best are known.", panel=STOP, min=1, metavar="K")
+        o.Count, o.opt("The K best are known.", panel=o.STOP, min=1, metavar="K")
     ] = None,
     until_ranks_within: Annotated[
-        Count, opt("Every rank is known to R ranks.", panel=STOP, min=0, metavar="R")
+        o.Count, o.opt("Every rank is known to R ranks.", panel=o.STOP, min=0, metavar="R")
     ] = None,
     until_error: Annotated[
-        float | None, opt("Every standard error is S or less.", panel=STOP, metavar="S")
+        float | None, o.opt("Every standard error is S or less.", panel=o.STOP, metavar="S")
     ] = None,
-    expert: Expert = "bradley-terry",
-    prior: Prior = None,
-    confidence: Confidence = 0.95,
+    expert: o.Expert = "bradley-terry",
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
     intervals: Annotated[
         Literal["paired", "scatter", "curvature"],
-        opt(
+        o.opt(
             "From how far answers scatter around the scores, those about one pair taken together "
             "or not, or as if each were one decision.",
-            panel=SCORES,
+            panel=o.SCORES,
         ),
     ] = "paired",
     top: Annotated[
-        Count, opt("Show P(among the K best), 3 of them.", panel=SCORES, min=1, metavar="K")
+        o.Count, o.opt("Show P(among the K best), 3 of them.", panel=o.SCORES, min=1, metavar="K")
     ] = None,
-    report: Report = None,
-    out: Out = None,
-    comparisons: Comparisons = None,
+    report: o.Report = None,
+    out: o.Out = None,
+    comparisons: o.Comparisons = None,
     compare_with: Annotated[
-        Path | None, opt("An earlier --out: say what moved beyond its errors.", panel=FILES)
+        Path | None, o.opt("An earlier --out: say what moved beyond its errors.", panel=o.FILES)
     ] = None,
-    as_json: AsJson = False,
-    store: StorePath = STORE,
-    several_judges: SeveralJudges = False,
-    text_column: Annotated[str | None, column("The texts.")] = None,
-    id_column: Annotated[str | None, column("Their names.")] = None,
-    context_column: Annotated[str | None, column("What they answer to.")] = None,
-    score_column: Annotated[str | None, column("What people gave them.")] = None,
-    encoding: Encoding = None,
-    quiet: Quiet = False,
-    judge_option: JudgeOptions = [],  # noqa: B006
-    limit_calls: LimitCalls = None,
-    limit_tokens: LimitTokens = None,
-    price_input: PriceInput = None,
-    price_output: PriceOutput = None,
-    undecided: Undecided = "stop",
+    as_json: o.AsJson = False,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    text_column: Annotated[str | None, o.column("The texts.")] = None,
+    id_column: Annotated[str | None, o.column("Their names.")] = None,
+    context_column: Annotated[str | None, o.column("What they answer to.")] = None,
+    score_column: Annotated[str | None, o.column("What people gave them.")] = None,
+    encoding: o.Encoding = None,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
+    undecided: o.Undecided = "stop",
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from poe import judges
@@ -164,10 +123,10 @@ def rank(
         judges.check_name(name)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     earlier = [] if compare_with is None else [compare_with]
-    require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
+    o.require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
     before = read_ranking(compare_with) if compare_with else None
-    both, price = orders == "both", prices(price_input, price_output)
-    with busy(f"reading {texts}"):
+    both, price = orders == "both", o.prices(price_input, price_output)
+    with o.busy(f"reading {texts}"):
         todo = jobs(
             texts,
             list(dict.fromkeys(judge)),
@@ -190,15 +149,15 @@ def rank(
     for job in todo:
         _check_k(len(job.texts), until_top, until_ranks_within, f"{texts}: {job.name}".rstrip(": "))
     several = several_judges or len(set(judge)) > 1
-    with open_store(store, several=several, dry_run=dry_run, offline=offline) as kept_answers:
+    with o.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept_answers:
         if dry_run:
             rows = _estimates(todo, judge_option, kept_answers, price)
-            print_estimates(rows, store, as_json=as_json)
+            o.print_estimates(rows, store, as_json=as_json)
             return
         found, stop = run(
             todo,
             kept_answers,
-            open=lambda name: open_judge(name, judge_option),
+            open=lambda name: o.open_judge(name, judge_option),
             offline=offline,
             undecided=undecided,
             limit_calls=limit_calls,
@@ -217,20 +176,20 @@ def rank(
         )
         if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of an id
             sys.stdout.reconfigure(errors="replace")
-        with busy("working out intervals and chances"):
+        with o.busy("working out intervals and chances"):
             shown = "" if as_json else in_text(found)
         if as_json:
-            print_json(_everything(found))
+            o.print_json(_everything(found))
         else:
             print(shown)
             if before is not None:
                 print(*found[0].compare(before).sentences())
         if out:
-            write(out, _together(found, lambda one: one.to_frame()), quiet=as_json)
+            o.write(out, _together(found, lambda one: one.to_frame()), quiet=as_json)
         if comparisons:
-            write(comparisons, _together(found, lambda one: one.answers()), quiet=as_json)
+            o.write(comparisons, _together(found, lambda one: one.answers()), quiet=as_json)
         if report:
-            with busy("writing the report"):
+            with o.busy("writing the report"):
                 html = page(
                     found,
                     attribute=" and ".join(dict.fromkeys(attribute)),
@@ -239,7 +198,7 @@ def rank(
                     thing=thing,
                     before=before,
                 )
-            write(report, html, quiet=as_json)
+            o.write(report, html, quiet=as_json)
         if stop.startswith(CTRL_C):
             raise KeyboardInterrupt
         if stop:
@@ -282,7 +241,7 @@ def _estimates(
 
     rows = []
     for name in dict.fromkeys(str(job.judge) for job in todo):
-        reader, sample = open_judge(name, settings), []
+        reader, sample = o.open_judge(name, settings), []
         known: dict[Prompt, Any] = {}
         calls = stored = 0
         for job in todo:
@@ -295,7 +254,9 @@ def _estimates(
             left = calls_left(n, there, job.calls)
             calls, stored = calls + left, stored + len(there)
             sample += judged.questions(regular(n, min(left, n * (n - 1) // 2), seed=0))
-        rows.append(estimate(name, reader, store, sample, calls=calls, stored=stored, price=price))
+        rows.append(
+            o.estimate(name, reader, store, sample, calls=calls, stored=stored, price=price)
+        )
     return rows
 
 
