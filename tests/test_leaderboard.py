@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -326,11 +327,15 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "need --judge" in capsys.readouterr().err
     assert main([*base, "--out", str(table)]) == 1
     assert "would overwrite" in capsys.readouterr().err
-    assert main([*base, "--dry-run"]) == 0
-    assert "80 calls" in capsys.readouterr().out
-    assert main([*base, "--limit-calls", "50"]) == 3
+    price = ["--price-input", "0.5", "--price-output", "2"]
+    assert main([*base, "--dry-run", *price, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["calls"], row["stored"]) == (80, 0)
+    assert row["cost"] == pytest.approx((row["tokens"] * 0.5 + 80 * 2) / 1e6)
+    assert main([*base, "--limit-calls", "50", *price]) == 3
     assert "a partial ranking: " in (text := capsys.readouterr().out)
     assert "50 comparisons" in text
+    assert "asked now: 50 calls, " in text
     page, rates = tmp_path / "r.html", tmp_path / "rates.csv"
     files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
     assert main([*base, *files]) == 0
@@ -341,6 +346,12 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
     assert main([*base, "--offline"]) == 0
     assert capsys.readouterr().out == first.split("written to")[0]
+    assert main([*base, "--offline", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["partial"], found["comparisons"]) == (False, 80)
+    order = [row["system"] for row in found["systems"]]
+    assert order == list(found["win_rates"]) == pd.read_csv(rates)["system"].tolist()
+    assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
     assert set(pd.read_csv(rates)["system"]) == {"m0", "m1", "m2", "m3"}
     assert main(["leaderboard", str(made)]) == 0
