@@ -317,9 +317,10 @@ def _clusters(
 
 def _numbered(values: pd.Series) -> Indices:
     """A number for each value, every missing one its own."""
+    import pandas as pd
+
     texts = [f" {k}" if t.lower() in EMPTY else t for k, t in enumerate(_texts(values))]
-    number = {text: k for k, text in enumerate(dict.fromkeys(texts))}
-    return np.array([number[text] for text in texts], dtype=np.intp)
+    return np.asarray(pd.factorize(np.array(texts, dtype=object))[0])
 
 
 def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> tuple[Floats | None, list[str]]:

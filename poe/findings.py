@@ -196,7 +196,8 @@ def in_text(found: Sequence[Ranking]) -> str:
     parts = []
     for one in found:
         parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
-        parts += [_table(one), printable(" ".join(headline(one))), _diagnosis(one)]
+        parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
+        parts += [printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
@@ -214,15 +215,6 @@ def in_text(found: Sequence[Ranking]) -> str:
 def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:
     """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
     return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
-
-
-def _table(one: Ranking) -> str:
-    """The ranking, cut in the middle if it is long; columns two spaces apart."""
-    lines = [["rank", "id", "score", f"ranks ({100 * one.level:g}%)", f"P(top {one.top})"]]
-    for row in one.to_frame().itertuples(index=False):
-        ranks = places(row.rank_low, row.rank_high)
-        lines.append([str(row.rank), short(row.id), f"{row.score:+.2f}", ranks, percent(row.p_top)])
-    return aligned(lines)
 
 
 def aligned(lines: list[list[str]]) -> str:
@@ -280,15 +272,16 @@ def in_words(found: Fit, level: float, clusters: str, notes: Sequence[str]) -> l
     return lines + [f"Note: {note}." for note in notes]
 
 
-def rows_of(table: pd.DataFrame, level: float) -> list[list[str]]:
-    """Head and rows of what `Fit.to_frame` or `Leaderboard.to_frame` has, as texts."""
+def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
+    """Head and rows of the `to_frame` of a ranking, a fit or a leaderboard, as texts."""
     what = table.columns[1]
     forms: dict[str, tuple[str, Callable[[Any], str]]] = {
         "rank": ("rank", lambda row: str(row.rank)),
         what: (what, lambda row: short(getattr(row, what))),
         "score": ("score", lambda row: f"{row.score:+.2f}"),
-        "low": (f"{level:.0%} interval", lambda row: f"{row.low:+.2f} to {row.high:+.2f}"),
-        "rank_low": (f"ranks ({level:.0%})", lambda row: places(row.rank_low, row.rank_high)),
+        "low": (f"{100 * level:g}% interval", lambda row: f"{row.low:+.2f} to {row.high:+.2f}"),
+        "rank_low": (f"ranks ({100 * level:g}%)", lambda row: places(row.rank_low, row.rank_high)),
+        "p_top": (f"P(top {top})", lambda row: percent(row.p_top)),
         "win_rate": ("wins", lambda row: percent(row.win_rate)),
         "raw_rank": ("rank as is", lambda row: str(row.raw_rank)),
         "raw_score": ("score as is", lambda row: f"{row.raw_score:+.2f}"),
