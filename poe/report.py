@@ -23,32 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from poe import findings
 from poe._paths import write
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
-from poe.findings import (
-    HARDLY,
-    SHOWN,
-    calibration,
-    drowned,
-    expert_of,
-    headline,
-    in_text,
-    judge_name,
-    judged_of,
-    kind,
-    matrix,
-    neighbours,
-    percent,
-    places,
-    plural,
-    position,
-    rate_in_words,
-    rows_of,
-    told_apart,
-    totals,
-)
+from poe.findings import in_text, judged_of, percent, places
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
@@ -104,24 +84,24 @@ def report(
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
     return _rendered(
         "report.html",
-        title=f"{_number_of_texts(found):,} {plural(thing)} ranked: {attribute}",
+        title=f"{_number_of_texts(found):,} {findings.plural(thing)} ranked: {attribute}",
         attribute=attribute,
-        things=plural(thing),
+        things=findings.plural(thing),
         command=command.replace(" --", " \\\n  --"),
         made=made,
-        kind=kind(found[0]),
-        judge=" and ".join(dict.fromkeys(map(judge_name, found))),
+        kind=findings.kind(found[0]),
+        judge=" and ".join(dict.fromkeys(map(findings.judge_name, found))),
         facts=_facts(found),
         notes=_notes(found),
-        rankings=[_page(one, thing, told_apart(one, found)) for one in found],
+        rankings=[_page(one, thing, findings.told_apart(one, found)) for one in found],
         changes=None if before is None else _changes(found[0], before),
         script=script,
         script_digest=_digest(script),
         settings=_settings(found[0]),
         specification=judged_of(found[0]).judge.specification,
         prompt=judged_of(found[0]).prompt,
-        expert=expert_of(found[0]),
-        calls=f"{totals(found)[0]:,}",
+        expert=findings.expert_of(found[0]),
+        calls=f"{findings.totals(found)[0]:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
         low_mass=LOW_MASS,
@@ -138,11 +118,11 @@ def board(
     title: str, table: pd.DataFrame, words: list[str], rates: pd.DataFrame | None, *, level: float
 ) -> str:
     """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
-    rows = rows_of(table, level)
+    rows = findings.rows_of(table, level)
     if len(rows) > BOARD:
         left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
         rows = [*rows[: BOARD - 50], left, *rows[-50:]]
-    known = [] if rates is None else matrix(rates)
+    known = [] if rates is None else findings.matrix(rates)
     return _rendered("board.html", title=title, rows=rows, words=words, rates=known)
 
 
@@ -158,7 +138,7 @@ def _rendered(template: str, **said: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(rate=rate_in_words)
+    environment.filters.update(rate=findings.rate_in_words)
     return environment.get_template(template).render(version=__version__, **said)
 
 
@@ -187,7 +167,7 @@ def _number_of_texts(found: Sequence[Ranking]) -> int:
 
 def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     """The boxes on top: name, value, remark."""
-    one, (calls, new, tokens, unit) = found[0], totals(found)
+    one, (calls, new, tokens, unit) = found[0], findings.totals(found)
     computed = sum(answer.computed for each in found for answer in judged_of(each).answers)
     if computed < 0.99 * tokens:
         unit += f", {computed:,.0f} of them computed, the rest shared"
@@ -208,8 +188,8 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 
 def _notes(found: Sequence[Ranking]) -> list[str]:
-    notes = [DEMO] if kind(found[0]).startswith("simulated") else []
-    if judge_name(found[0]).startswith("SmolLM2-135M"):
+    notes = [DEMO] if findings.kind(found[0]).startswith("simulated") else []
+    if findings.judge_name(found[0]).startswith("SmolLM2-135M"):
         notes.append(SMALL)
     notes += dict.fromkeys(note for one in found for note in one.notes)
     if copies := [copy for one in found for copy in one.copies]:
@@ -222,7 +202,7 @@ def _notes(found: Sequence[Ranking]) -> list[str]:
 def _settings(one: Ranking) -> dict[str, object]:
     prompt = judged_of(one).prompt
     return {
-        "expert": expert_of(one),
+        "expert": findings.expert_of(one),
         "selection": f"{one.rule}, {'both orders' if one.both_orders else 'one order'}",
         "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
         "seed": one.seed,
@@ -243,7 +223,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
     whole = table[table["same_text_as"] == ""]
     shown = whole[whole["rank"].isin(_rows_shown(whole, one.top))]
-    near, later = neighbours(one.fit, one.level), prospects(one) if n <= LARGEST else []
+    near, later = findings.neighbours(one.fit, one.level), prospects(one) if n <= LARGEST else []
     verdicts = [verdict for *_, verdict in near]
     of = set(shown["id"])
     times = np.bincount(judged.pairs.ravel(), minlength=n)
@@ -256,9 +236,9 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
-        "headline": headline(one, thing),
-        "calibration": calibration(one),
-        "drowned": percent(share) if (share := drowned(one)) >= HARDLY else "",
+        "headline": findings.headline(one, thing),
+        "calibration": findings.calibration(one),
+        "drowned": percent(share) if (share := findings.drowned(one)) >= findings.HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
@@ -268,7 +248,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "last": one.fit.ranking()[-1],
         "shown": _strips(shown, ranks=n > NAMED),
         "scale": around([*shown["score_low"], *shown["score_high"]]),
-        "bradley_terry": expert_of(one) == "Bradley-Terry",
+        "bradley_terry": findings.expert_of(one) == "Bradley-Terry",
         "neighbours": [
             (upper, lower, percent(p), verdict)
             for upper, lower, p, verdict in near
@@ -288,7 +268,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
-        "position": position(one),
+        "position": findings.position(one),
         "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
         "rounds": one.history.to_dict("records"),
@@ -370,7 +350,7 @@ def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
                 f"{row.error:.2f}",
                 "yes" if row.moved else "no",
             )
-            for row in table.head(SHOWN).itertuples(index=False)
+            for row in table.head(findings.SHOWN).itertuples(index=False)
         ],
         "dots": [
             (
@@ -419,7 +399,7 @@ def _basis(one: Ranking) -> str:
             "Their width comes from how far the answers scatter around the scores: "
             f"{scatter.in_words}. Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
         )
-    if expert_of(one) != "Bradley-Terry":
+    if findings.expert_of(one) != "Bradley-Terry":
         return "Their width comes from the expert named above."
     if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
         return "Their width counts every answer as one decision."
