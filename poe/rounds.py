@@ -74,8 +74,6 @@ def in_rounds(
     offline : ask nothing. known : further fields of the `Ranking`.
     """
     n, judged = len(names), None if callable(judge) else judge
-    if n < 2:
-        raise ValueError(f"a ranking needs at least two items, not {n}")
     chosen: Any = RULES.get(rule, rule)
     if chosen not in RULES.values():
         raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
@@ -86,8 +84,6 @@ def in_rounds(
     if batch < 1 or batch % each:
         even = " and, with both orders, even" if both_orders else ""
         raise ValueError(f"batch must be positive{even}, not {batch}")
-    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
-        bias = "mean"
     ask: Judge = judge if callable(judge) else judge.answer
     rules, notes = as_rules(until), tuple(known.pop("notes", ()))
     first = min(2 * n, n * (n - 1) // 2, calls // each)  # pairs
@@ -258,12 +254,15 @@ def settled(
 ) -> tuple[Fit, list[str]]:
     """`poe.fit` where a bias or scores may have no finite value; and what was done, in words.
 
-    A bias that cannot be told from the scores is left out. Where an item won or lost everything and
+    Laplacian experts take the bias from the mean probability, since they cannot fit it. A bias that
+    cannot be told from the scores is left out. Where an item won or lost everything and
     `prior` is None, the prior is the paper's 1 / (N - 1): every item has one win and one loss
     more, spread over the others.
     """
     notes: list[str] = []
     wins = prior or 0.0
+    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
+        bias = "mean"
     while True:
         try:
             found = fit(c, expert, bias=bias, prior=wins, covariance=covariance)

@@ -67,8 +67,6 @@ def fit(
         first=found.first, second=found.second, p=found.p, weight=found.weight
     )
     tilt: Any = None if bias == "none" or not found.in_order else bias
-    if tilt == "fit" and expert == "laplacian":
-        tilt = "mean"
     with o.busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
         result, notes = settled(c, expert=expert, bias=tilt, prior=prior)
         if found.cluster is not None and not no_cluster and expert != "laplacian":

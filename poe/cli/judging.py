@@ -70,15 +70,8 @@ def judge(
                 "--template, --contexts and --decoder-only are of data sets that `poe data list` "
                 f"names, not of texts of your own, {dataset}"
             )
-        whole = _own(
-            Path(dataset),
-            attribute,
-            calls,
-            both_orders=both_orders,
-            seed=seed,
-            thing=thing,
-            context_name=context_name,
-        )
+        called = {"thing": thing, "context_name": context_name}
+        whole = _own(Path(dataset), attribute, calls, both_orders, seed, **called)
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}")
     else:
@@ -125,14 +118,7 @@ def judge(
 
 
 def _own(
-    path: Path,
-    attribute: str,
-    calls: int | None,
-    *,
-    thing: str,
-    context_name: str,
-    both_orders: bool,
-    seed: int,
+    path: Path, attribute: str, calls: int | None, both_orders: bool, seed: int, **called: str
 ) -> list[Question]:
     """Comparisons of a table's texts that spread evenly over them, context after context.
 
@@ -145,8 +131,8 @@ def _own(
     from poe.ranking import jobs
 
     asked = []
-    known = {"thing": thing, "context_name": context_name}
-    for c, job in enumerate(jobs(path, [""], [attribute], budget="all", both_orders=True, **known)):
+    todo = jobs(path, [""], [attribute], budget="all", both_orders=True, **called)
+    for c, job in enumerate(todo):
         texts, rng = job.texts, np.random.default_rng([seed, c])
         n = len(texts)
         count = (10 * n if calls is None else calls) // (2 if both_orders else 1)
