@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from poe import metrics
+from poe._paths import write
 from poe.changes import Changes, changes
 from poe.comparisons import Comparisons
 from poe.result import Fit
@@ -97,9 +98,10 @@ class Ranking:
 
         before : an earlier ranking of these texts, which the report sets beside this one.
         """
-        from poe.report import save
+        from poe.report import report
 
-        return save(path, [self], before=before)
+        write(Path(path), report([self], before=before))
+        return Path(path)
 
     def compare(self, other: Ranking | pd.DataFrame) -> Changes:
         """What moved beyond its errors since an earlier ranking (or its `to_frame()`).

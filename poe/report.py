@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from poe import findings
-from poe._paths import write
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
-from poe.findings import in_text, judged_of, percent, places
+from poe.findings import judged_of, percent, places
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
@@ -37,7 +36,7 @@ from poe.tables import csv_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["board", "in_text", "report", "save"]
+__all__ = ["board", "report"]
 
 BEGINNING = 120  # characters of a text that a search finds and shows
 EXCERPT = 600  # characters of a text that the report shows
@@ -66,20 +65,22 @@ DEMO = (
 def report(
     found: Sequence[Ranking],
     *,
-    attribute: str,
-    command: str,
-    made: str,
+    attribute: str = "",
+    command: str = "",
+    made: str = "",
     thing: str = "text",
     before: Ranking | pd.DataFrame | None = None,
 ) -> str:
     """The page for one ranking, or for several contexts ranked apart.
 
-    attribute : what was asked, "more persuasive". command : what repeats it. made : the date.
+    attribute : what was asked, "more persuasive", by default the ranking's own. command : what
+    repeats it. made : the date, by default today.
     before : an earlier ranking of the same texts, to be set beside a single one.
     Needs rankings of texts (`Ranking.judged`).
     """
     if before is not None and len(found) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
+    attribute = attribute or found[0].attribute or judged_of(found[0]).prompt.name
     long = max(len(one.fit.items) for one in found) > NAMED
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
     return _rendered(
@@ -88,7 +89,7 @@ def report(
         attribute=attribute,
         things=findings.plural(thing),
         command=command.replace(" --", " \\\n  --"),
-        made=made,
+        made=made or datetime.date.today().isoformat(),
         kind=findings.kind(found[0]),
         judge=" and ".join(dict.fromkeys(map(findings.judge_name, found))),
         facts=_facts(found),
@@ -144,21 +145,6 @@ def _rendered(template: str, **said: Any) -> str:
 
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def save(
-    path: str | Path,
-    found: Sequence[Ranking],
-    *,
-    before: Ranking | pd.DataFrame | None = None,
-    thing: str = "text",
-) -> Path:
-    """Write the page of rankings made in Python to a file, whole or not at all."""
-    attribute = found[0].attribute or judged_of(found[0]).prompt.name
-    made, path = datetime.date.today().isoformat(), Path(path)
-    page = report(found, attribute=attribute, command="", made=made, thing=thing, before=before)
-    write(path, page)
-    return path
 
 
 def _number_of_texts(found: Sequence[Ranking]) -> int:

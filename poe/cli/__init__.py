@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import sys
@@ -73,18 +72,8 @@ def _attach(arguments: Sequence[str]) -> None:
                     f"poe {name} needs the papers' numbers, which are not in the package: clone "
                     "the repository and run it there"
                 ) from None
-            run = _with_status(getattr(cli, name))
+            run = getattr(cli, name)
         app.command(name, help=about)(run)
-
-
-def _with_status(run: Callable[..., int]) -> Callable[..., None]:
-    """The function with the same options, its result the exit status."""
-
-    @functools.wraps(run)
-    def command(*places: Any, **options: Any) -> None:
-        raise typer.Exit(run(*places, **options))
-
-    return command
 
 
 def parse(arguments: Sequence[str]) -> str:

@@ -81,7 +81,9 @@ Prior = Annotated[
         min=0.0,
     ),
 ]
-Confidence = Annotated[float, opt("How sure intervals and stopping are.", panel=SCORES)]
+Confidence = Annotated[
+    float, opt("How sure intervals and stopping are.", panel=SCORES, min=0.0, max=1.0)
+]
 
 JudgeOptions = Annotated[
     list[str],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -115,12 +114,14 @@ def rank(
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from poe import judges
     from poe.changes import read_ranking
+    from poe.findings import in_text
     from poe.ranking import CTRL_C, jobs, run
-    from poe.report import in_text
     from poe.report import report as page
+    from poe.result import require_level
 
     for name in [] if offline else judge:
         judges.check_name(name)
+    require_level(confidence)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     earlier = [] if compare_with is None else [compare_with]
     o.require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
@@ -147,7 +148,7 @@ def rank(
             "and context at a time"
         )
     for job in todo:
-        _check_k(len(job.texts), until_top, until_ranks_within, f"{texts}: {job.name}".rstrip(": "))
+        _check_k(job, texts, until_top, until_ranks_within)
     several = several_judges or len(set(judge)) > 1
     with o.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept_answers:
         if dry_run:
@@ -194,7 +195,6 @@ def rank(
                     found,
                     attribute=" and ".join(dict.fromkeys(attribute)),
                     command=shlex.join(["poe", *sys.argv[1:]]),
-                    made=datetime.date.today().isoformat(),
                     thing=thing,
                     before=before,
                 )
@@ -210,22 +210,21 @@ def _rules(
 ) -> list[StopRule]:
     from poe.stopping import ranks_within, se_below, top_known
 
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"--confidence lies between 0 and 1, for example 0.95, not {level:g}")
     rules = [] if top is None else [top_known(top, level)]
     rules += [] if within is None else [ranks_within(within, level)]
     return rules + ([] if error is None else [se_below(error)])
 
 
-def _check_k(n_texts: int, until_top: int | None, within: int | None, where: str) -> None:
+def _check_k(job: Job, texts: Path, until_top: int | None, within: int | None) -> None:
     """Refuse a rule that holds before anything is asked of so few texts."""
+    n, where = len(job.texts), f"{texts}: {job.name}".rstrip(": ")
     for name, k, most in (
-        ("--until-top", until_top, n_texts - 1),
-        ("--until-ranks-within", within, n_texts - 2),
+        ("--until-top", until_top, n - 1),
+        ("--until-ranks-within", within, n - 2),
     ):
         if k is not None and k > most:
             raise ValueError(
-                f"{where}: {name} {k} says nothing of {n_texts} different texts; at most {most}"
+                f"{where}: {name} {k} says nothing of {n} different texts; at most {most}"
             )
 
 
