@@ -254,9 +254,10 @@ def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | Non
     )
 
 
-def place(table: pd.DataFrame, k: int) -> str:
-    """Where row k (from 0) stood: "pairs.csv, line 3"."""
-    return f"{table.attrs['source']}, {table.index.name} {table.index[k]}"
+def place(table: pd.DataFrame | pd.Series, k: Any) -> str:
+    """Where row k (from 0) stood: "pairs.csv, line 3"; its position if it was not read here."""
+    source = table.attrs.get("source")
+    return f"{source}, {table.index.name} {table.index[k]}" if source else f"row {k}"
 
 
 def as_name(cell: Any) -> str:
