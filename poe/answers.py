@@ -7,7 +7,6 @@ far, since what comes from one prompt errs together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +20,7 @@ from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges.accounts import SpendingLimitError
 from poe.judges.asking import decided
+from poe.judges.planning import Meter
 from poe.planning import parse_budget
 from poe.tables import as_name, find_column, place, read_table
 
@@ -102,6 +102,7 @@ def read_answers(
 class Asking:
     """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
 
+    progress : whether to show a bar. price : for a million tokens read, and written.
     made : (K, 3) prompt, first and second system of what was asked. p : (K,) what was said. equal :
     how many of them needed no call, both answers being the same word for word. partial : why it
     stopped before its time, if it did.
@@ -116,11 +117,14 @@ class Asking:
         store: Store,
         both_orders: bool = False,
         undecided: Literal["stop", "tie"] = "stop",
-        progress: Callable[..., object] | None = None,
+        progress: bool | None = None,
+        price: tuple[float, float] | None = None,
         seed: int = 0,
     ) -> None:
         self.answers, self.judge, self.store = answers, judge, store
-        self.both_orders, self.undecided, self.progress = both_orders, undecided, progress
+        self.both_orders, self.undecided = both_orders, undecided
+        self.progress, self.price = progress, price
+        self.meter: Meter | None = None
         self.rng = np.random.default_rng(seed)
         self.prompt = prompts.for_attribute(attribute, thing="answer", context="Prompt")
         self.made = np.empty((0, 3), dtype=np.intp)
@@ -162,6 +166,9 @@ class Asking:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
         n = len(self.answers.systems)
         scores: Floats = np.zeros(n)
+        new_calls = max(calls - len(self.p), 0)
+        self.meter = Meter(new_calls, shown=self.progress, price=self.price)
+        self.meter.judge = self.judge
         while len(self.p) < calls and self.left.any():
             new = self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p)))
             try:
@@ -169,10 +176,11 @@ class Asking:
             except SpendingLimitError as error:
                 self.recall()  # what was answered before the limit
                 self.partial = f"a partial ranking: {error}"
-                return
+                break
             c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
             if len(c.components()) == 1:
                 scores = fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
+        self.meter.bar.close()
 
     def chosen(self, scores: Floats, count: int) -> Indices:
         """(count, 3) what to ask next: argmax c_ij R_ij, on the prompt with the fewest so far.
@@ -213,7 +221,7 @@ class Asking:
         same = np.asarray(self.answers.texts[k, i] == self.answers.texts[k, j], dtype=bool)
         questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
         if questions:
-            said = self.store.ask(self.judge, questions, progress=self.progress)
+            said = self.store.ask(self.judge, questions, progress=self.meter)
             p[~same], _ = decided(questions, said, self.undecided)
         self.equal += int(same.sum())
         self.made, self.p = np.vstack([self.made, new]), np.append(self.p, p)
@@ -229,7 +237,11 @@ class Asking:
         """What was asked so far, as `poe.columns.read` gives it of a table."""
         a, (k, i, j) = self.answers, self.made.T
         size = np.array([[len(text) for text in row] for row in a.texts], dtype=float)
-        equal = f"{self.equal:,} pairs of answers are the same text: ties, without a call"
+        notes = self.meter.notes() if self.meter else []
+        if self.equal:
+            notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
+        if self.partial:
+            notes.append(self.partial)
         return Columns(
             first=[a.systems[s] for s in i],
             second=[a.systems[s] for s in j],
@@ -239,5 +251,5 @@ class Asking:
             cluster_name="prompt",
             lengths=np.column_stack([size[k, i], size[k, j]]),
             in_order=True,
-            notes=tuple(note for note in (equal * bool(self.equal), self.partial) if note),
+            notes=tuple(notes),
         )

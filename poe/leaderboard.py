@@ -33,7 +33,6 @@ from poe.columns import Columns, read
 from poe.comparisons import Comparisons
 from poe.judges import Reader, Store
 from poe.judges import open as open_judge
-from poe.judges.planning import Meter
 from poe.rounds import settled
 from poe.tables import read_table
 
@@ -178,7 +177,6 @@ def leaderboard(
         found = read(table if hasattr(table, "columns") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
-        calls = answers.calls(budget, both_orders=both_orders)
         asking = Asking(
             answers,
             open_judge(judge) if isinstance(judge, str) else judge,
@@ -186,11 +184,11 @@ def leaderboard(
             store=Store(":memory:") if store is None else store,
             both_orders=both_orders,
             undecided=undecided,
+            progress=progress,
             seed=seed,
         )
-        asking.progress = meter = Meter(max(calls - asking.recall(), 0), shown=progress)
-        asking.run(calls)
-        meter.bar.close()
+        asking.recall()
+        asking.run(answers.calls(budget, both_orders=both_orders))
         found = asking.columns()
     return of_columns(found, length=length, bias=bias, prior=prior, level=level)
 

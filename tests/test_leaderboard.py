@@ -358,6 +358,25 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "clustered on prompt (20)" in capsys.readouterr().out
 
 
+def test_what_takes_long_is_said_on_a_terminal(tmp_path, capsys, monkeypatch):
+    class Due:
+        """A timer whose time has come."""
+
+        def __init__(self, seconds, say, words, options):
+            assert seconds == 2.0
+            self.start, self.cancel = (lambda: say(*words, **options)), lambda: None
+
+    monkeypatch.setattr("poe.cli.options.threading.Timer", Due)
+    path = tmp_path / "x.csv"
+    path.write_text("first,second,p\na,b,0.7\nb,c,0.6\nc,a,0.4\n")
+    assert main(["fit", str(path)]) == 0
+    assert capsys.readouterr().err == "", "a log wants no such lines"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["fit", str(path)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"poe: reading {path} ...", "poe: fitting 3 comparisons of 3 items ..."]
+
+
 def test_a_page_escapes_what_a_user_wrote(tmp_path, capsys):
     nasty = "<script>alert(1)</script>"
     path, page, out = tmp_path / "p.csv", tmp_path / "p.html", tmp_path / "o.csv"

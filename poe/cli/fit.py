@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -146,7 +145,6 @@ def leaderboard(
     from poe.answers import Asking, read_answers
     from poe.columns import read
     from poe.judges.asking import stored_judge
-    from poe.judges.planning import Meter
     from poe.leaderboard import of_columns
     from poe.report import board
     from poe.tables import csv_text, read_table
@@ -183,6 +181,8 @@ def leaderboard(
                 store=kept,
                 both_orders=both,
                 undecided=undecided,
+                progress=not quiet,
+                price=price,
                 seed=seed,
             )
             known = asking.recall()
@@ -196,12 +196,8 @@ def leaderboard(
                 return
             if offline and not known:
                 raise JudgeError(f"{store} has no answers of this judge to these comparisons")
-            meter = Meter(new, shown=not quiet, price=None if offline else price)
-            asking.progress, meter.judge = meter, reader
             asking.run(0 if offline else calls)
-            meter.bar.close()
         stop, found = asking.partial, asking.columns()
-        found = replace(found, notes=(*found.notes, *meter.notes()))
     with o.busy(f"fitting {len(found.p):,} comparisons"):
         result = of_columns(found, length=not no_length, prior=prior, level=confidence)
         frame, rates, text = result.to_frame(), result.win_rates(), str(result)
