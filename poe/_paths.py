@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 MARKER = "datasets.toml"  # tells our data/ from any other folder of that name
@@ -27,15 +25,14 @@ def data_dir(package: Path | None = None) -> Path:
     )
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A path to write to instead; what is there at the end becomes the file, or nothing does.
-
-    Raises OSError with the file's name, such as for a full disk.
-    """
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all; an OSError names it, such as for a full disk."""
     part = path.with_name(path.name + ".part")
     try:
-        yield part
+        if isinstance(content, str):
+            part.write_text(content, encoding="utf-8")
+        else:
+            part.write_bytes(content)
         part.replace(path)
     except OSError as error:
         raise OSError(f"{path} was not written: {error.strerror or error}") from error

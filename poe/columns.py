@@ -24,6 +24,7 @@ import numpy as np
 
 from poe.errors import ComparisonError, DatasetError, name_some
 from poe.graph import Floats, Indices, Mask
+from poe.tables import as_name, place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,8 +159,6 @@ def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> A
 
 def _names(values: pd.Series) -> list[Any]:
     """Items as they are; those of a file as texts, without spaces around them."""
-    from poe.tables import as_name
-
     if "source" not in values.attrs:
         return values.tolist()
     known: dict[str, str] = {}
@@ -168,7 +167,7 @@ def _names(values: pd.Series) -> list[Any]:
             try:
                 known[key] = as_name(cell)
             except DatasetError as error:
-                where = f"{_where(values, k)}, column {values.name!r}"
+                where = f"{place(values, k)}, column {values.name!r}"
                 raise ComparisonError(f"{where}: {error}") from None
     return [known[repr(cell)] for cell in cells]
 
@@ -228,7 +227,7 @@ def _words(
     if all(wholly) and items <= set(places) and (by_name != by_place)[decided].any():
         row = int(np.flatnonzero(decided & (by_name != by_place))[0])
         raise ComparisonError(
-            f"{_where(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "
+            f"{place(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "
             "place of the other; give P(the first is better) in a column p"
         )
     found = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
@@ -280,18 +279,12 @@ def _numbers(values: pd.Series, column: Any) -> Floats:
     return found
 
 
-def _where(values: pd.Series, k: Any) -> str:
-    """The row as its owner finds it: "pairs.csv, line 3", or its position."""
-    source = values.attrs.get("source")
-    return f"{source}, {values.index.name} {values.index[k]}" if source else f"row {k}"
-
-
 def _refuse(wrong: Mask, values: pd.Series, column: Any, why: str) -> None:
     rows = np.flatnonzero(wrong)
     if rows.size:
         shown = name_some(dict.fromkeys(map(str, values.iloc[rows[:1000]])), 3)
         raise ComparisonError(
-            f"{_where(values, rows[0])}: the column {column!r} has {shown}, {why}"
+            f"{place(values, rows[0])}: the column {column!r} has {shown}, {why}"
             + (f" ({rows.size:,} rows)" if rows.size > 1 else "")
         )
 
@@ -317,9 +310,10 @@ def _clusters(
 
 def _numbered(values: pd.Series) -> Indices:
     """A number for each value, every missing one its own."""
+    import pandas as pd
+
     texts = [f" {k}" if t.lower() in EMPTY else t for k, t in enumerate(_texts(values))]
-    number = {text: k for k, text in enumerate(dict.fromkeys(texts))}
-    return np.array([number[text] for text in texts], dtype=np.intp)
+    return np.asarray(pd.factorize(np.array(texts, dtype=object))[0])
 
 
 def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> tuple[Floats | None, list[str]]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import expit, stdtr
 from scipy.stats import binomtest
 
+from poe.clusters import Clustered
 from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
 from poe.rankings import Ranking, apart
 from poe.result import Fit
+from poe.tables import printable, short
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "aligned",
@@ -21,18 +26,20 @@ __all__ = [
     "drowned",
     "headline",
     "in_text",
+    "in_words",
     "judge_name",
     "kind",
+    "matrix",
     "neighbours",
     "percent",
     "places",
     "position",
     "rate_in_words",
+    "rows_of",
     "settled_share",
-    "short",
 ]
 
-SHOWN, WIDEST = 20, 40  # rows of a table on a screen, characters of an id
+SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 RIVALS = 5  # texts that are named where any of them could be the best
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
@@ -189,7 +196,8 @@ def in_text(found: Sequence[Ranking]) -> str:
     parts = []
     for one in found:
         parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
-        parts += [_table(one), _printable(" ".join(headline(one))), _diagnosis(one)]
+        parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
+        parts += [printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = totals(found)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return "\n".join(
@@ -209,15 +217,6 @@ def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:
     return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
 
 
-def _table(one: Ranking) -> str:
-    """The ranking, cut in the middle if it is long; columns two spaces apart."""
-    lines = [["rank", "id", "score", f"ranks ({100 * one.level:g}%)", f"P(top {one.top})"]]
-    for row in one.to_frame().itertuples(index=False):
-        ranks = places(row.rank_low, row.rank_high)
-        lines.append([str(row.rank), short(row.id), f"{row.score:+.2f}", ranks, percent(row.p_top)])
-    return aligned(lines)
-
-
 def aligned(lines: list[list[str]]) -> str:
     """Columns two spaces apart, the second to the left; the middle of a long table left out."""
     from rich.cells import cell_len
@@ -231,16 +230,6 @@ def aligned(lines: list[list[str]]) -> str:
         return text + space if k == 1 else space + text
 
     return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
-
-
-def short(name: Any) -> str:
-    """An id that fits, without what a terminal would take for a command."""
-    text = _printable(" ".join(str(name).split()))
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def _diagnosis(one: Ranking) -> str:
@@ -257,6 +246,59 @@ def _diagnosis(one: Ranking) -> str:
             f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
         )
     return "\n".join(lines)
+
+
+# Fits of comparisons that exist, and leaderboards -----------------------------------------------
+
+
+def in_words(found: Fit, level: float, clusters: str, notes: Sequence[str]) -> list[str]:
+    """Position, length, ties, where the errors come from, notes."""
+    c = found.comparisons.take(found.real)
+    said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
+    if found.bias_fitted:
+        said += f"; between equals {expit(-found.bias):.0%}, corrected for"
+    lines, ties = [f"{said}."], int((c.p == 0.5).sum())
+    effect = found.covariate if isinstance(found, Clustered) else None
+    if effect is not None:
+        half = found.quantile(level) * effect.se
+        lines.append(
+            f"Length: {effect.size:+.2f} logits a standard deviation longer "
+            f"({effect.size - half:+.2f} to {effect.size + half:+.2f}); ranked at equal lengths."
+        )
+    one = "comparison" if len(c) == 1 else "comparisons"
+    lines.append(f"{len(c):,} {one}, {ties:,} {'tie' if ties == 1 else 'ties'}.")
+    if clusters and isinstance(found, Clustered):
+        lines.append(f"Errors are clustered on {clusters} ({found.clusters:,}).")
+    return lines + [f"Note: {note}." for note in notes]
+
+
+def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
+    """Head and rows of the `to_frame` of a ranking, a fit or a leaderboard, as texts."""
+    what = table.columns[1]
+    forms: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "rank": ("rank", lambda row: str(row.rank)),
+        what: (what, lambda row: short(getattr(row, what))),
+        "score": ("score", lambda row: f"{row.score:+.2f}"),
+        "low": (f"{100 * level:g}% interval", lambda row: f"{row.low:+.2f} to {row.high:+.2f}"),
+        "rank_low": (f"ranks ({100 * level:g}%)", lambda row: places(row.rank_low, row.rank_high)),
+        "p_top": (f"P(top {top})", lambda row: percent(row.p_top)),
+        "win_rate": ("wins", lambda row: percent(row.win_rate)),
+        "raw_rank": ("rank as is", lambda row: str(row.raw_rank)),
+        "raw_score": ("score as is", lambda row: f"{row.raw_score:+.2f}"),
+    }
+    shown = [form for column, form in forms.items() if column in table]
+    rows = [[cell(row) for _, cell in shown] for row in table.itertuples(index=False)]
+    return [[head for head, _ in shown], *rows]
+
+
+def matrix(rates: pd.DataFrame) -> list[list[str]]:
+    """The win rates of the systems on top, as texts."""
+    names = rates.index[:MATRIX].tolist()
+    lines = [["", "", *(f"({k})" for k in range(1, len(names) + 1))]]
+    for k, name in enumerate(names, start=1):
+        values = ["" if np.isnan(x) else f"{x:.0%}" for x in rates.loc[name, names]]
+        lines.append([f"({k})", short(name), *values])
+    return lines
 
 
 # How sure, and how fair -----------------------------------------------------------------------

@@ -15,6 +15,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from poe.tables import short
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -152,7 +154,8 @@ def ranking(table: pd.DataFrame, *, ax: Axes | None = None, level: float = 0.95)
     Of many texts the first and the last are named, beside the plot and led to their dots.
     """
     table = table[table["same_text_as"] == ""]
-    n, names = len(table), [_short(name) for name in table["id"]]
+    n = len(table)
+    names = [short(name, 32).replace("$", r"\$") for name in table["id"]]  # no formulas
     if ax is None:
         height = 1.0 + 0.22 * n if n <= NAMED else 8.0
         _, ax = plt.subplots(figsize=(6.6, height), layout="constrained")
@@ -184,9 +187,3 @@ def ranking(table: pd.DataFrame, *, ax: Axes | None = None, level: float = 0.95)
             arrowprops={"arrowstyle": "-", "color": "#BBBBBB", "lw": 0.6, "shrinkB": 1},
         )
     return ax
-
-
-def _short(name: object) -> str:
-    """An id that fits beside a plot, its dollars no formulas."""
-    text = " ".join(str(name).split()).replace("$", r"\$")
-    return text if len(text) <= 32 else text[:31] + "…"

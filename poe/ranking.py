@@ -7,12 +7,11 @@ number for all of them. `poe.rounds` makes each.
 
 from __future__ import annotations
 
-import re
-import sys
-import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from poe.errors import JudgeError, name_some
 from poe.experts import Expert
+from poe.planning import parse_budget
 from poe.rankings import Ranking
 from poe.result import COVARIANCE_ITEMS, Covariance
 from poe.rounds import CTRL_C, RULES, Judge, in_rounds, typical_error
@@ -28,9 +28,7 @@ from poe.stopping import Until
 
 if TYPE_CHECKING:
     from poe.datasets import TextGroup
-    from poe.judges import Answer, Prompt, Reader, Store, Text, TextJudge
-    from poe.judges.accounts import Spending
-    from poe.judges.planning import Price
+    from poe.judges import Prompt, Reader, Store, Text, TextJudge
 
 __all__ = ["RULES", "Job", "distinct", "jobs", "rank", "run", "shares", "typical_error"]
 
@@ -61,12 +59,7 @@ def rank(
     price: tuple[float, float] | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Ranking], Any] | bool | None = None,
-    text_column: str | None = None,
-    id_column: str | None = None,
-    context_column: str | None = None,
-    score_column: str | None = None,
-    encoding: str | None = None,
-    **known: Any,
+    **columns: str | None,
 ) -> Any:
     """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
 
@@ -102,8 +95,8 @@ def rank(
     seed : of all random choices. They do not depend on the order of the texts.
     progress : called after every round with the `Ranking` so far; or whether to show a bar, by
         default on a terminal and in a notebook, for what takes longer than two seconds.
-    text_column, ... : of a table whose columns have other names; encoding : of its file.
-    known : further fields of the `Ranking` (copies, gold, name, notes), for items of a function.
+    columns : text_column, id_column, context_column and score_column name those of a table that
+        are called something else, encoding that of its file.
 
     Returns a `Ranking`; a list of them where there are several judges, attributes or contexts.
     Where a limit or Ctrl-C stops it (or, offline, the store has no more) it is `partial`.
@@ -116,8 +109,11 @@ def rank(
     Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
     rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
     """
-    options: dict[str, Any] = {
+    from poe import judges
+
+    how: dict[str, Any] = {
         "rule": rule,
+        "both_orders": both_orders,
         "until": until,
         "batch": batch,
         "expert": expert,
@@ -127,50 +123,25 @@ def rank(
         "level": level,
         "top": top,
         "seed": seed,
-    }
-    from poe import judges
-
-    each = progress if callable(progress) else None
-    columns = {
-        "text_column": text_column,
-        "id_column": id_column,
-        "context_column": context_column,
-        "score_column": score_column,
-        "encoding": encoding,
+        "offline": offline,
     }
     if callable(judge) or isinstance(judge, judges.TextJudge):
-        if (limit_calls, limit_tokens, price, store) != (None,) * 4 or (
-            offline and callable(judge)
+        if (
+            (limit_calls, limit_tokens, price, store) != (None,) * 4
+            or (offline and callable(judge))
+            or _is_table(items)
         ):
             raise ValueError(
-                "a store, offline, limits and prices are for texts and the name of a judge; a "
-                "function is called as often as the budget says, and a TextJudge has its store"
+                "tables, a store, offline, limits and prices are for texts and the name of a "
+                "judge; a function is called as often as the budget says, and a TextJudge has its "
+                "store"
             )
         if not callable(judge):
-            names: list[Any] = [text.id for text in judge.texts]
-        elif _is_table(items):
-            groups, notes = _groups(items, columns)
-            if len(groups) > 1:
-                raise ValueError(
-                    f"the texts answer to {len(groups)} contexts, each a ranking of its own; a "
-                    "function of positions ranks one"
-                )
-            names = [text.id for text in groups[0].items]
-            known = {"gold": groups[0].gold, "notes": notes, **known}
-        else:
-            names = list(range(items) if isinstance(items, (int, np.integer)) else items)
-        calls, note = shares(budget, [len(names)], both_orders=both_orders)
-        known["notes"] = (*known.get("notes", ()), *note)
-        options |= {"top": max(min(top, len(names) - 1), 1), **known}
-        return in_rounds(
-            names,
-            judge,
-            calls[0],
-            both_orders=both_orders,
-            offline=offline,
-            progress=each,
-            **options,
-        )
+            items = [text.id for text in judge.texts]
+        names = list(range(items) if isinstance(items, (int, np.integer)) else items)
+        (calls,), notes = shares(budget, [len(names)], both_orders=both_orders)
+        each = progress if callable(progress) else None
+        return in_rounds(names, judge, calls, progress=each, notes=notes, **how)
     if attribute is None:
         raise TypeError(
             "rank(texts, judge) needs to know what wins: attribute='more persuasive'; a judge that "
@@ -194,14 +165,12 @@ def rank(
         found, _ = run(
             todo,
             store,
-            both_orders=both_orders,
-            offline=offline,
             undecided=undecided,
             limit_calls=limit_calls,
             limit_tokens=limit_tokens,
             price=price,
             progress=progress,
-            **options,
+            **how,
         )
     return found[0] if len(todo) == 1 else found
 
@@ -297,79 +266,76 @@ def run(
     limit_tokens: int | None = None,
     price: tuple[float, float] | None = None,
     progress: Callable[[Ranking], Any] | bool | None = None,
-    top: int = 3,
-    **options: Any,
+    **how: Any,
 ) -> tuple[list[Ranking], str]:
     """Make the rankings, one after the other, and what stopped them; arguments as in `rank`.
 
-    open : makes a judge from its name, `poe.judges.open` by default. When a limit or Ctrl-C has
-    stopped one ranking nothing is asked for the others: they are made of what the store has of
-    them, or left out, with a note.
+    how : for `in_rounds`. open : makes a judge from its name, `poe.judges.open` by default. When a
+    limit or Ctrl-C has stopped one ranking nothing is asked for the others: they are made of what
+    the store has of them, or left out, with a note.
     """
     from poe import judges
     from poe.judges.accounts import Spending, SpendingLimitError
-    from poe.judges.planning import Price
+    from poe.judges.planning import Meter
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
-    account = _Account(sum(job.calls for job in todo), progress, price and Price(*price))
+    limited = limit_calls is not None or limit_tokens is not None
+    meter = Meter(sum(job.calls for job in todo), shown=progress, price=price)
     found: list[Ranking] = []
     left_out: list[Job] = []
-    known: dict[tuple[int, bool, str], Any] = {}  # what the store had when a judge's turn came
-    stand_ins: dict[int, Reader] = {}
-    stop, opened, reader = "", None, None
-    for job in todo:
-        try:
-            if offline or stop:
-                if id(job.judge) not in stand_ins:
-                    stand_ins[id(job.judge)] = _from_store(job.judge, store)
-                asked = stand_ins[id(job.judge)]
+    stop = ""
+
+    def opened(judge: Any) -> Any:
+        reader: Any = (open or judges.open)(judge) if isinstance(judge, str) else judge
+        if limited and not hasattr(reader, "spending"):
+            raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
+        if limited:
+            reader.spending = spending
+        return reader
+
+    for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
+        readers: dict[bool, Reader] = {}  # the judge, and what stands in for it once asking ended
+        known: dict[tuple[bool, Prompt], Any] = {}  # what the store had when its turn came
+        for job in of_one_judge:
+            ask = not (offline or stop)
+            try:
+                if ask not in readers:
+                    readers[ask] = opened(job.judge) if ask else _from_store(job.judge, store)
+                meter.judge = reader = readers[ask]
+                if (ask, job.prompt) not in known:
+                    known[ask, job.prompt] = store.answered(reader, job.prompt)
+                answered = known[ask, job.prompt]
+                one = in_rounds(
+                    [text.id for text in job.texts],
+                    job.judged(
+                        reader, store, undecided=undecided, progress=meter, answered=answered
+                    ),
+                    job.calls,
+                    offline=not ask,
+                    progress=progress if callable(progress) else None,
+                    name=job.name,
+                    attribute=job.attribute,
+                    copies=job.copies,
+                    gold=job.group.gold,
+                    notes=job.notes,
+                    **how,
+                )
+            except (SpendingLimitError, KeyboardInterrupt) as error:
+                if not found:
+                    raise
+                stop = str(error) or CTRL_C
+                left_out.append(job)
+            except JudgeError:
+                if not stop:
+                    raise
+                left_out.append(job)
             else:
-                if reader is None or job.judge is not opened:
-                    opened = job.judge
-                    reader = (open or judges.open)(opened) if isinstance(opened, str) else opened
-                    if limit_calls is not None or limit_tokens is not None:
-                        _limit(reader, spending)
-                asked = reader
-            account.judge = asked
-            which = (id(job.judge), asked is reader, job.prompt.digest)
-            if which not in known:
-                known[which] = store.answered(asked, job.prompt)
-            one = in_rounds(
-                [text.id for text in job.texts],
-                job.judged(
-                    asked,
-                    store,
-                    undecided=undecided,
-                    progress=account,
-                    answered=known[which],
-                ),
-                job.calls,
-                offline=offline or bool(stop),
-                progress=progress if callable(progress) else None,
-                name=job.name,
-                attribute=job.attribute,
-                copies=job.copies,
-                gold=job.group.gold,
-                notes=job.notes,
-                top=max(min(top, len(job.texts) - 1), 1),
-                **options,
-            )
-        except (SpendingLimitError, KeyboardInterrupt) as error:
-            if not found:
-                raise
-            stop = str(error) or CTRL_C
-            left_out.append(job)
-        except JudgeError:
-            if not stop:
-                raise
-            left_out.append(job)
-        else:
-            if one.partial and not offline:
-                stop = stop or one.stopped_because
-            found.append(one)
-            account.passed(job.calls)
-    account.bar.close()
-    notes = account.notes()
+                if one.partial and not offline:
+                    stop = stop or one.stopped_because
+                found.append(one)
+                meter.passed(job.calls)
+    meter.bar.close()
+    notes = meter.notes()
     if left_out:
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
         notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
@@ -386,54 +352,6 @@ def _from_store(judge: Any, store: Store) -> Reader:
     return stored_judge(store, f"openai:{judge.model}@") if hasattr(judge, "described") else judge
 
 
-def _limit(reader: Any, spending: Spending) -> None:
-    """Let a judge keep a limit that others share."""
-    if not hasattr(reader, "spending"):
-        raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
-    reader.spending = spending
-
-
-class _Account:
-    """New answers counted and priced, and shown by a bar; a store's `progress`."""
-
-    def __init__(self, total: int, shown: object, price: Price | None) -> None:
-        with warnings.catch_warnings():  # a bar of letters will do where there are no widgets
-            warnings.simplefilter("ignore")
-            from tqdm.auto import tqdm
-        terminal, notebook = sys.stderr.isatty(), "ipykernel" in sys.modules
-        slow = 0.2 if terminal or notebook else 10.0
-        hidden = shown is False or (shown is not True and not (terminal or notebook))
-        self.bar = tqdm(
-            total=total, unit="call", disable=hidden, delay=2.0, mininterval=slow, leave=False
-        )
-        self.price, self.done = price, 0
-        self.judge: Any = None
-        self.calls = self.read = self.written = 0
-
-    def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
-        from poe.judges.planning import written
-
-        self.calls += len(answers)
-        self.read += int(sum(max(answer.tokens, answer.computed) for answer in answers))
-        self.written += written(self.judge) * len(answers)
-        self.bar.update(len(answers))
-
-    def passed(self, calls: int) -> None:
-        """A ranking is made, whether its calls were needed or not."""
-        self.done += calls
-        self.bar.update(self.done - self.bar.n)
-
-    def notes(self) -> list[str]:
-        """What was asked, priced."""
-        if self.price is None:
-            return []
-        return [
-            f"asked now: {self.calls:,} calls, {self.read:,} tokens read and at most "
-            f"{self.written:,} written, ${self.price.of(self.read, self.written):,.4f} at "
-            f"${self.price.input:g} and ${self.price.output:g} a million"
-        ]
-
-
 def shares(
     budget: int | str, sizes: Sequence[int], *, both_orders: bool = False
 ) -> tuple[list[int], tuple[str, ...]]:
@@ -447,26 +365,21 @@ def shares(
     """
     n, each = np.asarray(sizes, dtype=np.int64), 2 if both_orders else 1
     least, most = n - 1, n * (n - 1) // each  # in units of `each` calls
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text := str(budget).strip().lower())
+    number, a_text = parse_budget(budget, "text")
     if (n < 2).any():
         raise ValueError(f"a ranking needs at least two items, not {n.min()}")
-    if text == "all":
+    if number == np.inf:
         return (each * most).tolist(), ()
-    if not form or not (form[2] or float(form[1]).is_integer()):
-        raise ValueError(
-            f"a budget is a whole number of calls (500), of calls a text (10x) or all, not "
-            f"{budget!r}"
-        )
-    if form[2]:
-        wanted = np.floor(float(form[1]) * n / each + 1e-9).astype(np.int64)
+    if a_text:
+        wanted = np.floor(number * n / each + 1e-9).astype(np.int64)
         units = int(wanted.sum())
     else:
-        units = int(float(form[1])) // each
+        units = int(number) // each
         wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
     if (wanted < least).any() or units < least.sum():
         texts = f"{n.sum()} texts" + (f" in {len(n)} rankings" if len(n) > 1 else "")
         raise ValueError(
-            f"a budget of {text} calls cannot link {texts}: the fewest that do are "
+            f"a budget of {budget} calls cannot link {texts}: the fewest that do are "
             f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
             "good start"
         )
@@ -524,12 +437,9 @@ def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:
 
     Raises JudgeError for an empty text, an id that occurs twice, or fewer than two texts.
     """
-    ids = [text.id for text in texts]
-    twice = [i for i in dict.fromkeys(ids) if ids.count(i) > 1] if len(set(ids)) < len(ids) else []
-    if twice:
+    if twice := [i for i, times in Counter(text.id for text in texts).items() if times > 1]:
         raise JudgeError(f"more than one text is called {name_some(twice)}; ids must be distinct")
-    empty = [text.id for text in texts if not text.text.strip()]
-    if empty:
+    if empty := [text.id for text in texts if not text.text.strip()]:
         raise JudgeError(f"there is nothing to judge in {name_some(empty)}: the text is empty")
     first: dict[str, Text] = {}
     copies = {}

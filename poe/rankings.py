@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from poe import metrics
+from poe._paths import write
 from poe.changes import Changes, changes
 from poe.comparisons import Comparisons
 from poe.result import Fit
@@ -97,9 +98,10 @@ class Ranking:
 
         before : an earlier ranking of these texts, which the report sets beside this one.
         """
-        from poe.report import save
+        from poe.report import report
 
-        return save(path, [self], before=before)
+        write(Path(path), report([self], before=before))
+        return Path(path)
 
     def compare(self, other: Ranking | pd.DataFrame) -> Changes:
         """What moved beyond its errors since an earlier ranking (or its `to_frame()`).
@@ -126,25 +128,15 @@ class Ranking:
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        fit, level = self.fit, self.level
-        interval, places = fit.interval(level), fit.rank_interval(level)
+        fit = self.fit
         order = np.argsort(-fit.scores, kind="stable")
-        table = pd.DataFrame(
-            {
-                "rank": np.argsort(order) + 1,
-                "id": pd.Series(fit.items, dtype=object),
-                "score": fit.scores,
-                "score_error": fit.standard_errors(),
-                "score_low": interval[:, 0],
-                "score_high": interval[:, 1],
-                "rank_low": places[:, 0],
-                "rank_high": places[:, 1],
-                "p_top": fit.prob_top(self.top),
-                "comparisons": np.bincount(
-                    self.comparisons.pairs.ravel(), minlength=len(fit.items)
-                ),
-                "same_text_as": "",
-            }
+        asked = np.bincount(self.comparisons.pairs.ravel(), minlength=len(order))
+        table = fit.to_frame(self.level).rename(
+            columns={"item": "id", "low": "score_low", "high": "score_high"}
+        )
+        table.insert(3, "score_error", fit.standard_errors()[order])
+        table = table.assign(
+            p_top=fit.prob_top(self.top)[order], comparisons=asked[order], same_text_as=""
         )
         copies = [
             table[table["id"] == original].assign(id=copy, same_text_as=original)

@@ -23,38 +23,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from poe import findings
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
-from poe.findings import (
-    HARDLY,
-    SHOWN,
-    calibration,
-    drowned,
-    expert_of,
-    headline,
-    in_text,
-    judge_name,
-    judged_of,
-    kind,
-    neighbours,
-    percent,
-    places,
-    plural,
-    position,
-    rate_in_words,
-    told_apart,
-    totals,
-)
+from poe.findings import judged_of, percent, places
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
-from poe.tables import csv_text, write_whole
+from poe.tables import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["in_text", "report", "save"]
+__all__ = ["board", "report"]
 
 BEGINNING = 120  # characters of a text that a search finds and shows
 EXCERPT = 600  # characters of a text that the report shows
@@ -62,6 +44,7 @@ EXCERPT = 600  # characters of a text that the report shows
 NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
 ENDS, AROUND = (20, 10), 20  # how many at the top and the bottom, and around the open place
 MOST_TOP = 10  # texts up to which it is said how sure a top set is
+BOARD = 250  # rows of a page on comparisons that exist
 MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
@@ -82,54 +65,44 @@ DEMO = (
 def report(
     found: Sequence[Ranking],
     *,
-    attribute: str,
-    command: str,
-    made: str,
+    attribute: str = "",
+    command: str = "",
+    made: str = "",
     thing: str = "text",
     before: Ranking | pd.DataFrame | None = None,
 ) -> str:
     """The page for one ranking, or for several contexts ranked apart.
 
-    attribute : what was asked, "more persuasive". command : what repeats it. made : the date.
+    attribute : what was asked, "more persuasive", by default the ranking's own. command : what
+    repeats it. made : the date, by default today.
     before : an earlier ranking of the same texts, to be set beside a single one.
     Needs rankings of texts (`Ranking.judged`).
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from poe import __version__
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     if before is not None and len(found) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
+    attribute = attribute or found[0].attribute or judged_of(found[0]).prompt.name
     long = max(len(one.fit.items) for one in found) > NAMED
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
-    environment.filters.update(rate=rate_in_words)
-    return environment.get_template("report.html").render(
-        title=f"{_number_of_texts(found):,} {plural(thing)} ranked: {attribute}",
+    return _rendered(
+        "report.html",
+        title=f"{_number_of_texts(found):,} {findings.plural(thing)} ranked: {attribute}",
         attribute=attribute,
-        things=plural(thing),
+        things=findings.plural(thing),
         command=command.replace(" --", " \\\n  --"),
-        made=made,
-        kind=kind(found[0]),
-        judge=" and ".join(dict.fromkeys(map(judge_name, found))),
+        made=made or datetime.date.today().isoformat(),
+        kind=findings.kind(found[0]),
+        judge=" and ".join(dict.fromkeys(map(findings.judge_name, found))),
         facts=_facts(found),
         notes=_notes(found),
-        rankings=[_page(one, thing, told_apart(one, found)) for one in found],
+        rankings=[_page(one, thing, findings.told_apart(one, found)) for one in found],
         changes=None if before is None else _changes(found[0], before),
         script=script,
         script_digest=_digest(script),
         settings=_settings(found[0]),
         specification=judged_of(found[0]).judge.specification,
         prompt=judged_of(found[0]).prompt,
-        expert=expert_of(found[0]),
-        version=__version__,
-        calls=f"{totals(found)[0]:,}",
+        expert=findings.expert_of(found[0]),
+        calls=f"{findings.totals(found)[0]:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
         low_mass=LOW_MASS,
@@ -142,23 +115,36 @@ def report(
     )
 
 
+def board(
+    title: str, table: pd.DataFrame, words: list[str], rates: pd.DataFrame | None, *, level: float
+) -> str:
+    """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
+    rows = findings.rows_of(table, level)
+    if len(rows) > BOARD:
+        left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
+        rows = [*rows[: BOARD - 50], left, *rows[-50:]]
+    known = [] if rates is None else findings.matrix(rates)
+    return _rendered("board.html", title=title, rows=rows, words=words, rates=known)
+
+
+def _rendered(template: str, **said: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from poe import __version__
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(rate=findings.rate_in_words)
+    return environment.get_template(template).render(version=__version__, **said)
+
+
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def save(
-    path: str | Path,
-    found: Sequence[Ranking],
-    *,
-    before: Ranking | pd.DataFrame | None = None,
-    thing: str = "text",
-) -> Path:
-    """Write the page of rankings made in Python to a file, whole or not at all."""
-    attribute = found[0].attribute or judged_of(found[0]).prompt.name
-    made, path = datetime.date.today().isoformat(), Path(path)
-    page = report(found, attribute=attribute, command="", made=made, thing=thing, before=before)
-    write_whole(path, page)
-    return path
 
 
 def _number_of_texts(found: Sequence[Ranking]) -> int:
@@ -167,7 +153,7 @@ def _number_of_texts(found: Sequence[Ranking]) -> int:
 
 def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     """The boxes on top: name, value, remark."""
-    one, (calls, new, tokens, unit) = found[0], totals(found)
+    one, (calls, new, tokens, unit) = found[0], findings.totals(found)
     computed = sum(answer.computed for each in found for answer in judged_of(each).answers)
     if computed < 0.99 * tokens:
         unit += f", {computed:,.0f} of them computed, the rest shared"
@@ -188,8 +174,8 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 
 def _notes(found: Sequence[Ranking]) -> list[str]:
-    notes = [DEMO] if kind(found[0]).startswith("simulated") else []
-    if judge_name(found[0]).startswith("SmolLM2-135M"):
+    notes = [DEMO] if findings.kind(found[0]).startswith("simulated") else []
+    if findings.judge_name(found[0]).startswith("SmolLM2-135M"):
         notes.append(SMALL)
     notes += dict.fromkeys(note for one in found for note in one.notes)
     if copies := [copy for one in found for copy in one.copies]:
@@ -202,7 +188,7 @@ def _notes(found: Sequence[Ranking]) -> list[str]:
 def _settings(one: Ranking) -> dict[str, object]:
     prompt = judged_of(one).prompt
     return {
-        "expert": expert_of(one),
+        "expert": findings.expert_of(one),
         "selection": f"{one.rule}, {'both orders' if one.both_orders else 'one order'}",
         "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
         "seed": one.seed,
@@ -223,7 +209,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
     whole = table[table["same_text_as"] == ""]
     shown = whole[whole["rank"].isin(_rows_shown(whole, one.top))]
-    near, later = neighbours(one.fit, one.level), prospects(one) if n <= LARGEST else []
+    near, later = findings.neighbours(one.fit, one.level), prospects(one) if n <= LARGEST else []
     verdicts = [verdict for *_, verdict in near]
     of = set(shown["id"])
     times = np.bincount(judged.pairs.ravel(), minlength=n)
@@ -236,9 +222,9 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
-        "headline": headline(one, thing),
-        "calibration": calibration(one),
-        "drowned": percent(share) if (share := drowned(one)) >= HARDLY else "",
+        "headline": findings.headline(one, thing),
+        "calibration": findings.calibration(one),
+        "drowned": percent(share) if (share := findings.drowned(one)) >= findings.HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
@@ -248,7 +234,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "last": one.fit.ranking()[-1],
         "shown": _strips(shown, ranks=n > NAMED),
         "scale": around([*shown["score_low"], *shown["score_high"]]),
-        "bradley_terry": expert_of(one) == "Bradley-Terry",
+        "bradley_terry": findings.expert_of(one) == "Bradley-Terry",
         "neighbours": [
             (upper, lower, percent(p), verdict)
             for upper, lower, p, verdict in near
@@ -268,7 +254,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
-        "position": position(one),
+        "position": findings.position(one),
         "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
         "rounds": one.history.to_dict("records"),
@@ -350,7 +336,7 @@ def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
                 f"{row.error:.2f}",
                 "yes" if row.moved else "no",
             )
-            for row in table.head(SHOWN).itertuples(index=False)
+            for row in table.head(findings.SHOWN).itertuples(index=False)
         ],
         "dots": [
             (
@@ -399,7 +385,7 @@ def _basis(one: Ranking) -> str:
             "Their width comes from how far the answers scatter around the scores: "
             f"{scatter.in_words}. Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
         )
-    if expert_of(one) != "Bradley-Terry":
+    if findings.expert_of(one) != "Bradley-Terry":
         return "Their width comes from the expert named above."
     if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
         return "Their width counts every answer as one decision."

@@ -8,6 +8,7 @@ instead: all its comparisons of these texts begin the ranking, and only what is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from poe.fitting import fit
 from poe.greedy import count_shown, extended
 from poe.judges.accounts import SpendingLimitError
 from poe.rankings import Ranking
-from poe.result import Fit
+from poe.result import Covariance, Fit
 from poe.stopping import StopRule, Until, as_rules
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
 
     from poe.judges import TextJudge
 
-__all__ = ["Judge", "in_rounds", "typical_error"]
+__all__ = ["Judge", "in_rounds", "settled", "typical_error"]
 
 Judge = Callable[[Indices], ArrayLike]
 # What a rule is called where nobody knows its formula.
 RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
 CTRL_C = "Ctrl-C"  # why a ranking stopped
+MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
+ONE_WAY = 1e-6  # information on the bias, an answer, below which it has no finite value
 FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
 
 
@@ -55,12 +58,13 @@ def in_rounds(
     rule: str,
     both_orders: bool,
     until: Until | Iterable[Until] | None,
-    batch: int | None,
+    batch: int | None = None,
     expert: str | Expert,
-    bias: Any,
+    bias: Any = "fit",
     prior: float | None,
     covariance: Any,
     seed: int | np.random.Generator,
+    top: int = 3,
     offline: bool,
     progress: Callable[[Ranking], Any] | None,
     **known: Any,
@@ -70,8 +74,6 @@ def in_rounds(
     offline : ask nothing. known : further fields of the `Ranking`.
     """
     n, judged = len(names), None if callable(judge) else judge
-    if n < 2:
-        raise ValueError(f"a ranking needs at least two items, not {n}")
     chosen: Any = RULES.get(rule, rule)
     if chosen not in RULES.values():
         raise ValueError(f"rule must be {', '.join(RULES)}, not {rule!r}")
@@ -82,8 +84,6 @@ def in_rounds(
     if batch < 1 or batch % each:
         even = " and, with both orders, even" if both_orders else ""
         raise ValueError(f"batch must be positive{even}, not {batch}")
-    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
-        bias = "mean"
     ask: Judge = judge if callable(judge) else judge.answer
     rules, notes = as_rules(until), tuple(known.pop("notes", ()))
     first = min(2 * n, n * (n - 1) // 2, calls // each)  # pairs
@@ -116,7 +116,9 @@ def in_rounds(
                 if len(pairs):
                     made = _joined(made, pairs, answers, tuple(names))
                     try:
-                        found, more = _fit(made, expert, bias, prior, covariance)
+                        found, more = settled(
+                            made, expert=expert, bias=bias, prior=prior, covariance=covariance
+                        )
                     except ComparisonError:
                         if left:
                             return None  # all that is stored may tell more
@@ -139,6 +141,7 @@ def in_rounds(
                         rule=rule,
                         both_orders=both_orders,
                         seed=seed,
+                        top=max(min(top, n - 1), 1),
                         judged=judged,
                         notes=(*notes, *more),
                         partial=partial,
@@ -241,19 +244,47 @@ def _joined(
     return Comparisons.from_pairs(pairs, p, items=names)
 
 
-def _fit(
-    answers: Comparisons, expert: str | Expert, bias: Any, prior: float | None, covariance: Any
+def settled(
+    c: Comparisons,
+    *,
+    expert: str | Expert = "bradley-terry",
+    bias: Any = "fit",
+    prior: float | None = None,
+    covariance: Covariance = "paired",
 ) -> tuple[Fit, list[str]]:
-    """The fit of a round, and what was done about a bias or scores that cannot be told, in words.
+    """`poe.fit` where a bias or scores may have no finite value; and what was done, in words.
 
-    A bias that cannot be told from the scores is left out. Where some items won all that they were
-    asked and `prior` is None, every item has one win and one loss more, spread over the others.
+    Laplacian experts take the bias from the mean probability, since they cannot fit it. A bias that
+    cannot be told from the scores is left out. Where an item won or lost everything and
+    `prior` is None, the prior is the paper's 1 / (N - 1): every item has one win and one loss
+    more, spread over the others.
     """
     notes: list[str] = []
     wins = prior or 0.0
+    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
+        bias = "mean"
     while True:
+        one_way = False
         try:
-            return fit(answers, expert, bias=bias, prior=wins, covariance=covariance), notes
+            found = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
+            # Nearly certain answers leave a bias that is finite and says nothing.
+            one_way = found.bias_fitted and found.bias_information <= ONE_WAY * len(c)
+            if not one_way:
+                return found, notes
+        except SeparableError as error:
+            one_way = bool(wins) and bias is not None  # a prior holds scores, and not the bias
+            if not one_way:
+                if prior is not None or c.n_items > MOST_PRIOR:
+                    raise SeparableError(
+                        f"{error}; for example --prior 0.1 on the command line (nothing is asked "
+                        "again), prior=0.1 in Python"
+                    ) from None
+                wins = prior = 1.0 / (c.n_items - 1)
+                why = re.sub(r", so .*", "", str(error), flags=re.DOTALL)
+                notes.append(
+                    f"{why}: every item was given one win and one loss, spread over the others (a "
+                    f"prior of {wins:.3g} wins on every pair), which keeps scores finite"
+                )
         except UnidentifiedBiasError:
             if bias is None:
                 raise
@@ -261,17 +292,9 @@ def _fit(
             notes.append(
                 "too few comparisons to tell a position bias from the scores: none was assumed"
             )
-        except SeparableError as error:
-            if prior is not None or not np.isin(answers.p, (0.0, 1.0)).any():
-                raise SeparableError(
-                    f"{error}; for example --prior 0.1 on the command line (nothing is asked "
-                    "again), prior=0.1 in Python"
-                ) from None
-            wins = prior = 1.0 / (answers.n_items - 1)
-            notes.append(
-                "some decisions leave no doubt, which would put scores at infinity: every text "
-                f"was given one win and one loss, spread over the others (a prior of {wins:.3g})"
-            )
+        if one_way:
+            bias = None
+            notes.append("a preference for one position explains every decision: none was assumed")
 
 
 class _History:

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poe._paths import whole
 from poe.errors import DataNotFoundError, InvalidDataError, name_some
 
 if TYPE_CHECKING:
@@ -31,9 +30,10 @@ __all__ = [
     "csv_text",
     "find_column",
     "place",
+    "printable",
     "read_table",
     "require_printable",
-    "write_whole",
+    "short",
 ]
 
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
@@ -254,9 +254,10 @@ def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | Non
     )
 
 
-def place(table: pd.DataFrame, k: int) -> str:
-    """Where row k (from 0) stood: "pairs.csv, line 3"."""
-    return f"{table.attrs['source']}, {table.index.name} {table.index[k]}"
+def place(table: pd.DataFrame | pd.Series, k: Any) -> str:
+    """Where row k (from 0) stood: "pairs.csv, line 3"; its position if it was not read here."""
+    source = table.attrs.get("source")
+    return f"{source}, {table.index.name} {table.index[k]}" if source else f"row {k}"
 
 
 def as_name(cell: Any) -> str:
@@ -282,6 +283,17 @@ def require_printable(name: str) -> None:
         if (found := unicodedata.category(letter)) in ("Cc", "Cs"):
             what = "a control character" if found == "Cc" else "half of a character"
             raise InvalidDataError(f"the id has {what} in it (U+{ord(letter):04X}); remove it")
+
+
+def short(name: Any, widest: int = 40) -> str:
+    """A name that fits on a line, without what a terminal would take for a command."""
+    text = printable(" ".join(str(name).split()))
+    return text if len(text) <= widest else text[: widest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text, with a mark in place of every letter that is none."""
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def as_number(cell: Any, what: str, *, decimal: str = ".") -> float:
@@ -323,9 +335,3 @@ def csv_text(table: pd.DataFrame) -> str:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
     return str(table.map(safe).to_csv(index=False, lineterminator="\n"))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all; an OSError names it, and no part of it stays behind."""
-    with whole(path) as part:
-        part.write_text(text, encoding="utf-8")

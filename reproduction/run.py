@@ -47,8 +47,8 @@ ASKING = (
 )
 # Rankings and tables of the user's own, which no result is made from.
 FOR_USERS = (
-    *("__main__", "changes", "clusters", "columns", "findings", "leaderboard", "plots"),
-    *("ranking", "rankings", "report", "rounds", "tables"),
+    *("__main__", "answers", "changes", "clusters", "columns", "findings", "leaderboard"),
+    *("plots", "ranking", "rankings", "report", "rounds", "tables"),
 )
 # What tells of results, and makes none.
 TELLING = ("claims", "cli", "drawings", "errata", "log", "measure", "pages", "power", "verdicts")

@@ -28,7 +28,7 @@ FLOORS = [
     {"adaptive", "selection"},
     {"planning", "stopping", "datasets"},
     {"judges", "baselines", "rankings"},
-    {"rounds", "panel"},
+    {"rounds", "panel", "answers"},
     {"ranking"},
     {"findings"},
     {"report"},

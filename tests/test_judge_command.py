@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import os
+import signal
 
 import pandas as pd
 import pytest
@@ -142,6 +144,27 @@ def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
     assert "the 30 answers so far are in judgements.sqlite" in streams.err
     assert judge("--contexts", "2") == 0
     assert len(asked) == len(set(asked)) == 60
+
+
+@pytest.mark.filterwarnings("ignore:.*of the probability on average")
+def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys):
+    """SIGTERM: calls under way are waited for, all answers kept, and the same command goes on."""
+
+    def kill(k, body):
+        if k == 9:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with serving(kill, delay=0.05) as served:
+        name = f"openai:tiny@{served.url}"
+        assert judge("--contexts", "1", name=name) == 130
+        assert "answers so far are in judgements.sqlite" in capsys.readouterr().err
+        assert 10 <= (paid := len(served.requests)) < 30
+        with Store("judgements.sqlite") as store:
+            assert len(store) == paid, "nothing that was asked is lost"
+        assert judge("--contexts", "1", name=name) == 0
+        assert len(served.requests) == 30
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_limits(folder, asked, capsys):

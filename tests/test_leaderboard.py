@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,13 @@ import pytest
 from scipy.special import expit, log_expit, logit
 
 import poe
+from poe.answers import Asking, read_answers
 from poe.cli import main
 from poe.clusters import clustered, standardised
 from poe.judges import Answer, Store
 from poe.judges.recorded import pandalm
-from poe.leaderboard import Asking, leaderboard, read_answers, settled
+from poe.leaderboard import leaderboard
+from poe.rounds import settled
 
 
 def votes(seed, theta, *, prompts=40, each=12, own=0.0, gamma=0.0, beta=0.0):
@@ -324,11 +327,15 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "need --judge" in capsys.readouterr().err
     assert main([*base, "--out", str(table)]) == 1
     assert "would overwrite" in capsys.readouterr().err
-    assert main([*base, "--dry-run"]) == 0
-    assert "80 calls" in capsys.readouterr().out
-    assert main([*base, "--limit-calls", "50"]) == 3
+    price = ["--price-input", "0.5", "--price-output", "2"]
+    assert main([*base, "--dry-run", *price, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["calls"], row["stored"]) == (80, 0)
+    assert row["cost"] == pytest.approx((row["tokens"] * 0.5 + 80 * 2) / 1e6)
+    assert main([*base, "--limit-calls", "50", *price]) == 3
     assert "a partial ranking: " in (text := capsys.readouterr().out)
     assert "50 comparisons" in text
+    assert "asked now: 50 calls, " in text
     page, rates = tmp_path / "r.html", tmp_path / "rates.csv"
     files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
     assert main([*base, *files]) == 0
@@ -339,10 +346,35 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
     assert main([*base, "--offline"]) == 0
     assert capsys.readouterr().out == first.split("written to")[0]
+    assert main([*base, "--offline", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["partial"], found["comparisons"]) == (False, 80)
+    order = [row["system"] for row in found["systems"]]
+    assert order == list(found["win_rates"]) == pd.read_csv(rates)["system"].tolist()
+    assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
     assert set(pd.read_csv(rates)["system"]) == {"m0", "m1", "m2", "m3"}
     assert main(["leaderboard", str(made)]) == 0
     assert "clustered on prompt (20)" in capsys.readouterr().out
+
+
+def test_what_takes_long_is_said_on_a_terminal(tmp_path, capsys, monkeypatch):
+    class Due:
+        """A timer whose time has come."""
+
+        def __init__(self, seconds, say, words, options):
+            assert seconds == 2.0
+            self.start, self.cancel = (lambda: say(*words, **options)), lambda: None
+
+    monkeypatch.setattr("poe.cli.options.threading.Timer", Due)
+    path = tmp_path / "x.csv"
+    path.write_text("first,second,p\na,b,0.7\nb,c,0.6\nc,a,0.4\n")
+    assert main(["fit", str(path)]) == 0
+    assert capsys.readouterr().err == "", "a log wants no such lines"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["fit", str(path)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"poe: reading {path} ...", "poe: fitting 3 comparisons of 3 items ..."]
 
 
 def test_a_page_escapes_what_a_user_wrote(tmp_path, capsys):

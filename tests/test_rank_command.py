@@ -426,7 +426,7 @@ def test_decisions_without_doubt_get_a_prior_that_is_told(folder, monkeypatch, c
     write("texts.csv", some(5))
     assert rank("texts.csv", "--report", "r.html") == 0
     out = capsys.readouterr().out
-    assert "every text was given one win and one loss, spread over the others" in out
+    assert "every item was given one win and one loss, spread over the others" in out
     assert "one win and one loss" in Path("r.html").read_text()
     monkeypatch.setattr(DemoJudge, "answer", None)
     assert rank("texts.csv", "--prior", "0") == 1, "asked for none"

@@ -172,6 +172,7 @@ def test_answers_are_checked(answer, message):
         ({"budget": 7}, "budget of 7 calls cannot link 9 texts.* are 8"),
         ({"rule": "swiss"}, "rule must be"),
         ({"limit_calls": 5}, "for texts and the name of a judge"),
+        ({"items": "essays.csv"}, "for texts and the name of a judge"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

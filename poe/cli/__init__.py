@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated, Any, cast
 
 import typer
@@ -33,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status and never shows a traceback for user errors."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with _plain_warnings():
+        with _plain_warnings(), _killed_politely():
             _attach(arguments)
             status = app(args=arguments, prog_name="poe", standalone_mode=False)
         sys.stdout.flush()
@@ -70,18 +72,8 @@ def _attach(arguments: Sequence[str]) -> None:
                     f"poe {name} needs the papers' numbers, which are not in the package: clone "
                     "the repository and run it there"
                 ) from None
-            run = _with_status(getattr(cli, name))
+            run = getattr(cli, name)
         app.command(name, help=about)(run)
-
-
-def _with_status(run: Callable[..., int]) -> Callable[..., None]:
-    """The function with the same options, its result the exit status."""
-
-    @functools.wraps(run)
-    def command(*places: Any, **options: Any) -> None:
-        raise typer.Exit(run(*places, **options))
-
-    return command
 
 
 def parse(arguments: Sequence[str]) -> str:
@@ -111,6 +103,24 @@ def _plain_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
+@contextmanager
+def _killed_politely() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does: calls under way are waited for, and answers are kept."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ctrl_c = signal.getsignal(signal.SIGINT)  # which a shell's background jobs ignore
+        (ctrl_c if callable(ctrl_c) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _version(wanted: bool) -> None:

@@ -2,68 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from poe.cli.options import (
-    ASKED,
-    FILES,
-    JUDGE,
-    SCORES,
-    STORE,
-    DryRun,
-    JudgeOptions,
-    LimitCalls,
-    LimitTokens,
-    Meter,
-    Orders,
-    Quiet,
-    Seed,
-    SeveralJudges,
-    StorePath,
-    Undecided,
-    app,
-    open_judge,
-    open_store,
-    opt,
-    print_cost,
-    require_writable,
-    stopped,
-    write,
-)
+from poe.cli import options as o
+from poe.errors import ComparisonError, JudgeError
 
-COLUMNS = "Columns, where they have other names"
+First = Annotated[str | None, o.column("Shown first.")]
+Second = Annotated[str | None, o.column("Shown second.")]
+Winner = Annotated[str | None, o.column("Who won, or that it was a tie.")]
+Probability = Annotated[str | None, o.column("Probability that the first is better.", "--p")]
+Cluster = Annotated[str | None, o.column("What answers share: a prompt, an annotator.")]
 
 
-def column(text: str, *names: str) -> Any:
-    """An option that names a column."""
-    return opt(text, *names, panel=COLUMNS, metavar="COLUMN")
-
-
-First = Annotated[str | None, column("Shown first.")]
-Second = Annotated[str | None, column("Shown second.")]
-Winner = Annotated[str | None, column("Who won, or that it was a tie.")]
-Probability = Annotated[str | None, column("Probability that the first is better.", "--p")]
-Cluster = Annotated[str | None, column("What answers share: a prompt, an annotator.")]
-Encoding = Annotated[str | None, opt("Of a text file, if not UTF-8.", panel=FILES)]
-Prior = Annotated[
-    float | None,
-    opt(
-        "Wins added to every pair; by default none, or, where an item won or lost everything, one "
-        "win and one loss an item.",
-        panel=SCORES,
-        min=0.0,
-    ),
-]
-Level = Annotated[float, opt("Of the intervals.", panel=SCORES)]
-Out = Annotated[Path | None, opt("Scores and intervals as CSV.", panel=FILES)]
-Report = Annotated[Path | None, opt("HTML report in one file.", panel=FILES)]
-
-
-@app.command()
+@o.app.command()
 def fit(
     table: Annotated[
         Path,
@@ -76,67 +30,72 @@ def fit(
     second: Second = None,
     winner: Winner = None,
     p: Probability = None,
-    weight: Annotated[str | None, column("How often a row counts.")] = None,
+    weight: Annotated[str | None, o.column("How often a row counts.")] = None,
     cluster: Cluster = None,
-    no_cluster: Annotated[bool, opt("Every answer is news.", "--no-cluster", panel=SCORES)] = False,
-    expert: Annotated[
-        Literal["bradley-terry", "gaussian", "laplacian"],
-        opt("What an answer says of two scores.", panel=SCORES),
-    ] = "bradley-terry",
+    no_cluster: Annotated[
+        bool, o.opt("Every answer is news.", "--no-cluster", panel=o.SCORES)
+    ] = False,
+    expert: o.Expert = "bradley-terry",
     bias: Annotated[
-        Literal["fit", "mean", "none"], opt("Of the first position.", panel=SCORES)
+        Literal["fit", "mean", "none"], o.opt("Of the first position.", panel=o.SCORES)
     ] = "fit",
-    prior: Prior = None,
-    confidence: Level = 0.95,
-    out: Out = None,
-    report: Report = None,
-    encoding: Encoding = None,
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
+    out: o.Out = None,
+    report: o.Report = None,
+    encoding: o.Encoding = None,
 ) -> None:
     """Rank the items of comparisons that exist, with intervals."""
     import pandas as pd
 
-    from poe import leaderboard as board
+    from poe import comparisons, findings
     from poe.clusters import clustered
     from poe.columns import read
-    from poe.comparisons import Comparisons
+    from poe.report import board
     from poe.result import COVARIANCE_ITEMS, require_level
+    from poe.rounds import settled
     from poe.tables import csv_text, read_table
 
-    require_writable(report, out, inputs=[table])
+    o.require_writable(report, out, inputs=[table])
     require_level(confidence)
-    rows = read_table(table, encoding=encoding)
-    names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
-    found = read(rows, cluster=cluster, **names)
-    c = Comparisons(first=found.first, second=found.second, p=found.p, weight=found.weight)
+    with o.busy(f"reading {table}"):
+        rows = read_table(table, encoding=encoding)
+        names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
+        found = read(rows, cluster=cluster, **names)
+    c = comparisons.Comparisons(
+        first=found.first, second=found.second, p=found.p, weight=found.weight
+    )
     tilt: Any = None if bias == "none" or not found.in_order else bias
-    if tilt == "fit" and expert == "laplacian":
-        tilt = "mean"
-    result, notes = board.settled(c, expert=expert, bias=tilt, prior=prior)
-    if found.cluster is not None and not no_cluster and expert != "laplacian":
-        result = clustered(result, found.cluster)
-    notes = [*rows.attrs["notes"], *found.notes, *notes]
-    if c.n_items <= COVARIANCE_ITEMS:
-        shown = result.to_frame(confidence)
-    else:
-        order = result.ranking()
-        scores = dict(zip(result.items, result.scores.tolist(), strict=True))
-        shown = pd.DataFrame({"item": order, "score": [scores[name] for name in order]})
-        shown.insert(0, "rank", range(1, len(order) + 1))
-        notes.append(f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory")
-    words = board.in_words(result, confidence, found.cluster_name, tuple(notes))
-    print("\n".join([board.in_columns(shown, confidence), *words]))
+    with o.busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
+        result, notes = settled(c, expert=expert, bias=tilt, prior=prior)
+        if found.cluster is not None and not no_cluster and expert != "laplacian":
+            result = clustered(result, found.cluster)
+        notes = [*rows.attrs["notes"], *found.notes, *notes]
+        if c.n_items <= COVARIANCE_ITEMS:
+            shown = result.to_frame(confidence)
+        else:
+            shown = pd.DataFrame({"item": result.items, "score": result.scores})
+            shown = shown.sort_values("score", ascending=False, kind="stable")
+            shown.insert(0, "rank", range(1, len(shown) + 1))
+            notes.append(
+                f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory"
+            )
+        words = findings.in_words(result, confidence, found.cluster_name, notes)
+        text = findings.aligned(findings.rows_of(shown, confidence))
+    print("\n".join([text, *words]))
     if out:
-        write(out, csv_text(shown))
+        o.write(out, csv_text(shown))
     if report:
-        write(
-            report,
-            board.page(
-                f"{len(shown):,} items ranked: {table.name}", shown, words, level=confidence
-            ),
-        )
+        title = f"{len(shown):,} items ranked: {table.name}"
+        o.write(report, board(title, shown, words, None, level=confidence))
 
 
-@app.command()
+@o.app.command(
+    epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
+    "bias, length (logits a standard deviation longer), systems (the rows of --out) and win_rates "
+    "(row's system against the column's). With --dry-run: a list of judges with calls (at most), "
+    "stored, tokens, seconds, cost. Exit status 3: a limit made the ranking partial."
+)
 def leaderboard(
     table: Annotated[
         Path,
@@ -145,54 +104,56 @@ def leaderboard(
             "that exist, as for `poe fit`, with a prompt and lengths or texts if you have them."
         ),
     ],
-    judge: Annotated[str | None, opt("Who compares; see `poe rank`.", metavar="JUDGE")] = None,
-    attribute: Annotated[str, opt('What wins, "more helpful".', metavar="WORDS")] = "better",
-    dry_run: DryRun = False,
-    offline: Annotated[bool, opt("Only answers in the store.", "--offline", panel=JUDGE)] = False,
+    judge: Annotated[str | None, o.opt("Who compares; see `poe rank`.", metavar="JUDGE")] = None,
+    attribute: Annotated[str, o.opt('What wins, "more helpful".', metavar="WORDS")] = "better",
+    dry_run: o.DryRun = False,
+    offline: o.Offline = False,
     budget: Annotated[
-        str, opt("Comparisons at most: 100x (100 a system), 500 or all.", panel=ASKED)
+        str, o.opt("Comparisons at most: 100x (100 a system), 500 or all.", panel=o.ASKED)
     ] = "100x",
-    orders: Annotated[
-        Orders, opt("A pair in one random order, its bias estimated, or in both.", panel=ASKED)
-    ] = "one",
-    seed: Seed = 0,
-    system: Annotated[str | None, column("Whose answer it is.")] = None,
-    prompt: Annotated[str | None, column("What it answers.")] = None,
-    answer: Annotated[str | None, column("The answer's text.")] = None,
+    orders: o.Orders = "one",
+    seed: o.Seed = 0,
+    system: Annotated[str | None, o.column("Whose answer it is.")] = None,
+    prompt: Annotated[str | None, o.column("What it answers.")] = None,
+    answer: Annotated[str | None, o.column("The answer's text.")] = None,
     first: First = None,
     second: Second = None,
     winner: Winner = None,
     p: Probability = None,
     cluster: Cluster = None,
-    no_length: Annotated[bool, opt("Do not control it.", "--no-length", panel=SCORES)] = False,
-    prior: Prior = None,
-    confidence: Level = 0.95,
-    out: Out = None,
-    report: Report = None,
-    win_rates: Annotated[Path | None, opt("Who wins how often, CSV.", panel=FILES)] = None,
-    comparisons: Annotated[Path | None, opt("Every comparison as CSV.", panel=FILES)] = None,
-    store: StorePath = STORE,
-    several_judges: SeveralJudges = False,
-    quiet: Quiet = False,
-    judge_option: JudgeOptions = [],  # noqa: B006
-    limit_calls: LimitCalls = None,
-    limit_tokens: LimitTokens = None,
-    undecided: Undecided = "stop",
-    encoding: Encoding = None,
+    no_length: Annotated[bool, o.opt("Do not control it.", "--no-length", panel=o.SCORES)] = False,
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
+    out: o.Out = None,
+    report: o.Report = None,
+    win_rates: Annotated[Path | None, o.opt("Who wins how often, CSV.", panel=o.FILES)] = None,
+    comparisons: o.Comparisons = None,
+    as_json: o.AsJson = False,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
+    undecided: o.Undecided = "stop",
+    encoding: o.Encoding = None,
 ) -> None:
     """Rank systems that answer the same prompts: errors clustered on the prompt, length held."""
-    from poe import leaderboard as board
+    from poe import findings
+    from poe.answers import Asking, read_answers
     from poe.columns import read
-    from poe.errors import ComparisonError, JudgeError
-    from poe.findings import aligned
     from poe.judges.asking import stored_judge
+    from poe.leaderboard import of_columns
+    from poe.report import board
     from poe.tables import csv_text, read_table
 
     inputs = [table, store] if judge else [table]
-    require_writable(report, out, win_rates, comparisons, inputs=inputs)
-    rows = read_table(table, encoding=encoding)
-    stop = ""
-    how: dict[str, Any] = {"length": not no_length, "bias": "fit", "prior": prior}
+    o.require_writable(report, out, win_rates, comparisons, inputs=inputs)
+    with o.busy(f"reading {table}"):
+        rows = read_table(table, encoding=encoding)
+    stop, price = "", o.prices(price_input, price_output)
     if judge is None:
         if offline or dry_run:
             raise JudgeError("--dry-run and --offline go with --judge; nothing is asked without")
@@ -204,55 +165,66 @@ def leaderboard(
                 raise
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
     else:
-        answers = board.read_answers(rows, system=system, prompt=prompt, answer=answer)
+        answers = read_answers(rows, system=system, prompt=prompt, answer=answer)
         both = orders == "both"
         calls = answers.calls(budget, both_orders=both)
-        if offline and not store.is_file():
-            raise JudgeError(f"there is no store {store}, so nothing can be ranked offline")
-        several = several_judges or offline
-        with closing(open_store(store, several=several, dry_run=dry_run)) as kept:
+        with o.open_store(store, several=several_judges, dry_run=dry_run, offline=offline) as kept:
             reader = (
                 stored_judge(kept, judge)
                 if offline
-                else open_judge(judge, judge_option, limit_calls, limit_tokens)
+                else o.open_judge(judge, judge_option, limit_calls, limit_tokens)
             )
-            asking = board.Asking(
+            asking = Asking(
                 answers,
                 reader,
                 attribute,
                 store=kept,
                 both_orders=both,
                 undecided=undecided,
+                progress=not quiet,
+                price=price,
                 seed=seed,
             )
             known = asking.recall()
             new = max(calls - known, 0)
             if dry_run:
-                print(f"{new:,} calls; {known:,} answers are in {store} already")
-                print_cost([asking.question(*row) for row in asking.sample(new)], reader, kept)
+                questions = asking.sample(new)
+                row = o.estimate(
+                    judge, reader, kept, questions, calls=new, stored=known, price=price
+                )
+                o.print_estimates([row], store, as_json=as_json)
                 return
-            asking.progress = meter = Meter(0 if offline else new, quiet=quiet or offline)
-            try:
-                asking.run(0 if offline else calls)
-                meter.bar.close()
-            except KeyboardInterrupt:
-                raise stopped(kept) from None
-        stop = asking.partial
-        if not known and offline:
-            raise JudgeError(f"{store} has no answers of this judge to these comparisons")
-        found = asking.columns()
-    result = board.of_columns(found, level=confidence, **how)
-    frame, rates = result.to_frame(), result.win_rates()
-    print(result)
-    print(f"\nShare of comparisons won by the row's system:\n{aligned(board.matrix(rates))}")
+            if offline and not known:
+                raise JudgeError(f"{store} has no answers of this judge to these comparisons")
+            asking.run(0 if offline else calls)
+        stop, found = asking.partial, asking.columns()
+    with o.busy(f"fitting {len(found.p):,} comparisons"):
+        result = of_columns(found, length=not no_length, prior=prior, level=confidence)
+        frame, rates, text = result.to_frame(), result.win_rates(), str(result)
+    if as_json:
+        o.print_json(
+            {
+                "partial": bool(stop),
+                "notes": result.sentences(),
+                "comparisons": len(found.p),
+                "bias": result.fit.bias,
+                "length": result.fit.covariate and result.fit.covariate.size,
+                "systems": frame.to_dict("records"),
+                "win_rates": rates.to_dict("index"),
+            }
+        )
+    else:
+        print(f"{text}\n\nShare of comparisons won by the row's system:")
+        print(findings.aligned(findings.matrix(rates)))
     if out:
-        write(out, csv_text(frame))
+        o.write(out, csv_text(frame), quiet=as_json)
     if win_rates:
-        write(win_rates, csv_text(rates.rename_axis("system").reset_index()))
+        o.write(win_rates, csv_text(rates.rename_axis("system").reset_index()), quiet=as_json)
     if comparisons:
-        write(comparisons, csv_text(found.to_table()))
+        o.write(comparisons, csv_text(found.to_table()), quiet=as_json)
     if report:
         title = f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {table.name}"
-        write(report, board.page(title, frame, result.sentences(), rates, level=confidence))
+        html = board(title, frame, result.sentences(), rates, level=confidence)
+        o.write(report, html, quiet=as_json)
     if stop:
         raise typer.Exit(3)

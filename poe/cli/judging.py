@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from poe.cli.options import (
-    STORE,
-    Count,
-    DecoderOnly,
-    DryRun,
-    JudgeName,
-    JudgeOptions,
-    LimitCalls,
-    LimitTokens,
-    Meter,
-    Orders,
-    Quiet,
-    Seed,
-    SeveralJudges,
-    StorePath,
-    Template,
-    app,
-    data_app,
-    open_judge,
-    open_store,
-    opt,
-    print_cost,
-    require_writable,
-    stopped,
-    store_app,
-)
+from poe.cli import options as o
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
-    from poe.judges import Answer, Question, Store
+    from poe.judges import Answer, Question
 
 
-@app.command()
+@o.app.command()
 def judge(
     dataset: Annotated[
         str,
@@ -54,28 +28,29 @@ def judge(
         str,
         typer.Argument(help='What is judged, such as coherence; of your own, "more persuasive".'),
     ],
-    judge: JudgeName,
-    dry_run: DryRun = False,
+    judge: o.JudgeName,
+    dry_run: o.DryRun = False,
     calls: Annotated[
-        Count,
-        opt("Comparisons in each context; by default all, of your own texts ten a text.", min=1),
+        o.Count,
+        o.opt("Comparisons in each context; by default all, of your own texts ten a text.", min=1),
     ] = None,
     orders: Annotated[
-        Orders, opt("With --calls: all pairs before any in its other order, or both together.")
+        Literal["one", "both"],
+        o.opt("With --calls: all pairs before any in its other order, or both together."),
     ] = "one",
-    template: Template = None,
-    decoder_only: DecoderOnly = False,
-    thing: Annotated[str, opt('What texts of your own are, "essay".')] = "text",
-    context_name: Annotated[str, opt("How the prompt heads a context of your own.")] = "Context",
-    contexts: Annotated[str | None, opt("The first ten (10), some (20:30); or all.")] = None,
-    shard: Annotated[str | None, opt("Only the I-th of N parts, 2/8.", metavar="I/N")] = None,
-    seed: Seed = 0,
-    store: StorePath = STORE,
-    several_judges: SeveralJudges = False,
-    quiet: Quiet = False,
-    judge_option: JudgeOptions = [],  # noqa: B006
-    limit_calls: LimitCalls = None,
-    limit_tokens: LimitTokens = None,
+    template: o.Template = None,
+    decoder_only: o.DecoderOnly = False,
+    thing: Annotated[str, o.opt('What texts of your own are, "essay".')] = "text",
+    context_name: Annotated[str, o.opt("How the prompt heads a context of your own.")] = "Context",
+    contexts: Annotated[str | None, o.opt("The first ten (10), some (20:30); or all.")] = None,
+    shard: Annotated[str | None, o.opt("Only the I-th of N parts, 2/8.", metavar="I/N")] = None,
+    seed: o.Seed = 0,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
 ) -> None:
     """Put comparisons to a judge that need no adaptive choice, answers kept.
 
@@ -95,8 +70,8 @@ def judge(
                 "--template, --contexts and --decoder-only are of data sets that `poe data list` "
                 f"names, not of texts of your own, {dataset}"
             )
-        about = {"thing": thing, "context_name": context_name}
-        whole = _own(Path(dataset), attribute, calls, both_orders=both_orders, seed=seed, **about)
+        called = {"thing": thing, "context_name": context_name}
+        whole = _own(Path(dataset), attribute, calls, both_orders, seed, **called)
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}")
     else:
@@ -113,8 +88,8 @@ def judge(
     if not questions:
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
-    reader = open_judge(judge, judge_option, limit_calls, limit_tokens)
-    with closing(open_store(store, several=several_judges, dry_run=dry_run)) as kept_answers:
+    reader = o.open_judge(judge, judge_option, limit_calls, limit_tokens)
+    with o.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
         same = len(questions) - different
@@ -125,16 +100,15 @@ def judge(
             f"{different - len(missing):,} answered already, {len(missing):,} to ask"
         )
         if dry_run:
-            print_cost([questions[k] for k in missing], reader, kept_answers)
+            new = [questions[k] for k in missing]
+            there = different - len(new)
+            o.print_cost(o.estimate(judge, reader, kept_answers, new, calls=len(new), stored=there))
             return
-        meter = Meter(len(missing), quiet=quiet)
+        meter = planning.Meter(len(missing), shown=not quiet)
         try:
             answers = kept_answers.ask(reader, questions, progress=meter)
-        except KeyboardInterrupt:
-            raise stopped(kept_answers) from None
         except SpendingLimitError as error:
             left = len(kept_answers.missing(reader, questions))
-            meter.bar.close()
             answered = len(missing) - left
             print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
             return
@@ -144,14 +118,7 @@ def judge(
 
 
 def _own(
-    path: Path,
-    attribute: str,
-    calls: int | None,
-    *,
-    thing: str,
-    context_name: str,
-    both_orders: bool,
-    seed: int,
+    path: Path, attribute: str, calls: int | None, both_orders: bool, seed: int, **called: str
 ) -> list[Question]:
     """Comparisons of a table's texts that spread evenly over them, context after context.
 
@@ -159,20 +126,19 @@ def _own(
     """
     import numpy as np
 
-    from poe import datasets, judges
     from poe.designs import in_orders_shown, regular
-    from poe.ranking import distinct
+    from poe.judges import Question
+    from poe.ranking import jobs
 
     asked = []
-    for c, group in enumerate(datasets.read_texts(path).groups()):
-        texts, _ = distinct(group.items)
-        heading = None if group.context is None else context_name
-        prompt = judges.prompts.for_attribute(attribute, thing=thing, context=heading)
-        n, rng = len(texts), np.random.default_rng([seed, c])
+    todo = jobs(path, [""], [attribute], budget="all", both_orders=True, **called)
+    for c, job in enumerate(todo):
+        texts, rng = job.texts, np.random.default_rng([seed, c])
+        n = len(texts)
         count = (10 * n if calls is None else calls) // (2 if both_orders else 1)
         pairs = regular(n, min(count, n * (n - 1) // 2), seed=rng)
         asked += [
-            judges.Question(prompt, texts[i], texts[j], group.context)
+            Question(job.prompt, texts[i], texts[j], job.group.context)
             for i, j in in_orders_shown(pairs, both_orders=both_orders, rng=rng).tolist()
         ]
     return asked
@@ -198,14 +164,14 @@ def _summarise(answers: Sequence[Answer], store: Path) -> None:
 # poe prompts, poe data, poe store -------------------------------------------------------------
 
 
-@app.command()
+@o.app.command()
 def prompts(
     dataset: Annotated[str | None, typer.Argument(help="A dataset with prompts.")] = None,
     attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
-    template: Template = None,
-    show: Annotated[int, opt("Fill it with texts, so often.")] = 0,
-    cut: Annotated[int, opt("Characters shown of a text, 0 for all.")] = 400,
-    decoder_only: DecoderOnly = False,
+    template: o.Template = None,
+    show: Annotated[int, o.opt("Fill it with texts, so often.")] = 0,
+    cut: Annotated[int, o.opt("Characters shown of a text, 0 for all.")] = 400,
+    decoder_only: o.DecoderOnly = False,
 ) -> None:
     """List the prompts, or preview one."""
     from itertools import islice
@@ -230,7 +196,7 @@ def prompts(
             print(f"[the answer starts:] {prompt.prefix}")
 
 
-@data_app.command("list")
+@o.data_app.command("list")
 def data_list() -> None:
     """What there is, and where its texts would come from."""
     from poe import datasets
@@ -238,7 +204,7 @@ def data_list() -> None:
     print(datasets.overview())
 
 
-@data_app.command("fetch")
+@o.data_app.command("fetch")
 def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data list`.")]) -> None:
     """Download from the pinned address and verify; smollm2 is a small language model."""
     from poe import datasets
@@ -247,10 +213,10 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A name from `poe data l
     print(f"{name} is at {gguf.fetch() if name == 'smollm2' else datasets.fetch(name)}")
 
 
-@store_app.command("list")
+@o.store_app.command("list")
 def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")]) -> None:
     """Its judges, prompts and numbers of answers."""
-    with closing(_existing(store)) as kept_answers:
+    with o.open_store(store, offline=True) as kept_answers:
         table = kept_answers.table()
         for digest, given in kept_answers.specifications().items():
             print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
@@ -259,16 +225,14 @@ def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sq
                 print(f"    {prompt}: {len(rows):,} answers, {rows['tokens'].sum():,} tokens")
 
 
-@store_app.command("merge")
+@o.store_app.command("merge")
 def store_merge(
     store: Annotated[Path, typer.Argument(help="The store that grows; made if it is not there.")],
     others: Annotated[list[Path], typer.Argument(help="Stores to take over.")],
-    several_judges: SeveralJudges = False,
+    several_judges: o.SeveralJudges = False,
 ) -> None:
     """Take over the answers of other stores."""
-    from poe.judges import Store
-
-    with closing(Store(store, several=several_judges)) as kept_answers:
+    with o.open_store(store, several=several_judges) as kept_answers:
         for other in others:
             found = kept_answers.merge(other)
             print(
@@ -278,22 +242,13 @@ def store_merge(
         print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
 
 
-@store_app.command("export")
+@o.store_app.command("export")
 def store_export(
     store: Annotated[Path, typer.Argument(help="Such as judgements.sqlite.")],
     out: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
 ) -> None:
     """Every answer as a row of a CSV or Parquet file."""
-    require_writable(out, inputs=[store])
-    with closing(_existing(store)) as kept_answers:
+    o.require_writable(out, inputs=[store])
+    with o.open_store(store, offline=True) as kept_answers:
         kept_answers.export(out)
         print(f"{len(kept_answers):,} answers written to {out}")
-
-
-def _existing(path: Path) -> Store:
-    """A store that is there: looking at one must not make one."""
-    from poe.judges import Store
-
-    if not path.is_file():
-        raise JudgeError(f"there is no store {path}")
-    return Store(path, several=True)

@@ -1,21 +1,24 @@
-"""What the commands share: the app, options, opening judges and stores, writing files."""
+"""What the commands share: the app, options, judges, stores and their costs, writing files."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from poe._paths import whole
+from poe import _paths
 from poe.errors import JudgeError
 
 if TYPE_CHECKING:
-    from poe.judges import Answer, Question, Reader, Store
+    from poe.judges import Question, Reader, Store
 
 app = typer.Typer(
     help="Judging by comparison: products of experts for LLM judges.",
@@ -37,50 +40,87 @@ def opt(text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-TABLE, ASKED, SCORES, FILES, JUDGE = (
-    "Where the table has other names",
-    "How much is asked",
-    "How answers become scores",
-    "Files",
-    "The judge",
-)
+def column(text: str, *names: str) -> Any:
+    """An option that names a column."""
+    return opt(text, *names, panel="Columns, where they have other names", metavar="COLUMN")
+
+
+ASKED = "How much is asked"
 STOP = "Stop before the budget is spent, as soon as one holds"
-STORE = Path("judgements.sqlite")
+SCORES = "How answers become scores"
+JUDGE = "The judge"
+FILES = "Files"
+
 FORMS = "smollm2, hf:MODEL, hf:MODEL@REVISION, hf:FILE.gguf, openai:MODEL@URL or demo."
-Orders = Literal["one", "both"]
 Count = int | None
 JudgeName = Annotated[str, opt(FORMS, "--judge", metavar="JUDGE")]
+DryRun = Annotated[bool, opt("Only say what it would take.", "--dry-run")]
+Offline = Annotated[
+    bool, opt("Rank by the answers in the store; the judge is not opened.", "--offline")
+]
+Quiet = Annotated[bool, opt("No progress.", "--quiet")]
+Template = Annotated[str | None, opt("Which wording; `poe prompts` lists them.")]
+DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
+
+Orders = Annotated[
+    Literal["one", "both"],
+    opt("A pair in one random order, its bias estimated, or in both.", panel=ASKED),
+]
+Seed = Annotated[int, opt("Of all random choices.", min=0)]
+
+Expert = Annotated[
+    Literal["bradley-terry", "gaussian", "laplacian"],
+    opt("What an answer says of two scores.", panel=SCORES),
+]
+Prior = Annotated[
+    float | None,
+    opt(
+        "Wins added to every pair. By default none, or, where an item won or lost everything, one "
+        "win and one loss an item.",
+        panel=SCORES,
+        min=0.0,
+    ),
+]
+Confidence = Annotated[
+    float, opt("How sure intervals and stopping are.", panel=SCORES, min=0.0, max=1.0)
+]
+
 JudgeOptions = Annotated[
     list[str],
     opt("A setting such as dtype=float32; may be repeated.", panel=JUDGE, metavar="NAME=VALUE"),
 ]
 LimitCalls = Annotated[Count, opt("Stop after so many new calls, all kept.", panel=JUDGE, min=1)]
 LimitTokens = Annotated[Count, opt("Stop after so many new tokens, all kept.", panel=JUDGE, min=1)]
-StorePath = Annotated[Path, opt("Answers are kept here, never asked for twice.", panel=FILES)]
-SeveralJudges = Annotated[
-    bool, opt("Let the store hold several judges.", "--several-judges", panel=FILES)
-]
-DryRun = Annotated[bool, opt("Only say what it would take.", "--dry-run")]
-Quiet = Annotated[bool, opt("No progress.", "--quiet")]
-Seed = Annotated[int, opt("Of all random choices.", min=0)]
-Undecided = Annotated[
-    Literal["stop", "tie"],
-    opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
-]
 PriceInput = Annotated[
     float | None, opt("Dollars for a million tokens read.", panel=JUDGE, metavar="DOLLARS")
 ]
 PriceOutput = Annotated[
     float | None, opt("Dollars for a million tokens written.", panel=JUDGE, metavar="DOLLARS")
 ]
-DecoderOnly = Annotated[bool, opt("The ending for decoder-only models.", "--decoder-only")]
-Column = Annotated[str | None, opt("A column with another name.", panel=TABLE, metavar="NAME")]
-Encoding = Annotated[str | None, opt("Of the file, if it is guessed wrong.", panel=TABLE)]
-Template = Annotated[str | None, opt("Which wording; `poe prompts` lists them.")]
+Undecided = Annotated[
+    Literal["stop", "tie"],
+    opt("An answer without a label stops the run or counts as a tie.", panel=JUDGE),
+]
+
+Report = Annotated[Path | None, opt("HTML report in one file.", panel=FILES)]
+Out = Annotated[Path | None, opt("Scores and intervals as CSV.", panel=FILES)]
+Comparisons = Annotated[Path | None, opt("Every comparison as CSV.", panel=FILES)]
+AsJson = Annotated[bool, opt("Print one JSON object instead of tables.", "--json", panel=FILES)]
+STORE = Path("judgements.sqlite")
+StorePath = Annotated[Path, opt("Answers are kept here, never asked for twice.", panel=FILES)]
+SeveralJudges = Annotated[
+    bool, opt("Let the store hold several judges.", "--several-judges", panel=FILES)
+]
+Encoding = Annotated[str | None, opt("Of a text file, if it is guessed wrong.", panel=FILES)]
+
+# Judges and stores ----------------------------------------------------------------------------
 
 
 def open_judge(
-    name: str, settings: Sequence[str], limit_calls: int | None, limit_tokens: int | None
+    name: str,
+    settings: Sequence[str],
+    limit_calls: int | None = None,
+    limit_tokens: int | None = None,
 ) -> Reader:
     """The judge of that name, which never goes over these limits."""
     from poe import judges
@@ -92,42 +132,101 @@ def open_judge(
             raise JudgeError(
                 f"--judge-option {text!r} is not NAME=VALUE, for example dtype=float32"
             )
-        options[key] = _value(value)
+        try:
+            options[key] = json.loads(value)  # a number, true or false
+        except ValueError:
+            options[key] = value
     limits = {"call_limit": limit_calls, "token_limit": limit_tokens}
     options = {key: n for key, n in limits.items() if n is not None} | options
     return judges.open(name, **options)
 
 
-def _value(text: str) -> Any:
-    """A number, true or false where the text is one."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+@contextmanager
+def open_store(
+    path: Path, *, several: bool = False, dry_run: bool = False, offline: bool = False
+) -> Iterator[Store]:
+    """The store at a path. A dry run leaves no new file behind; offline it must be there.
 
-
-def open_store(path: Path, *, several: bool, dry_run: bool) -> Store:
-    """The store at a path; a dry run leaves no new file behind."""
+    Ctrl-C ends the command once the user knows that nothing is lost.
+    """
     from poe.judges import Store
 
+    if offline and dry_run:
+        raise JudgeError("--offline asks nothing, so a --dry-run of it has nothing to say")
+    if offline and not path.is_file():
+        raise JudgeError(f"there is no store {path} to take answers from")
     new = dry_run and path.parent.is_dir() and not path.exists()
-    return Store(":memory:" if new else path, several=several)
+    with closing(Store(":memory:" if new else path, several=several or offline)) as store:
+        try:
+            yield store
+        except KeyboardInterrupt:
+            print(
+                f"\npoe: stopped; the {len(store):,} answers so far are in {path}; the same "
+                "command goes on from there and asks nothing twice",
+                file=sys.stderr,
+            )
+            raise typer.Exit(-130) from None  # stopped, and said so
 
 
-def print_cost(questions: Sequence[Question], judge: Reader, store: Store) -> None:
-    """Say what asking will take: tokens, and time where it is known."""
+def prices(read: float | None, written: float | None) -> tuple[float, float] | None:
+    """Dollars for a million tokens read, and written, if any was given."""
+    return None if read is None and written is None else (read or 0.0, written or 0.0)
+
+
+def estimate(
+    name: str,
+    judge: Reader,
+    store: Store,
+    questions: Sequence[Question],
+    *,
+    calls: int,
+    stored: int,
+    price: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """What so many calls to a judge would take, judged by some of their questions."""
     from poe.judges import planning
 
-    if not questions:
+    table, ours = store.table(), store.specification(judge)
+    same = [digest for digest, one in store.specifications().items() if one == ours]
+    cost = planning.cost(questions, judge, table[table["judge"].isin(same)])
+    more = calls / max(len(questions), 1)
+    row = {
+        "judge": name,
+        "calls": calls,
+        "stored": stored,
+        "tokens": cost.tokens * more,
+        "tokens_by": cost.tokens_by,
+        "seconds": None if cost.seconds is None else cost.seconds * more,
+        "seconds_by": cost.seconds_by,
+    }
+    if price is not None:
+        written = planning.written(judge) * calls
+        row["cost"] = planning.Price(*price).of(cost.tokens * more, written)
+    return row
+
+
+def print_estimates(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
+    """Say what asking each judge will take."""
+    if as_json:
+        print(json.dumps(rows, indent=1))
         return
-    table, given = store.table(), store.specifications()
-    same = [digest for digest, one in given.items() if one == store.specification(judge)]
-    found = planning.cost(questions, judge, table[table["judge"].isin(same)])
-    print(f"about {found.tokens:,.0f} tokens ({found.tokens_by})")
-    if found.seconds is None:
-        print("time unknown: a real run with --limit-calls 100 measures it, and its answers stay")
+    for row in rows:
+        who = f"{row['judge']}: " if len(rows) > 1 else ""
+        print(f"{who}at most {row['calls']:,} calls; {row['stored']:,} answers are in {store}")
+        print_cost(row)
+
+
+def print_cost(row: dict[str, Any]) -> None:
+    """Say what the calls of an `estimate` will take: tokens, and time where it is known."""
+    if not row["calls"]:
+        return
+    print(f"about {row['tokens']:,.0f} tokens ({row['tokens_by']})")
+    if row["seconds"] is None:
+        print("time unknown: a run with --limit-calls 100 measures it, and its answers stay")
     else:
-        print(f"about {duration(found.seconds)} ({found.seconds_by})")
+        print(f"about {duration(row['seconds'])} ({row['seconds_by']})")
+    if "cost" in row:
+        print(f"about ${row['cost']:,.4f}, where an answer has no more tokens than it may")
 
 
 def duration(seconds: float) -> str:
@@ -139,28 +238,33 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} days"
 
 
-def stopped(store: Store) -> typer.Exit:
-    """What ends a run that Ctrl-C stopped, once the user knows that nothing is lost."""
-    print(
-        f"\npoe: stopped; the {len(store):,} answers so far are in {store.path}; the same command "
-        "goes on from there and asks nothing twice",
-        file=sys.stderr,
-    )
-    return typer.Exit(-130)  # stopped, and said so
+# What comes out -------------------------------------------------------------------------------
 
 
-class Meter:
-    """A progress bar of new answers; a store's `progress`."""
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Say on a terminal what takes longer than two seconds."""
+    said = threading.Timer(2.0, print, [f"poe: {what} ..."], {"file": sys.stderr, "flush": True})
+    if sys.stderr.isatty():
+        said.start()
+    try:
+        yield
+    finally:
+        said.cancel()
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        from tqdm import tqdm
 
-        slow = 0.2 if sys.stderr.isatty() else 10.0
-        self.bar = tqdm(total=total, unit="call", disable=quiet, mininterval=slow, leave=False)
+def print_json(value: Any) -> None:
+    """Print for a program; what is not a number is null."""
 
-    def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
-        """Note new answers."""
-        self.bar.update(len(answers))
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): plain(one) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(one) for one in value]
+        value = value.item() if hasattr(value, "item") else value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print(json.dumps(plain(value), indent=1))
 
 
 def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
@@ -176,15 +280,14 @@ def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
         if not path.parent.is_dir():
             raise JudgeError(f"{path} cannot be written: there is no folder {path.parent}")
         part = path.with_name(path.name + ".part")
-        for other, marks in taken:
-            if marks & (_same(path) | _same(part)):
+        marks = _same(path) | _same(part)
+        for other, others in taken:
+            if marks & others:
                 raise JudgeError(
                     f"{path} would overwrite {other}, which this command also uses; name another "
                     "file"
                 )
-        taken.append((path, _same(path) | _same(part)))
-    for path in filter(None, paths):
-        part = path.with_name(path.name + ".part")
+        taken.append((path, marks))
         try:
             part.touch()
             part.unlink()
@@ -205,8 +308,7 @@ def _same(path: Path) -> set[object]:
 
 
 def write(path: Path, text: str, *, quiet: bool = False) -> None:
-    """Write a file whole or not at all."""
-    with whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+    """Write a file whole or not at all, and say so."""
+    _paths.write(path, text)
     if not quiet:
         print(f"written to {path}")

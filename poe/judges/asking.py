@@ -83,23 +83,35 @@ class TextJudge:
         said = self.store.ask(self.judge, questions, progress=self._note)
         self.pairs = np.vstack([self.pairs, np.asarray(pairs, dtype=np.intp).reshape(-1, 2)])
         self.answers += said
-        p = np.array([answer.p for answer in said], dtype=float)
-        silent = np.flatnonzero(np.isnan(p))
-        if silent.size and self.undecided == "stop":
-            named = [f"{questions[k].first.id} before {questions[k].ids[-1]}" for k in silent]
-            raise JudgeError(
-                f"to {len(silent)} of {len(p)} comparisons the judge said neither "
-                f"{' nor '.join(map(repr, self.prompt.labels))}: {name_some(named, 3)}; the "
-                "answers are kept; change the prompt, or count them as ties (--undecided tie)"
-            )
-        self.ties += len(silent)
-        return np.where(np.isnan(p), 0.5, p)
+        p, ties = decided(questions, said, self.undecided)
+        self.ties += ties
+        return p
 
     def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
         """Count new answers, those of a run that fails too."""
         self.new += len(answers)
         if self.progress is not None:
             self.progress(answers=answers, **more)
+
+
+def decided(
+    questions: Sequence[Question], answers: Sequence[Answer], undecided: str
+) -> tuple[Floats, int]:
+    """(K,) P(the first is better), and how many are ties for want of a label.
+
+    Raises JudgeError for an answer with neither label, unless `undecided` is "tie".
+    """
+    p = np.array([answer.p for answer in answers], dtype=float)
+    silent = np.flatnonzero(np.isnan(p)).tolist()
+    if silent and undecided == "stop":
+        named = [f"{questions[k].first.id} before {questions[k].ids[-1]}" for k in silent]
+        labels = " nor ".join(map(repr, questions[0].prompt.labels))
+        raise JudgeError(
+            f"to {len(silent)} of {len(p)} comparisons the judge said neither {labels}: "
+            f"{name_some(named, 3)}; the answers are kept; change the prompt, or count them as "
+            "ties (--undecided tie)"
+        )
+    return np.where(np.isnan(p), 0.5, p), len(silent)
 
 
 class StoredJudge:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from poe._paths import whole
+from poe._paths import write
 from poe.comparisons import Comparisons
 from poe.errors import JudgeError, name_some
 from poe.judges.questions import PLACES, Answer, Prompt, Question, Reader, Text
@@ -447,11 +447,7 @@ class Store:
         if path.suffix not in (".csv", ".parquet"):
             raise JudgeError(f"{path}: answers are written as .csv or .parquet; end the name so")
         table = self.table()
-        with whole(path) as part:
-            if path.suffix == ".csv":
-                part.write_text(csv_text(table), encoding="utf-8")
-            else:
-                table.to_parquet(part, index=False)
+        write(path, csv_text(table) if path.suffix == ".csv" else table.to_parquet(index=False))
 
     def comparisons(
         self,
