@@ -4,7 +4,7 @@ The corrections, from the simplest: ask in both orders and average (paper 3.5, b
 `Comparisons.symmetrised`); shift the experts by a number read off the mean probability
 (`mean_bias`, which is `poe.fit(bias="mean")`); estimate the shift together with the scores (book
 eqs. 7.10 and 9.11: `poe.fit(bias="fit")`); or move the threshold of the decisions until both
-positions win equally often (`reweight`). The book's page on position bias says when they differ.
+positions win equally often (`reweight`). Chapter 9 of the book says when they differ.
 """
 
 from __future__ import annotations

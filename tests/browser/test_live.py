@@ -92,6 +92,10 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
         shown = state(page, "fig-live-springs")
         fit = poe.fit(from_rows(shown["comparisons"], 4), expert)
         np.testing.assert_allclose(shown["scores"], fit.scores / unit, atol=1e-9)
+    page.locator("#fig-live-springs select").select_option("laplacian")
+    shown = state(page, "fig-live-springs")
+    fit = poe.fit(from_rows(shown["comparisons"], 4), "laplacian")
+    np.testing.assert_allclose(shown["scores"], fit.scores, atol=LAPLACIAN_TOLERANCE)
 
     shown = state(page, "fig-live-gaussian")
     c = from_rows(shown["comparisons"], 4)

@@ -1,7 +1,7 @@
-// Chapter 5: five answers as springs between four texts that hang at the heights of their scores.
+// Chapters 5 and 8: five answers as springs between four texts that hang at the heights of their scores.
 (() => {
   const { EXAMPLE, NAMES, draw, fixed, frame, inOrder, pairName, path, scale, signed } = poeLive.kit;
-  const { bradleyTerry, gaussian } = poeLive.mathematics;
+  const { bradleyTerry, gaussian, laplace } = poeLive.mathematics;
 
   const PLACES = [176, 42, 200, 330]; // Ada, Ben, Cleo, Dan
   const LABELS = [0.6, 0.62, 0.36, 0.4, 0.5]; // where on its spring each number stands
@@ -59,7 +59,7 @@
       const soft = expert() === "bradley-terry";
       const scores = soft
         ? bradleyTerry(4, comparisons).scores.map((s) => s / LOGITS)
-        : gaussian(4, comparisons).scores;
+        : (expert() === "laplacian" ? laplace : gaussian)(4, comparisons).scores;
       const speed = scores.map(() => 0);
       const drawn = ++moving;
       const settle = () => {
@@ -91,7 +91,11 @@
       );
       return () => EXAMPLE.map((pair, k) => ({ ...pair, p: sliders[k]() }));
     })();
-    const options = [["gaussian", "Gaussian (springs)"], ["bradley-terry", "soft Bradley-Terry"]];
+    const options = [
+      ["gaussian", "Gaussian (springs)"],
+      ["bradley-terry", "soft Bradley-Terry"],
+      ["laplacian", "Laplacian (constant pull)"],
+    ];
     expert = live.choice({ text: "experts", options, value: "gaussian" });
     live.restart();
     live.update();
