@@ -227,8 +227,9 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
                 if "measured" not in set(card["kind"])
                 else "How all of the papers’ own judges would answer today.",
                 f"Tables that a wrong method would have passed as well: {of('cannot tell')}.",
-                f"Headline claims that are borderline for the twins: {outcomes.get('borderline', 0)}; "
-                f"that they could not check: {outcomes.get('cannot be checked', 0)}.",
+                "Headline claims that are borderline for the twins: "
+                f"{outcomes.get('borderline', 0)}; that they could not check: "
+                f"{outcomes.get('cannot be checked', 0)}.",
             ],
         ),
     )
@@ -405,6 +406,16 @@ def claims(overview: pd.DataFrame) -> Markup:
         place = _small(f"{paper}, {row['place']}")
         rows.append(item.format(row["claim"], place, held, row["measure"]))
     return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
+
+
+def told(overview: pd.DataFrame, kind: str = "simulated") -> Markup:
+    """Claims, each with its outcome under one kind of number: what a figure comes to."""
+    item = Markup('<li><b class="{}">{}</b> {} {}</li>')
+    rows = []
+    for row in overview.to_dict("records"):
+        verdict = row[f"{kind} verdict"] or "cannot be checked"
+        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], _small(row[kind])))
+    return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
 
 
 def _outcome(kind: str, verdict: str, shown: str) -> Markup:
