@@ -230,7 +230,9 @@ def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_chapter_has_its_live_figure(html: Path, browser: Any, name: str) -> None:
-    chapters = sorted({*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")})
+    chapters = sorted(
+        {*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")}
+    )
     assert len(chapters) == 1, f"chapter {CHAPTERS[name]} is not in the book"
     with offline_page(browser) as page:
         page.goto(chapters[0].as_uri())
