@@ -100,7 +100,7 @@
     expert = front
       ? () => "gaussian"
       : live.choice({ text: "experts", options, value: "gaussian" });
-    if (!front) live.restart();
+    live.restart();
     live.update();
   };
 
