@@ -8,21 +8,25 @@ A figure is a stack of panels as wide as a phone's page.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from poe import plots
-from reproduction.published import NAMES, TEXTS
+from reproduction.published import NAMES, TEXTS, TITLES
 
 WIDTH = 5.2  # inches; the fonts are chosen for this width
+SMALL = (3.9, 2.7)  # of a small multiple
 GAP = 0.085  # between two names, as a share of the height
 FORMATS = ("svg", "pdf")
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
@@ -72,6 +76,29 @@ def page(tables: Sequence[pd.DataFrame]) -> Figure:
             where: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 9.5, "style": "italic"}
             ax.text(0.03, 0.9, "labels drawn at random", **where)
     return figure
+
+
+def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
+    """Small multiples: every panel of several results as a picture of its own.
+
+    Two stand side by side where there is room, and one below the other on a phone.
+    """
+    plots.use_style()
+    image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
+    made = []
+    for draw, rows in [panel for table in tables for panel in _panels(table)]:
+        figure, ax = plt.subplots(figsize=SMALL, layout="constrained")
+        draw(ax, rows)
+        ax.title.set_fontsize(10)
+        if rows["labels"].iloc[0] != "real":
+            ax.set_title(ax.get_title() + " (labels drawn at random)", fontsize=9)
+        file = BytesIO()
+        with plt.rc_context({"svg.fonttype": "none"}):  # letters as letters: a third of the size
+            figure.savefig(file, format="svg", metadata={"Date": None})
+        alt = f"{ax.get_title()}: {ax.get_ylabel()} against {ax.get_xlabel()}".replace("\n", ", ")
+        made.append(image.format(b64encode(file.getvalue()).decode(), alt))
+        plt.close(figure)
+    return Markup('<div class="multiples">{}</div>').format(Markup().join(made))
 
 
 def save(name: str, table: pd.DataFrame, folder: Path) -> list[Path]:
@@ -224,6 +251,33 @@ def agreement(ax: Axes, compared: pd.DataFrame) -> None:
     ax.set_xlabel("published (Spearman × 100)")
     ax.set_ylabel("ours, simulated (Spearman × 100)")
     ax.legend(loc="upper left", fontsize=8.5)
+
+
+def all_predictions(rows: pd.DataFrame) -> None:
+    """Every prediction against print: papers by colour and marker, hollow where it differs.
+
+    The furthest is named, so that nobody has to guess what it is.
+
+    rows : predictions of `verdicts.scorecard`.
+    """
+    _, ax = plt.subplots(figsize=(WIDTH, WIDTH))
+    ends = rows[["number", "ours"]].min().min() - 3, rows[["number", "ours"]].max().max() + 3
+    ax.plot(ends, ends, color="#999999", lw=1, zorder=0)
+    for (paper, part), marker, at in zip(
+        rows.groupby("paper", sort=False), "os^D", range(4), strict=False
+    ):
+        for agrees, points in part.groupby(part["verdict"] == "agrees"):
+            colour = plots.ITEMS[at]
+            face: dict[str, Any] = {"mfc": colour if agrees else "none", "mec": colour}
+            label = TITLES[str(paper)] if agrees else None
+            style: dict[str, Any] = {"ls": "", "marker": marker, "ms": 5, "alpha": 0.75, **face}
+            ax.plot(points["number"], points["ours"], label=label, **style)
+    worst = rows.loc[rows["difference"].abs().idxmax()]
+    said = f"{worst['system']}, {worst['dataset']}\n{worst['method']}"
+    put: dict[str, Any] = {"textcoords": "offset points", "xytext": (-4, 8), "va": "bottom"}
+    ax.annotate(said, (worst["number"], worst["ours"]), fontsize=9, **put)
+    ax.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="ours, simulated")
+    ax.legend(loc="upper left", fontsize=9)
 
 
 def at_a_glance(ax: Axes, table: pd.DataFrame, *, all_calls: int) -> None:

@@ -19,7 +19,7 @@ from poe._paths import data_dir
 from reproduction.pages import Cell, table
 from reproduction.published import TITLES
 
-SEVERITIES = ("misprint", "statement", "setting", "numbers")
+SEVERITIES = ("numbers", "setting", "statement", "misprint")  # the gravest first
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,21 @@ class Ledger:
         return sum(one.severity == severity for one in self.errata)
 
     def html(self) -> Markup:
-        """The table of all errata, each linked to its proof (anchor `erratum-ID`).
+        """The errata by severity, each linked to its proof (anchor `erratum-ID`).
 
         Raises ValueError naming the errata that have no proof.
         """
         if self.missing():
             raise ValueError(f"no proof of {', '.join(self.missing())}")
-        heads = ("where", "what", "severity", "which result changes")
-        return table(heads, [_row(one) for one in self.errata], name="table")
+        heads, made = ("where", "what", "which result changes"), []
+        for severity in SEVERITIES:
+            rows = [_row(one) for one in self.errata if one.severity == severity]
+            caption = Markup("<b>{}</b> ({})").format(severity.capitalize(), len(rows))
+            made.append(table(heads, rows, name="table errata", caption=caption))
+        return Markup().join(made)
 
 
 def _row(one: Erratum) -> list[Cell]:
     where = f"{TITLES[one.paper]}, {one.place}" + (f" (also {one.also})" if one.also else "")
     link = Markup('<a href="#erratum-{}">{}</a>').format(one.id, where)
-    return [Cell(text, {}) for text in (link, one.says, one.severity, one.changes)]
+    return [Cell(text, {}) for text in (link, one.says, one.changes)]

@@ -1,4 +1,4 @@
-"""The tables of the reproduction pages: totals, heat maps of differences, claims, the log.
+"""The tables of the reproduction pages: what came out, heat maps of differences, claims, the log.
 
 Every number stands in the text, colour and sign only repeat it; tables scroll inside themselves on
 a phone and sort by a click or Enter on a heading (book/_static: reproduction.css, sort-tables.js).
@@ -7,22 +7,43 @@ a phone and sort by a click or Enter on a heading (book/_static: reproduction.cs
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 
-from reproduction.claims import EVIDENCE, OUTCOMES
-from reproduction.power import METHODS, overview, power
+from reproduction import verdicts
+from reproduction.claims import MAIN, OUTCOMES
+from reproduction.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.published import TITLES
 from reproduction.twins import ROLES
-from reproduction.verdicts import VERDICTS, effects, summary, unique
+from reproduction.verdicts import USED, VERDICTS, effects, predictions
 
 SIGNS = dict(zip(VERDICTS, "≈≠·", strict=True))
 LOOKS = dict(zip(OUTCOMES, ("agrees", "undecided", "differs", "not tested"), strict=True))
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
+MARKS = dict(zip(ROLES, "■◧□◇", strict=True))  # full: used for a twin; open: a prediction
+# What a table comes to, by its share of predictions that agree: round numbers, fixed with the
+# shares in view. A weak test can show that something differs, not that it agrees.
+AGREES, MOSTLY = 90.0, 200.0 / 3.0
+WORDS = {
+    "agrees": "agrees",
+    "mostly agrees": "agrees",
+    "differs": "differs",
+    "cannot tell": "undecided",
+    "not tested": "not tested",
+}
+# The claims that carry this book's paper, chosen for what they say, not for how they came out.
+HEADLINES = (
+    *MAIN,
+    "v2-selection-helps-all",
+    "v2-two-percent",
+    "v2-debiasing-needed",
+    "v2-baselines-11-of-14",
+)
+KINDS = ("published", "measured", "recorded", "simulated")  # as they stand beside each other
 FULL = 5.0  # points at which the colour is full
 LOW, HIGH = "33,102,172", "178,24,43"  # ours lower, ours higher: apart to colour-blind eyes
 
@@ -95,56 +116,209 @@ def _small(text: object) -> Markup:
 
 
 def legend() -> Markup:
-    """What the signs mean."""
+    """What the signs and the marks mean."""
     key = Markup('<span class="{} verdict-key">{} {}</span>')
     items = [key.format(css(name), sign, name) for name, sign in SIGNS.items()]
+    items += [key.format("role-key", mark, name) for name, mark in MARKS.items()]
     return Markup('<p class="verdict-legend">{}</p>').format(Markup(" ").join(items))
 
 
-def glance(card: pd.DataFrame) -> Markup:
-    """The totals at a glance: how many cells, how many of each verdict and kind, how far off.
+# What came out, in a minute ----------------------------------------------------------------------
 
-    All but the first count experiments, each once.
+
+def standing(card: pd.DataFrame) -> pd.DataFrame:
+    """One row a table of every paper, in print order: what it comes to, and the numbers behind it.
+
+    Columns: paper, table, cells, tested, predicted, agree (per cent of the predictions), error
+    (mean absolute difference, points), worst (position in the card of the largest difference of a
+    prediction), passes and swapped (per cent of wrong answers that would have agreed, and what was
+    swapped), nearer (whether the trivial baseline is nearer to print), word (one of `WORDS`).
     """
-    found, card = summary(card), unique(card)
-    counts = card["verdict"].value_counts()
-    items: list[tuple[str, object, object]] = [
-        ("", found["cells"], "printed cells"),
-        ("", len(card), "experiments that they report"),
-    ]
-    items += [
-        (css(name), counts[name], f"{sign} {name}")
-        for name, sign in SIGNS.items()
-        if name in counts
-    ]
-    if found["predicted"]:
-        said = f"of {found['predicted']} predicted experiments agree"
-        items.append(("", found["agree"], said))
-    for role in reversed(ROLES):
-        if found[role]:
-            said = f"points off on average, over {found[role]} experiments that are {role}"
-            items.append(("", f"{found[f'{role}_error']:.2f}", said))
-    items += [("", count, badge(kind)) for kind, count in card["kind"].value_counts().items()]
-    item = Markup('<li class="{}"><b>{}</b>{}</li>')
-    return Markup('<ul class="glance">{}</ul>').format(
-        Markup().join(item.format(*i) for i in items)
+    found = overview(card).set_index(["paper", "table"])
+    rows = []
+    for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
+        row: dict[str, Any] = {"paper": paper, "table": name, "cells": len(cells)}
+        known = found.loc[(TITLES[paper], name)] if (TITLES[paper], name) in found.index else {}
+        row |= {key: known.get(key, 0) for key in ("tested", "predicted")}
+        row |= {key: known.get(key, np.nan) for key in ("agree", "error")}
+        sizes = predictions(cells)["difference"].abs()
+        swaps = {of: known.get(f"wrong {of}", np.nan) for of in (METHODS, JUDGES, ATTRIBUTES)}
+        swapped = next((of for of, share in swaps.items() if np.isfinite(share)), "")
+        row |= {"worst": sizes.idxmax() if len(sizes) else None}
+        row |= {"swapped": swapped, "passes": swaps.get(swapped, np.nan)}
+        row |= {"nearer": bool(known.get("baseline", np.nan) < known.get("twins", np.nan))}
+        rows.append(row | {"word": _word(row, known.get("power", ""))})
+    return pd.DataFrame(rows)
+
+
+def _word(row: Mapping[str, Any], test: str) -> str:
+    """What a table comes to; a difference counts before the test's weakness."""
+    if not row["predicted"]:
+        return "not tested"
+    if row["agree"] < MOSTLY:
+        return "differs"
+    if test:
+        return "cannot tell"
+    return "agrees" if row["agree"] >= AGREES else "mostly agrees"
+
+
+def listed(rows: pd.DataFrame) -> str:
+    """Tables in words: "PoE v2 Tables 1, 2 and 5; Comparative assessment Table 3"."""
+    parts = []
+    for paper, names in rows.groupby("paper", sort=False)["table"]:
+        numbers = [name.removeprefix("table") for name in names]
+        words = " and ".join([", ".join(numbers[:-1]), numbers[-1]] if numbers[1:] else numbers)
+        short = TITLES[str(paper)].replace(", version ", " v")
+        parts.append(f"{short} Table{'s' * bool(numbers[1:])} {words}")
+    return "; ".join(parts)
+
+
+def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> Markup:
+    """Three boxes: what came out again, what did not, and what no test here could tell.
+
+    tables : `standing(card)`; claims : `claims.overview()`.
+    """
+    rows = predictions(verdicts.unique(card))
+    ten = claims[claims["id"].isin(HEADLINES)]
+    outcomes = ten["simulated verdict"].value_counts()
+    agree = int((rows["verdict"] == "agrees").sum())
+    missing = int((card["verdict"] == "not tested").sum())
+    lost = claims[claims["published verdict"].eq("holds")]
+    lost = lost[lost["simulated verdict"].eq("does not hold")]
+    odd = rows[rows["verdict"] == "differs"]
+    judge = odd["system"].value_counts().index[0]
+    part = (odd["system"] == judge).sum(), (rows["system"] == judge).sum()
+
+    def of(*words: str) -> str:
+        return listed(tables[tables["word"].isin(words)]) or "none"
+
+    boxes = (
+        (
+            "agrees",
+            "Came out again",
+            f"{agree} of {len(rows)}",
+            "predicted numbers agree with print",
+            [
+                f"{outcomes.get('holds', 0)} of {len(ten)} headline claims hold for the twins.",
+                f"Tables that agree, or mostly: {of('agrees', 'mostly agrees')}.",
+            ],
+        ),
+        (
+            "differs",
+            "Did not come out",
+            f"{len(odd)} of {len(rows)}",
+            "differ by more than twice what is random; "
+            f"by chance alone about {verdicts.BY_CHANCE * len(rows):.0f} would",
+            [
+                f"Tables in which more than a third differ: {of('differs')}.",
+                f"Most by one judge: {judge}, {part[0]} of its {part[1]}.",
+                f"{len(lost)} of {len(claims)} claims hold in print and fail for the twins: "
+                + "; ".join(f"“{text}”" for text in lost["claim"])
+                + ".",
+            ],
+        ),
+        (
+            "undecided",
+            "No test here could tell",
+            f"{missing} of {len(card)}",
+            "printed numbers were not tested",
+            [
+                "How the papers’ own judges would answer today: none of them was run."
+                if "measured" not in set(card["kind"])
+                else "How all of the papers’ own judges would answer today.",
+                f"Tables that a wrong method would have passed as well: {of('cannot tell')}.",
+                "Headline claims that are borderline for the twins: "
+                f"{outcomes.get('borderline', 0)}; that they could not check: "
+                f"{outcomes.get('cannot be checked', 0)}.",
+            ],
+        ),
+    )
+    box = Markup('<section class="{}"><h4>{}</h4><p><b>{}</b> {}</p><ul>{}</ul></section>')
+    made = (
+        box.format(css(look), head, count, what, _list("<li>{}</li>", lines))
+        for look, head, count, what, lines in boxes
+    )
+    return Markup('<div class="in-short">{}</div>').format(Markup().join(made))
+
+
+def _list(form: str, items: Iterable[object]) -> Markup:
+    return Markup().join(Markup(form).format(item) for item in items)
+
+
+def tables(card: pd.DataFrame, rows: pd.DataFrame) -> Markup:
+    """One row a table (some rows of `standing`), which opens to its command and heat map."""
+    heads = ("table", "predicted", "agree", "error", "worst", "wrong pass", "comes to")
+    head = Markup('<div class="row head" aria-hidden="true">{}</div>')
+    made = [_opening(row, card) for _, row in rows.iterrows()]
+    top = head.format(_list("<span>{}</span>", heads))
+    return Markup('<div class="tables">{}{}</div>').format(top, Markup().join(made))
+
+
+def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
+    cells = card[(card["paper"] == row["paper"]) & (card["table"] == row["table"])]
+    about = [", ".join(x for x in cells[of].unique() if x) for of in ("dataset", "metric")]
+    name = Markup("{}{}").format(title(row["table"]), _small(" · ".join(x for x in about if x)))
+    inside = []
+    if cells["command"].iloc[0]:
+        inside.append(Markup("<p><code>{}</code></p>").format(cells["command"].iloc[0]))
+    numbers: list[object] = [""] * 5
+    if row["predicted"]:
+        worst = card.loc[row["worst"]]
+        place = worst["id"].removeprefix(f"{row['paper']}/{row['table']}/").replace("/", ", ")
+        inside.append(
+            Markup("<p>Furthest from print: {}, {:.1f} for {}. {}</p>").format(
+                place, worst["ours"], worst["published"], _sentence(worst["cause"])
+            )
+        )
+        passes = f"{row['passes']:.0f}%" if row["swapped"] else "no swap"
+        numbers = [
+            _said(row["predicted"], "predicted"),
+            _said(f"{row['agree']:.0f}%", "agree"),
+            _said(f"{row['error']:.2f}", "points off"),
+            _said(_signed(worst["difference"]), "worst"),
+            _said(passes, f"of wrong {row['swapped']} pass" if row["swapped"] else "to test"),
+        ]
+    else:
+        counts = cells.loc[cells["reason"] != "", "reason"].value_counts()
+        why = counts.index[0] if len(counts) else "all of its tested cells calibrate twins"
+        inside.append(Markup("<p>{}</p>").format(_sentence(why)))
+    if row["nearer"]:
+        inside.append(
+            Markup("<p>A guess that needs no simulation is nearer to print than the twins.</p>")
+        )
+    word = Markup('<span class="word {}">{}{}</span>').format(
+        css(WORDS[row["word"]]), row["word"], " *" if row["nearer"] else ""
+    )
+    return Markup(
+        '<details><summary class="row"><span class="name">{}</span>{}{}</summary>{}{}</details>'
+    ).format(
+        name,
+        _list('<span class="number">{}</span>', numbers),
+        word,
+        Markup().join(inside),
+        heat(cells, row["table"]),
     )
 
 
-def standing(card: pd.DataFrame) -> Markup:
-    """One row a table (`power.overview`), each paper's with a last row for its experiments."""
-    rows = overview(card)
-    for name in rows:
-        if name == "agree" or name.startswith("wrong"):
-            rows[name] = [f"{x:.0f}%" if np.isfinite(x) else "" for x in rows[name]]
-    rows["table"] = rows["table"].map(title)
-    return frame(rows.fillna(""), name="comparison sortable heat")
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def _said(value: object, what: str) -> Markup:
+    """A number with its words, which a wide page shows once, as the heading."""
+    return Markup("{} <i>{}</i>").format(value, what)
+
+
+def _signed(difference: float) -> str:
+    number = f"{difference:+.1f}".replace("-", "−")
+    return "0.0" if number[1:] == "0.0" else number
 
 
 def roles() -> Markup:
-    """What a published cell can be to us."""
-    item = Markup("<li><b>{}</b>: {}.</li>")
-    return Markup("<ul>{}</ul>").format(Markup().join(item.format(*role) for role in ROLES.items()))
+    """What a published cell can be to us, with its mark."""
+    item = Markup("<li>{} <b>{}</b>: {}.</li>")
+    rows = (item.format(MARKS[name], name, text) for name, text in ROLES.items())
+    return Markup('<ul class="marks">{}</ul>').format(Markup().join(rows))
 
 
 def swaps(card: pd.DataFrame) -> Markup:
@@ -182,16 +356,19 @@ def _heat(row: pd.Series) -> Cell:
     ours = f"{row['ours']:.1f}" if np.isfinite(row["ours"]) else ""
     both = f"{ours} for {row['published']}" if ours else row["published"]
     if np.isfinite(difference):
-        number = f"{difference:+.1f}".replace("-", "−")
-        number = "0.0" if number[1:] == "0.0" else number
         why = "; ".join(row[name] for name in ("role", "cause", "reason") if row[name])
         share = 0.55 * min(abs(difference) / FULL, 1.0)  # transparent at zero, for dark pages too
         colour = f"background:rgba({HIGH if difference > 0 else LOW},{share:.2f})"
         said = f"{verdict}: tolerance {row['tolerance']:.2f}; {why}"
-        shown = Markup('<b>{}</b> <span aria-label="{}">{}</span><br>{}').format(
-            number, verdict, SIGNS[verdict], _small(both)
+        role = Markup('<span class="role" role="img" aria-label="{}">{}</span>').format(
+            row["role"], MARKS[row["role"]]
         )
-        look = {"class": "cell", "style": colour, "title": said, "data-sort": f"{difference:.4f}"}
+        sign = Markup('<span role="img" aria-label="{}">{}</span>').format(verdict, SIGNS[verdict])
+        shown = Markup("{} <b>{}</b> {}<br>{}").format(
+            role, _signed(difference), sign, _small(both)
+        )
+        used = "cell used" if row["role"] in USED else "cell"
+        look = {"class": used, "style": colour, "title": said, "data-sort": f"{difference:.4f}"}
         return Cell(shown, look)
     why = row["reason"] or verdict
     if not row["published"]:
@@ -216,31 +393,47 @@ def reasons(card: pd.DataFrame) -> Markup:
     return frame(counts.rename("cells").reset_index(), name="comparison claims")
 
 
-def outcome_counts(overview: pd.DataFrame) -> Markup:
-    """How many claims have which outcome under each kind of number (`claims.overview`)."""
-    counts = {kind: overview[f"{kind} verdict"].value_counts() for kind in EVIDENCE}
-    rows = [
-        [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in EVIDENCE)]
-        for name, look in LOOKS.items()
-    ]
-    return table([f"of {len(overview)} claims", *map(badge, EVIDENCE)], rows)
-
-
 def claims(overview: pd.DataFrame) -> Markup:
-    """Every claim with its outcome under each kind of number (`claims.overview`)."""
+    """Claims, each with its outcome under the four kinds of number (`claims.overview`)."""
+    item = Markup(
+        '<li><p>{} {}</p><div class="held">{}</div>'
+        "<details><summary>what decides</summary>{}</details></li>"
+    )
     rows = []
     for row in overview.to_dict("records"):
-        place = f"({row['paper'].replace('_', ' ')}, {row['place']})"
-        text = Markup("{} {}").format(row["claim"], _small(place))
-        head = Cell(text, {"class": "claim", "title": row["measure"]})
-        rows.append([head, *(_outcome(row[f"{kind} verdict"], row[kind]) for kind in EVIDENCE)])
-    return table(("claim", *EVIDENCE), rows, name="comparison sortable heat claims")
+        paper = TITLES[row["paper"]].replace(", version ", " v")
+        held = Markup().join(_outcome(kind, row[f"{kind} verdict"], row[kind]) for kind in KINDS)
+        place = _small(f"{paper}, {row['place']}")
+        rows.append(item.format(row["claim"], place, held, row["measure"]))
+    return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
 
 
-def _outcome(verdict: str, shown: str) -> Cell:
-    if not verdict:
-        return Cell("", {})
-    if verdict == "cannot be checked":  # most of them; words would drown the others
-        return Cell("not checked", {"title": verdict, "data-sort": verdict})
-    text = Markup("{}<br>{}").format(verdict, _small(shown))
-    return Cell(text, {"class": css(LOOKS[verdict]), "data-sort": verdict})
+def told(overview: pd.DataFrame, kind: str = "simulated") -> Markup:
+    """Claims, each with its outcome under one kind of number: what a figure comes to."""
+    item = Markup('<li><b class="{}">{}</b> {} {}</li>')
+    rows = []
+    for row in overview.to_dict("records"):
+        verdict = row[f"{kind} verdict"] or "cannot be checked"
+        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], _small(row[kind])))
+    return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
+
+
+def _outcome(kind: str, verdict: str, shown: str) -> Markup:
+    """One kind's answer: a word, and the number with its limits where there is one."""
+    if not verdict or verdict == "cannot be checked":
+        verdict, look, shown = "not checked", css("not tested"), ""
+    else:
+        look = css(LOOKS[verdict])
+    return Markup('<div class="{}">{} <b>{}</b><br>{}</div>').format(
+        look, badge(kind), verdict, _small(shown)
+    )
+
+
+def outcomes(overview: pd.DataFrame) -> Markup:
+    """How many claims have which outcome under each kind of number."""
+    counts = {kind: overview[f"{kind} verdict"].value_counts() for kind in KINDS}
+    rows = [
+        [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in KINDS)]
+        for name, look in LOOKS.items()
+    ]
+    return table([f"of {len(overview)} claims", *map(badge, KINDS)], rows)

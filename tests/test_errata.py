@@ -32,8 +32,12 @@ def test_the_page_proves_every_erratum_once_and_in_order():
     ledger = names["proved"]
     assert list(ledger.done) == ids
     table = ledger.html()
-    assert re.findall('href="#erratum-([^"]+)"', table) == ids
-    assert table.count("<tr>") == len(ids) + 1
+    linked = re.findall('href="#erratum-([^"]+)"', table)
+    assert sorted(linked) == sorted(ids)
+    severity = {one.id: SEVERITIES.index(one.severity) for one in errata()}
+    grave = [severity[one] for one in linked]
+    assert grave == sorted(grave), "the gravest first"
+    assert table.count("<tr>") == len(ids) + len(SEVERITIES)
 
 
 def test_what_is_false_unknown_repeated_or_empty_is_refused():

@@ -7,7 +7,8 @@ from scipy.stats import ttest_1samp
 
 from poe._paths import data_dir
 from poe.cli import main
-from reproduction import cli, power, published, verdicts
+from reproduction import cli, pages, power, published, verdicts
+from reproduction.claims import all_claims
 from reproduction.targets import TARGETS
 
 
@@ -262,3 +263,15 @@ def test_the_command(card, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(verdicts, "read", lambda name: strict)
     assert main(["scorecard", "--check"]) == 1
     assert "verdicts got worse" in capsys.readouterr().err
+
+
+def test_what_a_table_comes_to_puts_a_difference_before_a_weak_test():
+    def word(agree, test="", predicted=10):
+        return pages._word({"agree": agree, "predicted": predicted}, test)
+
+    assert [word(95.0), word(70.0), word(60.0)] == ["agrees", "mostly agrees", "differs"]
+    assert word(95.0, "weak test") == word(95.0, "no test") == "cannot tell"
+    assert word(60.0, "weak test") == "differs", "a weak test can refute"
+    assert word(float("nan"), "no test", predicted=0) == "not tested"
+    assert set(pages.HEADLINES) <= set(all_claims())
+    assert len(pages.HEADLINES) == len(set(pages.HEADLINES)) == 10

@@ -1,4 +1,4 @@
-"""Headings that sort the tables of the scorecard and of the claims."""
+"""Headings that sort the tables of the reproduction pages."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@
     });
   };
 
-  poeLive.figures["fig-live-springs"] = (figure) => {
+  // On the front page only the last answer can be dragged, and the texts begin level.
+  const springs = (figure, { front = false } = {}) => {
     let read, expert;
     let shown = null; // the heights on the screen, on their way to the scores
     let moving = 0;
@@ -75,19 +76,23 @@
         });
         requestAnimationFrame(settle);
       };
+      if (shown === null && front) shown = scores.map(() => 0);
       if (shown === null || still) shown = [...scores];
       settle();
       const unit = soft ? " (in logits, divided by 4)" : "";
-      const words =
-        `Ranking: ${inOrder(scores)}. Scores${unit}: ` +
+      const details =
+        ` Scores${unit}: ` +
         `${scores.map((s, i) => `${NAMES[i]} ${signed(s)}`).join(", ")}. ` +
         "The number on a spring is the difference that it gets.";
+      const words = `Ranking: ${inOrder(scores)}.${front ? "" : details}`;
       return { words, state: { comparisons, expert: expert(), scores } };
     };
     const live = frame(figure, { label: "Five springs between four texts", height: 320, redraw });
     read = (() => {
-      const sliders = EXAMPLE.map((pair) =>
-        live.slider({ text: pairName(pair), low: 0.02, high: 0.98, step: 0.01, value: pair.p }),
+      const sliders = EXAMPLE.map((pair, k) =>
+        front && k < EXAMPLE.length - 1
+          ? () => pair.p
+          : live.slider({ text: pairName(pair), low: 0.02, high: 0.98, step: 0.01, value: pair.p }),
       );
       return () => EXAMPLE.map((pair, k) => ({ ...pair, p: sliders[k]() }));
     })();
@@ -96,8 +101,13 @@
       ["bradley-terry", "soft Bradley-Terry"],
       ["laplacian", "Laplacian (constant pull)"],
     ];
-    expert = live.choice({ text: "experts", options, value: "gaussian" });
+    expert = front
+      ? () => "gaussian"
+      : live.choice({ text: "experts", options, value: "gaussian" });
     live.restart();
     live.update();
   };
+
+  poeLive.figures["fig-live-springs"] = (figure) => springs(figure);
+  poeLive.figures["fig-live-front"] = (figure) => springs(figure, { front: true });
 })();
