@@ -27,8 +27,8 @@ from sphinx.util.nodes import make_refnode
 TERM = re.compile(r"(\S(?:(?!\. ).){0,60}?) :(?: (.*))?$")
 # ". scores : " inside one
 INLINE = re.compile(r"(?<=[.;)]) (?=\w+(?:, \w+)*(?:,? and \w+)? : )")
-# `code`, and what is code without saying so: "option", SomeError
-CODE = re.compile(r"(``?[^`]+``?|(?:\b\w+=)?\"[\w.:/@-]+\"|\b[A-Z]\w+Error\b)")
+# `code`, and what is code without saying so: "option", {place}, SomeError
+CODE = re.compile(r"(``?[^`]+``?|(?:\b\w+=)?\"[\w.:/@-]+\"|\{\w+\}|\b[A-Z]\w+Error\b)")
 EMPHASIS = re.compile(r"(\*\*[^*]+\*\*|(?<![\w*])\*[^\s*](?:[^*]*[^\s*])?\*(?![\w*]))")
 EQUATIONS = re.compile(r"book eqs?\. \d+\.\d+(?:(?:,| and|, and| to) \d+\.\d+)*")
 NUMBER = re.compile(r"\d+\.\d+")
