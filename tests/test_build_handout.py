@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from book.tools.exercises import split, write_module
 from book.tools.handout import grade, write_handouts
 from book.tools.pages import find_pages
 from tests.scratch_book import HEADER
@@ -80,7 +81,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_questions_stay_and_answers_go(root: Path) -> None:
-    (path,) = write_handouts(find_pages(root), folder=root / "handout")
+    path, _ = write_handouts(find_pages(root), folder=root / "handout")
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     text = "\n".join(cell.source for cell in notebook.cells)
@@ -108,3 +109,80 @@ def test_answers_are_graded(root: Path) -> None:
         assert f"  {verdict}  " in line
     assert "by hand" in last
     assert total == "1 of 4 right; 1 to be read by a person"
+
+
+CHECKED = CHAPTER.replace(
+    """````{exercise-start} Two""",
+    """```{code-cell} python
+secret = 4
+
+def check_sum(answer):
+    return "right" if answer * 1.0 == secret else "not right: count again"
+
+def check_twice(double):
+    found = double([1, secret][1])
+    return found if found is ... else {"four": "right" if found == 2 * secret else "not right"}
+```
+
+````{exercise-start} Two""",
+).replace(
+    """"not yet" if answer is ... else "right" if answer == 4 else "not right: count again\"""",
+    """def check_here(answer):
+    return "right" if answer == 4 else "not right"
+
+check_sum(answer)""",
+)
+ANYTHING = [None, [], "", "four", float("nan"), {}, object(), b"4", [[1, 2], [3]], len, -1, True]
+
+
+def namespace_of_checks(root: Path) -> dict:
+    """A notebook's names after the module defined the checks of its first cell among them."""
+    names: dict = {}
+    module: dict = {}
+    exec(write_module(find_pages(root), folder=root).read_text(), module)
+    module["checks"]("03-sums", 0, names)
+    return names
+
+
+def test_handouts_call_the_checks_and_hold_none(root: Path) -> None:
+    (root / "notebooks/03-sums.md").write_text(CHECKED)
+    path, module = write_handouts(find_pages(root), folder=root / "handout")
+    code = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+    text = "\n".join(code)
+    assert "secret" not in text
+    assert "def check_" not in text
+    assert text.count('poe_exercises.checks("03-sums", ') == 2
+    # What the reader writes stays where it is, after the call.
+    assert code[1].index("globals())") < code[1].index("answer = ...") < code[1].index("check_sum(")
+    assert module.name == "poe_exercises.py"
+    (line, *_), graded = grade(path).splitlines(), path.with_name("answered.ipynb")
+    assert "not yet" in line
+    answered = nbformat.read(path, as_version=4)
+    for cell in answered.cells:
+        cell.source = cell.source.replace("answer = ...", "answer = 4")
+    nbformat.write(answered, graded)
+    assert "  right  " in grade(graded).splitlines()[0]
+
+
+def test_a_check_answers_anything_with_a_sentence(root: Path) -> None:
+    (root / "notebooks/03-sums.md").write_text(CHECKED)
+    names = namespace_of_checks(root)
+    for check in (names["check_sum"], names["check_twice"]):
+        for answer in ANYTHING:
+            assert str(check(answer)).startswith("not right: "), answer
+        assert check(...) == "not yet"
+        assert check().startswith("not right: ")
+    assert names["check_sum"](4) == "right"
+    assert names["check_twice"](lambda k: 2 * k) == {"four": "right"}
+    assert names["check_twice"](lambda k: 1 / 0).startswith("not right: with this answer")
+    with pytest.raises(TypeError):  # what the chapter's own function does with it
+        names["check_sum"].__wrapped__(None)
+
+
+def test_of_a_question_only_the_checks_move() -> None:
+    cell = nbformat.v4.new_code_cell("x = ...\n\ndef check_x(x):\n    return x\n\ncheck_x(x)")
+    assert split(cell, question=True) == (
+        "def check_x(x):\n    return x",
+        "x = ...\n\n\ncheck_x(x)",
+    )
+    assert split(cell, question=False) == (cell.source, "")

@@ -93,7 +93,7 @@ def test_what_stands_in_the_deck_alone_is_not_in_the_chapter(page: Page, tmp_pat
     assert "What sums do" not in text
     assert "Shared words about" in text
     page.path.write_text(TEXT + "\n```{exercise} Q\n:label: ex-q\n?\n```\n")
-    (handout,) = write_handouts([read_page(page.path)], folder=tmp_path / "handout")
+    handout, _ = write_handouts([read_page(page.path)], folder=tmp_path / "handout")
     assert "What sums do" not in handout.read_text()
 
 

@@ -59,7 +59,7 @@ def build_book(
         return first
     source = stage(root, build=build, pages=every_page, runs=runs, left_out=left_out)
     print("Rendering the pages", flush=True)
-    if not render(source, build=build, pages=pages, verbose=verbose):
+    if not render(source, root=root, build=build, pages=pages, verbose=verbose):
         print("  nothing changed since the last time")
     print(f"The book is ready ({time.perf_counter() - start:.1f} s in all). First page:")
     print(f"  {first}")

@@ -17,6 +17,7 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 
+from book.tools.exercises import MODULE, without_checks, write_module
 from book.tools.pages import BuildError, Page, plain
 from book.tools.slides import without_slides
 
@@ -67,17 +68,18 @@ def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def write_handouts(pages: list[Page], *, folder: Path) -> list[Path]:
-    """Write the student notebook of every page that has exercises."""
+    """Write the student notebook of every page that has exercises, and their checks beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.ipynb"):
-        old.unlink()
+    for old in (*folder.glob("*.ipynb"), folder / f"{MODULE}.py"):
+        old.unlink(missing_ok=True)
     written = []
     for page in pages:
         if page.executes and "{exercise" in page.text:
             path = folder / f"{page.name}.ipynb"
-            nbformat.write(without_solutions(without_slides(page.notebook())), path)
+            asked = without_checks(without_slides(page.notebook()), name=page.name)
+            nbformat.write(without_solutions(asked), path)
             written.append(path)
-    return written
+    return [*written, write_module(pages, folder=folder)]
 
 
 def exercises(
@@ -133,6 +135,7 @@ def grade(path: Path | None) -> str:
             timeout=600,
             kernel_name="python3",
             allow_errors=True,
+            resources={"metadata": {"path": str(path.resolve().parent)}},  # where the checks lie
             extra_arguments=["--IPKernelApp.log_level=40"],
         ).execute()
     except (ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:

@@ -96,8 +96,11 @@ def readable(line: str) -> str:
     return CELL_LINE.sub(place, line)
 
 
-def run_sphinx(source: Path, *, output: Path, log: Path, verbose: bool) -> Path:
-    """Render a staged book with warnings as errors; return the folder of pages."""
+def run_sphinx(source: Path, *, root: Path, output: Path, log: Path, verbose: bool) -> Path:
+    """Render a staged book with warnings as errors; return the folder of pages.
+
+    The API reference is made of the docstrings of the package under `root`.
+    """
     shutil.rmtree(output, ignore_errors=True)
     program = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", program, "build", str(source)]
@@ -107,7 +110,7 @@ def run_sphinx(source: Path, *, output: Path, log: Path, verbose: bool) -> Path:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(root)},
     )
     said = plain(done.stdout)  # jupyter-book colours its output even into a file
     log.write_text(said, encoding="utf-8")
@@ -121,16 +124,20 @@ def run_sphinx(source: Path, *, output: Path, log: Path, verbose: bool) -> Path:
     return html
 
 
-def render(source: Path, *, build: Path, pages: list[Page], verbose: bool = False) -> bool:
+def render(
+    source: Path, *, root: Path, build: Path, pages: list[Page], verbose: bool = False
+) -> bool:
     """Render a staged book into build/html; return False where that was up to date."""
     html = build / "html"
     record = build / "rendered.json"
     wanted = {"source": hash_files(source), "tools": hash_files(Path(__file__).parent)}
     wanted |= {"python": sys.version, "repository": repository() or ""}
+    wanted["docstrings"] = hash_files(root / "poe")
     if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
         return False
     record.unlink(missing_ok=True)
-    fresh = run_sphinx(source, output=build / "sphinx", log=build / "sphinx.log", verbose=verbose)
+    log = build / "sphinx.log"
+    fresh = run_sphinx(source, root=root, output=build / "sphinx", log=log, verbose=verbose)
     finish(fresh, pages=pages)
     shutil.rmtree(html, ignore_errors=True)
     fresh.rename(html)

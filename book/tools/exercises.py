@@ -1,0 +1,132 @@
+"""The checks of the exercises as a module, so that no notebook given away holds an answer.
+
+In a chapter a check is a function `check_...` in a cell beside the exercises, and often contains
+what it asks for. Here these cells move into `poe_exercises.py`, made from the chapters at build
+time, and a notebook calls it in their place. There a check answers anything with a sentence: what
+it cannot use, or what stops with an error, is "not right" and says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import pprint
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+from book.tools.pages import Page
+
+MODULE = "poe_exercises"
+SOURCE = '''"""Checks of the exercises, which hold answers. Made from the chapters: do not edit."""
+
+import functools
+import warnings
+
+CELLS = {cells}
+
+
+def guarded(check):
+    """The check, answering anything with a sentence."""
+
+    @functools.wraps(check)
+    def verdict(*answers, **named):
+        if any(answer is ... for answer in (*answers, *named.values())):
+            return "not yet"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                said = check(*answers, **named)
+        except Exception as error:
+            why = f"{{type(error).__name__}}: {{error}}"
+            return f"not right: with this answer the check stops ({{why}})"
+        told = said.values() if isinstance(said, dict) else [said]
+        if all(isinstance(one, str) for one in told):
+            return said
+        return "not right: this is no answer that the check can use"
+
+    return verdict
+
+
+def checks(chapter, cell, namespace):
+    """Define the checks of one cell of a chapter among the notebook's own names."""
+    exec(compile(CELLS[chapter][cell], f"checks of {{chapter}}", "exec"), namespace)
+    for name in [name for name in namespace if name.startswith("check_")]:
+        if not hasattr(namespace[name], "__wrapped__"):
+            namespace[name] = guarded(namespace[name])
+'''
+CALL = """\
+# The checks: {module}.py lies beside this notebook.
+import {module}
+
+{module}.checks("{chapter}", {number}, globals())"""
+
+
+def defines_checks(cell: nbformat.NotebookNode) -> list[ast.FunctionDef]:
+    """The functions `check_...` of a cell; nothing of one that is not plain Python."""
+    if cell.cell_type != "code" or "def check_" not in cell.source:
+        return []
+    body = ast.parse(cell.source).body
+    return [n for n in body if isinstance(n, ast.FunctionDef) and n.name.startswith("check_")]
+
+
+def split(cell: nbformat.NotebookNode, *, question: bool) -> tuple[str, str]:
+    """What moves and what stays of a cell with checks.
+
+    A cell beside the exercises moves whole, with what its checks need. Of one inside a question,
+    where the reader writes, only the checks do.
+    """
+    if not question:
+        return cell.source, ""
+    lines = cell.source.splitlines()
+    moved: set[int] = set()
+    for check in defines_checks(cell):
+        first = min([check.lineno, *(d.lineno for d in check.decorator_list)])
+        moved |= set(range(first - 1, check.end_lineno or first))
+    return tuple(
+        "\n".join(line for k, line in enumerate(lines) if (k in moved) == wanted).strip("\n")
+        for wanted in (True, False)
+    )  # type: ignore[return-value]
+
+
+def cells_with_checks(
+    notebook: nbformat.NotebookNode,
+) -> Iterator[tuple[int, nbformat.NotebookNode, bool]]:
+    """Position, cell, and whether it stands inside a question; cells of solutions are left out."""
+    inside = ""
+    for k, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            for line in cell.source.splitlines():
+                for kind in ("exercise", "solution"):
+                    if line.lstrip("`").startswith(f"{{{kind}-start}}"):
+                        inside = kind
+                    elif line.lstrip("`").startswith(f"{{{kind}-end}}"):
+                        inside = ""
+        elif inside != "solution" and defines_checks(cell):
+            yield k, cell, inside == "exercise"
+
+
+def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.NotebookNode:
+    """Return the notebook of a chapter with calls of the module in place of its checks."""
+    for number, (k, cell, question) in enumerate(list(cells_with_checks(notebook))):
+        _, stays = split(cell, question=question)
+        call = CALL.format(module=MODULE, chapter=name, number=number)
+        notebook.cells[k].source = f"{call}\n\n{stays}".rstrip()
+    return notebook
+
+
+def module_source(pages: list[Page]) -> str:
+    """The module: the moved source of every chapter, by its name and the order of its cells."""
+    cells = {
+        page.name: [split(c, question=q)[0] for _, c, q in cells_with_checks(page.notebook())]
+        for page in pages
+        if page.executes and "def check_" in page.text
+    }
+    return SOURCE.format(cells=pprint.pformat(cells, width=100, sort_dicts=True))
+
+
+def write_module(pages: list[Page], *, folder: Path) -> Path:
+    """Write poe_exercises.py into a folder of notebooks."""
+    path = folder / f"{MODULE}.py"
+    path.write_text(module_source(pages), encoding="utf-8")
+    return path
