@@ -97,7 +97,9 @@ def shared_state(root: Path) -> dict[str, str]:
 
 def environment_in_words() -> str:
     """Name the versions that numbers depend on most."""
-    named = [("numpy", "NumPy"), ("scipy", "SciPy"), ("cvxpy", "cvxpy")]
+    # cvxpy is installed whole, or as cvxpy-base without solvers that nothing here uses.
+    base = {d.metadata["Name"] for d in distributions()} & {"cvxpy", "cvxpy-base"}
+    named = [("numpy", "NumPy"), ("scipy", "SciPy"), (max(base), "cvxpy")]
     versions = [f"{name} {version(package)}" for package, name in named]
     return f"Python {platform.python_version()}, {', '.join(versions[:-1])} and {versions[-1]}"
 

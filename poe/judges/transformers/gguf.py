@@ -109,7 +109,7 @@ def _multiply_out(path: Path, kept: Path) -> None:
 
     if find_spec("gguf") is None:
         raise JudgeError(
-            "reading a GGUF file needs gguf: pip install 'judging-by-comparison[judge]'"
+            "reading a GGUF file needs gguf: pip install '.[judge]' in a clone of poe"
         )
     source: dict[str, Any] = {"gguf_file": path.name}
     tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
