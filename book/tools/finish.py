@@ -106,3 +106,12 @@ def finish(html: Path, *, pages: list[Page], executed: Path, bibliography: Path)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():
             text = offer_notebook(html, page, text, book=book)
         path.write_text(text, encoding="utf-8")
+    if address:
+        (html / "sitemap.xml").write_text(sitemap(address, pages=pages), encoding="utf-8")
+
+
+def sitemap(address: str, *, pages: list[Page]) -> str:
+    """The list of pages that search engines read."""
+    entries = "".join(f"<url><loc>{address}/{page.name}.html</loc></url>\n" for page in pages)
+    head = '<?xml version="1.0" encoding="utf-8"?>\n'
+    return f'{head}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'

@@ -15,7 +15,7 @@ import nbformat
 import yaml
 
 from book.tools.execute import Execution
-from book.tools.finish import BRANCH, finish, repository
+from book.tools.finish import BRANCH, finish, repository, site
 from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 from book.tools.slides import without_slides
 
@@ -91,6 +91,9 @@ def configure(path: Path, *, hosted: str, pages: list[Page]) -> None:
             "notebook_interface": "jupyterlab",
         },
     }
+    sphinx["html_baseurl"] = f"{site(hosted)}/"
+    if os.environ.get("JBC_COMMENTS") == "hypothesis":  # loads a script from another host
+        config["html"]["comments"] = {"hypothesis": True}
     sphinx["html_context"] |= {
         "hosted": True,
         "edit_page_provider_name": "GitHub",

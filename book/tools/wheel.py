@@ -51,6 +51,8 @@ def build_wheel(folder: Path) -> Path:
         (copy / "pyproject.toml").write_text(text, encoding="utf-8")
         for name in ("README.md", "LICENSE", "LICENSE-prose.md"):
             shutil.copy(ROOT / name, copy)
+        (copy / "book/tools").mkdir(parents=True)
+        shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
         for name in ("poe", "reproduction", "data"):
             shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
         (built,) = WheelBuilder(str(copy)).build(directory=str(folder), versions=["standard"])
