@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test attack lint format notebooks slides judge measure handout check-handout lab bench bench-judge clean distclean
+.PHONY: help book pdf test attack lint format notebooks slides judge measure handout check-handout course grade-course lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -60,6 +60,12 @@ handout: $(STAMP) ## Write student notebooks without the solutions
 
 check-handout: $(STAMP) ## Grade a student notebook (FILE=its path)
 	@$(PY) -m book.tools check-handout $(if $(FILE),--file "$(FILE)")
+
+course: book ## Write the course kit: decks, handouts, solutions
+	@$(PY) -m book.tools course
+
+grade-course: $(STAMP) ## Mark submissions into a CSV (FOLDER= KIT= CSV=)
+	@$(PY) -m book.tools grade-course $(if $(FOLDER),--folder "$(FOLDER)") $(if $(KIT),--kit "$(KIT)") $(if $(CSV),--csv "$(CSV)")
 
 lab: $(STAMP) ## Open the chapters in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings

@@ -196,6 +196,6 @@ def test_the_folder_of_notebooks_is_plain_and_whole(built: Built) -> None:
     assert not re.search(r"\{[a-z:]+\}`|^`{3,}\{|^\(\w+\)=|myst_nb", text, re.MULTILINE)
     front = nbformat.read(folder / "index.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in front.cells)
-    assert "has (6.1), Exercise 6.1 and the number\n42. See [the chapter](06-gaussian.ipynb)" in text
-
-
+    assert (
+        "has (6.1), Exercise 6.1 and the number\n42. See [the chapter](06-gaussian.ipynb)" in text
+    )

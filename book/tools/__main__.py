@@ -12,10 +12,13 @@ import sys
 import time
 from pathlib import Path
 
+from book.tools.course import grade_folder, write_course
 from book.tools.execute import execute_pages
+from book.tools.finish import repository, site
 from book.tools.handout import grade, write_handouts
 from book.tools.pages import BuildError, find_pages
 from book.tools.pdf import print_book
+from book.tools.plain import read_book
 from book.tools.render import render, stage
 from book.tools.slides import write_decks
 from book.tools.wheel import build_wheel
@@ -27,6 +30,8 @@ TARGETS = {
     "pdf": "print the rendered book",
     "slides": "write the decks from the executed chapters",
     "handout": "write the notebooks without solutions",
+    "course": "write the course kit: decks, handouts, solutions",
+    "grade-course": "mark a folder of submissions into a CSV",
     "check-handout": "run and grade one student's notebook",
 }
 
@@ -85,6 +90,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("target", choices=TARGETS, help=listed)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--file", type=Path, help="the notebook to check")
+    parser.add_argument("--folder", type=Path, default=Path("submissions"), help="to grade")
+    parser.add_argument("--kit", type=Path, help="the handouts that were given out")
+    parser.add_argument("--csv", type=Path, default=Path("marks.csv"), help="for the marks")
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
     parser.add_argument("-v", "--verbose", action="store_true", help="show Sphinx's output")
     return parser.parse_args(arguments)
@@ -103,6 +111,19 @@ def run(options: argparse.Namespace) -> None:
         )
     elif target == "check-handout":
         print(grade(options.file))
+    elif target == "course":
+        if not (build / "html" / "index.html").is_file():
+            raise BuildError("There is no rendered book yet; run make book first")
+        book = read_book(
+            build / "html",
+            executed=build / "executed",
+            bibliography=root / "book" / "references.bib",
+            site=site(repository()),
+        )
+        print(write_course(find_pages(root), book=book, build=build))
+    elif target == "grade-course":
+        handouts = options.kit or build / "course" / "handouts"
+        print(grade_folder(options.folder, handouts=handouts, output=options.csv))
     elif target == "pdf":
         output = build / "judging-by-comparison.pdf"
         print(print_book(build / "html", toc=root / "book" / "_toc.yml", output=output))

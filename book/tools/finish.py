@@ -30,7 +30,7 @@ except ImportError:
     %pip install --quiet "judging-by-comparison[chapters] @ {wheel}"
 """
 INSTALL_BY_HAND = (
-    "This notebook needs the book's package with its numbers: `pip install \".[chapters]\"` in a "
+    'This notebook needs the book\'s package with its numbers: `pip install ".[chapters]"` in a '
     "clone of the book's repository, or the wheel that `make notebooks` puts beside it."
 )
 
@@ -114,4 +114,6 @@ def sitemap(address: str, *, pages: list[Page]) -> str:
     """The list of pages that search engines read."""
     entries = "".join(f"<url><loc>{address}/{page.name}.html</loc></url>\n" for page in pages)
     head = '<?xml version="1.0" encoding="utf-8"?>\n'
-    return f'{head}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
+    return (
+        f'{head}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
+    )

@@ -55,7 +55,8 @@ STYLE = """
 """
 # What is wider than its place is made smaller; on paper nothing scrolls.
 FIT = """() => {
-  for (const wide of document.querySelectorAll("article :is(table, mjx-container, img, svg, pre)")) {
+  const wanted = "article :is(table, mjx-container, img, svg, pre)";
+  for (const wide of document.querySelectorAll(wanted)) {
     if (wide.closest("mjx-container") !== (wide.matches("mjx-container") ? wide : null)) continue;
     const place = wide.parentElement.closest("div, td, li, p, figure, section, dd");
     const room = place.getBoundingClientRect().right - wide.getBoundingClientRect().left;
@@ -133,7 +134,9 @@ def one_document(html: Path, names: list[str]) -> str:
         f'<li><a href="#{name}--top">{escape(title)}</a></li>'
         for name, title in zip(names[1:], titles[1:], strict=True)
     )
-    cover = f'<section class="jc-cover"><p class="jc-title">{escape(titles[0])}</p>{SUBTITLE}</section>'
+    cover = (
+        f'<section class="jc-cover"><p class="jc-title">{escape(titles[0])}</p>{SUBTITLE}</section>'
+    )
     listing = f'<section class="jc-contents"><h2>Contents</h2><ol>{contents}</ol></section>'
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
@@ -142,7 +145,8 @@ def one_document(html: Path, names: list[str]) -> str:
         "<div class='bd-content'><div class='bd-article-container bd-article'>"
         f"{cover}{listing}</div></div>"
         + "".join(
-            f"<div class='bd-content jc-chapter'><div class='bd-article-container'>{article}</div></div>"
+            "<div class='bd-content jc-chapter'>"
+            f"<div class='bd-article-container'>{article}</div></div>"
             for article in articles
         )
         + "</main></body></html>"

@@ -164,7 +164,9 @@ def quoted(title: str, body: Iterable[str]) -> list[str]:
     return ["", *(f"> {line}".rstrip() for line in lines), ""]
 
 
-def box(name: str, title: str, options: dict[str, str], body: list[str], *, book: Book) -> list[str]:
+def box(
+    name: str, title: str, options: dict[str, str], body: list[str], *, book: Book
+) -> list[str]:
     """One directive as plain Markdown."""
     label = anchor(options.get("label", ""))
     if name in ("exercise-end", "solution-end"):
@@ -217,10 +219,12 @@ def caption(cell: nbformat.NotebookNode, *, write: Callable[[str], str], book: B
     return f"**{known}** {write(figure['caption'])}"
 
 
-def plain_notebook(page: Page, *, book: Book) -> nbformat.NotebookNode:
-    """Return a page as plain Markdown and code, without outputs."""
+def plain_notebook(
+    page: Page, *, book: Book, notebook: nbformat.NotebookNode | None = None
+) -> nbformat.NotebookNode:
+    """Return a page, or a notebook made of it, as plain Markdown and code, without outputs."""
     write = partial(inline, page=page.name, book=book)
-    notebook = without_slides(page.notebook())
+    notebook = without_slides(page.notebook()) if notebook is None else notebook
     cells: list[nbformat.NotebookNode] = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -232,7 +236,9 @@ def plain_notebook(page: Page, *, book: Book) -> nbformat.NotebookNode:
         below = caption(cell, write=write, book=book)
         hidden = bool(tags(cell) & {"hide-input", "hide-cell", "remove-input"})
         cell.source = GLUE_IMPORT.sub(GLUE.rstrip(), cell.source)
-        cell.metadata = nbformat.from_dict({"jupyter": {"source_hidden": True}} if hidden else {})
+        kept = {key: cell.metadata[key] for key in ("exercise",) if key in cell.metadata}
+        kept |= {"jupyter": {"source_hidden": True}} if hidden else {}
+        cell.metadata = nbformat.from_dict(kept)
         cells.append(cell)
         if below:
             cells.append(nbformat.v4.new_markdown_cell(below, id=f"{cell['id']}-caption"))

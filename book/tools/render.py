@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import yaml
@@ -25,6 +24,8 @@ CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
 # myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
 UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
+# Where pages are hosted, the workflow puts the course kit beside them.
+KIT = '<p><a href="course.zip">Download the course kit</a>, which has all of this.</p>\n'
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
 
 
@@ -59,7 +60,8 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
         if page.executes:
             path.unlink()
         else:
-            path.write_text(staged_links(page.text, executed=executed), encoding="utf-8")
+            text = page.text.replace("% course kit\n", KIT) if repository() else page.text
+            path.write_text(staged_links(text, executed=executed), encoding="utf-8")
     for run in runs:
         notebook = without_slides(nbformat.read(run.result, as_version=4))
         notebook.cells.append(nbformat.v4.new_markdown_cell(stamp(run), id="executed"))

@@ -34,7 +34,7 @@ def wheel_name() -> str:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build it into a folder, from a copy of the tree with three lines of pyproject.toml changed."""
+    """Build it from a copy of the tree with three places of pyproject.toml changed."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     changes = {
         f'version = "{version()}"': f'version = "{version()}{LOCAL}"',

@@ -1,4 +1,4 @@
-"""Build hooks: the data that `poe` reads goes into the wheel as poe/_data, addresses into its metadata.
+"""Build hooks: the data that `poe` reads goes into the wheel, addresses into its metadata.
 
 A plain `force-include` cannot name files by pattern, fails where a folder is
 still empty, and would copy the data into editable installs, where it would
