@@ -151,7 +151,9 @@ def result(cell: nbformat.NotebookNode) -> list[str]:
     """The verdicts in what a cell's last expression shows; print() does not count."""
     found = [o for o in cell.get("outputs", []) if o.output_type == "execute_result"]
     texts = [o.get("data", {}).get("text/plain", "") for o in found]
-    failed = any(o.output_type == "error" for o in cell.get("outputs", []))
+    # A cell that was stopped is not wrong: nobody knows what it would have shown.
+    raised = [o.ename for o in cell.get("outputs", []) if o.output_type == "error"]
+    failed = any(name != "KeyboardInterrupt" for name in raised)
     return [*(["not right"] if failed else []), *VERDICT.findall("\n".join(texts))]
 
 
