@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book book-light pdf test attack lint format notebooks slides judge measure handout check-handout lab bench bench-judge clean distclean
+.PHONY: help book pdf test attack lint format notebooks slides judge measure handout check-handout course grade-course lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -20,12 +20,7 @@ help: ## List the targets
 	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n\n'
 
 book: $(STAMP) ## Execute every chapter and render the book
-	@extras=$$($(PY) -m book.tools extras) && \
-	  if [ -n "$$extras" ]; then $(PIP) -e ".[dev,$$extras]"; fi
 	@$(PY) -m book.tools build
-
-book-light: $(STAMP) ## The same without the chapters that need torch
-	@$(PY) -m book.tools build --light
 
 pdf: book ## The whole book as a PDF (needs Chromium)
 	@$(PY) -m book.tools pdf
@@ -47,7 +42,7 @@ format: $(STAMP) ## Format the code
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-notebooks: $(STAMP) ## Write every chapter as a clean .ipynb
+notebooks: book ## Write every chapter as a plain .ipynb, with the wheel that runs it
 	@$(PY) -m book.tools notebooks
 
 slides: book ## Write a deck of slides for every chapter
@@ -66,10 +61,16 @@ handout: $(STAMP) ## Write student notebooks without the solutions
 check-handout: $(STAMP) ## Grade a student notebook (FILE=its path)
 	@$(PY) -m book.tools check-handout $(if $(FILE),--file "$(FILE)")
 
+course: book ## Write the course kit: decks, handouts, solutions
+	@$(PY) -m book.tools course
+
+grade-course: $(STAMP) ## Mark submissions into a CSV (FOLDER= KIT= CSV=)
+	@$(PY) -m book.tools grade-course $(if $(FOLDER),--folder "$(FOLDER)") $(if $(KIT),--kit "$(KIT)") $(if $(CSV),--csv "$(CSV)")
+
 lab: $(STAMP) ## Open the chapters in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings
 	@cp book/tools/lab_settings.json $(VENV)/share/jupyter/lab/settings/overrides.json
-	@$(PY) -m jupyter lab notebooks
+	@$(PY) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 bench: $(STAMP) ## Run the benchmarks
 	@$(PY) -m benchmarks

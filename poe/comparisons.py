@@ -161,7 +161,7 @@ class Comparisons:
 
     @classmethod
     def from_parquet(cls, path: str | Path, **columns: Any) -> Comparisons:
-        """Read a Parquet file (needs pyarrow: `pip install 'judging-by-comparison[parquet]'`)."""
+        """Read a Parquet file (needs pyarrow: `pip install pyarrow`)."""
         import pandas as pd
 
         return cls.from_table(pd.read_parquet(path), **columns)

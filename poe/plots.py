@@ -1,6 +1,6 @@
 """One look for every figure: colours and markers a method, direct labels, evidence labels.
 
-Needs matplotlib (`pip install 'judging-by-comparison[book]'`); nothing in the core imports it.
+matplotlib is imported with this module alone; nothing in the core imports it.
 The colours are Okabe and Ito's, distinguishable to colour-blind readers; they also differ
 in lightness and each method has its own marker and dash, so figures survive a grey printer.
 """

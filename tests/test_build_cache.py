@@ -12,7 +12,7 @@ import pytest
 from book.tools import execute
 from book.tools.__main__ import main
 from book.tools.execute import Execution, execute_pages
-from book.tools.pages import BuildError, Page, find_pages
+from book.tools.pages import BuildError, Page, find_pages, signature
 from tests.scratch_book import HEADER
 
 FIRST = "# First\n\n```{code-cell} python\nimport poe\n\nprint(f'<{poe.NUMBER}>')\n```\n"
@@ -105,6 +105,14 @@ def write(name: str, text: str = "new") -> Callable[[Path], None]:
         (root / name).write_text(text)
 
     return edit
+
+
+def test_an_empty_cache_folder_is_as_good_as_none(tmp_path: Path) -> None:
+    missing = signature(tmp_path / "cache")
+    (tmp_path / "cache" / "set").mkdir(parents=True)
+    assert signature(tmp_path / "cache") == missing
+    (tmp_path / "cache" / "set" / "texts.json").write_text("[]")
+    assert signature(tmp_path / "cache") != missing
 
 
 def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,15 @@
-"""A notebook to take away says what it needs, and there are links to run it on a host."""
+"""A notebook to take away says what it needs, and says in words what only Sphinx knows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from pybtex.database import parse_string
 
-from book.tools.finish import launch_links, repository, take_away
+from book.tools.finish import repository, site, take_away
 from book.tools.pages import BuildError, Page, read_page
+from book.tools.plain import Book, inline, unboxed
 from tests.scratch_book import HEADER
 
 
@@ -19,23 +21,53 @@ def page(tmp_path: Path) -> Page:
     return read_page(path)
 
 
+def book(*, site: str | None = None) -> Book:
+    entries = parse_string("@article{ka, author={Klein and Randi{\\'c}}, year=1993}", "bibtex")
+    numbers = {"eq-mode": "(6.1)"}
+    return Book(numbers, {"06-gaussian": {"n": "0.5"}}, entries.entries, site, frozenset(["one"]))
+
+
 def test_without_a_host_the_notebook_says_what_to_install(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JBC_REPOSITORY", "  ")
     assert repository() is None
-    assert 'pip install ".[chapters]"' in take_away(page, hosted=None).cells[0].source
+    first = take_away(page, book=book(), hosted=None).cells[0]
+    assert 'pip install ".[chapters]"' in first.source
 
 
-def test_on_a_host_the_notebook_installs_the_package_and_has_launch_links(page: Page) -> None:
-    first, *rest = take_away(page, hosted="someone/book").cells
+def test_on_a_host_the_notebook_installs_the_wheel_from_there(page: Page) -> None:
+    first, *rest = take_away(page, book=book(), hosted="someone/book").cells
     assert first.cell_type == "code"
-    wanted = '"judging-by-comparison[chapters] @ git+https://github.com/someone/book"'
-    assert wanted in first.source
+    assert "raw.githubusercontent.com/someone/book/notebooks/judging_by_comparison-" in first.source
+    assert "%2Bbook-py3-none-any.whl" in first.source
     assert [cell.source for cell in rest] == [cell.source for cell in page.notebook().cells]
-    links = launch_links(page, hosted="someone/book")
-    assert "/github/someone/book/blob/gh-pages/_sources/06-gaussian.ipynb" in links
-    assert "/gh/someone/book/HEAD?urlpath=lab/tree/notebooks/06-gaussian.md" in links
+    assert site("Someone/book") == "https://someone.github.io/book"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("by {eq}`eq-mode`, {glue:text}`n:.2f`", "by (6.1), 0.50"),
+        ("as {cite:t}`ka` has {cite:p}`ka,ka`", "as Klein and Randić (1993) has ({0}; {0})"),
+        ("see {ref}`the words <far>` [now]{.evidence-simulated}", "see the words *now*"),
+        ("(a-label)=\n[one](one.md#x) and [two](two.md)", "[one](one.ipynb) and two"),
+        ("`{first}` and `{second}`", "`{first}` and `{second}`"),
+        ("{py:func}`~poe.fit`", "`poe.fit`"),
+    ],
+)
+def test_what_only_sphinx_knows_becomes_words(text: str, wanted: str) -> None:
+    wanted = wanted.replace("{0}", "Klein and Randić, 1993")
+    assert inline(text, page="06-gaussian", book=book()) == wanted
+
+
+def test_boxes_become_quotations_and_what_cannot_be_said_is_refused() -> None:
+    text = "````{prf:theorem} All\n:label: thm\n\n```{admonition} In\nx\n```\n````\nafter"
+    plain = unboxed(text, page="06-gaussian", book=book())
+    assert plain == "\n> **Theorem (All)**\n>\n>\n> > **In**\n> >\n> > x\n>\n\nafter"
+    for left in ("{eq}`eq-none`", "{glue:text}`none`", "{cite:t}`none`"):
+        with pytest.raises(BuildError, match="none"):
+            inline(left, page="06-gaussian", book=book())
 
 
 def test_a_host_that_is_no_repository_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

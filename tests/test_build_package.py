@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # One worker builds for all of these tests.
 pytestmark = pytest.mark.xdist_group("wheel")
 CORE = {
-    *("numpy", "scipy", "pandas", "cvxpy", "tqdm"),  # fits
+    *("numpy", "scipy", "pandas", "tqdm", "cvxpy-base", "clarabel", "highspy"),  # fits
     *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
     *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
 }

@@ -1,19 +1,22 @@
-"""One PDF of the whole book: pages in order, links inside it, code plumbing left out."""
+"""One PDF of the whole book, made and read back; the buttons of the same pages on a host."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
+from book.tools import pdf
+from book.tools.__main__ import build_book
 from book.tools.browser import find_chromium
-from book.tools.pdf import one_document, order
-from tests.browser.conftest import NO_BROWSER, ROOT, skip
+from book.tools.pdf import AUTHOR, one_document, order, print_book
+from tests.browser.checks import quiet_page
+from tests.browser.conftest import NO_BROWSER, skip
+from tests.test_build_render import write_book
+
+# One worker builds for all of these tests.
+pytestmark = pytest.mark.xdist_group("pdf")
 
 PAGE = """<html><head><script>window.MathJax = {{startup: {{promise: 1}}}}</script></head><body>
 <nav>side bar</nav><article class="bd-article"><section id="{name}"><h1>{title}
@@ -45,18 +48,98 @@ def test_links_lead_inside_plumbing_is_left_out_and_answers_are_open(html: Path)
     assert '<details open="">answer</details>' in text
 
 
-@pytest.mark.browser
-def test_the_browser_prints_it(html: Path, tmp_path: Path) -> None:
+HEADS = "".join(f'<th><button type="button">head-{k}</button></th>' for k in range(12))
+ROW = "<tr>" + "<td>unbreakable-cell</td>" * 11 + "<td>the-last-cell</td></tr>"
+LONG = f"""
+# A long table
+
+<div class="comparison-scroll"><table class="comparison sortable"><thead><tr>{HEADS}</tr></thead>
+<tbody>{ROW * 90}</tbody></table></div>
+"""
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small book with the real styles, rendered and finished as for a host."""
     if find_chromium() is None:
         skip(NO_BROWSER)
-    root, build = tmp_path / "root", tmp_path / "build"
-    (root / "book").mkdir(parents=True)
-    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(TOC))
-    shutil.copytree(html, build / "html", ignore=shutil.ignore_patterns("root", "build"))
-    command = [sys.executable, "-m", "book.tools", "pdf", "--root", root, "--build-dir", build]
-    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
-    content = (build / "judging-by-comparison.pdf").read_bytes()
-    assert content.startswith(b"%PDF-")
-    assert len(re.findall(rb"/Type /Page\b", content)) >= 5, "cover, contents, three pages"
-    assert b"/Outlines" in content
-    assert not list((build / "html").glob("_whole*"))
+    root = tmp_path_factory.mktemp("book") / "root"
+    write_book(root)
+    (root / "book/notation.md").write_text(LONG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JBC_REPOSITORY", "someone/book")
+        build_book(root, build=root / "_build")
+    return root
+
+
+def printed(root: Path) -> Any:
+    """Print the book and open the PDF."""
+    pypdf = pytest.importorskip("pypdf")
+    output = root / "book.pdf"
+    return pypdf.PdfReader(
+        print_book(root / "_build/html", toc=root / "book/_toc.yml", output=output)
+    )
+
+
+def rightmost(reader: Any, words: str) -> float:
+    """Where a text begins, in points from the left edge, at the most."""
+    found = [0.0]
+
+    def visit(text: str, cm: list[float], tm: list[float], *_: object) -> None:
+        if words in text:
+            found.append(tm[4] * cm[0] + cm[4])
+
+    for page in reader.pages:
+        page.extract_text(visitor_text=visit)
+    return max(found)
+
+
+@pytest.mark.browser
+def test_the_pdf_has_titles_bookmarks_heads_an_author_and_nothing_clipped(hosted: Path) -> None:
+    reader = printed(hosted)
+    top = [item for item in reader.outline if not isinstance(item, list)]
+    titles = [item.title for item in top]
+    assert titles[-2:] == ["6. Gaussian", "A long table"]
+    texts = [page.extract_text() for page in reader.pages]
+    for title, item in zip(titles[-2:], top[-2:], strict=True):
+        first_line = texts[reader.get_destination_page_number(item)].strip().splitlines()[0]
+        assert first_line.strip() == title, "a chapter begins its page"
+    table = [text for text in texts if "the-last-cell" in text]
+    assert len(table) >= 2
+    assert all("head-0" in text and "head-11" in text for text in table)
+    assert 300 < rightmost(reader, "the-last-cell") < float(reader.pages[0].mediabox.width) - 50
+    assert reader.metadata.author == AUTHOR
+    assert not list((hosted / "_build/html").glob("_whole*"))
+
+
+@pytest.mark.browser
+def test_without_our_rules_titles_are_lost_and_tables_clipped(
+    hosted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf, "STYLE", "@page { size: A4; margin: 16mm; }")
+    monkeypatch.setattr(pdf, "FIT", "() => {}")
+    reader = printed(hosted)
+    assert "A long table" not in [getattr(item, "title", "") for item in reader.outline]
+    assert rightmost(reader, "the-last-cell") == 0.0, "a browser leaves out what it clips"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_reader_on_a_host_sees_the_buttons(hosted: Path, browser: Any, width: int) -> None:
+    with quiet_page(browser, hosted / "_build/html/06-gaussian.html") as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        found = {}
+        for group in ("launch", "source", "download"):
+            menu = page.locator(f".dropdown-{group}-buttons")
+            assert menu.is_visible()
+            menu.locator("button").first.click()
+            for entry in menu.locator("li > *").all():
+                assert entry.is_visible()
+                found[entry.inner_text().strip()] = entry.get_attribute("href") or ""
+    assert found["Colab"].endswith("/github/someone/book/blob/notebooks/06-gaussian.ipynb")
+    assert found["Binder"].endswith("/gh/someone/book/notebooks?urlpath=lab/tree/06-gaussian.ipynb")
+    assert found["Suggest edit"].endswith("/someone/book/edit/main/notebooks/06-gaussian.md")
+    assert found["Open issue"].startswith("https://github.com/someone/book/issues/new")
+    assert found["Repository"] == "https://github.com/someone/book"
+    assert found["Whole book, .pdf"] == "judging-by-comparison.pdf"
+    assert found[".ipynb"].startswith("data:application/x-ipynb+json")

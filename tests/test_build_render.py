@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+import zipfile
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from book.tools.__main__ import build_book, main
@@ -39,6 +41,19 @@ print(f"the package says {poe.NUMBER}")
 
 The number is {glue:text}`number`.
 
+```{code-cell} python
+---
+tags: [hide-input]
+mystnb:
+  figure:
+    name: fig-line
+    caption: "A line, by {eq}`eq-mode`."
+---
+import matplotlib.pyplot as plt
+
+plt.plot([1, 2]);
+```
+
 ```{exercise}
 :label: ex-one
 
@@ -65,7 +80,6 @@ parts:
     numbered: 3
     chapters:
       - file: 06-gaussian
-      - file: 09-judge
   - caption: Back matter
     chapters:
       - file: notation
@@ -73,7 +87,7 @@ parts:
 
 
 def write_book(root: Path) -> None:
-    """Write two executing pages, one that needs torch, one of text, and a package."""
+    """Write two executing pages, one of text, and a package."""
     for folder in ("poe", "notebooks", "book"):
         (root / folder).mkdir(parents=True)
     for name in ("_config.yml", "_ext", "_static"):
@@ -86,8 +100,6 @@ def write_book(root: Path) -> None:
     (root / "book/notation.md").write_text("# Notation\n\nSee [the chapter](06-gaussian.md).\n")
     (root / "book/references.bib").write_text("")
     (root / "book/_toc.yml").write_text(TOC)
-    judge = HEADER.replace("kernelspec:", "needs: [judge]\nkernelspec:")
-    (root / "notebooks/09-judge.md").write_text(judge + "# Judge\n\n## One\n")
 
 
 def text_of(page: Path) -> str:
@@ -117,14 +129,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     chapter = root / "notebooks/06-gaussian.md"
     chapter.write_text(HEADER + CHAPTER + "\nSee {eq}`eq-missing` and {ref}`nothing`.\n")
     with pytest.raises(BuildError) as caught:
-        build_book(root, build=root / "_build", light=True)
+        build_book(root, build=root / "_build")
     built = Built(root, str(caught.value))
     assert not built.html.exists()
     built.html.mkdir()
     (built.html / "stale.html").write_text("left over")
     chapter.write_text(HEADER + CHAPTER)
     (root / "poe/__init__.py").write_text("NUMBER = 42\n")
-    build_book(root, build=root / "_build", light=True)
+    build_book(root, build=root / "_build")
     return built
 
 
@@ -147,7 +159,7 @@ def test_an_unchanged_book_is_not_rendered_again(
     built: Built, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stamp = (built.html / "index.html").stat().st_mtime_ns
-    assert main(["build", "--light", "--root", str(built.root)]) == 0
+    assert main(["build", "--root", str(built.root)]) == 0
     said = capsys.readouterr().out
     assert "0 executed in 0.0 s, 2 cached" in said
     assert "nothing changed since the last time" in said
@@ -167,15 +179,23 @@ def test_numbers_come_from_the_file_name(built: Built) -> None:
     assert re.search(r'href="06-gaussian.html">\s*6\. Gaussian', side_bar)
 
 
-def test_light_leaves_out_the_chapters_that_need_torch(built: Built) -> None:
-    assert not (built.html / "09-judge.html").exists()
-    assert "Judge" not in (built.html / "index.html").read_text(encoding="utf-8")
-
-
-def test_targets_beside_the_build(built: Built, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folder_of_notebooks_is_plain_and_whole(built: Built) -> None:
     assert main(["notebooks", "--root", str(built.root)]) == 0
-    names = sorted(path.stem for path in (built.root / "_build/notebooks").glob("*.ipynb"))
-    assert names == ["06-gaussian", "09-judge", "index"]
-    capsys.readouterr()
-    assert main(["extras", "--root", str(built.root)]) == 0
-    assert capsys.readouterr().out == "judge\n"
+    folder = built.root / "_build/notebooks"
+    assert sorted(path.stem for path in folder.glob("*.ipynb")) == ["06-gaussian", "index"]
+    (wheel,) = folder.glob("*.whl")
+    assert f"./{wheel.name}[chapters]" in (folder / "requirements.txt").read_text()
+    with zipfile.ZipFile(wheel) as content:
+        names = set(content.namelist())
+    assert {"poe/__init__.py", "reproduction/run.py", "poe/_data/targets.toml"} <= names
+    chapter = nbformat.read(folder / "06-gaussian.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in chapter.cells)
+    for words in ("\\tag{6.1}", "The number is 42.", "**Exercise 6.1**", "Why (6.1)?"):
+        assert words in text
+    assert "**Fig. 6.1** A line, by (6.1)." in text
+    assert not re.search(r"\{[a-z:]+\}`|^`{3,}\{|^\(\w+\)=|myst_nb", text, re.MULTILINE)
+    front = nbformat.read(folder / "index.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in front.cells)
+    assert (
+        "has (6.1), Exercise 6.1 and the number\n42. See [the chapter](06-gaussian.ipynb)" in text
+    )

@@ -34,7 +34,7 @@ from poe.judges.server import (
 )
 from poe.judges.store import Store
 from tests.helpers import HEARS_CTRL_C
-from tests.judge_server import VOCABULARY, chat_text, count_tokens, reply, serving, shares
+from tests.judge_server import VOCABULARY, _raw, chat_text, count_tokens, reply, serving, shares
 from tests.judging import questions
 
 PREFIXED = Prompt(
@@ -287,6 +287,18 @@ def test_too_many_requests_are_waited_for_as_asked():
     ):
         judged(served, asked)
     assert time.monotonic() - begun < 4
+
+
+def test_a_spent_quota_stops_at_once_and_a_rate_limit_does_not():
+    for code, sent in (("insufficient_quota", 1), ("rate_limit_exceeded", 2)):
+        error = {"error": {"message": "You exceeded it", "type": code, "code": code}}
+        refusal = _raw("429 Too Many Requests", json.dumps(error).encode())
+        message = "no credit left" if sent == 1 else "given up"
+        with serving(lambda k, body, refusal=refusal: refusal) as served:
+            with pytest.raises(ServerError, match=message) as caught:
+                judged(served, questions(2), patience=4.0, concurrency=1)
+            assert "You exceeded it" in str(caught.value)
+            assert min(len(served.requests), 2) == sent
 
 
 def test_a_model_that_changes_is_refused_and_the_first_ones_answers_kept(tmp_path):

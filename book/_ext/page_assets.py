@@ -1,4 +1,4 @@
-"""Load each script and style sheet once a page, and live figures only where there are some.
+"""Load each script and style sheet once a page, live figures where there are some; offer the PDF.
 
 jupyter-book lists what it finds under _static, Sphinx lists it again.
 """
@@ -34,10 +34,27 @@ def live_where_used(assets: list[Any], *, body: str) -> list[Any]:
     return others + (sorted(live, key=asset_name) if 'id="fig-live-' in body else [])
 
 
+def whole_book(context: dict[str, Any]) -> None:
+    """Offer the printed book beside the page's own downloads, where the pages are hosted."""
+    for group in context.get("header_buttons", []):
+        if group.get("label") == "download-buttons" and context.get("hosted"):
+            group["buttons"].append(
+                {
+                    "type": "link",
+                    "url": context["pathto"]("judging-by-comparison.pdf", 1),
+                    "text": "Whole book, .pdf",
+                    "icon": "fas fa-book",
+                    "tooltip": "Download the whole book",
+                    "label": "download-book-button",
+                }
+            )
+
+
 def on_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Choose the assets of one page before its template is filled in."""
+    whole_book(context)
     for key in ("script_files", "css_files"):
         assets = drop_duplicates(context.get(key, []))
         context[key] = live_where_used(assets, body=context.get("body") or "")

@@ -7,28 +7,32 @@ cache, see book/tools/execute.py); Sphinx then renders the executed pages.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from pathlib import Path
 
-import nbformat
-
+from book.tools.course import grade_folder, write_course
 from book.tools.execute import execute_pages
+from book.tools.finish import repository, site
 from book.tools.handout import grade, write_handouts
 from book.tools.pages import BuildError, find_pages
 from book.tools.pdf import print_book
+from book.tools.plain import read_book
 from book.tools.render import render, stage
 from book.tools.slides import write_decks
+from book.tools.wheel import build_wheel
 
 TARGETS = {
     "build": "execute the pages and render them",
     "execute": "execute the pages only",
-    "notebooks": "write every executable page as a clean .ipynb",
+    "notebooks": "write every executed page as a plain .ipynb, with the wheel it needs",
     "pdf": "print the rendered book",
     "slides": "write the decks from the executed chapters",
     "handout": "write the notebooks without solutions",
+    "course": "write the course kit: decks, handouts, solutions",
+    "grade-course": "mark a folder of submissions into a CSV",
     "check-handout": "run and grade one student's notebook",
-    "extras": "print the extras that pages ask for, for the Makefile",
 }
 
 
@@ -36,19 +40,14 @@ def build_book(
     root: Path,
     *,
     build: Path,
-    light: bool = False,
     execute_only: bool = False,
     verbose: bool = False,
 ) -> Path:
     """Execute and render; return the first page."""
     start = time.perf_counter()
-    every_page = find_pages(root)
-    left_out = {page.name for page in every_page if light and page.needs}
-    pages = [page for page in every_page if page.name not in left_out]
+    pages = find_pages(root)
     print("Executing the chapters")
     runs = execute_pages([page for page in pages if page.executes], root=root, build=build)
-    for name in sorted(left_out):
-        print(f"  {name}  left out (needs more than the light set)")
     ran = [run for run in runs if run.ran]
     print(
         f"  {len(ran)} executed in {sum(run.seconds for run in ran):.1f} s, "
@@ -57,7 +56,7 @@ def build_book(
     first = build / "html" / "index.html"
     if execute_only:
         return first
-    source = stage(root, build=build, pages=every_page, runs=runs, left_out=left_out)
+    source = stage(root, build=build, pages=pages, runs=runs)
     print("Rendering the pages", flush=True)
     if not render(source, root=root, build=build, pages=pages, verbose=verbose):
         print("  nothing changed since the last time")
@@ -67,15 +66,21 @@ def build_book(
     return first
 
 
-def write_notebooks(root: Path, *, folder: Path) -> list[Path]:
-    """Write every executable page as a clean .ipynb."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.ipynb"):
-        old.unlink()
-    pages = {folder / f"{page.name}.ipynb": page for page in find_pages(root) if page.executes}
-    for path, page in pages.items():
-        nbformat.write(page.notebook(), path)
-    return list(pages)
+def write_notebooks(root: Path, *, build: Path) -> list[Path]:
+    """Put the plain notebooks of the rendered book into a folder, with the wheel that they need.
+
+    The folder is whole in itself: Binder, and `pip install -r requirements.txt`, take it as it is.
+    """
+    folder = build / "notebooks"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    sources = [build / "html/_sources" / f"{p.name}.ipynb" for p in find_pages(root) if p.executes]
+    if missing := [path.stem for path in sources if not path.is_file()]:
+        raise BuildError(f"There is no rendered {missing[0]} yet; run make book first")
+    wheel = build_wheel(folder)
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
+    return [Path(shutil.copy(path, folder)) for path in sources] + [requirements, wheel]
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -85,8 +90,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("target", choices=TARGETS, help=listed)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--file", type=Path, help="the notebook to check")
+    parser.add_argument("--folder", type=Path, default=Path("submissions"), help="to grade")
+    parser.add_argument("--kit", type=Path, help="the handouts that were given out")
+    parser.add_argument("--csv", type=Path, default=Path("marks.csv"), help="for the marks")
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
-    parser.add_argument("--light", action="store_true", help="leave out pages that need extras")
     parser.add_argument("-v", "--verbose", action="store_true", help="show Sphinx's output")
     return parser.parse_args(arguments)
 
@@ -99,20 +106,30 @@ def run(options: argparse.Namespace) -> None:
         build_book(
             root,
             build=build,
-            light=options.light,
             execute_only=target == "execute",
             verbose=options.verbose,
         )
     elif target == "check-handout":
         print(grade(options.file))
-    elif target == "extras":
-        print(" ".join(sorted({need for page in find_pages(root) for need in page.needs})))
+    elif target == "course":
+        if not (build / "html" / "index.html").is_file():
+            raise BuildError("There is no rendered book yet; run make book first")
+        book = read_book(
+            build / "html",
+            executed=build / "executed",
+            bibliography=root / "book" / "references.bib",
+            site=site(repository()),
+        )
+        print(write_course(find_pages(root), book=book, build=build))
+    elif target == "grade-course":
+        handouts = options.kit or build / "course" / "handouts"
+        print(grade_folder(options.folder, handouts=handouts, output=options.csv))
     elif target == "pdf":
         output = build / "judging-by-comparison.pdf"
         print(print_book(build / "html", toc=root / "book" / "_toc.yml", output=output))
     else:
         if target == "notebooks":
-            written = write_notebooks(root, folder=build / target)
+            written = write_notebooks(root, build=build)
         elif target == "handout":
             written = write_handouts(find_pages(root), folder=build / target)
         else:

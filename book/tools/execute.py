@@ -33,6 +33,7 @@ c.InlineBackend.figure_formats = {"svg"}
 c.IPKernelApp.log_level = 40
 """
 MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
+EXECUTED_BY = [Path(__file__), Path(__file__).with_name("pages.py")]  # the rest only renders
 SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
 
 
@@ -87,7 +88,7 @@ def shared_state(root: Path) -> dict[str, str]:
         "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed())),
-        "book/tools/": hash_files(Path(__file__).parent),
+        "book/tools/": text_hash("".join(path.read_text() for path in EXECUTED_BY)),
         "Python": sys.version,
         "the POE_ variables": text_hash("\n".join(poe_variables)),
         "the data sets": text_hash("".join(signature(f) for f in data_folders())),
@@ -96,7 +97,9 @@ def shared_state(root: Path) -> dict[str, str]:
 
 def environment_in_words() -> str:
     """Name the versions that numbers depend on most."""
-    named = [("numpy", "NumPy"), ("scipy", "SciPy"), ("cvxpy", "cvxpy")]
+    # cvxpy is installed whole, or as cvxpy-base without solvers that nothing here uses.
+    base = {d.metadata["Name"] for d in distributions()} & {"cvxpy", "cvxpy-base"}
+    named = [("numpy", "NumPy"), ("scipy", "SciPy"), (max(base), "cvxpy")]
     versions = [f"{name} {version(package)}" for package, name in named]
     return f"Python {platform.python_version()}, {', '.join(versions[:-1])} and {versions[-1]}"
 

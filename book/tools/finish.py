@@ -1,8 +1,8 @@
-"""The last touches to rendered pages: a notebook to take away, a way to run it, clean tables.
+"""The last touches to rendered pages: a notebook to take away, clean tables.
 
 Where the book is hosted is known only there: JBC_REPOSITORY=owner/name (workflows set it) gives
-every executed page links to Colab and Binder, and the notebooks to take away a first cell that
-installs the package from that repository.
+every page the theme's buttons to edit it, to open an issue and to run it on Colab or Binder, and
+the notebooks to take away a first cell that installs what they need.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from pathlib import Path
 import nbformat
 
 from book.tools.pages import BuildError, Page
-from book.tools.slides import without_slides
+from book.tools.plain import Book, plain_notebook, read_book
+from book.tools.wheel import wheel_name
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-PACKAGE = "judging-by-comparison"
+BRANCH = "notebooks"  # of the repository: the folder that `make notebooks` writes, for both hosts
 
 INSTALL = """\
-# The package, where it is missing (as on Colab).
+# The book's package with its numbers, where it is missing (as on Colab).
 try:
-    import poe
+    import poe, reproduction
 except ImportError:
-    %pip install --quiet "{package}[{extras}] @ git+https://github.com/{repository}"
+    %pip install --quiet "judging-by-comparison[chapters] @ {wheel}"
 """
 INSTALL_BY_HAND = (
-    "This notebook needs the package `poe`: in a clone of the book's repository, "
-    '`pip install ".[{extras}]"`.'
+    'This notebook needs the book\'s package with its numbers: `pip install ".[chapters]"` in a '
+    "clone of the book's repository, or the wheel that `make notebooks` puts beside it."
 )
 
 
@@ -42,29 +43,19 @@ def repository() -> str | None:
     return named or None
 
 
-def take_away(page: Page, *, hosted: str | None) -> nbformat.NotebookNode:
-    """Return the clean notebook of a page, which begins with what it needs."""
-    notebook = without_slides(page.notebook())
-    extras = ",".join(["chapters", *page.needs])
+def take_away(page: Page, *, book: Book, hosted: str | None) -> nbformat.NotebookNode:
+    """Return the plain notebook of a page, which begins with what it needs."""
+    notebook = plain_notebook(page, book=book)
     if hosted:
-        source = INSTALL.format(package=PACKAGE, extras=extras, repository=hosted)
-        first = nbformat.v4.new_code_cell(source.rstrip())
+        # A plus sign in the address of a file would be read as a space.
+        name = wheel_name().replace("+", "%2B")
+        wheel = f"https://raw.githubusercontent.com/{hosted}/{BRANCH}/{name}"
+        first = nbformat.v4.new_code_cell(INSTALL.format(wheel=wheel).rstrip())
     else:
-        first = nbformat.v4.new_markdown_cell(INSTALL_BY_HAND.format(extras=extras))
+        first = nbformat.v4.new_markdown_cell(INSTALL_BY_HAND)
     first["id"] = "install"
     notebook.cells.insert(0, first)
     return notebook
-
-
-def launch_links(page: Page, *, hosted: str) -> str:
-    """Links that run a page elsewhere: Colab takes the built notebook, Binder the text."""
-    built = f"https://colab.research.google.com/github/{hosted}/blob/gh-pages/_sources"
-    source = f"{page.path.parent.name}/{page.path.name}"
-    binder = f"https://mybinder.org/v2/gh/{hosted}/HEAD?urlpath=lab/tree/{source}"
-    return (
-        '<p class="jc-launch">Run this page: '
-        f'<a href="{built}/{page.name}.ipynb">on Colab</a> · <a href="{binder}">on Binder</a></p>'
-    )
 
 
 def accessible(text: str) -> str:
@@ -80,32 +71,49 @@ def accessible(text: str) -> str:
     )
 
 
-def offer_notebook(html: Path, page: Page, text: str) -> str:
+def offer_notebook(html: Path, page: Page, text: str, *, book: Book) -> str:
     """Put a notebook without outputs behind the download button of an executed page.
 
     The notebook travels inside the page: from the file system a browser would
     show a linked .ipynb as text instead of saving it.
     """
-    hosted = repository()
     source = html / "_sources" / f"{page.name}.ipynb"
-    nbformat.write(take_away(page, hosted=hosted), source)
+    nbformat.write(take_away(page, book=book, hosted=repository()), source)
     content = base64.b64encode(source.read_bytes()).decode()
     link = f'href="data:application/x-ipynb+json;base64,{content}" download="{source.name}"'
     text, count = DOWNLOAD.subn(link, text)
     if count != 1:
         raise BuildError(f"{page.name}.html has {count} download buttons where one was expected")
-    text = text.replace("Download source file", "Download as a notebook")
-    if hosted:
-        text = text.replace("</h1>", "</h1>\n" + launch_links(page, hosted=hosted), 1)
-    return text
+    return text.replace("Download source file", "Download as a notebook")
 
 
-def finish(html: Path, *, pages: list[Page]) -> None:
+def site(hosted: str | None) -> str | None:
+    """Address of the pages where the repository's host serves them, None without one."""
+    if hosted is None:
+        return None
+    owner, name = hosted.split("/")
+    return f"https://{owner.lower()}.github.io/{name}"
+
+
+def finish(html: Path, *, pages: list[Page], executed: Path, bibliography: Path) -> None:
     """Finish every rendered page."""
-    executed = {page.name: page for page in pages if page.executes}
+    executes = {page.name: page for page in pages if page.executes}
+    address = site(repository())
+    book = read_book(html, executed=executed, bibliography=bibliography, site=address)
     for path in sorted(html.glob("*.html")):
         text = accessible(path.read_text(encoding="utf-8"))
-        page = executed.get(path.stem)
+        page = executes.get(path.stem)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():
-            text = offer_notebook(html, page, text)
+            text = offer_notebook(html, page, text, book=book)
         path.write_text(text, encoding="utf-8")
+    if address:
+        (html / "sitemap.xml").write_text(sitemap(address, pages=pages), encoding="utf-8")
+
+
+def sitemap(address: str, *, pages: list[Page]) -> str:
+    """The list of pages that search engines read."""
+    entries = "".join(f"<url><loc>{address}/{page.name}.html</loc></url>\n" for page in pages)
+    head = '<?xml version="1.0" encoding="utf-8"?>\n'
+    return (
+        f'{head}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
+    )

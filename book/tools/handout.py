@@ -16,6 +16,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from book.tools.exercises import MODULE, without_checks, write_module
 from book.tools.pages import BuildError, Page, plain
@@ -140,6 +141,10 @@ def grade(path: Path | None) -> str:
         ).execute()
     except (ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         raise BuildError(f"{path} is not a notebook: {error}") from None
+    except DeadKernelError:
+        raise BuildError(f"{path} ended its kernel (out of memory, or exit() in a cell)") from None
+    except CellTimeoutError:
+        raise BuildError(f"{path} was stopped: a cell took longer than 600 s") from None
     return report(grades(notebook))
 
 

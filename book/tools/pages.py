@@ -41,12 +41,6 @@ class Page:
         return "kernelspec" in self.header
 
     @property
-    def needs(self) -> list[str]:
-        """The extras named under `needs:` in the front matter, such as judge."""
-        needs = self.header.get("needs") or []
-        return [needs] if isinstance(needs, str) else list(needs)
-
-    @property
     def timeout(self) -> int:
         return int(self.header.get("timeout", CELL_TIMEOUT))
 
@@ -116,8 +110,8 @@ def hash_files(folder: Path) -> str:
 
 
 def signature(folder: Path) -> str:
-    """Summarise a folder by file names, sizes and times, without reading the files."""
-    digest = hashlib.sha256(f"{folder.is_dir()}".encode())
+    """Summarise a folder by file names, sizes and times; an empty one is as good as none."""
+    digest = hashlib.sha256()
     for path in source_files(folder) if folder.is_dir() else ():
         state = path.stat()
         name = path.relative_to(folder).as_posix()

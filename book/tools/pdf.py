@@ -7,6 +7,8 @@ numbers the pages and makes bookmarks of the headings. Live figures keep their s
 
 from __future__ import annotations
 
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
@@ -17,24 +19,55 @@ from book.tools.browser import FLAGS, find_chromium
 from book.tools.pages import BuildError
 
 LEFT_OUT = (
-    "a.headerlink, script, .jc-launch, details.hide.above-input, .dropdown-download-buttons, "
+    "a.headerlink, script, details.hide.above-input, .dropdown-download-buttons, "
     ".prev-next-area, .live-controls, button"
 )
+STYLES = 'link[rel="stylesheet"]'
+# Sizes in the theme are in rem, so the first rule sets the scale of everything. The theme's own
+# rules for printing hide every title and keep tables and cells in one piece.
 STYLE = """
-  @page { size: A4; margin: 18mm 16mm 20mm; }
+  @page { size: A4; margin: 15mm 16mm 16mm; }
+  html { font-size: 11px; }
   body { background: #fff; }
-  main { display: block; max-width: none; }
-  .bd-article { font-size: 10.5pt; padding: 0; }
-  .bd-article > section > h1 { break-before: page; }
+  main, .bd-main .bd-content, .bd-main .bd-content .bd-article-container {
+    display: block; max-width: none; margin: 0; padding: 0; }
+  .bd-article { font-size: 11.8px !important; line-height: 1.42 !important; }
+  .bd-article p { margin-bottom: 0.75rem; }
+  .bd-main .bd-content .bd-article h1:first-of-type { display: block; margin: 0 0 1.2rem; }
+  .jc-chapter { break-before: page; }
+  .bd-article :is(h1, h2, h3) { white-space: pre-wrap; } /* or bookmarks lose spaces */
+  .bd-article h2 { margin-top: 1.8rem; }
   .jc-cover { padding-top: 70mm; }
   .jc-cover .jc-title { margin: 0 0 6mm; font-size: 32pt; font-weight: 600; line-height: 1.15; }
   .jc-contents { break-before: page; }
   .jc-contents ol { list-style: none; padding-left: 0; }
   .bd-article .admonition.dropdown > *, .bd-article details > * { display: revert !important; }
+  .bd-article :is(div.cell, table, figure, details, .admonition) { break-inside: auto; }
+  .bd-article :is(tr, img, svg, figcaption, pre) { break-inside: avoid; }
+  .bd-article :is(h1, h2, h3, h4, .admonition-title, caption) { break-after: avoid-page; }
+  .bd-article figure img, .bd-article .cell_output img { zoom: 0.8; break-after: avoid-page; }
+  .bd-article thead { display: table-header-group; }
+  .bd-main .bd-content .bd-article-container .bd-article table { font-size: 0.88em; }
+  .bd-main .bd-content .bd-article-container .bd-article table :is(th, td) { padding: 2px 6px; }
+  .bd-article :is(.pst-scrollable-table-container, .cell_output .output, .comparison-scroll,
+    mjx-container, div.math, pre, .highlight) { overflow: visible !important; }
   pre { white-space: pre-wrap; }
-  figure, table, .admonition-title, h2, h3 { break-inside: avoid; break-after: avoid-page; }
-  table, figure { break-after: auto; }
 """
+# What is wider than its place is made smaller; on paper nothing scrolls.
+FIT = """() => {
+  const wanted = "article :is(table, mjx-container, img, svg, pre)";
+  for (const wide of document.querySelectorAll(wanted)) {
+    if (wide.closest("mjx-container") !== (wide.matches("mjx-container") ? wide : null)) continue;
+    const place = wide.parentElement.closest("div, td, li, p, figure, section, dd");
+    const room = place.getBoundingClientRect().right - wide.getBoundingClientRect().left;
+    const takes = Math.max(wide.getBoundingClientRect().width, wide.scrollWidth);
+    if (takes > room + 1 && room > 0) {
+      wide.style.zoom = (parseFloat(getComputedStyle(wide).zoom) || 1) * room / takes * 0.995;
+    }
+  }
+}"""
+WIDTH = 672  # CSS pixels of A4 less the margins: 178 mm
+AUTHOR = "The Judging by Comparison authors"
 SUBTITLE = "<p>Products of experts for language models that compare texts</p>"
 FOOTER = (
     '<div style="width: 100%; font-size: 8px; color: #555; text-align: center">'
@@ -61,12 +94,18 @@ def renamed(link: str, *, here: str, pages: set[str]) -> str:
     return f"#{page}--{anchor}" if anchor else f"#{page}--top"
 
 
-def chapter(html: Path, name: str, *, pages: set[str]) -> Tag:
+def read(html: Path, name: str) -> BeautifulSoup:
+    """Parse a rendered page."""
+    return BeautifulSoup((html / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def chapter(page: BeautifulSoup, name: str, *, pages: set[str]) -> Tag:
     """Return the article of one page, ready to stand beside the others."""
-    soup = BeautifulSoup((html / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
-    article = soup.select_one("article.bd-article")
+    article = page.select_one("article.bd-article")
     if article is None:
         raise BuildError(f"{name}.html has no article")
+    for head in article.select("th button"):  # heads of tables that sort on the site
+        head.unwrap()
     for unwanted in article.select(LEFT_OUT):
         unwanted.decompose()
     for marked in article.find_all(id=True):
@@ -82,26 +121,32 @@ def chapter(html: Path, name: str, *, pages: set[str]) -> Tag:
 def one_document(html: Path, names: list[str]) -> str:
     """Put the whole book into one page."""
     pages = set(names)
-    articles = [chapter(html, name, pages=pages) for name in names]
-    first = BeautifulSoup((html / f"{names[0]}.html").read_text(encoding="utf-8"), "html.parser")
-    styles = "".join(str(link) for link in first.find_all("link", rel="stylesheet"))
+    whole = {name: read(html, name) for name in names}
+    first = whole[names[0]]
+    articles = [chapter(page, name, pages=pages) for name, page in whole.items()]
+    # Some pages have styles that others do without; each is taken once, where it first stands.
+    linked = [str(link) for page in whole.values() for link in page.select(STYLES)]
+    styles = "".join(dict.fromkeys(linked))
     scripts = [s for s in first.find_all("script") if "MathJax" in s.get_text()]
     scripts += [s for s in first.find_all("script", src=True) if "mathjax" in s["src"]]
     titles = [article.find("h1").get_text().strip() for article in articles]
     contents = "".join(
-        f'<li><a href="#{name}--top">{title}</a></li>'
+        f'<li><a href="#{name}--top">{escape(title)}</a></li>'
         for name, title in zip(names[1:], titles[1:], strict=True)
     )
-    cover = f'<section class="jc-cover"><p class="jc-title">{titles[0]}</p>{SUBTITLE}</section>'
+    cover = (
+        f'<section class="jc-cover"><p class="jc-title">{escape(titles[0])}</p>{SUBTITLE}</section>'
+    )
     listing = f'<section class="jc-contents"><h2>Contents</h2><ol>{contents}</ol></section>'
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>{titles[0]}</title>{styles}<style>{STYLE}</style>"
+        f"<title>{escape(titles[0])}</title>{styles}<style>{STYLE}</style>"
         f"{''.join(map(str, scripts))}</head><body><main class='bd-main'>"
         "<div class='bd-content'><div class='bd-article-container bd-article'>"
         f"{cover}{listing}</div></div>"
         + "".join(
-            f"<div class='bd-content'><div class='bd-article-container'>{article}</div></div>"
+            "<div class='bd-content jc-chapter'>"
+            f"<div class='bd-article-container'>{article}</div></div>"
             for article in articles
         )
         + "</main></body></html>"
@@ -127,9 +172,13 @@ def print_book(html: Path, *, toc: Path, output: Path) -> Path:
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-            page = browser.new_context(offline=True).new_page()
+            page = browser.new_context(
+                offline=True, viewport={"width": WIDTH, "height": 1000}
+            ).new_page()
             page.goto(source.as_uri(), wait_until="load", timeout=120_000)
             page.evaluate("() => window.MathJax.startup.promise")
+            page.emulate_media(media="print")
+            page.evaluate(FIT)
             page.pdf(
                 path=str(output),
                 prefer_css_page_size=True,
@@ -143,4 +192,14 @@ def print_book(html: Path, *, toc: Path, output: Path) -> Path:
             browser.close()
     finally:
         source.unlink()
+    sign(output)
     return output
+
+
+def sign(path: Path) -> None:
+    """Say in the file whose it is; a browser has no place for that."""
+    from pypdf import PdfWriter
+
+    writer = PdfWriter(BytesIO(path.read_bytes()), incremental=True)
+    writer.add_metadata({"/Author": AUTHOR})
+    writer.write(path)

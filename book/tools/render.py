@@ -9,13 +9,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import yaml
 
 from book.tools.execute import Execution
-from book.tools.finish import finish, repository
+from book.tools.finish import BRANCH, finish, repository, site
 from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 from book.tools.slides import without_slides
 
@@ -25,17 +24,9 @@ CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
 # myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
 UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
+# Where pages are hosted, the workflow puts the course kit beside them.
+KIT = '<p><a href="course.zip">Download the course kit</a>, which has all of this.</p>\n'
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
-
-
-def without_pages(toc: dict[str, Any], *, left_out: set[str]) -> dict[str, Any]:
-    """Return a table of contents without some pages, and without parts that lose them all."""
-    parts = []
-    for part in toc.get("parts", []):
-        chapters = [c for c in part["chapters"] if Path(c["file"]).stem not in left_out]
-        if chapters:
-            parts.append({**part, "chapters": chapters})
-    return {**toc, "parts": parts}
 
 
 def staged_links(text: str, *, executed: set[str]) -> str:
@@ -53,9 +44,7 @@ def stamp(run: Execution) -> str:
     return f"{{.jc-executed}}\nExecuted on {run.when} with {run.environment}."
 
 
-def stage(
-    root: Path, *, build: Path, pages: list[Page], runs: list[Execution], left_out: set[str]
-) -> Path:
+def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) -> Path:
     """Lay out a fresh Sphinx source: book/ and notebooks/ in one folder, pages executed."""
     folder = build / "stage"
     shutil.rmtree(folder, ignore_errors=True)
@@ -68,10 +57,11 @@ def stage(
     executed = {run.page.name for run in runs}
     for page in pages:
         path = folder / f"{page.name}.md"
-        if page.executes or page.name in left_out:
+        if page.executes:
             path.unlink()
         else:
-            path.write_text(staged_links(page.text, executed=executed), encoding="utf-8")
+            text = page.text.replace("% course kit\n", KIT) if repository() else page.text
+            path.write_text(staged_links(text, executed=executed), encoding="utf-8")
     for run in runs:
         notebook = without_slides(nbformat.read(run.result, as_version=4))
         notebook.cells.append(nbformat.v4.new_markdown_cell(stamp(run), id="executed"))
@@ -79,11 +69,41 @@ def stage(
             if cell.cell_type == "markdown":
                 cell.source = staged_links(cell.source, executed=executed)
         nbformat.write(notebook, folder / run.result.name)
-    toc = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))
-    (folder / "_toc.yml").write_text(
-        yaml.safe_dump(without_pages(toc, left_out=left_out), sort_keys=False), encoding="utf-8"
-    )
+    if hosted := repository():
+        configure(folder / "_config.yml", hosted=hosted, pages=pages)
     return folder
+
+
+def configure(path: Path, *, hosted: str, pages: list[Page]) -> None:
+    """Switch the theme's buttons on: the repository, an edit, an issue, the hosts that run pages.
+
+    Both hosts open the notebooks of a branch of their own; an edit changes the text on main.
+    """
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    sphinx = config["sphinx"]["config"]
+    sphinx["html_theme_options"] |= {
+        "repository_url": f"https://github.com/{hosted}",
+        "repository_branch": BRANCH,
+        "use_repository_button": True,
+        "use_edit_page_button": True,
+        "use_issues_button": True,
+        "launch_buttons": {
+            "colab_url": "https://colab.research.google.com",
+            "binderhub_url": "https://mybinder.org",
+            "notebook_interface": "jupyterlab",
+        },
+    }
+    sphinx["html_baseurl"] = f"{site(hosted)}/"
+    if os.environ.get("JBC_COMMENTS") == "hypothesis":  # loads a script from another host
+        config["html"]["comments"] = {"hypothesis": True}
+    sphinx["html_context"] |= {
+        "hosted": True,
+        "edit_page_provider_name": "GitHub",
+        "edit_page_url_template": f"https://github.com/{hosted}/edit/main/"
+        "{{ folder_of[pagename] }}/{{ pagename }}.md{# in place of file_name #}",
+        "folder_of": {page.name: page.path.parent.name for page in pages},
+    }
+    path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
 def readable(line: str) -> str:
@@ -136,9 +156,9 @@ def render(
     if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
         return False
     record.unlink(missing_ok=True)
-    log = build / "sphinx.log"
+    log, bibliography = build / "sphinx.log", source / "references.bib"
     fresh = run_sphinx(source, root=root, output=build / "sphinx", log=log, verbose=verbose)
-    finish(fresh, pages=pages)
+    finish(fresh, pages=pages, executed=build / "executed", bibliography=bibliography)
     shutil.rmtree(html, ignore_errors=True)
     fresh.rename(html)
     record.write_text(json.dumps({**wanted, "html": signature(html)}, indent=1))

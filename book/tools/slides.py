@@ -155,18 +155,28 @@ def deck(title: str, slides: list[Slide], *, script: str) -> str:
         for number, slide in enumerate(slides, start=1)
     )
     frame = (HERE / "slides.html").read_text(encoding="utf-8")
-    # A script must not hold the tag that would end it.
     whole = {"TITLE": html.escape(title), "SLIDES": sections}
-    whole["MATHJAX"] = script.replace("</script", "<\\/script")
+    whole["MATHJAX"] = script
     return re.sub(r"@@([A-Z]+)@@", lambda match: whole[match[1]], frame)
 
 
-def write_decks(pages: list[Page], *, executed: Path, folder: Path) -> list[Path]:
-    """Write the deck of every chapter with marked cells that has been executed."""
+def write_decks(
+    pages: list[Page], *, executed: Path, folder: Path, shared: bool = False
+) -> list[Path]:
+    """Write the deck of every chapter with marked cells that has been executed.
+
+    Each is one file, unless they share MathJax, which then lies beside them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
-    script, written = mathjax(), []
+    script, written = mathjax(), list[Path]()
+    if shared:
+        (folder / "mathjax.js").write_text(script, encoding="utf-8")
+        element = '<script src="mathjax.js"></script>'
+    else:  # a script must not hold the tag that would end it
+        closed = script.replace("</script", "<\\/script")
+        element = f"<script>{closed}</script>"
     for page in pages:
         path = executed / f"{page.name}.ipynb"
         if not page.executes or not path.is_file():
@@ -177,7 +187,7 @@ def write_decks(pages: list[Page], *, executed: Path, folder: Path) -> list[Path
             heading = next(re.finditer(r"^# (.+)$", page.text, re.MULTILINE), None)
             title = heading[1] if heading else page.name
             output = folder / f"{page.name}.html"
-            output.write_text(deck(title, slides, script=script), encoding="utf-8")
+            output.write_text(deck(title, slides, script=element), encoding="utf-8")
             written.append(output)
     if not written:
         raise BuildError("No executed chapter has marked cells; run make book first")

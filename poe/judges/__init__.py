@@ -95,7 +95,7 @@ def _open_transformers(rest: str, options: dict[str, Any]) -> Reader:
         raise JudgeError(
             f"a transformers model needs {' and '.join(lacking)}, which "
             f"{'is' if len(lacking) == 1 else 'are'} not installed; install them with "
-            "pip install 'judging-by-comparison[judge]', or use a server, openai:MODEL@URL"
+            "pip install '.[judge]' in a clone of poe, or use a server, openai:MODEL@URL"
         )
     from poe.judges.transformers import TransformersJudge
 

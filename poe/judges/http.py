@@ -261,6 +261,9 @@ class Caller:
     def _refusal(self, status: int, headers: httpx.Headers, reply: Any) -> Exception:
         """What a status other than 200 means."""
         said = _complaint(reply)
+        if status == 429 and _used_up(reply):
+            text = f"{self.name} has no credit left for this key (429 insufficient_quota)"
+            return ServerError(f"{text}{self.shown(said)}; waiting does not help")
         if status in BUSY:
             wait = 0.0
             with suppress(ValueError):  # some give a date
@@ -335,6 +338,13 @@ def _complaint(reply: Any) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail")
     return f": {error}" if error else ""
+
+
+def _used_up(reply: Any) -> bool:
+    """Whether a server turns calls away until somebody pays, and not for a moment."""
+    error = reply.get("error") if isinstance(reply, dict) else None
+    told = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    return "insufficient_quota" in told
 
 
 def token_counts(reply: Any) -> tuple[int, int, int] | None:

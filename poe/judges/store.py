@@ -203,7 +203,7 @@ class Store:
         if version != MARKS["user_version"] or tables != ours:
             raise JudgeError(
                 f"{self.path} is a judgement store with other tables than ours, so it is not "
-                "opened: a newer version of poe wrote it (pip install -U judging-by-comparison), "
+                "opened: a newer version of poe wrote it (then update poe), "
                 "or somebody altered it, and a trigger or a view could change answers"
             )
 

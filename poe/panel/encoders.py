@@ -32,7 +32,7 @@ def needed(module: str) -> Any:
     except ImportError as error:
         raise JudgeError(
             f"{module} is needed for this method and is not installed: "
-            "pip install 'judging-by-comparison[judge]'"
+            "pip install '.[judge]' in a clone of poe"
         ) from error
 
 

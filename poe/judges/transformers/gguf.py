@@ -108,9 +108,7 @@ def _multiply_out(path: Path, kept: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     if find_spec("gguf") is None:
-        raise JudgeError(
-            "reading a GGUF file needs gguf: pip install 'judging-by-comparison[judge]'"
-        )
+        raise JudgeError("reading a GGUF file needs gguf: pip install '.[judge]' in a clone of poe")
     source: dict[str, Any] = {"gguf_file": path.name}
     tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
     with redirect_stderr(StringIO()):  # a bar that no setting turns off

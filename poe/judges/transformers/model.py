@@ -96,7 +96,7 @@ def require() -> None:
     if missing:
         raise JudgeError(
             f"running a language model needs {' and '.join(missing)}: "
-            "pip install 'judging-by-comparison[judge]'"
+            "pip install '.[judge]' in a clone of poe"
         )
 
 

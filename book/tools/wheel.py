@@ -1,0 +1,59 @@
+"""The wheel that the notebooks need: the package, the reproduction, and all of data/.
+
+It is not published: an index takes no version that ends in +book. The published wheel has the
+package and the human scores alone (see pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import tomllib
+from pathlib import Path
+
+from hatchling.builders.wheel import WheelBuilder
+
+from book.tools.pages import BuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCAL = "+book"
+IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.sqlite*")
+HOOK = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "book/tools/wheel_data.py"\n'
+DATA = '[tool.hatch.build.targets.wheel.force-include]\ndata = "poe/_data"\n'
+
+
+def version() -> str:
+    """The version in pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])
+
+
+def wheel_name() -> str:
+    """File name of the wheel."""
+    return f"judging_by_comparison-{version()}{LOCAL}-py3-none-any.whl"
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build it from a copy of the tree with three places of pyproject.toml changed."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    changes = {
+        f'version = "{version()}"': f'version = "{version()}{LOCAL}"',
+        'packages = ["poe"]': 'packages = ["poe", "reproduction"]',
+        HOOK: DATA,
+    }
+    for old, new in changes.items():
+        if text.count(old) != 1:
+            raise BuildError(f"pyproject.toml has not once, but {text.count(old)} times: {old}")
+        text = text.replace(old, new)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch)
+        (copy / "pyproject.toml").write_text(text, encoding="utf-8")
+        for name in ("README.md", "LICENSE", "LICENSE-prose.md"):
+            shutil.copy(ROOT / name, copy)
+        (copy / "book/tools").mkdir(parents=True)
+        shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
+        for name in ("poe", "reproduction", "data"):
+            shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
+        (built,) = WheelBuilder(str(copy)).build(directory=str(folder), versions=["standard"])
+    return Path(built)
