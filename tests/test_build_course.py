@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 from book.tools.course import grade_folder, marked
+from book.tools.exercises import without_checks, write_module
 from book.tools.handout import without_solutions
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
@@ -18,7 +19,7 @@ from tests.test_build_handout import CHAPTER
 HELPER = """# Sums
 
 ```{code-cell} python
-def check(answer):
+def check_sum(answer):
     return "not yet" if answer is ... else "right" if answer == 4 else "not right"
 ```
 """
@@ -29,14 +30,16 @@ SHOWN = '"not yet" if answer is ... else "right" if answer == 4 else "not right:
 def handout(tmp_path: Path) -> Path:
     """The handout of a chapter whose check is a function."""
     path = tmp_path / "03-sums.md"
-    text = CHAPTER.replace("# Sums\n", HELPER, 1).replace(SHOWN, "check(answer)", 1)
+    text = CHAPTER.replace("# Sums\n", HELPER, 1).replace(SHOWN, "check_sum(answer)", 1)
     path.write_text(text)
     assert HEADER in text
     page = read_page(path)
     book = Book({}, {}, {}, None, frozenset())
-    notebook = plain_notebook(page, book=book, notebook=without_solutions(marked(page)))
+    asked = without_solutions(without_checks(marked(page), name=page.name))
+    notebook = plain_notebook(page, book=book, notebook=asked)
     folder = tmp_path / "handouts"
     folder.mkdir()
+    write_module([page], folder=folder)
     nbformat.write(notebook, folder / "03-sums.ipynb")
     return folder / "03-sums.ipynb"
 
@@ -45,6 +48,7 @@ def test_a_handout_is_plain_and_has_no_solution(handout: Path) -> None:
     cells = nbformat.read(handout, as_version=4).cells
     text = "\n".join(cell.source for cell in cells)
     assert "secret" not in text
+    assert "def check" not in text
     assert "{" not in text
     assert "**Exercise: Two and two**" in text
     found = [cell.metadata.get("exercise", {}).get("label") for cell in cells]
@@ -55,20 +59,20 @@ def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
     handout: Path, tmp_path: Path
 ) -> None:
     answers = {
-        "ada": ("answer = 4\n\ncheck(answer)", "right", ""),
-        "ben": ("answer = 5\n\ncheck(answer)", "not right", ""),
-        "cleo": ("answer = ...\n\ncheck(answer)", "not yet", ""),
+        "ada": ("answer = 4\n\ncheck_sum(answer)", "right", ""),
+        "ben": ("answer = 5\n\ncheck_sum(answer)", "not right", ""),
+        "cleo": ("answer = ...\n\ncheck_sum(answer)", "not yet", ""),
         "dan": ('print("right")\n"right"', "by hand", "the check was changed"),
-        "eve": ("check(4)", "by hand", "the check was changed"),
+        "eve": ("check_sum(4)", "by hand", "the check was changed"),
         "fay": (
-            'answer = 5\ncheck = lambda a: "right"\ncheck(answer)',
+            'answer = 5\ncheck_sum = lambda a: "right"\ncheck_sum(answer)',
             "by hand",
             "a function that checks was replaced",
         ),
-        "gus": ("import os\nos._exit(1)\ncheck(answer)", "by hand", "the kernel died"),
-        "hal": ("while True: pass\ncheck(answer)", "by hand", "a cell took longer"),
+        "gus": ("import os\nos._exit(1)\ncheck_sum(answer)", "by hand", "the kernel died"),
+        "hal": ("while True: pass\ncheck_sum(answer)", "by hand", "a cell took longer"),
         "ivy": (None, "by hand", "no notebook"),
-        "jon": ("answer = 5\n\ncheck(answer)", "not right", ""),  # edits the checking cell
+        "jon": ("answer = 5\n\ncheck_sum(answer)", "not right", ""),  # edits the checking cell
     }
     for student, (source, _, _) in answers.items():
         path = tmp_path / "submissions" / student / handout.name
@@ -77,8 +81,8 @@ def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
         for cell in notebook.cells:
             if cell.metadata.get("exercise", {}).get("label") == "ex-sum":
                 cell.source = source or ""
-            elif student == "jon" and "def check" in cell.source:
-                cell.source = 'def check(answer):\n    return "right"'
+            elif student == "jon" and "checks(" in cell.source:
+                cell.source = 'def check_sum(answer):\n    return "right"'
         path.write_text("{" if source is None else nbformat.writes(notebook))
     marks = tmp_path / "marks.csv"
     grade_folder(tmp_path / "submissions", handouts=handout.parent, output=marks, seconds=4)

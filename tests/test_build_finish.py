@@ -33,7 +33,7 @@ def test_without_a_host_the_notebook_says_what_to_install(
     monkeypatch.setenv("JBC_REPOSITORY", "  ")
     assert repository() is None
     first = take_away(page, book=book(), hosted=None).cells[0]
-    assert 'pip install ".[chapters]"' in first.source
+    assert "the wheel that `make notebooks`" in first.source
 
 
 def test_on_a_host_the_notebook_installs_the_wheel_from_there(page: Page) -> None:

@@ -1,7 +1,7 @@
 """What a course needs, in one folder: `make course` writes it, `grade-course` marks a folder.
 
 slides/     a deck a chapter, which share one MathJax; print a deck for one slide a sheet
-handouts/   plain notebooks for students, without any solution, and the wheel that they need
+handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 teacher/    the same notebooks with the solutions; not for the students' folder
 """
 
@@ -17,6 +17,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
+from book.tools.exercises import without_checks, write_module
 from book.tools.handout import VERDICT, exercises, without_solutions
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook
@@ -54,10 +55,12 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
     write_decks(pages, executed=build / "executed", folder=folder / "slides", shared=True)
     for page in pages:
         if page.executes and "{exercise" in page.text:
-            whole, asked = marked(page), without_solutions(marked(page))
+            whole = marked(page)
+            asked = without_solutions(without_checks(marked(page), name=page.name))
             for part, notebook in (("teacher", whole), ("handouts", asked)):
                 plain = plain_notebook(page, book=book, notebook=notebook)
                 nbformat.write(plain, folder / part / f"{page.name}.ipynb")
+    write_module(pages, folder=folder / "handouts")
     wheel = build_wheel(folder / "handouts")
     requirements = folder / "handouts" / "requirements.txt"
     requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
@@ -110,10 +113,11 @@ def bound(source: str) -> set[str]:
 
 
 def protected(handout: nbformat.NotebookNode) -> set[str]:
-    """Functions and classes that the handout itself defines outside the exercises: its checks."""
+    """Functions and classes that come from outside the exercises, where the checks are."""
     found = set()
     for cell in code(handout):
         if label(cell) is None:
+            found |= set(cell.metadata.get("defines", []))
             for node in ast.walk(ast.parse(cell.source.replace("%", "#"))):
                 if isinstance(node, ast.FunctionDef | ast.ClassDef):
                     found.add(node.name)
@@ -172,6 +176,7 @@ def grade_one(path: Path, *, handout: Path, student: str, seconds: int = SECONDS
         timeout=seconds,
         kernel_name="python3",
         allow_errors=True,
+        resources={"metadata": {"path": str(handout.parent)}},  # where the checks lie
         extra_arguments=["--IPKernelApp.log_level=40"],
     )
     try:

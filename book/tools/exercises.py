@@ -56,7 +56,7 @@ def checks(chapter, cell, namespace):
             namespace[name] = guarded(namespace[name])
 '''
 CALL = """\
-# The checks: {module}.py lies beside this notebook.
+# The checks of the exercises stand in a module of their own.
 import {module}
 
 {module}.checks("{chapter}", {number}, globals())"""
@@ -107,9 +107,14 @@ def cells_with_checks(
 
 
 def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.NotebookNode:
-    """Return the notebook of a chapter with calls of the module in place of its checks."""
+    """Return the notebook of a chapter with calls of the module in place of its checks.
+
+    Each call says in its metadata which functions it `defines`; grading protects them.
+    """
     for number, (k, cell, question) in enumerate(list(cells_with_checks(notebook))):
-        _, stays = split(cell, question=question)
+        moves, stays = split(cell, question=question)
+        made = [n.name for n in ast.parse(moves).body if isinstance(n, ast.FunctionDef)]
+        notebook.cells[k].metadata["defines"] = made
         call = CALL.format(module=MODULE, chapter=name, number=number)
         notebook.cells[k].source = f"{call}\n\n{stays}".rstrip()
     return notebook

@@ -30,8 +30,8 @@ except ImportError:
     %pip install --quiet "judging-by-comparison[chapters] @ {wheel}"
 """
 INSTALL_BY_HAND = (
-    'This notebook needs the book\'s package with its numbers: `pip install ".[chapters]"` in a '
-    "clone of the book's repository, or the wheel that `make notebooks` puts beside it."
+    "This notebook needs the book's package with its numbers and checks: the wheel that "
+    "`make notebooks` puts beside it."
 )
 
 

@@ -68,6 +68,11 @@ def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return copy
 
 
+def as_asked(page: Page) -> nbformat.NotebookNode:
+    """The notebook of a page without solutions, with calls in place of checks."""
+    return without_solutions(without_checks(without_slides(page.notebook()), name=page.name))
+
+
 def write_handouts(pages: list[Page], *, folder: Path) -> list[Path]:
     """Write the student notebook of every page that has exercises, and their checks beside them."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,8 +82,7 @@ def write_handouts(pages: list[Page], *, folder: Path) -> list[Path]:
     for page in pages:
         if page.executes and "{exercise" in page.text:
             path = folder / f"{page.name}.ipynb"
-            asked = without_checks(without_slides(page.notebook()), name=page.name)
-            nbformat.write(without_solutions(asked), path)
+            nbformat.write(as_asked(page), path)
             written.append(path)
     return [*written, write_module(pages, folder=folder)]
 

@@ -2,7 +2,8 @@
 
 Roles and directives are Sphinx's. The numbers of equations, figures and exercises are read from the
 rendered pages, glued numbers from the executed notebooks, citations from the bibliography; boxes
-become quotations, captions cells of their own. Slides are left out.
+become quotations, captions cells of their own. Slides and solutions are left out, and a module
+has the checks.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from bs4 import BeautifulSoup
 from pybtex.database import Entry, parse_file
 from pybtex.richtext import Text
 
+from book.tools.handout import as_asked
 from book.tools.pages import BuildError, Page
-from book.tools.slides import glued, tags, without_slides
+from book.tools.slides import glued, tags
 
 FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\{(?P<name>[a-z:-]+)\}[ \t]*(?P<title>.*)$")
 OPTION = re.compile(r"^:([a-z-]+):[ \t]*(.*)$")
@@ -224,7 +226,7 @@ def plain_notebook(
 ) -> nbformat.NotebookNode:
     """Return a page, or a notebook made of it, as plain Markdown and code, without outputs."""
     write = partial(inline, page=page.name, book=book)
-    notebook = without_slides(page.notebook()) if notebook is None else notebook
+    notebook = as_asked(page) if notebook is None else notebook
     cells: list[nbformat.NotebookNode] = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -236,7 +238,7 @@ def plain_notebook(
         below = caption(cell, write=write, book=book)
         hidden = bool(tags(cell) & {"hide-input", "hide-cell", "remove-input"})
         cell.source = GLUE_IMPORT.sub(GLUE.rstrip(), cell.source)
-        kept = {key: cell.metadata[key] for key in ("exercise",) if key in cell.metadata}
+        kept = {key: cell.metadata[key] for key in ("exercise", "defines") if key in cell.metadata}
         kept |= {"jupyter": {"source_hidden": True}} if hidden else {}
         cell.metadata = nbformat.from_dict(kept)
         cells.append(cell)

@@ -1,4 +1,4 @@
-"""The wheel that the notebooks need: the package, the reproduction, and all of data/.
+"""The wheel that the notebooks need: package, reproduction, checks of exercises, all of data/.
 
 It is not published: an index takes no version that ends in +book. The published wheel has the
 package and the human scores alone (see pyproject.toml).
@@ -13,13 +13,15 @@ from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 
-from book.tools.pages import BuildError
+from book.tools.exercises import MODULE, write_module
+from book.tools.pages import BuildError, find_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCAL = "+book"
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.sqlite*")
 HOOK = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "book/tools/wheel_data.py"\n'
-DATA = '[tool.hatch.build.targets.wheel.force-include]\ndata = "poe/_data"\n'
+FORCED = "[tool.hatch.build.targets.wheel.force-include]"
+DATA = f'{FORCED}\ndata = "poe/_data"\n"{MODULE}.py" = "{MODULE}.py"\n'
 
 
 def version() -> str:
@@ -55,5 +57,6 @@ def build_wheel(folder: Path) -> Path:
         shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
         for name in ("poe", "reproduction", "data"):
             shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
+        write_module(find_pages(ROOT), folder=copy)
         (built,) = WheelBuilder(str(copy)).build(directory=str(folder), versions=["standard"])
     return Path(built)
