@@ -123,12 +123,32 @@ class Claim:
         """The number with its error and unit, the limits, and the judge that decides."""
         if np.isnan(number.value):
             return "no number"
-        error = f" ± {number.error:.2g}" if number.error >= 5e-5 else ""
-        limits = self.limits(evidence)
-        words = [f"{name} {x:g}" for name, x in limits.items() if np.isfinite(x)]
+        percent = self.unit == "share"
+        times, unit = (100.0, "%") if percent else (1.0, f" {self.unit}")
+        places = _places(times * number.error)
+        value, without = (_written(times * x, places) for x in (number.value, number.without))
+        error = f" ± {times * number.error:.{places}f}" if places is not None else ""
+        if value == "1" and unit.endswith("s"):
+            unit = unit[:-1]
+        limits = {name: x for name, x in self.limits(evidence).items() if np.isfinite(x)}
+        words = [f"{name} {times * x:g}{'%' if percent else ''}" for name, x in limits.items()]
         words += [f"without {judge}" for judge in self.left_out(evidence)]
-        alone = f"; {number.judge} decides, {number.without:.3g} without" if number.judge else ""
-        return f"{number.value:.3g}{error} {self.unit} ({', '.join(words)}){alone}"
+        alone = f"; {number.judge} decides, {without} without" if number.judge else ""
+        return f"{value}{error}{unit} ({', '.join(words)}){alone}"
+
+
+def _places(error: float) -> int | None:
+    """Decimals that an error leaves: one digit of it, two if the first is 1; None without one."""
+    if not error >= 5e-5:
+        return None
+    power = int(np.floor(np.log10(error)))
+    return max(0, (error < 2 * 10.0**power) - power)
+
+
+def _written(value: float, places: int | None) -> str:
+    if places is None:
+        return f"{value:.3g}"
+    return f"{round(value, places) + 0.0:.{places}f}"  # zero has no sign
 
 
 def _others(rows: pd.DataFrame, without: tuple[str, ...]) -> pd.DataFrame:
