@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import multiprocessing
 import os
 import signal
 
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from poe import datasets
-from poe.cli import main
+from poe.cli import _killed_politely, main
 from poe.cli.options import open_judge
 from poe.judges import prompts
 from poe.judges.demo import DemoJudge
@@ -165,6 +166,13 @@ def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys):
         assert judge("--contexts", "1", name=name) == 0
         assert len(served.requests) == 30
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_worker_that_its_pool_ends_goes_without_a_word(capfd):
+    """Workers inherit what the command does about SIGTERM, and have nothing to keep."""
+    with _killed_politely(), multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(abs, [-1, -2]) == [1, 2]  # leaving the block terminates both
+    assert capfd.readouterr().err == ""
 
 
 def test_limits(folder, asked, capsys):

@@ -108,8 +108,11 @@ def _plain_warnings() -> Iterator[None]:
 @contextmanager
 def _killed_politely() -> Iterator[None]:
     """Let SIGTERM do what Ctrl-C does: calls under way are waited for, and answers are kept."""
+    owner = os.getpid()
 
     def end(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != owner:  # a worker has nothing to keep, and its pool ends it this way
+            os._exit(128 + number)
         ctrl_c = signal.getsignal(signal.SIGINT)  # which a shell's background jobs ignore
         (ctrl_c if callable(ctrl_c) else signal.default_int_handler)(signal.SIGINT, frame)
 
