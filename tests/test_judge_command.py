@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import signal
+import time
 
 import pandas as pd
 import pytest
@@ -171,7 +172,10 @@ def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys):
 def test_a_worker_that_its_pool_ends_goes_without_a_word(capfd):
     """Workers inherit what the command does about SIGTERM, and have nothing to keep."""
     with _killed_politely(), multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map(abs, [-1, -2]) == [1, 2]  # leaving the block terminates both
+        assert pool.map(abs, [-1, -2]) == [1, 2]
+        for _ in range(2):
+            pool.apply_async(time.sleep, (60,))
+        time.sleep(0.5)  # both are busy now; leaving the block terminates them
     assert capfd.readouterr().err == ""
 
 
