@@ -67,15 +67,18 @@ def ridge_bt(
 ) -> tuple[Floats, Floats]:
     """Bradley-Terry scores of a large set under N(0, 1 / ridge), and the curvatures there."""
     graph = sparse.Graph(c, ridge=ridge)
+    weight, p = graph.weight, graph.laid(c.p)  # in the graph's order
     scores = np.zeros(c.n_items) if start is None else start
     for _ in range(steps):
         q = expit(graph.differences(scores))
-        pull = graph.transposed(c.weight * (c.p - q)) - ridge * scores
-        bend = c.weight * q * (1.0 - q)
+        pull = graph.transposed(weight * (p - q)) - ridge * scores
+        bend = weight * q * (1.0 - q)
         if np.abs(pull).max() < 1e-9:
             break
         scores = scores + graph.direction(bend, pull, enough=1e-10)[0]
-    return scores - scores.mean(), bend
+    curvature = np.empty(len(c))
+    curvature[graph.order] = bend
+    return scores - scores.mean(), curvature
 
 
 def large_bt(c: Comparisons) -> Floats:
