@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
+import poe
 from poe import empirical
 from poe.judges import SimulatedJudge
 from poe.scores import average_probability
@@ -125,3 +126,22 @@ def test_the_temperature_is_that_of_the_answers(beta):
     made = Stack.of(8, pairs, p)
     wanted = empirical.solve(made, trials.warmed(beta)[0], pool=60).scores
     np.testing.assert_array_equal(trials.temperature(made, 60), wanted)
+
+
+def test_a_ridge_on_a_large_set_is_a_penalised_logistic_regression():
+    """Comparisons in no order: against dense Newton steps on the same penalised likelihood."""
+    rng = np.random.default_rng(5)
+    n, k, ridge = 40, 300, 0.3
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(k)])
+    c = poe.Comparisons.from_pairs(
+        pairs, rng.uniform(0.05, 0.95, k), items=n, weight=rng.integers(1, 4, k).astype(float)
+    )
+    W, s = c.matrix(), np.zeros(n)
+    for _ in range(30):
+        q = expit(W @ s)
+        bend = c.weight * q * (1 - q)
+        pull = W.T @ (c.weight * (c.p - q)) - ridge * s
+        s = s + np.linalg.solve((W.T * bend) @ W + ridge * np.eye(n), pull)
+    scores, curvature = trials.ridge_bt(c, ridge)
+    assert np.allclose(scores, s - s.mean(), atol=1e-8)
+    assert np.allclose(curvature, bend, atol=1e-8)
