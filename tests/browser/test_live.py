@@ -250,4 +250,4 @@ def test_the_chapter_has_its_live_figure(html: Path, browser: Any, name: str) ->
 
 
 def test_other_pages_do_not_carry_the_scripts(html: Path) -> None:
-    assert "live/1-mathematics.js" not in (html / "index.html").read_text()
+    assert "live/1-mathematics.js" not in (html / "glossary.html").read_text()
