@@ -233,7 +233,9 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
             ],
         ),
     )
-    box = Markup('<section class="{}"><p class="head">{}</p><p><b>{}</b> {}</p><ul>{}</ul></section>')
+    box = Markup(
+        '<section class="{}"><p class="head">{}</p><p><b>{}</b> {}</p><ul>{}</ul></section>'
+    )
     made = (
         box.format(css(look), head, count, what, _list("<li>{}</li>", lines))
         for look, head, count, what, lines in boxes
