@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,15 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def printed(root: Path) -> Any:
     """Print the book and open the PDF."""
     pypdf = pytest.importorskip("pypdf")
-    output = root / "book.pdf"
-    return pypdf.PdfReader(
-        print_book(root / "_build/html", toc=root / "book/_toc.yml", output=output)
-    )
+    # In a thread: this one may hold the browser of other tests, and a thread has one Playwright.
+    with ThreadPoolExecutor(1) as pool:
+        path = pool.submit(
+            print_book,
+            root / "_build/html",
+            toc=root / "book/_toc.yml",
+            output=root / "book.pdf",
+        ).result()
+    return pypdf.PdfReader(path)
 
 
 def rightmost(reader: Any, words: str) -> float:
