@@ -232,14 +232,20 @@ class Graph(graph.Graph):
         """
         order, parent = self._comparisons.search
         parent = np.maximum(parent, 0)  # where nothing leads to from the first item, hangs there
-        down = parent[self.second] == self.first
-        other = ~down & (parent[self.first] != self.second)
-        alone = self.degrees(other) == 0  # no other way from the item itself
+        down, up = parent[self.second] == self.first, parent[self.first] == self.second
+        rows = np.flatnonzero(down | up)  # few, so that the others are counted by what is left
+        ends = np.diff(self.start) + np.bincount(self.second, minlength=self.n)
+        for end in (self.first, self.second):
+            ends -= np.bincount(end[rows], minlength=self.n)
+        alone = ends == 0  # no other way from the item itself
         alone[0] = True
         items = order[alone[order]][:0:-1]
-        carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) if items.size else 0
+        if not items.size:
+            return np.zeros(self.n, dtype=np.intp)
+        carried = np.random.default_rng(0).integers(1, 2**36, size=len(down))
+        carried[rows] = 0
         holder = first_above(alone, parent)
-        leaving = graph.sums(holder, self.transposed(carried * other), self.n).tolist()
+        leaving = graph.sums(holder, self.transposed(carried), self.n).tolist()
         for item, above in zip(items.tolist(), holder[parent[items]].tolist(), strict=True):
             leaving[above] += leaving[item]  # sums of whole numbers, which are exact
         alone[items] = np.array(leaving)[items] == 0.0
