@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from poe._paths import data_dir
 from poe.datasets import files
-from poe.datasets.errors import DataNotFoundError, InvalidDataError, UnknownDatasetError
 from poe.datasets.originals import ALL, Content, parse
 from poe.datasets.registry import Entry, digest, info
 from poe.datasets.texts import Text
+from poe.errors import DataNotFoundError, InvalidDataError, UnknownDatasetError
 
 Origin = Literal["real", "drawn"]
 RATERS = 3  # the tables hold sums of so many scores

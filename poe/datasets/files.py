@@ -11,8 +11,8 @@ from pathlib import Path
 
 import platformdirs
 
-from poe.datasets.errors import DataNotFoundError, DownloadError, InvalidDataError
 from poe.datasets.registry import Entry, File, info, names, recordings
+from poe.errors import DataNotFoundError, DownloadError, InvalidDataError
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"

@@ -34,10 +34,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from poe.datasets.errors import InvalidDataError
 from poe.datasets.registry import Entry
 from poe.datasets.safe_pickle import load_plain
-from poe.errors import name_some
+from poe.errors import InvalidDataError, name_some
 
 ALL = "all"  # id of the one context where all candidates are compared with all
 GRADES = {"B": 0.0, "F": 1.0, "G": 2.0, "E": 3.0}

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from poe._paths import data_dir
-from poe.datasets.errors import UnknownDatasetError
+from poe.errors import UnknownDatasetError
 
 
 @dataclass(frozen=True)

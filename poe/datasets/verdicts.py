@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from poe.datasets import files
 from poe.datasets.dataset import RATERS, table
-from poe.datasets.errors import DataNotFoundError, InvalidDataError
 from poe.datasets.registry import info
-from poe.errors import JudgeError, name_some
+from poe.errors import DataNotFoundError, InvalidDataError, JudgeError, name_some
 
 LLMBAR = ("set", "item", "judge", "strategy", "first", "p", "label", "independent")
 # A verdict in a table, as P(the first is better): 1 the first, 2 the second, 0 a tie.
