@@ -253,7 +253,7 @@ class Graph(graph.Graph):
         items = order[alone[order]][:0:-1]
         if not items.size:
             return np.zeros(self.n, dtype=np.intp)
-        carried = np.random.default_rng(0).integers(1, 2**36, size=len(down))
+        carried = np.random.default_rng(0).integers(1, 2**36, size=len(down)).astype(float)
         carried[rows] = 0
         holder = first_above(alone, parent)
         leaving = graph.sums(holder, self.transposed(carried), self.n).tolist()
