@@ -95,7 +95,7 @@ def require() -> None:
     if missing:
         raise JudgeError(
             f"running a language model needs {' and '.join(missing)}: "
-            "pip install '.[judge]' in a clone of poe"
+            "pip install '.[judge]' in a clone of poe, or use a server, openai:MODEL@URL"
         )
 
 
