@@ -54,6 +54,8 @@ class OrderOfItems:
         return (len(self.positions) + 1) / 2.0 - self.ranks
 
 
+LEAST_MASS = 0.01  # of the score tokens together
+
 # Each text alone ---------------------------------------------------------------------------------
 
 
@@ -68,9 +70,7 @@ class ExpectedScores(NamedTuple):
     mass: Floats
 
 
-def expected_score(
-    probabilities: ArrayLike, scores: ArrayLike, *, min_mass: float = 0.01
-) -> ExpectedScores:
+def expected_score(probabilities: ArrayLike, scores: ArrayLike) -> ExpectedScores:
     """G-Eval's score: sum of score times probability, over the sum of the probabilities.
 
     (Liu et al. 2023; comparative_assessment 4.3.2; poe_v2 C.8.)
@@ -79,8 +79,9 @@ def expected_score(
         up to one; what is missing went to other tokens, and is reported as one minus `mass`.
         A model without tokens' probabilities can be sampled: give the shares of its replies.
     scores : (M,) the number each token stands for.
-    min_mass : where the score tokens together have less, the expectation would rest on the
-        model's noise, and ComparisonError says where; 0 accepts all but none at all.
+
+    ComparisonError says where all of them together have less than 0.01: the expectation would rest
+    on the model's noise.
     """
     values, p = np.asarray(scores, dtype=float), np.asarray(probabilities, dtype=float)
     if values.ndim != 1 or p.shape[-1:] != values.shape:
@@ -90,10 +91,10 @@ def expected_score(
         (~((p >= 0.0) & (p <= 1.0)).all(axis=-1), "a probability lies outside [0, 1]"),
         (mass > 1.0 + 1e-4, "the probabilities of the score tokens add up to more than 1"),
         (
-            (mass < min_mass) | (mass == 0.0),
-            f"the score tokens have a probability of less than {min_mass:g} together, so the model "
-            "is not answering with a score; check the prompt and the token ids (a leading space "
-            "makes another token), or lower min_mass",
+            mass < LEAST_MASS,
+            f"the score tokens have a probability of less than {LEAST_MASS:g} together, so the "
+            "model is not answering with a score; check the prompt and the token ids (a leading "
+            "space makes another token)",
         ),
     ):
         if wrong.any():

@@ -154,17 +154,10 @@ class Comparisons:
 
     @classmethod
     def from_csv(cls, path: str | Path, **columns: Any) -> Comparisons:
-        """Read a CSV file (or any other kind that `poe.tables` reads); names are kept as text."""
+        """Read a file of any kind that `poe.tables` reads; names in a CSV are kept as text."""
         from poe.tables import read_table
 
         return cls.from_table(read_table(path), **columns)
-
-    @classmethod
-    def from_parquet(cls, path: str | Path, **columns: Any) -> Comparisons:
-        """Read a Parquet file (needs pyarrow: `pip install pyarrow`)."""
-        import pandas as pd
-
-        return cls.from_table(pd.read_parquet(path), **columns)
 
     def to_table(self) -> pd.DataFrame:
         """One row a comparison: first, second, p, weight."""

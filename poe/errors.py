@@ -8,11 +8,13 @@ __all__ = [
     "DataNotFoundError",
     "DatasetError",
     "DisconnectedError",
+    "DownloadError",
     "InvalidDataError",
     "JudgeError",
     "NotConvergedError",
     "SeparableError",
     "UnidentifiedBiasError",
+    "UnknownDatasetError",
     "name_some",
 ]
 
@@ -51,6 +53,14 @@ class DataNotFoundError(DatasetError):
 
 class InvalidDataError(DatasetError):
     """The file is there but is not what it should be: wrong checksum, shape, type or range."""
+
+
+class UnknownDatasetError(DatasetError, ValueError):
+    """No dataset has this name."""
+
+
+class DownloadError(DatasetError):
+    """The file could not be downloaded or stored."""
 
 
 def name_some(names: Iterable[Any], limit: int = 5) -> str:

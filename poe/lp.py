@@ -206,7 +206,7 @@ def _solve(program: cvxpy.Problem, solver: str, **options: float) -> None:
     import cvxpy as cp
 
     try:
-        program.solve(solver=solver, **options)
+        program.solve(solver=solver, ignore_dpp=True, **options)  # there are no parameters
     except cp.SolverError as error:
         raise NotConvergedError(f"the program of the Laplacian experts failed: {error}") from None
     if program.status not in ("optimal", "optimal_inaccurate"):

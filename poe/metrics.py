@@ -59,18 +59,9 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
 
 def ranks(x: ArrayLike) -> Floats:
     """Ranks 1..N along the last axis, ties at their average."""
-    levels = _levels(np.asarray(x, dtype=float))
-    order = np.argsort(levels, axis=-1, kind="stable")
-    ordered = np.take_along_axis(levels, order, -1)
-    new = np.diff(ordered, axis=-1, prepend=-np.inf) > 0
-    n = levels.shape[-1]
-    place = np.arange(n)
-    start = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
-    ends = np.concatenate([new[..., 1:], np.ones_like(new[..., :1])], axis=-1)
-    stop = np.minimum.accumulate(np.where(ends, place, n)[..., ::-1], axis=-1)[..., ::-1]
-    result = np.empty(levels.shape)
-    np.put_along_axis(result, order, 1.0 + (start + stop) / 2.0, -1)
-    return result
+    from scipy.stats import rankdata  # takes long to import
+
+    return np.asarray(rankdata(_levels(np.asarray(x, dtype=float)), axis=-1))
 
 
 def summary_level(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import frexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,18 @@ class Graph(graph.Graph):
     def laid(self, values: Floats) -> Floats:
         """Numbers a comparison in the order of the sorted comparisons."""
         return values.take(self.order) if np.ptp(values) else values
+
+    @cached_property
+    def counts(self) -> Indices:
+        """(N,) comparisons of each item."""
+        return np.diff(self.start) + np.bincount(self.second, minlength=self.n)
+
+    def degrees(self, weight: Floats) -> Floats:
+        """Sum of the weights of each item's comparisons."""
+        one = float(weight[0])
+        if frexp(one)[0] == 0.5 and not np.ptp(weight):  # a power of two, whose multiples are exact
+            return one * self.counts
+        return super().degrees(weight)
 
     def direction(
         self,
@@ -232,14 +245,18 @@ class Graph(graph.Graph):
         """
         order, parent = self._comparisons.search
         parent = np.maximum(parent, 0)  # where nothing leads to from the first item, hangs there
-        down = parent[self.second] == self.first
-        other = ~down & (parent[self.first] != self.second)
-        alone = self.degrees(other) == 0  # no other way from the item itself
+        down, up = parent[self.second] == self.first, parent[self.first] == self.second
+        rows = np.flatnonzero(down | up)  # few, so that the others are counted by what is left
+        tied = sum(np.bincount(end[rows], minlength=self.n) for end in (self.first, self.second))
+        alone = self.counts == tied  # no other way from the item itself
         alone[0] = True
         items = order[alone[order]][:0:-1]
-        carried = np.random.default_rng(0).integers(1, 2**36, size=len(other)) if items.size else 0
+        if not items.size:
+            return np.zeros(self.n, dtype=np.intp)
+        carried = np.random.default_rng(0).integers(1, 2**36, size=len(down)).astype(float)
+        carried[rows] = 0
         holder = first_above(alone, parent)
-        leaving = graph.sums(holder, self.transposed(carried * other), self.n).tolist()
+        leaving = graph.sums(holder, self.transposed(carried), self.n).tolist()
         for item, above in zip(items.tolist(), holder[parent[items]].tolist(), strict=True):
             leaving[above] += leaving[item]  # sums of whole numbers, which are exact
         alone[items] = np.array(leaving)[items] == 0.0

@@ -103,14 +103,6 @@ class TestBuilding:
         assert again.items == ("007", "12", "x")
         pd.testing.assert_frame_equal(again.to_table(), c.to_table(), check_dtype=False)
 
-    def test_parquet_round_trip(self, tmp_path):
-        pytest.importorskip("pyarrow")
-        c = four()
-        c.to_table().to_parquet(tmp_path / "c.parquet")
-        again = poe.Comparisons.from_parquet(tmp_path / "c.parquet")
-        assert again.items == c.items
-        np.testing.assert_array_equal(again.p, c.p)
-
     def test_arrays_are_read_only_and_inputs_are_copied(self):
         p = np.array([0.9, 0.6, 0.3])
         c = four(p)

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from poe import datasets
-from poe.datasets import dataset, verdicts
+from poe.datasets import dataset
+from poe.judges import recorded
 
 ROOT = Path(__file__).resolve().parents[1]
 LABELS = ROOT / "data" / "labels"
@@ -60,14 +61,14 @@ def test_scores_are_the_first_editions_to_the_last_bit():
         assert {a: digest(values) for a, values in scores.items()} == known
     assert digest(datasets.load("cmcqrd").scores["difficulty"]) == DRAWN
     judges = [
-        verdicts.hanna(judge, prompt, attribute)
-        for judge in verdicts.HANNA_JUDGES
-        for prompt in verdicts.HANNA_PROMPTS
+        recorded.as_published(judge, prompt, attribute)
+        for judge in recorded.HANNA_JUDGES
+        for prompt in recorded.HANNA_PROMPTS
         for attribute in ARRAYS["hanna"]
     ]
     assert digest(np.array(judges)) == HANNA_JUDGES
     for name, known in TABLES.items():
-        table = getattr(verdicts, name)()
+        table = getattr(recorded, name)()
         assert digest(table.to_csv(index=False, lineterminator="\n").encode()) == known
 
 
@@ -97,7 +98,7 @@ def test_a_changed_table_is_refused(tmp_path, monkeypatch):
 def test_llmbars_p_is_for_the_output_shown_first():
     """Winners name the original output; in the swapped order output 2 was shown first."""
     wide = dataset.table("llmbar.csv.gz").set_index(["set", "item"])
-    table = verdicts.llmbar()
+    table = recorded.llmbar()
     assert len(table) == 2 * 30963
     assert table["p"].isna().sum() == 273
     assert len(table[["judge", "strategy"]].drop_duplicates()) == 65
@@ -129,7 +130,7 @@ def test_hannas_judges_agree_with_people_as_their_authors_publish():
         ("ChatGPT", 1): (0.365, 0.447, 0.374, 0.236, 0.409, 0.465),
     }.items():
         for attribute, expected in zip(order, published, strict=True):
-            scores = verdicts.hanna(judge, prompt, attribute)
+            scores = recorded.as_published(judge, prompt, attribute)
             use = scores >= 1
             assert round(spearmanr(scores[use], people[attribute][0, use])[0], 3) == expected
 
@@ -169,6 +170,6 @@ def test_texts_come_with_their_scores(monkeypatch):
     talk = datasets.load("topicalchat")
     assert talk.has_texts
     assert talk.context(59).id == "dialogue-59"
-    pairs = verdicts.llmbar_pairs()
+    pairs = recorded.llmbar_pairs()
     assert len(pairs) == 885
     assert pairs["output_1"].str.len().min() > 0

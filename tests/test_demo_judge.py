@@ -3,7 +3,6 @@
 import pytest
 from scipy.special import expit
 
-from poe import judges
 from poe.errors import JudgeError
 from poe.judges import open as open_judge
 from poe.judges import prompts
@@ -78,7 +77,6 @@ def test_model_names_may_hold_an_at_sign(monkeypatch):
 
 def test_a_revision_follows_an_at_sign(monkeypatch):
     asked = []
-    monkeypatch.setattr(judges, "find_spec", lambda name: object())
     monkeypatch.setattr(
         "poe.judges.transformers.TransformersJudge",
         lambda model, *, revision=None: asked.append((model, revision)),

@@ -27,11 +27,6 @@ def test_against_scipy(ours, theirs, scores):
             assert ours(predicted[draw, context], gold[context]) == pytest.approx(expected)
 
 
-def test_ranks_against_scipy():
-    x = np.random.default_rng(1).integers(0, 5, (20, 3, 9)).astype(float)
-    np.testing.assert_array_equal(metrics.ranks(x), stats.rankdata(x, axis=-1))
-
-
 def test_rounding_does_not_rank():
     """0.1 + 0.2 and 0.3 are one score; without the tolerance they would be two."""
     x = np.array([0.1 + 0.2, 0.3, 0.4])

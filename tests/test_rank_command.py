@@ -525,6 +525,6 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, opti
 
 
 def test_a_missing_extra_is_named(folder, monkeypatch, capsys):
-    monkeypatch.setattr("poe.judges.find_spec", lambda name: None)
+    monkeypatch.setattr("poe.judges.transformers.model.find_spec", lambda name: None)
     assert rank(EXAMPLE, judge="hf:some/model") == 1
     assert "pip install '.[judge]' in a clone" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_there_is_one_beginning_of_sequence_where_the_model_has_one():
     assert writer.encode(["[INST]"])[0][0] != 1
 
 
-def test_system_messages_go_to_their_place_or_are_merged_or_refused():
+def test_system_messages_go_to_their_place_or_are_merged():
     prompt = Prompt("x", "{first}{second}", prefix="Summary", system="Be fair.")
     place = judge(LLAMA).writer
     assert place.write(prompt, "Which?") == "<s>[SYS] Be fair. [/SYS][INST] Which? [/INST] Summary"
@@ -93,9 +93,6 @@ def test_system_messages_go_to_their_place_or_are_merged_or_refused():
     merged = judge(LLAMA, without).writer
     assert merged.write(prompt, "Which?") == "<s>[INST] Be fair.\n\nWhich? [/INST] Summary"
     assert t5_judge().writer.write(prompt, "Which?") == "Be fair.\n\nWhich?"
-    for refusing in (judge(LLAMA, without, system="refuse"), t5_judge(system="refuse")):
-        with pytest.raises(JudgeError, match="'x' has a system message, and this model has no pl"):
-            refusing.writer.write(prompt, "Which?")
 
 
 def test_control_tokens_in_a_text_are_read_as_text_and_counted():
@@ -194,27 +191,6 @@ def test_a_question_that_is_too_long_is_refused_before_anything_is_asked():
     assert reader.count_tokens(asked[-1:])[0] > 200
     assert judge(LLAMA).longest == tiny.SIZES["max_position_embeddings"]
     assert t5_judge().longest is None  # its positions are relative
-
-
-def test_contexts_are_cut_by_choice_counted_and_said():
-    room = 140
-    asked = questions(words=100)
-    reader = judge(LLAMA, max_tokens=room, too_long="truncate-context")
-    with pytest.warns(UserWarning, match=f"{len(asked)} questions were too long .* {room} tokens"):
-        found = answers(reader, asked)
-    assert reader.truncated == len(asked)
-    assert all(room - 12 <= a.tokens <= room for a in found)  # a word is a few tokens
-    # as if the context had been that short from the start
-    question, whole = asked[0], judge(LLAMA)
-    words = question.context.text.split(" ")
-    shorter = [
-        Question(question.prompt, question.first, question.second, Text("c", " ".join(words[:n])))
-        for n in range(len(words))
-    ]
-    alike = [q for q in shorter if whole.count_tokens([q]) == [found[0].tokens]]
-    assert found[0].p in [pytest.approx(a.p, abs=1e-5) for a in answers(whole, alike)]
-    with pytest.raises(JudgeError, match="without any of its context"):
-        answers(judge(LLAMA, max_tokens=30, too_long="truncate-context"), asked)
 
 
 @pytest.mark.parametrize("share", [True, False])
@@ -394,7 +370,6 @@ def test_the_specification_tells_what_changes_answers_apart_and_nothing_else():
     there = Loaded(LLAMA, tiny.tokenizer(), "llama", "there", torch.device("cpu"), "float32")
     for other in (
         judge(LLAMA, tiny.tokenizer(template=tiny.CHAT + " ")),
-        judge(LLAMA, max_tokens=99, too_long="truncate-context"),
         TransformersJudge(there),
     ):
         assert dict(other.specification) != base

@@ -33,7 +33,7 @@ GPT = {"1": "1", "2": "2", "Tie": "0", "garbage": ""}  # as annotators write it;
 
 def original(entry: datasets.Entry, role: str) -> bytes:
     """The bytes of an original file, found right, downloaded where it is absent."""
-    file = entry.file(role)
+    file = next(file for file in entry.files if file.role == role)
     try:
         return read(file)
     except datasets.DataNotFoundError:

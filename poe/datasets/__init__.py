@@ -11,16 +11,25 @@ the folder `POE_DATA_DIR` may hold them too. Texts of your own, in a CSV or JSON
 """
 
 from poe.datasets.dataset import Dataset, load, table
-from poe.datasets.errors import (
+from poe.datasets.files import (
+    Attribute,
+    Entry,
+    File,
+    cache_dir,
+    fetch,
+    info,
+    names,
+    overview,
+    recordings,
+)
+from poe.datasets.texts import OwnTexts, Text, TextGroup, read_texts
+from poe.errors import (
     DataNotFoundError,
     DatasetError,
     DownloadError,
     InvalidDataError,
     UnknownDatasetError,
 )
-from poe.datasets.files import cache_dir, fetch, overview
-from poe.datasets.registry import Attribute, Entry, File, info, names, recordings
-from poe.datasets.texts import OwnTexts, Text, TextGroup, read_texts
 
 __all__ = [
     "Attribute",

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from poe._paths import data_dir
 from poe.datasets import files
-from poe.datasets.errors import DataNotFoundError, InvalidDataError, UnknownDatasetError
+from poe.datasets.files import Entry, digest, info
 from poe.datasets.originals import ALL, Content, parse
-from poe.datasets.registry import Entry, digest, info
 from poe.datasets.texts import Text
+from poe.errors import DataNotFoundError, InvalidDataError, UnknownDatasetError
 
 Origin = Literal["real", "drawn"]
 RATERS = 3  # the tables hold sums of so many scores
@@ -31,23 +31,13 @@ TOLERANCE = 1e-6  # between the scores of an original file and the labels
 class Dataset:
     """C contexts with N candidate texts each, scored by people for several attributes.
 
-    Attributes
-    ----------
-    entry : Entry
-        What the registry knows: name, title, licence with its notice, how to cite it.
-    context_ids : tuple of str, length C
-        Identifiers of the contexts in the source. Where all texts are compared with all (HANNA,
-        CMCQRD) there is one context.
-    candidate_ids : tuple of str, length N
-        The systems that wrote the candidates, or the candidates' own names; the same, in the
-        same order, in every context.
-    scores : dict of str to array (C, N)
-        For each attribute the mean human score, read-only, higher is better.
-    read : callable
-        Reads the original file, when texts are first asked for.
-    source : "real" or "drawn"
-        Whether people gave the scores, or they were drawn at random because the real ones are
-        not public (CMCQRD where you have no copy of your own).
+    entry : what the registry knows: name, title, licence with its notice, how to cite it.
+    context_ids : C names; one where all texts are compared with all (HANNA, CMCQRD).
+    candidate_ids : N names, of the systems that wrote them or their own, alike in every context.
+    scores : for each attribute the (C, N) mean human scores, read-only, higher is better.
+    read : reads the original file, when texts are first asked for.
+    source : "real", or "drawn" at random because the real scores are not public (CMCQRD where you
+        have no copy of your own).
     """
 
     entry: Entry
@@ -128,26 +118,15 @@ class Dataset:
 def load(name: str, *, texts: bool = False) -> Dataset:
     """Contexts, candidates and human scores of a dataset; its texts when they are asked for.
 
-    The scores of SummEval, TopicalChat and HANNA are part of the package. Texts are read from
-    the folder `POE_DATA_DIR` or from the cache, where `poe data fetch NAME` puts them.
+    name : "summeval" (100 contexts x 16 candidates), "topicalchat" (60 x 6), "hanna" (1 x 1056),
+        "cmcqrd" (1 x 658), "webnlg" (223 x 8) or "podcast" (179 x 15). The scores of the first
+        three are part of the package; texts are in the folder `POE_DATA_DIR` or in the cache,
+        where `poe data fetch NAME` puts them.
+    texts : read the texts at once, so that their absence is an error now and not later.
 
-    Parameters
-    ----------
-    name : str
-        One of `names()`: "summeval" (100 contexts x 16 candidates), "topicalchat" (60 x 6),
-        "hanna" (1 x 1056), "cmcqrd" (1 x 658), "webnlg" (223 x 8), "podcast" (179 x 15).
-    texts : bool, optional
-        Read the texts at once, so that their absence is an error now and not later.
-
-    Raises
-    ------
-    UnknownDatasetError
-        If there is no dataset of that name.
-    DataNotFoundError
-        If texts, or scores that are not public, are not on this machine; the message says how to
-        get them.
-    InvalidDataError
-        If a file is there but is not the pinned one, or not laid out as it should be.
+    Raises UnknownDatasetError; DataNotFoundError where texts, or scores that are not public, are
+    not on this machine, with the way to get them; InvalidDataError for a file that is not the
+    pinned one, or not laid out as it should be.
     """
     entry = info(name)
     if not entry.attributes:

@@ -1,23 +1,141 @@
-"""Where original files lie on this machine; reading them with their checksums; fetching them."""
+"""The registry of datasets and recordings, data/datasets.toml, and where their files lie."""
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import hashlib
 import logging
 import os
+import tomllib
 import zlib
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
-from poe.datasets.errors import DataNotFoundError, DownloadError, InvalidDataError
-from poe.datasets.registry import Entry, File, info, names, recordings
+from poe._paths import data_dir
+from poe.errors import (
+    DataNotFoundError,
+    DownloadError,
+    InvalidDataError,
+    UnknownDatasetError,
+)
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"
 TIMEOUT = 30.0  # seconds without a byte
 RETRIES = 3  # after the first attempt, a second apart, then two, then three
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What people scored: its name here, in the paper, the file and the source, and its scale."""
+
+    name: str
+    label: str
+    field: str
+    source_name: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class File:
+    """An original file, as data/datasets.toml has it: without `url` one's own copy (`obtain`)."""
+
+    dataset: str
+    role: str
+    names: tuple[str, ...]
+    url: str = ""
+    sha256: str = ""
+    size: int = 0
+    obtain: str = ""
+
+    @property
+    def way(self) -> str:
+        """How to get it, in words."""
+        if self.url:
+            return f"get it: poe data fetch {self.dataset}"
+        return f"to get your own copy: {self.obtain}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A dataset with human scores, or recorded verdicts; data/datasets.toml explains the fields.
+
+    labels : "" where the scores are not public. attributes : what people scored; a recording has
+    none. The shape is that of the papers; one's own copy may have another.
+    """
+
+    name: str
+    title: str
+    licence: str
+    notice: str
+    bibkey: str
+    citation: str
+    files: tuple[File, ...]
+    labels: str = ""
+    contexts: int = 0
+    candidates: int = 0
+    shared_context: bool = False
+    raters: str = ""
+    attributes: tuple[Attribute, ...] = ()
+    decimals: int | None = None
+
+    @property
+    def main(self) -> File:
+        """The file with the texts."""
+        return self.files[0]
+
+
+@cache
+def _registry() -> tuple[dict[str, Entry], dict[str, str]]:
+    with (data_dir() / "datasets.toml").open("rb") as stream:
+        tables = tomllib.load(stream)
+    mit, digests = tables.pop("notices")["mit"].strip(), tables.pop("labels")
+    tables |= tables.pop("recorded")
+    return {name: _entry(name, table, mit) for name, table in tables.items()}, digests
+
+
+def _entry(name: str, table: dict[str, Any], mit: str) -> Entry:
+    changed = {
+        "notice": table["notice"].strip().replace("{mit}", mit),
+        "files": tuple(
+            File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
+        ),
+        "attributes": tuple(Attribute(**row) for row in table.get("attributes", ())),
+    }
+    return Entry(name=name, **{**table, **changed})
+
+
+def names() -> tuple[str, ...]:
+    """Names that `load` accepts."""
+    return tuple(name for name, entry in _registry()[0].items() if entry.attributes)
+
+
+def recordings() -> tuple[str, ...]:
+    """Names of the recorded verdicts that are not datasets; see `poe.judges.recorded`."""
+    return tuple(name for name, entry in _registry()[0].items() if not entry.attributes)
+
+
+def info(name: str) -> Entry:
+    """What is known of a dataset or recording; UnknownDatasetError suggests near names."""
+    entries = _registry()[0]
+    if name not in entries:
+        near = difflib.get_close_matches(name.lower().replace("-", ""), entries, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise UnknownDatasetError(
+            f"no dataset named {name!r}; {hint}there are {', '.join(map(repr, entries))}"
+        )
+    return entries[name]
+
+
+def digest(table: str) -> str:
+    """SHA-256 of a table in data/labels, uncompressed."""
+    return _registry()[1][table]
 
 
 def cache_dir() -> Path:
@@ -43,18 +161,11 @@ def data_folder() -> Path | None:
     return folder
 
 
-def cached_path(file: File) -> Path:
-    """Where the cache keeps, or would keep, a file."""
-    return cache_dir() / file.names[0]
-
-
 def looked_for(file: File) -> list[Path]:
     """Every path at which a file may lie, in the order in which they are tried."""
     folder = data_folder()
-    paths = []
-    if folder is not None:
-        paths += [folder / f"{name}{ending}" for name in file.names for ending in ("", ".gz")]
-    return [*paths, cached_path(file)]
+    names = [f"{name}{ending}" for name in file.names for ending in ("", ".gz")]
+    return [*([] if folder is None else map(folder.joinpath, names)), cache_dir() / file.names[0]]
 
 
 def find(file: File) -> Path | None:
@@ -65,13 +176,8 @@ def find(file: File) -> Path | None:
 def read(file: File) -> bytes:
     """The bytes of an original file, uncompressed, found right where a digest is pinned.
 
-    Raises
-    ------
-    DataNotFoundError
-        If it is in none of the places looked at; the message says how to get it.
-    InvalidDataError
-        If it cannot be read or is not the pinned one; the message says what was expected, what
-        is there, and how to get a good copy.
+    Raises DataNotFoundError if it is nowhere, InvalidDataError if it cannot be read or is not the
+    pinned one; both say how to get a good copy.
     """
     path = find(file)
     if path is None:
@@ -113,26 +219,9 @@ def overview() -> str:
 def fetch(name: str) -> Path:
     """Download the original files of a dataset or recording, unless good copies are there already.
 
-    Several processes may do so at once. The licence notice is put beside each file.
-
-    Parameters
-    ----------
-    name : str
-        One of `names()` or `recordings()`.
-
-    Returns
-    -------
-    Path
-        The file with the texts, in the cache.
-
-    Raises
-    ------
-    UnknownDatasetError
-        If there is no dataset of that name.
-    DataNotFoundError
-        If it has no pinned address; the message says how to get your own copy.
-    DownloadError
-        If a file cannot be downloaded, verified or stored.
+    Several processes may do so at once. The licence notice is put beside each file. Returns the
+    file with the texts, in the cache. Raises UnknownDatasetError, DataNotFoundError if there is no
+    pinned address to fetch from, DownloadError if a file cannot be had, verified or stored.
     """
     entry = info(name)
     if not entry.main.url:
@@ -142,7 +231,7 @@ def fetch(name: str) -> Path:
         )
     for file in entry.files:
         download(entry, file)
-    return cached_path(entry.main)
+    return cache_dir() / entry.main.names[0]
 
 
 def download(entry: Entry, file: File) -> None:
@@ -150,7 +239,7 @@ def download(entry: Entry, file: File) -> None:
     import pooch  # takes a while to import, and few ever download
     from requests import RequestException
 
-    path = cached_path(file)
+    path = cache_dir() / file.names[0]
     pooch.get_logger().setLevel(logging.WARNING)
     notice = f"source: {file.url}\n\nlicence: {entry.licence}\n\nnotice: {entry.notice}\n"
     try:

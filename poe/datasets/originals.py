@@ -34,10 +34,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from poe.datasets.errors import InvalidDataError
-from poe.datasets.registry import Entry
+from poe.datasets.files import Entry
 from poe.datasets.safe_pickle import load_plain
-from poe.errors import name_some
+from poe.errors import InvalidDataError, name_some
 
 ALL = "all"  # id of the one context where all candidates are compared with all
 GRADES = {"B": 0.0, "F": 1.0, "G": 2.0, "E": 3.0}
@@ -124,14 +123,7 @@ def _csv(data: bytes) -> list[dict[str, str]]:
 
 
 def parse(entry: Entry, data: bytes) -> Content:
-    """Read an original file, checking every row.
-
-    Raises
-    ------
-    InvalidDataError
-        If the file is not laid out as expected, lacks a text or a score, has a candidate twice,
-        or has not the same candidates in every context; the message names the row.
-    """
+    """Read an original file, checking every row; InvalidDataError names what is wrong and where."""
     try:
         found = [
             (context, about, candidate, text, *(float(scores[a.field]) for a in entry.attributes))

@@ -7,7 +7,7 @@ import pickle
 import pickletools
 from typing import Any, NoReturn
 
-from poe.datasets.errors import InvalidDataError
+from poe.errors import InvalidDataError
 
 # Only instructions that build plain values. Those that name or call something
 # (GLOBAL, STACK_GLOBAL, INST, OBJ, NEWOBJ, REDUCE, BUILD, EXT1..4, PERSID) are not here.

@@ -128,13 +128,9 @@ def read_texts(
     column of ids, texts are called by the data frame's index where it has one of its own, else by
     the number of their row.
 
-    Raises
-    ------
-    DataNotFoundError
-        If the file cannot be opened.
-    InvalidDataError
-        If it is no table, lacks a column, has an empty, repeated or unprintable id, an empty text
-        or a score that is no number; the message names the line and the id.
+    Raises DataNotFoundError if the file cannot be opened; InvalidDataError, with line and id, if it
+    is no table, lacks a column, or has an empty, repeated or unprintable id, an empty text or a
+    score that is no number.
     """
     table = tables.read_table(source, encoding=encoding)
 

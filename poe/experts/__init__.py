@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 from poe.experts.base import Expert
 from poe.experts.bradley_terry import BradleyTerry
-from poe.experts.checking import ExpertError, check_expert
-from poe.experts.custom import Custom, custom
+from poe.experts.custom import Custom, ExpertError, check_expert, custom
 from poe.experts.gaussian import Gaussian, log_odds
 from poe.experts.laplacian import Laplacian
 from poe.experts.robust import Huber, StudentT

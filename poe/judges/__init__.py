@@ -9,7 +9,6 @@ reader and keeps its answers in a `Store`. `open` makes a reader from its name.
 from __future__ import annotations
 
 import inspect
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from poe.errors import JudgeError
@@ -90,13 +89,6 @@ def check_name(name: str) -> None:
 
 
 def _open_transformers(rest: str, options: dict[str, Any]) -> Reader:
-    lacking = [module for module in ("torch", "transformers") if find_spec(module) is None]
-    if lacking:
-        raise JudgeError(
-            f"a transformers model needs {' and '.join(lacking)}, which "
-            f"{'is' if len(lacking) == 1 else 'are'} not installed; install them with "
-            "pip install '.[judge]' in a clone of poe, or use a server, openai:MODEL@URL"
-        )
     from poe.judges.transformers import TransformersJudge
 
     model, at, revision = rest.partition("@")

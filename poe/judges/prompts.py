@@ -37,13 +37,7 @@ DEFAULT = "poe"  # the template of poe_v2's Table 4
 
 @dataclass(frozen=True)
 class Listing:
-    """A prompt of data/prompts/ and where its wording comes from.
-
-    dataset, attribute, template : its three names. prompt : what a judge is given.
-    status : how the wording is known, a key of `STATUS`. source : paper and place.
-    note : what else to know, often empty. decoder_only : what `load` appends to the user's
-        turn for a decoder-only model when asked to, often empty.
-    """
+    """A prompt of data/prompts/ and where its wording comes from; its README has the fields."""
 
     dataset: str
     attribute: str
@@ -79,8 +73,7 @@ def load(
 def listing(dataset: str, attribute: str, template: str | None = None) -> Listing:
     """A prompt with its source and status; arguments and errors as for `load`."""
     there = templates(dataset, attribute)
-    template = there[0] if template is None else template
-    _known(f"template for {dataset}/{attribute}", template, there)
+    template = _known(f"template for {dataset}/{attribute}", template or there[0], there)
     row, words = _file(dataset)["templates"][template], _file(dataset)["attributes"][attribute]
     name = f"{dataset}/{attribute}" + ("" if template == DEFAULT else f"/{template}")
     text = re.sub(r"<(\w+)>", lambda slot: words[slot[1]], row["text"])
@@ -127,16 +120,14 @@ def names(dataset: str | None = None) -> tuple[str, ...]:
 
 def overview(dataset: str | None = None) -> str:
     """All prompts, or one dataset's, as text: a line each, and what the words for wording mean."""
-    rows = [listing(*name.split("/")) for name in names(dataset)]
-    columns = {
-        "dataset": [row.dataset for row in rows],
-        "attribute": [row.attribute for row in rows],
-        "template": [row.template for row in rows],
-        "wording": [row.status for row in rows],
-        "labels": [" ".join(row.prompt.labels) for row in rows],
-    }
+    every = [listing(*name.split("/")) for name in names(dataset)]
+    rows = [
+        (one.dataset, one.attribute, one.template, one.status, " ".join(one.prompt.labels))
+        for one in every
+    ]
+    table = pd.DataFrame(rows, columns=["dataset", "attribute", "template", "wording", "labels"])
     meanings = (f"{status}: {meaning}" for status, meaning in STATUS.items())
-    return "\n".join([pd.DataFrame(columns).to_string(index=False), *meanings])
+    return "\n".join([table.to_string(index=False), *meanings])
 
 
 def describe(dataset: str, attribute: str, template: str | None = None) -> str:

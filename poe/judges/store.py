@@ -129,11 +129,10 @@ COUNTS = ("tokens", "computed", "seconds", "draws")  # of an `Answer`
 class Merge(NamedTuple):
     """What merging a store into another did.
 
-    added : answers taken over. same : answers that both had, with equal probabilities.
-    differ : answers that both had and that differ, of which this store's stay. Those of the same
-        model computed in other batches or on another device differ in the last digits; a larger
-        difference, which the warning tells, means another judge under the same specification.
-    refused : what is wrong with answers that no judge can have given; they are left out.
+    added : answers taken over. same, differ : answers that both had, with equal probabilities or
+    not; this store's stay. Another batch or device changes the last digits; a larger difference,
+    which the warning tells, means another judge under the same specification. refused : what is
+    wrong with answers that no judge can have given; they are left out.
     """
 
     added: int
@@ -449,26 +448,9 @@ class Store:
         table = self.table()
         write(path, csv_text(table) if path.suffix == ".csv" else table.to_parquet(index=False))
 
-    def comparisons(
-        self,
-        *,
-        prompt: str | None = None,
-        context: str | None = None,
-        judge: str | None = None,
-        texts: Sequence[Text] | None = None,
-    ) -> Comparisons:
-        """The answers of one judge to one prompt in one context, items by their names.
-
-        prompt : its name or digest. judge : the start of its digest. context : its name. Each may
-            be left out where the store has only one.
-        texts : the items, in the order wanted: only answers on these very texts, under these
-            names, count. Needed where a name was given to different texts; advisable where
-            items were renamed.
-
-        Answers with none of the labels are left out with a warning. Raises JudgeError where
-        nothing, or more than one thing, fits.
-        """
-        groups = self.by_context(prompt=prompt, context=context, judge=judge, texts=texts)
+    def comparisons(self, **which: Any) -> Comparisons:
+        """The answers of one judge to one prompt in one context; arguments as in `by_context`."""
+        groups = self.by_context(**which)
         _require_one("context", groups)
         return next(iter(groups.values()))
 
@@ -480,7 +462,17 @@ class Store:
         judge: str | None = None,
         texts: Sequence[Text] | None = None,
     ) -> dict[str | None, Comparisons]:
-        """Name of the context to its `Comparisons`; arguments as in `comparisons`."""
+        """The answers of one judge to one prompt, items by their names, by context.
+
+        prompt : its name or digest. judge : the start of its digest. context : its name. Each may
+            be left out where the store has only one.
+        texts : the items, in the order wanted: only answers on these very texts, under these
+            names, count. Needed where a name was given to different texts; advisable where
+            items were renamed.
+
+        Answers with none of the labels are left out with a warning. Raises JudgeError where
+        nothing, or more than one thing, fits.
+        """
         found = self._table(prompt=prompt, judge=judge, context=context).query("comparative == 1")
         if texts is not None:
             these = pd.MultiIndex.from_tuples([(text.id, text.digest) for text in texts])

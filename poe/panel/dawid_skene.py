@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import block_diag
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from poe.comparisons import Floats, Indices
 from poe.errors import name_some
 from poe.panel.judgements import Decisions, Judgements, PanelError
-from poe.panel.voting import TINY, Aggregation, softmax
+from poe.panel.voting import TINY, Aggregation
 
 STARTS = ("majority", "random")
 FLAT = 1e-6  # eigenvalues below this share of the largest count as zero
@@ -72,7 +72,7 @@ def dawid_skene(
         confusion = _start(given, wide, weight, start, seed)
     change, steps = np.inf, 0
     while change > tol and steps < max_steps:
-        believed = softmax(_joint(wide, confusion, shares)) * weight[:, None]
+        believed = softmax(_joint(wide, confusion, shares), axis=1) * weight[:, None]
         updated = _maximise(wide, believed)
         if prior == "fit":
             shares = believed.sum(axis=0) / believed.sum()
@@ -80,7 +80,7 @@ def dawid_skene(
         confusion, steps = updated, steps + 1
     confusion, shares, renamed = _orient(confusion, shares, given, trusted)
     joint = _joint(wide, confusion, shares)
-    q = softmax(joint)
+    q = softmax(joint, axis=1)
     se, slope_se, flat = _standard_errors(
         decisions, weight, q, confusion, shares, fit_prior=prior == "fit"
     )

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from poe.panel.encoders import encoder_for, needed
 from poe.panel.judgements import Judgements, PanelError
-from poe.panel.voting import Aggregation, softmax, unknown
+from poe.panel.voting import Aggregation, unknown
 
 TITLES = {
     "majority": "train on majority vote",
@@ -138,7 +139,7 @@ def _learn(
     run = max(tried, key=lambda run: run.accuracy)  # the first of equals
     confusion = se = unknown()
     if run.heads is not None and kind == "crowdlayer":
-        confusion = softmax(run.heads.transpose(0, 2, 1))
+        confusion = softmax(run.heads.transpose(0, 2, 1), axis=-1)
     elif run.heads is not None:
         confusion = run.heads if run.heads.ndim == 3 else run.heads.mean(axis=0)
         believed = given.seen.T.astype(float) @ run.p  # (K, C) samples of each class seen

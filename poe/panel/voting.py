@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from poe.comparisons import Floats
 from poe.panel.judgements import Decisions, Judgements, PanelError
@@ -112,13 +113,7 @@ def posterior(prior: Floats, confusion: Floats, decisions: Decisions) -> Floats:
     for k in range(said.shape[1]):
         told = log_c[k][:, said[:, k]].T if confusion.ndim == 3 else log_c[rows, k, :, said[:, k]]
         total = total + np.where(seen[:, k, None], told, 0.0)
-    return softmax(total)
-
-
-def softmax(logits: Floats) -> Floats:
-    """Exponentials that sum to one along the last axis."""
-    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+    return np.asarray(softmax(total, axis=-1))
 
 
 def mean_probability(given: Judgements) -> Aggregation:

@@ -29,15 +29,11 @@ Group = list[tuple[int, tuple[float, ...], float]]
 
 @dataclass(frozen=True)
 class Ready:
-    """A question as the model will read it.
-
-    cut : tokens taken from its context. broken : whether control tokens in it had to be broken.
-    """
+    """A question as the model will read it; broken : whether control tokens in it had to be."""
 
     position: int
     ids: list[int]
     target: Target
-    cut: int = 0
     broken: bool = False
 
     @property

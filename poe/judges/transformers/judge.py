@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poe.errors import JudgeError
 from poe.judges.accounts import Spending, SpendingLimitError, Spent, Tally
-from poe.judges.questions import PLACES, Answer, Question, Text
+from poe.judges.questions import PLACES, Answer, Question
 from poe.judges.transformers.model import Loaded, load, require, writer_for
 
 if TYPE_CHECKING:
@@ -32,13 +30,10 @@ class TransformersJudge:
     first, `Answer.mass` what all of them have together.
 
     model : a name on the hub, a folder, or what `load` returned.
-    revision, dtype, device, trust_remote_code : see `load`.
+    revision, dtype, device : see `load`.
     share_prefixes : compute what prompts have in common once (see `prefix`); the probabilities are
         the same. A model that cannot gets a message and separate prompts.
-    too_long : "refuse" raises JudgeError before the first answer if a question is longer than the
-        model reads; "truncate-context" drops the end of its context, counted in `truncated`.
-    system : "merge" or "refuse" system messages where the model has no place for one.
-    max_tokens : read no more than this, instead of the model's own limit.
+    max_tokens : refuse questions longer than this, instead of than the model's own limit.
     batch_tokens, row_tokens : tokens in a batch of separate prompts, and in a row of branches that
         share a prefix; by default what suits the device. Both are halved when memory runs out.
     call_limit, token_limit : of answers and of tokens in their prompts, never exceeded; the run
@@ -53,38 +48,22 @@ class TransformersJudge:
         dtype: str = "auto",
         device: str = "auto",
         share_prefixes: bool = True,
-        too_long: str = "refuse",
-        system: str = "merge",
         max_tokens: int | None = None,
         batch_tokens: int | None = None,
         row_tokens: int | None = None,
-        trust_remote_code: bool = False,
         call_limit: int | None = None,
         token_limit: int | None = None,
     ) -> None:
         require()
         from poe.judges.transformers.engine import Engine
 
-        for option, value, known in (
-            ("too_long", too_long, ("refuse", "truncate-context")),
-            ("system", system, ("merge", "refuse")),
-        ):
-            if value not in known:
-                raise JudgeError(f"{option}={value!r} is none of {', '.join(known)}")
         self.spending = Spending(calls=call_limit, tokens=token_limit)
         if not isinstance(model, Loaded):
-            model = load(
-                str(model),
-                revision=revision,
-                dtype=dtype,
-                device=device,
-                trust_remote_code=trust_remote_code,
-            )
+            model = load(str(model), revision=revision, dtype=dtype, device=device)
         self.loaded = model
-        self.cut = too_long == "truncate-context"
         self.longest = max_tokens or model.longest
-        self.writer = writer_for(model, system=system)
-        self.truncated = self.broken = self._answered = 0
+        self.writer = writer_for(model)
+        self.broken = self._answered = 0
         self.engine = Engine(
             model, share=share_prefixes, batch_tokens=batch_tokens, row_tokens=row_tokens
         )
@@ -93,15 +72,14 @@ class TransformersJudge:
     @property
     def specification(self) -> Mapping[str, str]:
         """What changes the answers beyond rounding: not the device, the batches or the sharing."""
-        system = "a place of its own" if self.writer.takes_system else self.writer.system
         return {
             "kind": "transformers",
             "model": self.loaded.name,
             "revision": self.loaded.revision,
             "dtype": self.loaded.dtype,
             "template": self.writer.description,
-            "system message": system,
-            "too long": f"context cut to {self.longest} tokens" if self.cut else "refused",
+            "system message": "a place of its own" if self.writer.takes_system else "merge",
+            "too long": "refused",  # was an option once, and is in old stores
         }
 
     @property
@@ -112,24 +90,18 @@ class TransformersJudge:
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Answers with their positions, as they come: those that share a prefix together.
 
-        Raises JudgeError for a question that is too long (before the first answer, if such ones
-        are refused), and for label words that are not single tokens. Warns if contexts were cut,
-        if memory ran out on the way, and once a prompt if its label words have little probability.
+        Raises JudgeError for a question that is too long, before the first answer, and for label
+        words that are not single tokens. Warns if memory ran out on the way, and once a prompt if
+        its label words have little probability.
         """
         questions = list(questions)
-        if self.longest is not None and not self.cut:
+        if self.longest is not None:
             self._refuse_long(questions, self.longest)
-        truncated, broken = self.truncated, self.broken
+        broken = self.broken
         try:
             yield from self._answers(questions)
         finally:
             self._tally.warn()
-            if cut := self.truncated - truncated:
-                warnings.warn(
-                    f"{cut} questions were too long for the model's {self.longest} tokens, and "
-                    "the end of their context was cut",
-                    stacklevel=2,
-                )
             if odd := self.broken - broken:
                 warnings.warn(
                     f"the model's control tokens stood in the texts of {odd} questions; each got "
@@ -140,7 +112,6 @@ class TransformersJudge:
     def _answers(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         chunks = (self.prepare(questions, chunk) for chunk in chunked(questions, CHUNK))
         for ready in _ahead(chunks):
-            self.truncated += sum(one.cut > 0 for one in ready)
             self.broken += sum(one.broken for one in ready)
             while ready:
                 paid = self._paid(ready)
@@ -192,25 +163,17 @@ class TransformersJudge:
     def prepare(
         self, questions: Sequence[Question], positions: Sequence[int] | None = None
     ) -> list[Ready]:
-        """Questions, or those at some positions, written and encoded as the model reads them.
-
-        Raises JudgeError for a question that is too long and may not be cut, or cannot.
-        """
+        """Questions, or those at some positions, written and encoded as the model reads them."""
         from poe.judges.transformers.engine import Ready
 
         positions = range(len(questions)) if positions is None else positions
         chosen = [questions[k] for k in positions]
         written = [self.writer.write(q.prompt, q.text) for q in chosen]
-        ready = []
-        for k, q, text, ids in zip(
-            positions, chosen, written, self.writer.encode(written), strict=True
-        ):
-            n = len(ids)
-            if self.longest is not None and n > self.longest:
-                ids = self._shortened(q, n, self.longest)
-            target = self.writer.target(q.prompt, text)
-            ready.append(Ready(k, ids, target, n - len(ids), self.writer.breaks(q.text)))
-        return ready
+        encoded = self.writer.encode(written)
+        return [
+            Ready(k, ids, self.writer.target(q.prompt, text), self.writer.breaks(q.text))
+            for k, q, text, ids in zip(positions, chosen, written, encoded, strict=True)
+        ]
 
     def count_tokens(self, questions: Sequence[Question]) -> list[int]:
         """Tokens of each question, too long or not."""
@@ -225,34 +188,10 @@ class TransformersJudge:
             if len(written.encode()) + SPECIAL > longest:  # no token is shorter than a byte
                 tokens = len(self.writer.encode([written])[0])
                 if tokens > longest:
-                    raise JudgeError(too_long(question, tokens, longest))
-
-    def _shortened(self, question: Question, tokens: int, longest: int) -> list[int]:
-        """Tokens of the question with as many words of its context, from the start, as fit."""
-        context = question.context
-        if context is None or not self.cut:
-            raise JudgeError(too_long(question, tokens, longest))
-        words = context.text.split(" ")
-
-        def ids(n: int) -> list[int]:
-            shorter = replace(question, context=Text(context.id, " ".join(words[:n])))
-            return self.writer.encode([self.writer.write(shorter.prompt, shorter.text)])[0]
-
-        fitting = bisect_right(range(len(words)), longest, key=lambda n: len(ids(n))) - 1
-        if fitting < 0:
-            raise JudgeError(
-                f"{question} has {len(ids(0))} tokens without any of its context, and the model "
-                f"reads {longest}; shorten the texts, or take another model"
-            )
-        return ids(fitting)
-
-
-def too_long(question: Question, tokens: int, longest: int) -> str:
-    """The message for a question that does not fit."""
-    way = "shorten the texts, or take another model"
-    if question.context is not None:
-        way = f"cut its context with too_long='truncate-context', {way}"
-    return f"{question} has {tokens} tokens, and the model reads {longest}; {way}"
+                    raise JudgeError(
+                        f"{question} has {tokens} tokens, and the model reads {longest}; shorten "
+                        "the texts or their context, or take another model"
+                    )
 
 
 def chunked(questions: Sequence[Question], most: int) -> Iterator[list[int]]:

@@ -59,7 +59,6 @@ def load(
     revision: str | None = None,
     dtype: str = "auto",
     device: str = "auto",
-    trust_remote_code: bool = False,
 ) -> Loaded:
     """Load a model by its name on the hub, by its folder, or from a GGUF file.
 
@@ -72,7 +71,7 @@ def load(
     from transformers import AutoConfig, AutoTokenizer
 
     # What finds the files is the same for configuration, tokenizer and weights.
-    source: dict[str, Any] = {"revision": revision, "trust_remote_code": trust_remote_code}
+    source: dict[str, Any] = {"revision": revision}
     where = name
     try:
         if name.endswith(".gguf"):
@@ -96,7 +95,7 @@ def require() -> None:
     if missing:
         raise JudgeError(
             f"running a language model needs {' and '.join(missing)}: "
-            "pip install '.[judge]' in a clone of poe"
+            "pip install '.[judge]' in a clone of poe, or use a server, openai:MODEL@URL"
         )
 
 
@@ -238,18 +237,16 @@ class Target:
 class Writer:
     """Writes prompts as a model expects them, and knows the tokens of the label words after them.
 
-    system : "merge" puts a system message in front of the user's turn where a model has no
-    place for one, "refuse" raises JudgeError there.
-
-    Text in a prompt that reads like one of the tokenizer's control tokens, such as </s>, would
-    end the prompt in the middle; it is broken by a space.
+    A system message goes in front of the user's turn where a model has no place for one. Text in
+    a prompt that reads like one of the tokenizer's control tokens, such as </s>, would end the
+    prompt in the middle; it is broken by a space.
     """
 
     takes_system: bool = False
     description: str  # how prompts are written, for the specification
 
-    def __init__(self, tokenizer: Any, *, system: str = "merge") -> None:
-        self.tokenizer, self.system = tokenizer, system
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
         added = getattr(tokenizer, "added_tokens_decoder", {}).values()
         control = {str(token) for token in added if getattr(token, "special", False)}
         control |= set(tokenizer.all_special_tokens)
@@ -266,11 +263,6 @@ class Writer:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         system = prompt.system
         if system and not self.takes_system:
-            if self.system == "refuse":
-                raise JudgeError(
-                    f"prompt {prompt.name!r} has a system message, and this model has no place "
-                    "for one; take it out, or merge it into the user's turn with system='merge'"
-                )
             text, system = f"{system}\n\n{text}", None
         return self._write(prompt, text, system)
 
@@ -302,8 +294,8 @@ class ChatWriter(Writer):
     beginning-of-sequence token where the model has one.
     """
 
-    def __init__(self, tokenizer: Any, *, system: str = "merge") -> None:
-        super().__init__(tokenizer, system=system)
+    def __init__(self, tokenizer: Any) -> None:
+        super().__init__(tokenizer)
         self.template = getattr(tokenizer, "chat_template", None)
         self.bos = tokenizer.bos_token_id
         start = self._tokens(["x"], special=True)[0]
@@ -402,8 +394,8 @@ class EncoderWriter(Writer):
 
     description = "encoder reads the text, decoder starts with the prefix"
 
-    def __init__(self, tokenizer: Any, *, start: int, system: str = "merge") -> None:
-        super().__init__(tokenizer, system=system)
+    def __init__(self, tokenizer: Any, *, start: int) -> None:
+        super().__init__(tokenizer)
         self.start = start
 
     def _write(self, prompt: Prompt, text: str, system: str | None) -> str:
@@ -420,14 +412,14 @@ class EncoderWriter(Writer):
         return Target((self.start, *self._tokens([prefix])[0]), labels)
 
 
-def writer_for(loaded: Loaded, *, system: str) -> Writer:
+def writer_for(loaded: Loaded) -> Writer:
     """The writer that suits a model."""
     if not loaded.encoder_decoder:
-        return ChatWriter(loaded.tokenizer, system=system)
+        return ChatWriter(loaded.tokenizer)
     config = loaded.model.config
     start = config.decoder_start_token_id
     start = config.pad_token_id if start is None else start
-    return EncoderWriter(loaded.tokenizer, start=start, system=system)
+    return EncoderWriter(loaded.tokenizer, start=start)
 
 
 # Label words -----------------------------------------------------------------------------------
