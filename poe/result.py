@@ -111,7 +111,11 @@ class Fit:
             raise ValueError(
                 f"covariance must be 'paired', 'scatter' or 'curvature', not {choice!r}"
             )
-        return self if choice == self.covariance_choice else replace(self, covariance_choice=choice)
+        if choice == self.covariance_choice:
+            return self
+        other, same = replace(self, covariance_choice=choice), ("_bread", "_answers")
+        other.__dict__.update({name: vars(self)[name] for name in same if name in vars(self)})
+        return other
 
     def covariance(self) -> Floats:
         """(N, N) covariance of the scores under the mean-zero convention.

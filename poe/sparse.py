@@ -4,7 +4,9 @@ A graph of random comparisons is an expander, which makes its Laplacian well con
 any size: conjugate gradients with the diagonal as preconditioner need a dozen or two
 iterations, while a factorisation would fill in. On a chain or a tree it is the other way round:
 they need an iteration a link, and a factorisation fills in nothing. So a graph with few items at
-which ways part, or a narrow one, is factorised (`Graph.direct`).
+which ways part, or a narrow one, is factorised (`Graph.direct`). That is also more exact: where
+decisions in a sparse set leave an item between two that are far apart, it hardly resists, and a
+residual of 1e-12 can leave its score wrong by 1 and more.
 
 In between, what little weight, or a single link, ties to the rest moves as one. The diagonal does
 not see that: the residual of each item may be small and their sum large, so that every score of
@@ -32,6 +34,7 @@ __all__ = ["Graph", "Layout", "bias_information", "incidence", "solve", "varianc
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square
+FEW = 1000  # of them that a factorisation always takes in its stride, in sparse sets
 WIDE = 100  # items at one distance from the first
 UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
 
@@ -206,7 +209,8 @@ class Graph(graph.Graph):
 
     def _few_branches(self) -> bool:
         """Whether from few items there are ways to three others that do not end there."""
-        block, most = self._blocks, min(BRANCHING, self.n // 10)
+        block = self._blocks
+        most = min(BRANCHING, max(self.n // 10, min(FEW, 2 * self.n // 3)))
         for end in (self.start[min(2 * most + 1, self.n)], None):  # the first decide for expanders
             first, second = self.first[:end], self.second[:end]
             inside = block[first] == block[second]

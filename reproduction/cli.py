@@ -56,6 +56,9 @@ def reproduce(
     check: Annotated[
         bool, typer.Option("--check", help="Recompute elsewhere, compare with what is committed.")
     ] = False,
+    twice: Annotated[
+        bool, typer.Option("--twice", help="Compute under two seeds, compare verdicts; no file.")
+    ] = False,
 ) -> int:
     """Make a target, all panels of a figure, or "all"; or "list" them, or calibrate the "twins"."""
     if name == "list":
@@ -68,6 +71,9 @@ def reproduce(
     chosen = _chosen(name)
     answers = stored(store, system=system) if store else None
     settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
+    if twice:
+        print(_twice(chosen, settings).to_string(index=False))
+        return 0
     if check:
         return _compare(chosen, settings)
     invoked = f"poe reproduce {name}" + (" --full" if full else "")
@@ -160,6 +166,21 @@ def _compare(chosen: list[Target], settings: Settings) -> int:
                 print(f"{target.name}: {problem}")
     print(f"{len(chosen) - other} of {len(chosen)} results are the committed bytes")
     return 1 if other else 0
+
+
+def _twice(chosen: list[Target], settings: Settings) -> pd.DataFrame:
+    """What the next seed changes in the verdicts of each table (`verdicts.between_seeds`)."""
+    rows: list[dict[str, object]] = []
+    for target in (one for one in chosen if one.table):
+        made = [
+            target.function(replace(settings, target=target, seed=seed, asked=set()))
+            for seed in (settings.seed, settings.seed + 1)
+        ]
+        found = verdicts.between_seeds(target.table, *made, paper=target.paper)
+        rows.append({"table": target.name} | {name: round(x, 3) for name, x in found.items()})
+    if not rows:
+        raise ValueError("verdicts are of printed cells: name a table, such as table3")
+    return pd.DataFrame(rows)
 
 
 def _difference(committed: Path, made: Path) -> str:

@@ -49,7 +49,9 @@ def matrices(judge: Twin, gold: Floats, seed: int, draws: int) -> Iterator[Float
         yield judge.answer(gold, rng, draws=1).matrix()[0]
 
 
-@cache
+_KNOWN: dict[tuple[Twin, int, int], Decisions] = {}  # that some target needed
+
+
 def decided(judge: Twin, seed: int, draws: int) -> Decisions:
     """All calls decided, `draws` times, at a half ("standard") and at the median ("debiased")."""
     gold = labels(judge.dataset).scores[judge.attribute]
@@ -81,11 +83,15 @@ def table(settings: Settings) -> pd.DataFrame:
     """What twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
     known = cells(settings.target.table)
     used = _used()
-    rows = []
-    for done, (_, row) in enumerate(known.iterrows()):
+    judges = []
+    for _, row in known.iterrows():
         key = key_of(row["dataset"])
-        judge = judge_of(settings, key, row["system"], attributes(key, row["attribute"])[0])
-        found = decided(judge, settings.seed, settings.draws)
+        name = attributes(key, row["attribute"])[0]
+        judges.append(judge_of(settings, key, row["system"], name))
+    tasks = [(judge, settings.seed, settings.draws) for judge in judges]
+    made = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
+    rows = []
+    for found, judge, (_, row) in zip(made, judges, known.iterrows(), strict=True):
         how = "debiased" if row["method"] == "debiased" else "standard"
         each = found.correlation[how]
         values = _values(found, row["metric"], how)
@@ -97,10 +103,9 @@ def table(settings: Settings) -> pd.DataFrame:
                 boot_se=100.0 * bootstrap_se(each) if row["metric"] == "spearman" else np.nan,
                 role="calibrated" if _experiment(row) in used else "seen",
                 kind=settings.kind(judge),
-                dataset=key,
+                dataset=judge.dataset,
             )
         )
-        settings.step(done + 1, len(known))
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
 
 
@@ -195,11 +200,13 @@ LIKELIHOOD_DRAWS = 10  # a search in every context
 
 def likeliest(settings: Settings) -> pd.DataFrame:
     """Table 11: the likeliest ranking against the win-ratio, FlanT5-3B on SummEval."""
-    rows = []
-    for _, row in load("table11", paper=PAPER).iterrows():
-        name = attributes("summeval", row["attribute"])[0]
-        judge = judge_of(settings, "summeval", row["system"], name)
-        found = decided(judge, settings.seed, settings.draws)
+    rows, printed = [], load("table11", paper=PAPER)
+    names = [attributes("summeval", name)[0] for name in printed["attribute"]]
+    pairs = zip(printed["system"], names, strict=True)
+    judges = [judge_of(settings, "summeval", *pair) for pair in pairs]
+    tasks = [(judge, settings.seed, settings.draws) for judge in judges]
+    made = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
+    for found, judge, (_, row) in zip(made, judges, printed.iterrows(), strict=True):
         each = found.correlation["standard"]
         # How judges scatter is the same for both rankings, and a few draws cannot tell.
         scatter = float(_values(found, "spearman", "standard").std(ddof=1))
@@ -225,13 +232,15 @@ def _likeliest(judge: Twin, settings: Settings) -> Floats:
     gold = labels("summeval").scores[judge.attribute]
     n = gold.shape[1]
     pairs = np.array([(i, j) for i in range(n) for j in range(n) if i != j])
-    found = []
-    for p in matrices(judge, gold, settings.seed, min(settings.draws, LIKELIHOOD_DRAWS)):
-        ranks = []
-        for context in p:
-            c = Comparisons.from_pairs(pairs, context[pairs[:, 0], pairs[:, 1]], items=n)
-            ranks.append(likelihood_ranking(c, floor=1e-9, restarts=1).scores)
-        found.append(per_context(np.stack(ranks), gold))
+
+    def ranked(p: Floats) -> Floats:
+        of_pairs = [context[pairs[:, 0], pairs[:, 1]] for context in p]
+        every = [Comparisons.from_pairs(pairs, one, items=n) for one in of_pairs]
+        ranks = [likelihood_ranking(c, floor=1e-9, restarts=1).scores for c in every]
+        return per_context(np.stack(ranks), gold)
+
+    draws = list(matrices(judge, gold, settings.seed, min(settings.draws, LIKELIHOOD_DRAWS)))
+    found = settings.map(lambda number: ranked(draws[number]), range(len(draws)))
     return np.stack(found)
 
 
@@ -252,8 +261,11 @@ def curve(settings: Settings) -> pd.DataFrame:
     contexts, n = gold.shape
     rows = np.arange(contexts)[:, None]
     runs = min(settings.draws, RUNS)
-    found: dict[tuple[str, int, str], list[float]] = {}
-    for number, p in enumerate(matrices(judge, gold, settings.seed, runs)):
+    answers_of = list(matrices(judge, gold, settings.seed, runs))
+
+    def run(number: int) -> dict[tuple[str, int, str], float]:
+        p = answers_of[number]
+        found: dict[tuple[str, int, str], float] = {}
         thresholds = {"none": 0.5, "reweighted": float(np.nanmedian(p))}
         rng = np.random.default_rng([settings.seed, number, 6])
         for rule in RULES:
@@ -266,11 +278,14 @@ def curve(settings: Settings) -> pd.DataFrame:
                     hard = (np.sign(answers - threshold) + 1.0) / 2.0
                     scores = average_probability(Stack.of(n, pairs, hard))
                     each = float(np.nanmean(per_context(scores, gold)))
-                    found.setdefault((rule, count, bias), []).append(100.0 * each)
-        settings.step(number + 1, runs)
+                    found[rule, count, bias] = 100.0 * each
+        return found
+
+    every = settings.map(run, range(runs))
     return pd.DataFrame(
         [
-            point(settings, panel, count, "win-ratio", rule, np.array(values), bias=bias)
-            for (rule, count, bias), values in found.items()
+            point(settings, panel, count, "win-ratio", rule, values, bias=bias)
+            for rule, count, bias in every[0]
+            for values in [np.array([one[rule, count, bias] for one in every])]
         ]
     )

@@ -218,29 +218,27 @@ def table(settings: Settings) -> pd.DataFrame:
     alike = [printed[name] for name in ("dataset", "k", "method")]
     pooled = pd.Series(variances, printed.index).groupby(alike).transform("mean")
     used = calibration_cells("hanna", "cmcqrd")
-    first = cache(draw_scores)  # two methods are printed of each run
+    runs = list(dict.fromkeys(jobs))
+    errors = dict(zip(runs, settings.map(text_errors, runs), strict=True))
+    twins = list(dict.fromkeys(one[0] for one in jobs if settings.kind(one[0]) == "simulated"))
+    known = settings.map(lambda one: perception(one, settings.large_draws, settings.seed), twins)
+    perceived_by = dict(zip(twins, known, strict=True))
     rows = []
     for one, (place, row) in zip(jobs, printed.iterrows(), strict=True):
         judge, method = one[0], row["method"]
-        gold = labels(judge.dataset).scores[judge.attribute][0]
-        # Bootstrap over texts of the first draw's correlation.
-        again = np.random.default_rng(settings.seed).integers(
-            len(gold), size=(RESAMPLES, len(gold))
-        )
-        told = first(one, 0)[method][again]
-        kind, values, error = settings.kind(judge), found[one][method].mean(axis=0), 0.0
-        if kind == "simulated":
-            own, (shift, error) = perception(judge, settings.large_draws, settings.seed)
+        values, error = found[one][method].mean(axis=0), 0.0
+        if judge in perceived_by:
+            own, (shift, error) = perceived_by[judge]
             values = values - own + shift
         rows.append(
             cell(
                 row,
                 values,
                 more_se=error,
-                boot_se=float(100.0 * spearman(told, gold[again]).std(ddof=1)),
+                boot_se=errors[one][method],
                 run_sd=np.sqrt(max(pooled[place], 0.0)),
                 role="calibrated" if row["id"] in used else "seen",
-                kind=kind,
+                kind=settings.kind(judge),
                 dataset=judge.dataset,
                 place=True,
             )
@@ -248,7 +246,15 @@ def table(settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(draws=settings.large_draws, seed=settings.seed)
 
 
-@cache
+def text_errors(job: Job) -> dict[str, float]:
+    """Bootstrap error over texts of the first draw's correlation, by method."""
+    gold = labels(job[0].dataset).scores[job[0].attribute][0]
+    rng = np.random.default_rng(job[1].seed)
+    again = rng.integers(len(gold), size=(RESAMPLES, len(gold)))
+    told = draw_scores(job, 0).items()
+    return {m: float(100.0 * spearman(s[again], gold[again]).std(ddof=1)) for m, s in told}
+
+
 def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float, float]]:
     """Spearman times 100 of what fresh twins perceive with people's scores: no call is made.
 

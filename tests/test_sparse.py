@@ -6,7 +6,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
 import poe
+from poe import newton
+from poe.experts import BradleyTerry
 from poe.graph import component_labels
+from poe.scores import add_prior
 from tests.helpers import random_comparisons
 
 EXPERTS = ["gaussian", "bradley-terry"]
@@ -147,6 +150,29 @@ def test_a_factorisation_gives_what_conjugate_gradients_give(shape, bias, monkey
     other = poe.fit(c, bias=bias, tol=1e-12)
     np.testing.assert_allclose(found.scores, other.scores, atol=1e-7)
     assert found.bias == pytest.approx(other.bias, abs=1e-7)
+
+
+def test_decisions_about_a_sparse_set_are_as_exact_as_dense_steps(monkeypatch):
+    n, rng = 600, np.random.default_rng(5)
+    q, at = rng.standard_normal(n), np.arange(1, n)
+    first = rng.integers(n, size=n // 2)
+    other = (first + rng.integers(1, n, size=n // 2)) % n
+    above = (rng.random(n - 1) * at).astype(int)
+    pairs = np.concatenate([np.column_stack([at, above]), np.column_stack([first, other])])
+    won = q[pairs[:, 0]] - q[pairs[:, 1]] + rng.standard_normal(len(pairs)) > 0
+    hard = poe.Comparisons.from_pairs(pairs, won.astype(float), items=n)
+    c = add_prior(hard, 1.0 / (n - 1), on="compared")
+    dense = newton.solve(c, BradleyTerry(), tol=1e-12).scores
+
+    def error():
+        found = poe.sparse.solve(c, BradleyTerry(), tol=1e-12)
+        assert found.converged.all()
+        return np.abs(found.scores - dense).max()
+
+    assert error() < 1e-8
+    # The control: conjugate gradients come to rest, too, and have some score far off.
+    monkeypatch.setattr(poe.sparse.Graph, "direct", False)
+    assert error() > 1e-3
 
 
 def two_expanders(n, length):
