@@ -146,7 +146,7 @@ def _places(error: float) -> int | None:
 
 
 def written(value: float, places: int | None, sign: str = "") -> str:
-    """A number with so many decimals, or three digits; "+" signs all but zero, which has no sign."""
+    """A number with so many decimals, or three digits; `sign` "+" signs all but zero."""
     if places is None:
         return f"{value:.3g}"
     value = round(value, places) + 0.0
