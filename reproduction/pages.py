@@ -90,10 +90,20 @@ def _cell(value: object, like: Cell) -> Cell:
     return like._replace(content=value)
 
 
-def frame(rows: pd.DataFrame, *, name: str = "comparison", kind: str = "") -> Markup:
-    """A data frame as such a table, under the names of its columns and the evidence label."""
+def frame(
+    rows: pd.DataFrame, *, name: str = "comparison", kind: str = "", fold: str = ""
+) -> Markup:
+    """A data frame as such a table, under the names of its columns and the evidence label.
+
+    fold : words under which a long table is folded, with its number of rows.
+    """
     caption = badge(kind) if kind else ""
-    return table(rows.columns, rows.itertuples(index=False, name=None), name=name, caption=caption)
+    body = rows.itertuples(index=False, name=None)
+    made = table(rows.columns, body, name=name, caption=caption)
+    if not fold:
+        return made
+    folded = Markup('<details class="fold"><summary>{} ({} rows)</summary>{}</details>')
+    return folded.format(fold, len(rows), made)
 
 
 def badge(kind: str) -> Markup:
