@@ -40,7 +40,8 @@ CHAPTERS = {
 }
 FIGURES = list(CHAPTERS)
 # Those whose letters grow on a phone (the class live-roomy).
-ROOMY = [f"fig-live-{name}" for name in "break-even mass zermelo bias next budget slope".split()]
+SHORT = ("break-even", "mass", "zermelo", "bias", "next", "budget", "slope")
+ROOMY = [f"fig-live-{name}" for name in SHORT]
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
 STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
