@@ -126,7 +126,7 @@ class Claim:
         percent = self.unit == "share"
         times, unit = (100.0, "%") if percent else (1.0, f" {self.unit}")
         places = _places(times * number.error)
-        value, without = (_written(times * x, places) for x in (number.value, number.without))
+        value, without = (written(times * x, places) for x in (number.value, number.without))
         error = f" ± {times * number.error:.{places}f}" if places is not None else ""
         if value == "1" and unit.endswith("s"):
             unit = unit[:-1]
@@ -145,10 +145,12 @@ def _places(error: float) -> int | None:
     return max(0, (error < 2 * 10.0**power) - power)
 
 
-def _written(value: float, places: int | None) -> str:
+def written(value: float, places: int | None, sign: str = "") -> str:
+    """A number with so many decimals, or three digits; `sign` "+" signs all but zero."""
     if places is None:
         return f"{value:.3g}"
-    return f"{round(value, places) + 0.0:.{places}f}"  # zero has no sign
+    value = round(value, places) + 0.0
+    return f"{value:{sign if value else ''}.{places}f}"
 
 
 def _others(rows: pd.DataFrame, without: tuple[str, ...]) -> pd.DataFrame:

@@ -201,7 +201,7 @@ def _curves(ax: Axes, table: pd.DataFrame, names: pd.Series, looks: Mapping[str,
         ax.minorticks_off()
         ax.set_xlabel(f"calls (N = {n} texts)")
     else:
-        ax.set_xlabel("calls a context, K")
+        ax.set_xlabel("calls per context, K")
     ax.set_ylabel("Spearman × 100")
     _names(ax, table.groupby(names)["value"].agg(["last", "mean"]), looks)
 
@@ -250,7 +250,7 @@ def agreement(ax: Axes, compared: pd.DataFrame) -> None:
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.set_xlabel("published (Spearman × 100)")
     ax.set_ylabel("ours, simulated (Spearman × 100)")
-    ax.legend(loc="upper left", fontsize=8.5)
+    ax.legend(loc="upper left", fontsize=9.5, labelcolor="linecolor", handletextpad=0.2)
 
 
 def all_predictions(rows: pd.DataFrame) -> None:
@@ -275,9 +275,9 @@ def all_predictions(rows: pd.DataFrame) -> None:
     worst = rows.loc[rows["difference"].abs().idxmax()]
     said = f"{worst['system']}, {worst['dataset']}\n{worst['method']}"
     put: dict[str, Any] = {"textcoords": "offset points", "xytext": (-4, 8), "va": "bottom"}
-    ax.annotate(said, (worst["number"], worst["ours"]), fontsize=9, **put)
+    ax.annotate(said, (worst["number"], worst["ours"]), fontsize=10, **put)
     ax.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="ours, simulated")
-    ax.legend(loc="upper left", fontsize=9)
+    ax.legend(loc="upper left", labelcolor="mec", handletextpad=0.1)
 
 
 def at_a_glance(ax: Axes, table: pd.DataFrame, *, all_calls: int) -> None:

@@ -41,6 +41,13 @@ def errata() -> tuple[Erratum, ...]:
     return tuple(Erratum(**entry) for entry in tomllib.loads(text)["erratum"])
 
 
+class Proved(int):
+    """How many conditions were found true; a cell that ends with a proof shows it in words."""
+
+    def __repr__(self) -> str:
+        return f"proved: {self:d} condition{'s' if self > 1 else ''} checked, all true"
+
+
 @dataclass
 class Ledger:
     """Errata and which of them have been proved; call it with an id and what must hold."""
@@ -48,7 +55,7 @@ class Ledger:
     errata: tuple[Erratum, ...] = field(default_factory=errata)
     done: dict[str, int] = field(default_factory=dict)
 
-    def __call__(self, erratum: str, *conditions: object) -> None:
+    def __call__(self, erratum: str, *conditions: object) -> Proved:
         """Record a proof. Raises AssertionError where a condition is false."""
         if erratum not in {one.id for one in self.errata}:
             raise KeyError(f"no erratum {erratum!r} in data/errata.toml")
@@ -59,6 +66,7 @@ class Ledger:
         for number, condition in enumerate(conditions, start=1):
             assert bool(condition), f"{erratum}: condition {number} does not hold"
         self.done[erratum] = len(conditions)
+        return Proved(len(conditions))
 
     def missing(self) -> list[str]:
         """Ids without a proof."""

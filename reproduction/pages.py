@@ -15,7 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reproduction import verdicts
-from reproduction.claims import MAIN, OUTCOMES
+from reproduction.claims import MAIN, OUTCOMES, written
 from reproduction.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.published import TITLES
 from reproduction.twins import ROLES
@@ -90,10 +90,20 @@ def _cell(value: object, like: Cell) -> Cell:
     return like._replace(content=value)
 
 
-def frame(rows: pd.DataFrame, *, name: str = "comparison", kind: str = "") -> Markup:
-    """A data frame as such a table, under the names of its columns and the evidence label."""
+def frame(
+    rows: pd.DataFrame, *, name: str = "comparison", kind: str = "", fold: str = ""
+) -> Markup:
+    """A data frame as such a table, under the names of its columns and the evidence label.
+
+    fold : words under which a long table is folded, with its number of rows.
+    """
     caption = badge(kind) if kind else ""
-    return table(rows.columns, rows.itertuples(index=False, name=None), name=name, caption=caption)
+    body = rows.itertuples(index=False, name=None)
+    made = table(rows.columns, body, name=name, caption=caption)
+    if not fold:
+        return made
+    folded = Markup('<details class="fold"><summary>{} ({} rows)</summary>{}</details>')
+    return folded.format(fold, len(rows), made)
 
 
 def badge(kind: str) -> Markup:
@@ -277,7 +287,7 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
             _said(row["predicted"], "predicted"),
             _said(f"{row['agree']:.0f}%", "agree"),
             _said(f"{row['error']:.2f}", "points off"),
-            _said(_signed(worst["difference"]), "worst"),
+            _said(_minus(written(worst["difference"], 1, "+")), "worst"),
             _said(passes, f"of wrong {row['swapped']} pass" if row["swapped"] else "to test"),
         ]
     else:
@@ -309,11 +319,6 @@ def _sentence(words: str) -> str:
 def _said(value: object, what: str) -> Markup:
     """A number with its words, which a wide page shows once, as the heading."""
     return Markup("{} <i>{}</i>").format(value, what)
-
-
-def _signed(difference: float) -> str:
-    number = f"{difference:+.1f}".replace("-", "−")
-    return "0.0" if number[1:] == "0.0" else number
 
 
 def roles() -> Markup:
@@ -367,7 +372,7 @@ def _heat(row: pd.Series) -> Cell:
         )
         sign = Markup('<span role="img" aria-label="{}">{}</span>').format(verdict, SIGNS[verdict])
         shown = Markup("{} <b>{}</b> {}<br>{}").format(
-            role, _signed(difference), sign, _small(both)
+            role, _minus(written(difference, 1, "+")), sign, _small(both)
         )
         used = "cell used" if row["role"] in USED else "cell"
         look = {"class": used, "style": colour, "title": said, "data-sort": f"{difference:.4f}"}
@@ -420,6 +425,11 @@ def told(overview: pd.DataFrame, kind: str = "simulated") -> Markup:
     return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
 
 
+def _minus(number: str) -> str:
+    """A number with a minus sign in place of the hyphen."""
+    return f"−{number[1:]}" if number.startswith("-") else number
+
+
 def _outcome(kind: str, verdict: str, shown: str) -> Markup:
     """One kind's answer: a word, and the number with its limits where there is one."""
     if not verdict or verdict == "cannot be checked":
@@ -427,7 +437,7 @@ def _outcome(kind: str, verdict: str, shown: str) -> Markup:
     else:
         look = css(LOOKS[verdict])
     return Markup('<div class="{}">{} <b>{}</b><br>{}</div>').format(
-        look, badge(kind), verdict, _small(shown)
+        look, badge(kind), verdict, _small(_minus(shown))
     )
 
 

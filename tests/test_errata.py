@@ -50,6 +50,6 @@ def test_what_is_false_unknown_repeated_or_empty_is_refused():
         ledger("v2-inverse")
     with pytest.raises(ValueError, match="no proof of v2-inverse, "):
         ledger.html()
-    ledger("v2-inverse", True)
+    assert repr(ledger("v2-inverse", True)) == "proved: 1 condition checked, all true"
     with pytest.raises(KeyError, match="proved already"):
         ledger("v2-inverse", True)

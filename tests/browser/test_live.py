@@ -39,6 +39,9 @@ CHAPTERS = {
     "fig-live-slope": "15",
 }
 FIGURES = list(CHAPTERS)
+# Those whose letters grow on a phone (the class live-roomy).
+SHORT = ("break-even", "mass", "zermelo", "bias", "next", "budget", "slope")
+ROOMY = [f"fig-live-{name}" for name in SHORT]
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
 STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
@@ -211,6 +214,45 @@ def test_the_best_pair_is_the_one_with_the_largest_variance(page: Any) -> None:
     assert np.max(after["resistance"]) == pytest.approx(largest, abs=1e-9)
     figure.get_by_role("button", name="Start again").click()
     assert state(page, "fig-live-next") == before
+
+
+def test_a_pair_is_asked_by_dragging_or_by_two_taps(page: Any) -> None:
+    figure, mouse = page.locator("#fig-live-next"), page.mouse
+    figure.scroll_into_view_if_needed()
+
+    def middle(text: int) -> tuple[float, float]:
+        box = figure.locator(".live-handle").nth(text).bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def drag(start: tuple[float, float], end: tuple[float, float]) -> list[dict[str, int]]:
+        mouse.move(*start)
+        mouse.down()
+        mouse.move(*end, steps=4)
+        mouse.up()
+        return state(page, "fig-live-next")["comparisons"][6:]
+
+    first = {"first": 1, "second": 4}
+    assert drag(middle(1), middle(4)) == [first]
+    (ax, ay), (bx, by) = middle(0), middle(3)
+    assert drag((ax, ay), ((ax + bx) / 2, (ay + by) / 2)) == [first], "let go between the texts"
+    assert drag(middle(5), middle(5)) == [first], "one tap asks nothing"
+    assert drag(middle(2), middle(2)) == [first, {"first": 5, "second": 2}]
+    figure.get_by_role("button", name="Start again").click()
+    assert drag(middle(6), middle(6)) == []
+    figure.get_by_role("button", name="Start again").click()
+
+
+@pytest.mark.parametrize("name", ROOMY)
+def test_letters_of_a_figure_can_be_read_on_a_phone(html: Path, browser: Any, name: str) -> None:
+    """No letter of a live picture is smaller than twelve pixels at a phone's width."""
+    (chapter,) = {*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")}
+    with offline_page(browser, viewport={"width": 390, "height": 844}) as page:
+        page.goto(chapter.as_uri())
+        sizes = page.locator(f"#{name} .live svg text").evaluate_all(
+            "(texts) => texts.map((t) => parseFloat(getComputedStyle(t).fontSize)"
+            " * t.getScreenCTM().a)"
+        )
+        assert min(sizes) >= 12
 
 
 @pytest.mark.parametrize("name", FIGURES)

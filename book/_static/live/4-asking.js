@@ -28,13 +28,13 @@
       const gamma = remedy() === "mean" ? -logit(average) : 0;
       const used = remedy() === "both" ? both : comparisons;
       const { scores } = bradleyTerry(n, used, gamma);
-      const cell = 25;
+      const [left, cell] = [40, 25];
       for (let i = 0; i < n; i++) {
-        const label = { x: 34 + cell * i + cell / 2, y: 16, class: "live-tick", "text-anchor": "middle" };
+        const label = { x: left + cell * i + cell / 2, y: 16, class: "live-tick", "text-anchor": "middle" };
         draw(svg, "text", label, NAMES[i][0]);
-        draw(svg, "text", { x: 26, y: 40 + cell * i, class: "live-tick", "text-anchor": "end" }, NAMES[i]);
+        draw(svg, "text", { x: left - 6, y: 40 + cell * i, class: "live-tick", "text-anchor": "end" }, NAMES[i]);
         for (let j = 0; j < n; j++) {
-          const at = { x: 34 + cell * j, y: 22 + cell * i, width: cell - 2, height: cell - 2 };
+          const at = { x: left + cell * j, y: 22 + cell * i, width: cell - 2, height: cell - 2 };
           if (i === j) continue;
           const p = answer(i, j);
           draw(svg, "rect", { ...at, fill: heat(p), "fill-opacity": (0.08 + 1.7 * Math.abs(p - 0.5)).toFixed(3), class: "live-cell" });
@@ -42,8 +42,8 @@
           draw(svg, "text", number, fixed(p).replace("0.", "."));
         }
       }
-      draw(svg, "text", { x: 34, y: 188, class: "live-name" }, "row shown first, column second");
-      const x = scale([-1.6, 1.6], [214, 350]);
+      draw(svg, "text", { x: 0, y: 206, class: "live-name" }, "row shown first, column second");
+      const x = scale([-1.6, 1.6], [218, 352]);
       axis(svg, { x, y: 172, ticks: [-1, 0, 1], digits: 0, name: "score" });
       scores.forEach((score, i) => {
         const y = 34 + cell * i;
@@ -59,6 +59,7 @@
       return { words, state: { comparisons: used, gamma, average, scores, agreement } };
     };
     const live = frame(figure, { label: "A judge with a position bias, and three remedies", height: 212, redraw });
+    live.root.classList.add("live-roomy");
     strength = live.slider({ text: "bias (logits)", low: -2, high: 2, step: 0.05, value: 1.25, show: (v) => signed(v) });
     remedy = live.choice({
       text: "remedy",
@@ -69,13 +70,16 @@
     live.update();
   };
 
-  // Chapter 10: every question narrows some differences more than others.
+  // Chapter 10: every question narrows some differences more than others. A pair is asked by
+  // dragging from one text to the other, by tapping both, or (without a pointer) from the list.
   poeLive.figures["fig-live-next"] = (figure) => {
     const n = 7;
+    const REACH = 24; // how near a finger must come
     const chain = Array.from({ length: n - 1 }, (_, i) => ({ first: i, second: i + 1 }));
     const least = n - 1;
     let asked = [...chain];
     let draws = random(7);
+    let held = null; // the text that was tapped, the first of a pair
     const place = (i) => {
       const angle = (2 * Math.PI * i) / n - Math.PI / 2;
       return [96 + 74 * Math.cos(angle), 100 + 74 * Math.sin(angle)];
@@ -115,8 +119,10 @@
       });
       for (let i = 0; i < n; i++) {
         const [px, py] = place(i);
-        draw(svg, "circle", { cx: px, cy: py, r: 13, class: "live-node" });
-        draw(svg, "text", { x: px, y: py + 4, class: "live-label", "text-anchor": "middle" }, NAMES[i][0]);
+        const look = i === held ? "live-node live-held" : "live-node";
+        draw(svg, "circle", { cx: px, cy: py, r: 14, class: look });
+        draw(svg, "text", { x: px, y: py + 4.5, class: "live-label", "text-anchor": "middle" }, NAMES[i][0]);
+        draw(svg, "circle", { cx: px, cy: py, r: REACH, class: "live-handle" });
       }
       const x = scale([6, 21], [222, 348]);
       const y = scale([0, 12], [164, 22]);
@@ -130,7 +136,7 @@
       const values = history();
       draw(svg, "path", { d: path(values.map((v, k) => [x(least + k), y(v)])), class: "live-line live-gaussian" });
       draw(svg, "circle", { cx: x(asked.length), cy: y(values[values.length - 1]), r: 5, class: "live-dot live-gaussian" });
-      draw(svg, "text", { x: 348, y: y(1.2), class: "live-label live-laplace", "text-anchor": "end" }, "always the best");
+      draw(svg, "text", { x: 350, y: y(2.6), class: "live-label live-laplace", "text-anchor": "end" }, "best pairs");
       const all = pairs.map(({ first, second }) => r[first][second]);
       const words =
         `${asked.length} comparisons. Least known: ${NAMES[next.first]} and ${NAMES[next.second]}, whose difference has variance ` +
@@ -138,14 +144,55 @@
       return { words, state: { n, comparisons: asked, resistance: r, next, logDeterminant: values[values.length - 1], greedy } };
     };
     const live = frame(figure, { label: "Which comparison next, for seven texts", height: 206, redraw });
+    live.root.classList.add("live-roomy");
     const pair = live.choice({
       text: "pair",
       value: "0-2",
       options: pairs.map(({ first, second }) => [`${first}-${second}`, `${NAMES[first]} and ${NAMES[second]}`]),
     });
     const add = (chosen) => {
+      held = null;
       if (asked.length < 21) asked = [...asked, chosen];
     };
+    const svg = live.root.querySelector("svg");
+    const point = ({ clientX, clientY }) => {
+      const box = svg.getBoundingClientRect();
+      return [clientX - box.left, clientY - box.top].map((v) => (v * 360) / box.width);
+    };
+    const under = ([x, y]) => {
+      const far = Array.from({ length: n }, (_, i) => Math.hypot(x - place(i)[0], y - place(i)[1]));
+      const nearest = far.indexOf(Math.min(...far));
+      return far[nearest] < REACH ? nearest : null;
+    };
+    let thread = null; // the line from the text that a drag began at to the finger
+    let start = null;
+    svg.addEventListener("pointerdown", (event) => {
+      start = under(point(event));
+      if (start === null) return;
+      event.preventDefault();
+      svg.setPointerCapture(event.pointerId);
+      const [x, y] = place(start);
+      thread = draw(svg, "line", { x1: x, y1: y, x2: x, y2: y, class: "live-thread" });
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (!thread) return;
+      const [x, y] = point(event);
+      thread.setAttribute("x2", x);
+      thread.setAttribute("y2", y);
+    });
+    const release = (event) => {
+      if (!thread) return;
+      thread = null;
+      const end = event.type === "pointerup" ? under(point(event)) : null;
+      // Let go between the texts: nothing is asked. A tap: held, or the second of two.
+      if (end === null) held = null;
+      else if (end !== start) add({ first: start, second: end });
+      else if (held === null || held === end) held = held === end ? null : end;
+      else add({ first: held, second: end });
+      live.update();
+    };
+    svg.addEventListener("pointerup", release);
+    svg.addEventListener("pointercancel", release);
     live.button("Ask this pair", () => {
       const [first, second] = pair().split("-").map(Number);
       add({ first, second });
@@ -154,6 +201,7 @@
     live.button("Ask a random pair", () => add(pairs[Math.floor(draws() * pairs.length)]));
     live.restart(() => {
       asked = [...chain];
+      held = null;
       draws = random(7);
     });
     live.update();
@@ -206,6 +254,7 @@
       return { words, state: { n, comparisons, scores, half, order, sure } };
     };
     const live = frame(figure, { label: "The posterior tightens as comparisons arrive", height: 218, redraw });
+    live.root.classList.add("live-roomy");
     budget = live.slider({ text: "comparisons", low: 5, high: most, step: 1, value: 12, show: (v) => fixed(v, 0) });
     sharpness = live.slider({ text: "sharpness of the judge", low: 0.25, high: 2, step: 0.05, value: 1 });
     live.restart();

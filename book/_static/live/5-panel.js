@@ -24,7 +24,7 @@
       const slope = shrunk(plain, lambda());
       const weight = Math.log((1 + slope) / (1 - slope));
       const x = scale([0, 1], [46, 348]);
-      const y = scale([0, 1], [190, 16]);
+      const y = scale([0, 1], [190, 24]);
       axis(svg, { x, y: 190, ticks: [0, 0.25, 0.5, 0.75, 1], digits: 2, name: "bottleneck’s belief in class 0" });
       [0, 0.25, 0.5, 0.75, 1].forEach((tick) => {
         draw(svg, "line", { x1: 46, x2: 348, y1: y(tick), y2: y(tick), class: "live-rule" });
@@ -32,9 +32,9 @@
       });
       draw(svg, "text", { x: 8, y: 10, class: "live-name" }, "judge’s P(class 0)");
       [
-        [skill, "live-dashed live-2", "live-2", "skill", 34],
-        [plain, "", "live-1", "without λ", 52],
-        [slope, "", "live-0", "as trained", 70],
+        [skill, "live-dashed live-2", "live-2", "skill", 40],
+        [plain, "", "live-1", "without λ", 58],
+        [slope, "", "live-0", "as trained", 76],
       ].forEach(([m, dash, look, name, top]) => {
         const ends = [[x(0), y(0.5 - m / 2)], [x(1), y(0.5 + m / 2)]];
         draw(svg, "path", { d: path(ends), class: `live-line ${dash} ${look}` });
@@ -47,6 +47,7 @@
       return { words, state: { skill, plain, lambda: lambda(), slope, weight } };
     };
     const live = frame(figure, { label: "The slope of a judge", height: 228, redraw });
+    live.root.classList.add("live-roomy");
     accuracy = live.slider({ text: "accuracy", low: 0.5, high: 0.98, step: 0.01, value: 0.9 });
     certainty = live.slider({ text: "certainty", low: 0.02, high: 1, step: 0.01, value: 0.4 });
     lambda = live.slider({ text: "regulariser λ", low: 0, high: 0.3, step: 0.01, value: 0.1 });
