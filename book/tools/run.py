@@ -67,7 +67,7 @@ button.disabled = false;
 def cells(page: Page) -> list[dict[str, Any]]:
     """The code cells of a page in order, with calls in place of checks.
 
-    shown: it has a place in the page (in the order of its cells); solution: it runs only when asked.
+    shown: it has a place in the page, in their order; solution: it runs only when asked.
     """
     found, inside = [], False
     for cell in without_checks(without_slides(page.notebook()), name=page.name).cells:

@@ -105,6 +105,7 @@ class Page {
     if (this.busy) return this.say("Python is busy; press Stop to end it.");
     this.busy = true;
     this.stopped = false;
+    this.say("Running …");
     this.stopButton.disabled = false;
     try {
       await this.ready();
@@ -142,6 +143,8 @@ class Page {
       place.before(make("p", { className: "jc-missing", textContent: note }));
       return;
     }
+    const edited = cell.area && cell.area.value !== cell.source;
+    if (!edited && place.querySelector("[id^=fig-live-]")) return; // the printed one has its sliders
     const caption = place.querySelector("figcaption, caption");
     const frame = caption?.closest("figure") ?? place; // a figure keeps its caption and number
     for (const child of [...frame.childNodes]) if (!child.contains(caption) || !caption) child.remove();

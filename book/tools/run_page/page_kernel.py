@@ -143,4 +143,3 @@ def run(source, place="cell"):
             failed = f"{type(error).__name__}: {error}"
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
     return json.dumps({"outputs": SHOWN, "failed": failed, "missing": missing})
-
