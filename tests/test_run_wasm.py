@@ -32,9 +32,7 @@ def test_a_chapter_runs_with_its_exercises_and_solutions(chapter: str, opened: A
 def test_only_a_lacking_module_and_what_follows_from_it_are_excused(
     opened: Any, tmp_path: Any
 ) -> None:
-    header = (
-        "---\njupytext: {text_representation: {format_name: myst}}\nkernelspec: {name: python3}"
-    )
+    header = "---\nkernelspec: {name: python3, display_name: Python 3}"
     sources = ["missing_name", "import torch\nmade = 1", "made", "import no_such_module", "1 + 1"]
     body = "".join(f"```{{code-cell}} python\n{one}\n```\n\n" for one in sources)
     path = tmp_path / "page.md"

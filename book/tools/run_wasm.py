@@ -114,9 +114,8 @@ def main(names: list[str]) -> int:
     passed = sum(one.passed for one in outcomes)
     excused = sum(len(one.excused) for one in outcomes)
     failed = sum(len(one.failed) for one in outcomes)
-    print(
-        f"{passed} of {passed + excused + failed} cells ran; {excused} lack a module; {failed} failed"
-    )
+    total = passed + excused + failed
+    print(f"{passed} of {total} cells ran; {excused} lack a module; {failed} failed")
     return int(failed > 0 or not pages)
 
 

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.browser
 CHAPTER = "04-bradley-terry-and-zermelo"
 # Of its cells: a table, the checks and an exercise; and a picture of ours.
 KEPT = ("V[pairs[:, 0]", "def has_finite_answer", "poe_exercises", "one_more = ...")
-PICTURE = "losers, winners = [1, 2, 3, 2, 3], [0, 0, 0, 1, 2]\nimport matplotlib.pyplot as plt\nplt.plot(won);"
+PICTURE = """losers, winners = [1, 2, 3, 2, 3], [0, 0, 0, 1, 2]
+import matplotlib.pyplot as plt
+plt.plot(won);"""
 STAND_IN = """
 export const loadPyodide = async () => ({
   loadPackage: async (names, { messageCallback }) => messageCallback(`Loaded ${names}`),
