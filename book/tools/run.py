@@ -48,7 +48,8 @@ WITHOUT_SERVER = (
 BUTTON = """
 <div class="jc-run d-print-none" data-page="{name}" hidden>
 <button type="button" class="btn btn-sm btn-outline-primary"
-style="color: var(--pst-color-primary); border-color: currentColor; background: none">Run this page here</button>
+style="color: var(--pst-color-primary); border-color: currentColor; background: none">
+Run this page here</button>
 <span role="status">{offer}</span></div>
 <script>(() => {{
 const bar = document.currentScript.previousElementSibling;
