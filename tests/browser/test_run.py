@@ -221,7 +221,7 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
     for answer, verdict in (
         ("[('Ada', 'Ben')]", "not right"),
         ("[('Dan', 'Ada')]", "right"),
-        ("3", "not right: with this answer the check stops"),
+        ("3", "not right: give a list of pairs"),
     ):
         page.get_by_label(area, exact=True).fill(f"one_more = {answer}\ncheck_one_more(one_more)")
         page.get_by_label(button, exact=True).click()
