@@ -12,7 +12,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test attack lint format notebooks slides judge measure handout check-handout course grade-course lab bench bench-judge clean distclean
+.PHONY: help book pdf test attack lint format notebooks slides judge measure handout check-handout course grade-course wasm lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -66,6 +66,10 @@ course: book ## Write the course kit: decks, handouts, solutions
 
 grade-course: $(STAMP) ## Mark submissions into a CSV (FOLDER= KIT= CSV=)
 	@$(PY) -m book.tools grade-course $(if $(FOLDER),--folder "$(FOLDER)") $(if $(KIT),--kit "$(KIT)") $(if $(CSV),--csv "$(CSV)")
+
+wasm: $(STAMP) ## Run the pages' cells under a WebAssembly Python (ARGS="04 11" to choose)
+	@$(PIP) -e ".[dev,wasm]"
+	@$(PY) -m book.tools.run_wasm $(ARGS)
 
 lab: $(STAMP) ## Open the chapters in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings

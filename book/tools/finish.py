@@ -16,6 +16,7 @@ import nbformat
 
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook, read_book
+from book.tools.run import offer_runs
 from book.tools.wheel import wheel_name
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
@@ -106,6 +107,7 @@ def finish(html: Path, *, pages: list[Page], executed: Path, bibliography: Path)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():
             text = offer_notebook(html, page, text, book=book)
         path.write_text(text, encoding="utf-8")
+    offer_runs(html, pages=pages)
     if address:
         (html / "sitemap.xml").write_text(sitemap(address, pages=pages), encoding="utf-8")
 

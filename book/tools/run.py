@@ -1,0 +1,204 @@
+"""A button on every page with code: the page becomes a notebook, in the reader's browser.
+
+Python comes as Pyodide, from the folder that JBC_PYODIDE names (`python -m book.tools.run FOLDER`
+fills one) and then from the site itself, or else from Pyodide's CDN, which the button says. The
+book's own wheel, the pure packages that Pyodide lacks, and each page's cells come with the site.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import urllib.request
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from book.tools.exercises import without_checks
+from book.tools.pages import BuildError, Page
+from book.tools.slides import tags, without_slides
+from book.tools.wheel import build_wheel
+
+ASSETS = Path(__file__).with_name("run_page")
+CDN = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
+VERSION = "314.0.7"  # of Pyodide; its lock pins every package by checksum
+LOCK = "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010"
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+CORE_AND_LOCK = (*CORE, "pyodide-lock.json")
+ALWAYS = ("numpy", "scipy", "pandas", "matplotlib")
+# A package of Pyodide, and what a page that needs it says in its cells.
+NEEDED = {
+    "scikit-learn": r"\bsklearn\b",
+    "cvxpy-base": r"cvxpy|laplacian|solve_l1|lp\b",
+    "jinja2": r"\breport\b",
+    "httpx": r"\bjudges\b",
+}
+PURE = ("choix", "platformdirs", "tenacity", "tqdm")  # plain Python that Pyodide may lack
+FENCE = re.compile(r"^[`:]{3,}\{solution-(start|end)\}", re.MULTILINE)
+TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
+WITHOUT_SERVER = (
+    "Opened as a file, a page may not load Python. In the folder of this page say "
+    "python3 -m http.server, and open http://localhost:8000/ with the name of the page."
+)
+BUTTON = """
+<div class="jc-run d-print-none" data-page="{name}" hidden>
+<button type="button" class="btn btn-sm btn-outline-primary"
+style="color: var(--pst-color-primary); border-color: currentColor; background: none">
+Run this page here</button>
+<span role="status">{offer}</span></div>
+<script>(() => {{
+const bar = document.currentScript.previousElementSibling;
+const [button, status] = bar.children;
+bar.hidden = false;
+button.onclick = async () => {{
+if (location.protocol === "file:") {{ status.textContent = {server}; return; }}
+button.disabled = true;
+try {{ await (await import("./_static/run/page.js")).start(bar); }}
+catch (error) {{ status.textContent = "This page could not be made to run: " + error.message; }}
+button.disabled = false;
+}};
+}})();</script>
+"""
+
+
+def cells(page: Page) -> list[dict[str, Any]]:
+    """The code cells of a page in order, with calls in place of checks.
+
+    shown: it has a place in the page, in their order; solution: it runs only when asked.
+    """
+    found, inside = [], False
+    for cell in without_checks(without_slides(page.notebook()), name=page.name).cells:
+        if cell.cell_type == "code":
+            shown = "remove-cell" not in tags(cell)
+            found.append({"source": cell.source, "shown": shown, "solution": inside})
+        elif sides := FENCE.findall(cell.source):
+            inside = sides[-1] == "start"
+    return found
+
+
+def has_code(page: Page) -> bool:
+    """Whether a reader sees code on the page."""
+    unseen = {"remove-cell", "remove-input"}
+    return page.executes and any(
+        cell.cell_type == "code" and not tags(cell) & unseen for cell in page.notebook().cells
+    )
+
+
+def packages(found: list[dict[str, Any]]) -> list[str]:
+    """The packages of Pyodide that a page needs."""
+    text = "\n".join(cell["source"] for cell in found)
+    return [*ALWAYS, *(name for name, pattern in NEEDED.items() if re.search(pattern, text))]
+
+
+def write_bundle(path: Path) -> None:
+    """The book's wheel and the pure packages as one archive, to be unpacked in one folder."""
+    wheel = build_wheel(path.parent)
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name in PURE:
+            for file in distribution(name).files or ():
+                if not {"..", "__pycache__", "tests"} & set(file.parts):
+                    archive.write(str(file.locate()), file.as_posix())
+    wheel.replace(path)
+
+
+def closure(wanted: list[str], *, lock: dict[str, Any]) -> list[str]:
+    """Packages with all that they depend on."""
+    found: list[str] = []
+    queue = list(wanted)
+    while queue:
+        name = queue.pop()
+        if name not in found:
+            found.append(name)
+            queue += lock["packages"][name]["depends"]
+    return sorted(found)
+
+
+def vendored(folder: Path) -> list[Path]:
+    """The files that pages need of a folder with Pyodide, each as its lock says."""
+    lock_path = folder / "pyodide-lock.json"
+    if not lock_path.is_file():
+        raise BuildError(f"JBC_PYODIDE names {folder}, which has no pyodide-lock.json")
+    if checksum(lock_path.read_bytes()) != LOCK:
+        raise BuildError(f"{lock_path} is not that of Pyodide {VERSION}")
+    lock = json.loads(lock_path.read_bytes())
+    files = [folder / name for name in CORE_AND_LOCK]
+    for name in closure([*ALWAYS, *NEEDED], lock=lock):
+        entry = lock["packages"][name]
+        path = folder / entry["file_name"]
+        if not path.is_file() or checksum(path.read_bytes()) != entry["sha256"]:
+            raise BuildError(f"{path} is missing, or is not what Pyodide's lock says")
+        files.append(path)
+    return files
+
+
+def checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def fetch(folder: Path) -> None:
+    """Fetch Pyodide, and the packages that pages need, from its CDN."""
+    folder.mkdir(parents=True, exist_ok=True)
+    base = CDN.format(version=VERSION)
+    names = list(CORE_AND_LOCK)
+    while names:
+        name = names.pop(0)
+        with urllib.request.urlopen(base + name, timeout=120) as answer:
+            (folder / name).write_bytes(answer.read())
+        if name == "pyodide-lock.json":
+            lock = json.loads((folder / name).read_bytes())
+            wanted = closure([*ALWAYS, *NEEDED], lock=lock)
+            names += [lock["packages"][one]["file_name"] for one in wanted]
+    vendored(folder)
+
+
+def offer(html: Path) -> tuple[str, str]:
+    """Where Pyodide comes from, seen from its settings, and what the button says of it."""
+    named = os.environ.get("JBC_PYODIDE", "").strip()
+    if not named:
+        base = CDN.format(version=VERSION)
+        host = base.split("/")[2]
+        said = f"Loads Python and its libraries (some tens of MB, once) from {host}."
+        return base, f"{said} Nothing is installed, and nothing that you write is sent."
+    folder = html / "_static/pyodide"
+    folder.mkdir(parents=True, exist_ok=True)
+    files = vendored(Path(named))
+    for file in files:
+        shutil.copy(file, folder)
+    size = sum(file.stat().st_size for file in files) / 1e6
+    said = f"Loads Python and its libraries (up to {size:.0f} MB, once) from this site."
+    return "../pyodide/", f"{said} Nothing is installed, and nothing is sent."
+
+
+def with_button(text: str, *, name: str, said: str) -> str:
+    """A rendered page with the button below its title."""
+    button = BUTTON.format(name=name, offer=said, server=json.dumps(WITHOUT_SERVER))
+    return TITLE.sub(lambda match: match[0] + button, text, count=1)
+
+
+def offer_runs(html: Path, *, pages: list[Page]) -> None:
+    """Put the button on every rendered page with code, and beside them what it loads."""
+    runs = [page for page in pages if has_code(page) and (html / f"{page.name}.html").is_file()]
+    if not runs:
+        return
+    folder = html / "_static/run"
+    shutil.copytree(ASSETS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    write_bundle(folder / "bundle.zip")
+    index, said = offer(html)
+    settings = {"index": index, "bundle": "bundle.zip"}
+    (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    for page in runs:
+        found = cells(page)
+        content = json.dumps({"cells": found, "packages": packages(found)})
+        (folder / f"{page.name}.json").write_text(content, encoding="utf-8")
+        path = html / f"{page.name}.html"
+        text = with_button(path.read_text(encoding="utf-8"), name=page.name, said=said)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    fetch(Path(sys.argv[1]))

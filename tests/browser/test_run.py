@@ -1,0 +1,289 @@
+"""The button that runs a page in the browser: editing, running, errors, exercises, refusals.
+
+Pyodide's own files come from a CDN, so a stand-in with its functions hands the cells to CPython,
+which has nothing but the archive and the libraries: page, thread, kernel and archive are real.
+Where JBC_PYODIDE_CORE names a folder with Pyodide itself, its core runs a page without libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from book.tools.pages import BuildError, find_pages
+from book.tools.run import ASSETS, CORE_AND_LOCK, cells, has_code, offer_runs, vendored
+from tests.browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+CHAPTER = "04-bradley-terry-and-zermelo"
+# Of its cells: a table, the checks and an exercise; and a picture of ours.
+KEPT = ("V[pairs[:, 0]", "def has_finite_answer", "poe_exercises", "one_more = ...")
+PICTURE = """losers, winners = [1, 2, 3, 2, 3], [0, 0, 0, 1, 2]
+import matplotlib.pyplot as plt
+plt.plot(won);"""
+STAND_IN = """
+export const loadPyodide = async () => ({
+  loadPackage: async (names, { messageCallback }) => messageCallback(`Loaded ${names}`),
+  unpackArchive: () => {}, FS: { writeFile: () => {} },
+  runPython: (code) => {
+    const asked = new XMLHttpRequest();
+    asked.open("POST", "/python", false);
+    asked.send(code);
+    return JSON.parse(asked.responseText);
+  },
+});
+"""
+# What a cell prints does not reach stdout, the kernel keeps it.
+PYTHON = """
+import ast, json, sys
+names = {}
+for line in sys.stdin:
+    body = ast.parse(json.loads(line)).body
+    last = body.pop() if isinstance(body[-1], ast.Expr) else None
+    exec(compile(ast.Module(body, []), "asked", "exec"), names)
+    value = last and eval(compile(ast.Expression(last.value), "asked", "eval"), names)
+    print(json.dumps(value), flush=True)
+"""
+SKELETON = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>x</title></head>
+<body><article><h1>Title</h1>{}</article></body></html>"""
+
+
+class Server(SimpleHTTPRequestHandler):
+    """Files of a folder, and one Python process that runs what is posted."""
+
+    python: subprocess.Popen[str]
+
+    def do_POST(self) -> None:
+        code = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        stdin, stdout = self.python.stdin, self.python.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(code) + "\n")
+        stdin.flush()
+        answer = stdout.readline().encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def served(site: Path, *, archive: Path) -> Iterator[str]:
+    """The address of a site, with a Python that sees the archive's packages before any other."""
+    python = subprocess.Popen(
+        [sys.executable, "-c", PYTHON],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=archive,
+        env={**os.environ, "PYTHONPATH": str(archive)},
+    )
+    types = {**Server.extensions_map, ".mjs": "text/javascript"}
+    handler = type("Here", (Server,), {"python": python, "extensions_map": types})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    python.kill()
+    python.wait()
+
+
+def kept_cells() -> list[dict[str, Any]]:
+    """A few cells of the chapter, the first that holds each of some words."""
+    (page,) = [page for page in find_pages(ROOT) if page.name == CHAPTER]
+    found = cells(page)
+    places = {next(k for k, one in enumerate(found) if words in one["source"]) for words in KEPT}
+    table, *others = [found[k] for k in sorted(places)]
+    return [table, {**table, "source": PICTURE}, *others]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chapter's cells in the classes that the rendered page has, and what the button loads."""
+    folder = tmp_path_factory.mktemp("site")
+    (page,) = [page for page in find_pages(ROOT) if page.name == CHAPTER]
+    code = "<div class='cell_input'><div><pre>{}</pre></div></div>"
+    shown = [code.format(k) for k, cell in enumerate(kept_cells()) if cell["shown"]]
+    body = "".join(f"<div class='cell'>{one}</div>" for one in shown)
+    (folder / f"{CHAPTER}.html").write_text(SKELETON.format(body), encoding="utf-8")
+    offer_runs(folder, pages=[page])
+    run = folder / "_static/run"
+    few = {"cells": kept_cells(), "packages": ["numpy"]}
+    (run / f"{CHAPTER}.json").write_text(json.dumps(few), encoding="utf-8")
+    with zipfile.ZipFile(run / "bundle.zip") as archive:
+        archive.extractall(folder / "archive")
+    shutil.copy(ASSETS / "page_kernel.py", folder / "archive")
+    (folder / "_static/python").mkdir()
+    (folder / "_static/python/pyodide.mjs").write_text(STAND_IN)
+    settings = json.loads((run / "settings.json").read_text())
+    (run / "settings.json").write_text(json.dumps({**settings, "index": "../python/"}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, site: Path) -> Iterator[Any]:
+    """The chapter, after a press on the button."""
+    with served(site, archive=site / "archive") as address:
+        opened = browser.new_page()
+        opened.set_default_timeout(60_000)
+        opened.goto(f"{address}/{CHAPTER}.html")
+        assert opened.locator("textarea").count() == 0
+        opened.keyboard.press("Tab")
+        opened.keyboard.press("Enter")
+        wait(opened, "Ready")
+        yield opened
+        opened.close()
+
+
+def wait(page: Any, *words: str) -> str:
+    """Wait until the status says one of these; return what it says."""
+    page.wait_for_function(
+        "words => words.some((w) => document.querySelector('.jc-run [role=status]')"
+        ".textContent.includes(w))",
+        arg=list(words),
+    )
+    return str(page.locator(".jc-run [role=status]").text_content())
+
+
+def output(page: Any, label: str) -> Any:
+    """The output of the cell whose code has a text."""
+    return page.locator(".cell", has=page.get_by_label(label, exact=True)).locator(".cell_output")
+
+
+def label_of(words: str) -> tuple[str, str]:
+    """Names of the editor and of the button of the first cell that holds some words."""
+    found = [k for k, cell in enumerate(kept_cells(), 1) if words in cell["source"]]
+    return f"Code of cell {found[0]}; Shift and Enter run it", f"Run cell {found[0]}"
+
+
+def test_a_cell_is_edited_and_run_with_the_keyboard(page: Any) -> None:
+    area, _ = label_of("V[pairs[:, 0]")
+    page.get_by_label(area, exact=True).fill("x = 6\nprint('said')\nx * 7")
+    page.get_by_label(area, exact=True).press("Shift+Enter")
+    wait(page, "is done")
+    assert output(page, area).text_content() == "said\n42"
+    assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"  # the next one
+
+
+def test_an_error_is_shown_under_its_cell_without_frames_of_ours(page: Any) -> None:
+    area, button = label_of("V[pairs[:, 0]")
+    page.get_by_label(area, exact=True).fill("def f():\n    return 1 / 0\nf()")
+    page.get_by_label(button, exact=True).click()
+    assert "ZeroDivisionError" in wait(page, "ZeroDivisionError")
+    said = output(page, area).text_content()
+    assert "return 1 / 0" in said
+    assert "page_kernel" not in said
+
+
+def test_a_module_that_no_browser_has_leaves_the_stored_result(page: Any) -> None:
+    area, button = label_of("V[pairs[:, 0]")
+    page.get_by_label(area, exact=True).fill("41 + 1")
+    page.get_by_label(button, exact=True).click()
+    wait(page, "is done")
+    page.get_by_label(area, exact=True).fill("import no_such_module")
+    page.get_by_label(button, exact=True).click()
+    wait(page, "no_such_module")
+    assert output(page, area).text_content() == "42"
+    assert "a browser does not have" in page.locator(".jc-missing").text_content()
+
+
+def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
+    page.reload()  # the code as it was
+    page.get_by_role("button", name="Run this page here").click()
+    wait(page, "Ready")
+    area, button = label_of("one_more = ...")
+    page.get_by_label(button, exact=True).click()
+    number = button.rpartition(" ")[2]
+    assert "done" in wait(page, f"Cell {number} ", "Error")
+    assert output(page, area).text_content() == "'not yet'"
+    figures = page.locator("img.jc-drawn")
+    assert figures.count() > 0
+    assert figures.first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+    assert page.locator(".cell_output table").count() > 0
+    for answer, verdict in (
+        ("[('Ada', 'Ben')]", "not right"),
+        ("[('Dan', 'Ada')]", "right"),
+        ("3", "not right: give a list of pairs"),
+    ):
+        page.get_by_label(area, exact=True).fill(f"one_more = {answer}\ncheck_one_more(one_more)")
+        page.get_by_label(button, exact=True).click()
+        wait(page, f"Cell {number} ")
+        assert output(page, area).text_content().strip("'\"").startswith(verdict)
+
+
+def test_refusals(browser: Any, site: Path) -> None:
+    page = browser.new_page()
+    page.goto((site / f"{CHAPTER}.html").as_uri())
+    page.get_by_role("button", name="Run this page here").click()
+    assert "http.server" in wait(page, "Opened as a file")
+    with served(site, archive=site / "archive") as address:
+        page.add_init_script("Object.defineProperty(navigator, 'deviceMemory', { value: 1 })")
+        page.goto(f"{address}/{CHAPTER}.html")
+        page.get_by_role("button", name="Run this page here").click()
+        assert "this device has 1" in wait(page, "memory")
+        assert page.locator("textarea").count() == 0
+    page.close()
+
+
+def test_the_cells_of_a_page_stand_where_the_button_looks_for_them(html: Path) -> None:
+    for page in (page for page in find_pages(ROOT) if has_code(page)):
+        article = BeautifulSoup((html / f"{page.name}.html").read_text("utf-8"), "html.parser")
+        asked = [cell for cell in cells(page) if cell["shown"]]
+        places = article.select("article div.cell")
+        assert len(asked) == len(places), page.name
+        assert len(article.select("div.jc-run[data-page]")) == 1
+        for cell, place in zip(asked, places, strict=True):
+            code = place.select_one(".cell_input pre")
+            if code is not None and "poe_exercises" not in cell["source"]:
+                assert code.get_text().strip() == cell["source"].strip()
+
+
+def test_vendored_files_are_those_of_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"no pyodide-lock\.json"):
+        vendored(tmp_path)
+    (tmp_path / "pyodide-lock.json").write_text("{}")
+    with pytest.raises(BuildError, match="not that of Pyodide"):
+        vendored(tmp_path)
+
+
+def test_pyodide_itself_runs_a_page(browser: Any, site: Path, tmp_path: Path) -> None:
+    core = Path(os.environ.get("JBC_PYODIDE_CORE", "/nowhere"))
+    if not (core / "pyodide.mjs").is_file():
+        pytest.skip("JBC_PYODIDE_CORE names no folder with Pyodide's core (npm pack pyodide)")
+    shutil.copytree(site, tmp_path / "site")
+    for name in CORE_AND_LOCK:
+        shutil.copy(core / name, tmp_path / "site/_static/python")
+    content = tmp_path / "site/_static/run" / f"{CHAPTER}.json"
+    found = json.loads(content.read_text())
+    for cell in found["cells"]:
+        cell["source"] = "import platform, sqlite3\nplatform.system(), platform.machine()"
+    content.write_text(json.dumps({**found, "packages": []}))
+    with served(tmp_path / "site", archive=tmp_path) as address:
+        page = browser.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(f"{address}/{CHAPTER}.html")
+        page.get_by_role("button", name="Run this page here").click()
+        wait(page, "Ready")
+        page.get_by_label("Run cell 1", exact=True).click()
+        wait(page, "Cell 1 ", "Cell 1:")
+        said = output(page, "Code of cell 1; Shift and Enter run it").text_content()
+        assert said == "('Emscripten', 'wasm32')"
+        page.close()
