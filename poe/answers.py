@@ -245,7 +245,7 @@ class Asking:
         notes = [
             *cautions(judge),
             f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
-            f"now, {len(self.p) - self.equal - new:,} from the store",
+            f"now, {len(self.p) - self.equal - new:,} known already",
             *(self.meter.notes() if self.meter else []),
         ]
         if self.equal:

@@ -216,7 +216,7 @@ def test_systems_are_found_in_their_true_order_and_nothing_is_paid_twice():
 def test_a_manager_reads_who_is_best_or_that_the_judge_hardly_reads():
     board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x")
     assert "s0 is the best of 3 systems (over 99% sure)" in str(board)
-    assert "120 comparisons asked now, 0 from the store" in str(board)
+    assert "120 comparisons asked now, 0 known already" in str(board)
 
     class Deaf(Grader):
         """Says nearly the same of every two answers: the first."""
@@ -391,8 +391,8 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
     assert main([*base, "--offline"]) == 0
     again = capsys.readouterr().out
-    assert "80 comparisons asked now, 0 from" not in first
-    assert "0 comparisons asked now, 80 from the store" in again
+    assert "80 comparisons asked now, 0 known" not in first
+    assert "0 comparisons asked now, 80 known already" in again
     kept = [  # but for what was asked, the files, and chances, which are sampled
         [x for x in t.splitlines() if not re.search("asked now|^written|95% sure", x)]
         for t in (again, first)
