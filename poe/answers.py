@@ -19,9 +19,10 @@ from poe.errors import InvalidDataError, name_some
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges.accounts import SpendingLimitError
-from poe.judges.asking import decided
+from poe.judges.asking import cautions, decided
 from poe.judges.planning import Meter
 from poe.planning import parse_budget
+from poe.rounds import CTRL_C
 from poe.tables import as_name, find_column, place, read_table
 
 if TYPE_CHECKING:
@@ -173,9 +174,11 @@ class Asking:
             new = self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p)))
             try:
                 self.ask(new)
-            except SpendingLimitError as error:
+            except (SpendingLimitError, KeyboardInterrupt) as error:
                 self.recall()  # what was answered before the limit
-                self.partial = f"a partial ranking: {error}"
+                if not len(self.p):
+                    raise
+                self.partial = f"a partial ranking: {str(error) or CTRL_C}"
                 break
             c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
             if len(c.components()) == 1:
@@ -237,7 +240,14 @@ class Asking:
         """What was asked so far, as `poe.columns.read` gives it of a table."""
         a, (k, i, j) = self.answers, self.made.T
         size = np.array([[len(text) for text in row] for row in a.texts], dtype=float)
-        notes = self.meter.notes() if self.meter else []
+        judge = self.judge.specification
+        new = self.meter.calls if self.meter else 0
+        notes = [
+            *cautions(judge),
+            f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
+            f"now, {len(self.p) - self.equal - new:,} known already",
+            *(self.meter.notes() if self.meter else []),
+        ]
         if self.equal:
             notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
         if self.partial:

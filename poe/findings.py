@@ -13,8 +13,9 @@ from scipy.stats import binomtest
 from poe.clusters import Clustered
 from poe.comparisons import Floats, Indices
 from poe.debias import Rate, first_position_rate
+from poe.judges.asking import cautions
 from poe.rankings import Ranking, apart
-from poe.result import Fit
+from poe.result import COVARIANCE_ITEMS, Fit
 from poe.tables import printable, short
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "rate_in_words",
     "rows_of",
     "settled_share",
+    "standing",
 ]
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
@@ -51,16 +53,25 @@ SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 
 def headline(one: Ranking, thing: str = "text") -> list[str]:
     """What was found and how far it goes, in a sentence or three, the most important first."""
-    n, things = len(one.fit.items), plural(thing)
-    best = one.fit.ranking()[0]
-    sure = float(one.fit.prob_top(1)[one.fit.items.index(best)])
-    table = one.to_frame()
-    rivals = table[(table["rank_low"] == 1) & (table["same_text_as"] == "")]["id"].tolist()
-    if (share := drowned(one)) >= HARDLY:
+    partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
+    people = "How far people would agree is not known."
+    if agreement := one.agreement():
+        people = f"With the scores that people gave it correlates {agreement[0]:.2f}."
+    return [*partial, *standing(one.fit, one.level, thing), people]
+
+
+def standing(fit: Fit, level: float, thing: str) -> list[str]:
+    """Who is best, or why that is open, and how much of the order is settled."""
+    names, things = fit.ranking(), plural(thing)
+    n, best = len(names), names[0]
+    sure = float(fit.prob_top(1)[fit.items.index(best)])
+    first_at = dict(zip(fit.items, fit.rank_interval(level)[:, 0], strict=True))
+    rivals = [name for name in names if first_at[name] == 1]
+    if (share := drowned(fit, level)) >= HARDLY:
         first = (
             f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
             f"of the comparisons it chooses what is shown "
-            f"{'first' if one.fit.bias < 0 else 'second'}, whichever {thing} that is"
+            f"{'first' if fit.bias < 0 else 'second'}, whichever {thing} that is"
         )
     elif sure >= 0.5 or len(rivals) < 2:
         probably = "" if sure >= 0.9 else "probably "
@@ -70,38 +81,34 @@ def headline(one: Ranking, thing: str = "text") -> list[str]:
         first = f"The best of {n:,} {things} is {named}; which of them is open"
     else:
         first = f"No {thing} stands out: {len(rivals)} of {n:,} could be the best"
-    partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
-    settled = f"Of all pairs of {things}, {percent(settled_share(one))} are in an order that is "
-    people = "How far people would agree is not known."
-    if agreement := one.agreement():
-        people = f"With the scores that people gave it correlates {agreement[0]:.2f}."
-    return [*partial, f"{first}.", f"{settled}at least {one.level:.0%} sure.", people]
+    settled = f"Of all pairs of {things}, {percent(settled_share(fit, level))} are in an order"
+    return [f"{first}.", f"{settled} that is at least {level:.0%} sure."]
 
 
-def drowned(one: Ranking) -> float:
+def drowned(fit: Fit, level: float) -> float:
     """Share of the comparisons that come out for the same position in either order.
 
     A judge whose bias is larger than the difference of two scores does not let them decide. 0
     where no bias was estimated, or none that can be told from chance.
     """
-    equal = position(one).equal
-    if equal is not None and equal.low <= 0.5 <= equal.high:
+    equal = position(fit, level).equal
+    if equal is None or equal.low <= 0.5 <= equal.high:
         return 0.0
-    d = np.diff(one.fit.scores[one.comparisons.pairs], axis=1)
-    return float((np.abs(d) < abs(one.fit.bias)).mean())
+    d = np.diff(fit.scores[fit.comparisons.take(fit.real).pairs], axis=1)
+    return float((np.abs(d) < abs(fit.bias)).mean())
 
 
-def settled_share(one: Ranking) -> float:
+def settled_share(fit: Fit, level: float) -> float:
     """Share of all pairs whose order has a probability of at least `level` (of many a sample)."""
-    n = len(one.fit.items)
+    n = len(fit.items)
     if n * (n - 1) // 2 <= PAIRS:
         i, j = np.triu_indices(n, 1)
     else:
         rng = np.random.default_rng(0)
         i = rng.integers(n, size=PAIRS)
         j = (i + rng.integers(1, n, size=PAIRS)) % n
-    p = better(one.fit, i, j)
-    return float((np.maximum(p, 1.0 - p) >= one.level).mean())
+    p = better(fit, i, j)
+    return float((np.maximum(p, 1.0 - p) >= level).mean())
 
 
 def calibration(one: Ranking) -> list[tuple[str, int, str, str]]:
@@ -199,7 +206,11 @@ def in_text(found: Sequence[Ranking]) -> str:
         parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
         parts += [printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = totals(found)
-    notes = dict.fromkeys(note for one in found for note in one.notes)
+    notes = dict.fromkeys(
+        note
+        for one in found
+        for note in [*cautions(judged_of(one).judge.specification), *one.notes]
+    )
     return "\n".join(
         [
             *parts,
@@ -233,7 +244,7 @@ def aligned(lines: list[list[str]]) -> str:
 
 
 def _diagnosis(one: Ranking) -> str:
-    at, mass = position(one), [answer.mass for answer in judged_of(one).answers]
+    at, mass = position(one.fit, one.level), [answer.mass for answer in judged_of(one).answers]
     between = f"; between equal texts {rate_in_words(at.equal)}, corrected for" if at.equal else ""
     lines = [
         f"Stopped: {one.stopped_because}.",
@@ -251,13 +262,17 @@ def _diagnosis(one: Ranking) -> str:
 # Fits of comparisons that exist, and leaderboards -----------------------------------------------
 
 
-def in_words(found: Fit, level: float, clusters: str, notes: Sequence[str]) -> list[str]:
-    """Position, length, ties, where the errors come from, notes."""
+def in_words(
+    found: Fit, level: float, clusters: str, notes: Sequence[str], thing: str = "item"
+) -> list[str]:
+    """Who is best, position, length, ties, where the errors come from, notes."""
     c = found.comparisons.take(found.real)
     said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
     if found.bias_fitted:
         said += f"; between equals {expit(-found.bias):.0%}, corrected for"
-    lines, ties = [f"{said}."], int((c.p == 0.5).sum())
+    known = len(found.items) <= COVARIANCE_ITEMS
+    best = [" ".join(standing(found, level, thing))] if known else []
+    lines, ties = [*best, f"{said}."], int((c.p == 0.5).sum())
     effect = found.covariate if isinstance(found, Clustered) else None
     if effect is not None:
         half = found.quantile(level) * effect.se
@@ -331,16 +346,15 @@ class Position(NamedTuple):
     equal: Rate | None
 
 
-def position(found: Ranking) -> Position:
+def position(fit: Fit, level: float) -> Position:
     """How much the judge preferred what it saw first.
 
     `equal` is None where no bias was fitted: too few comparisons, or Laplacian experts.
     """
-    counted = first_position_rate(found.comparisons, level=found.level)
-    fit = found.fit
+    counted = first_position_rate(fit.comparisons.take(fit.real), level=level)
     if fit.bias_se is None:
         return Position(counted, None)
-    half = fit.quantile(found.level) * fit.bias_se
+    half = fit.quantile(level) * fit.bias_se
     at = [_between_equals(fit, fit.bias + move) for move in (0.0, half, -half)]
     return Position(counted, Rate(*at))
 

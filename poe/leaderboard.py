@@ -130,7 +130,7 @@ class Leaderboard:
 
     def sentences(self) -> list[str]:
         """What a reader should know, as sentences."""
-        return findings.in_words(self.fit, self.level, self.clusters, self.notes)
+        return findings.in_words(self.fit, self.level, self.clusters, self.notes, "system")
 
     def _repr_html_(self) -> str:
         table = (

@@ -28,6 +28,7 @@ from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
 from poe.findings import judged_of, percent, places
+from poe.judges.asking import cautions
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
@@ -49,17 +50,6 @@ MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
-SMALL = (
-    "SmolLM2 is a very small language model: it prefers what it is shown first in nearly every "
-    "call, and its rankings agree with people's weakly or not at all. Its report shows how a "
-    "ranking is made and what it costs; do not decide anything by it. The book's page 'A small "
-    "judge, measured' has the numbers"
-)
-DEMO = (
-    "The judge of this report is a readability formula with an invented position bias and an "
-    "invented disturbance. It does not read the question. It shows what a report looks like and is "
-    "no evidence about language models."
-)
 
 
 def report(
@@ -174,9 +164,8 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 
 def _notes(found: Sequence[Ranking]) -> list[str]:
-    notes = [DEMO] if findings.kind(found[0]).startswith("simulated") else []
-    if findings.judge_name(found[0]).startswith("SmolLM2-135M"):
-        notes.append(SMALL)
+    judges = [judged_of(one).judge.specification for one in found]
+    notes = list(dict.fromkeys(note for one in judges for note in cautions(one)))
     notes += dict.fromkeys(note for one in found for note in one.notes)
     if copies := [copy for one in found for copy in one.copies]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
@@ -215,7 +204,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     times = np.bincount(judged.pairs.ravel(), minlength=n)
     context = "" if judged.context is None else " ".join(judged.context.text.split())
     texts = {text.id: text.text.strip() for text in judged.texts}
-    agreement = one.history["agreement"]
+    agreement, share = one.history["agreement"], findings.drowned(one.fit, one.level)
     return {
         "found": one,
         "level": f"{100 * one.level:g}%",
@@ -224,7 +213,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "agreement": one.agreement(),
         "headline": findings.headline(one, thing),
         "calibration": findings.calibration(one),
-        "drowned": percent(share) if (share := findings.drowned(one)) >= findings.HARDLY else "",
+        "drowned": percent(share) if share >= findings.HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
@@ -254,7 +243,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
-        "position": findings.position(one),
+        "position": findings.position(one.fit, one.level),
         "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
         "rounds": one.history.to_dict("records"),

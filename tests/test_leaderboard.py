@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -212,6 +213,50 @@ def test_systems_are_found_in_their_true_order_and_nothing_is_paid_twice():
     assert (len(judge.asked), len(few.comparisons)) == (350, 350)
 
 
+def test_a_manager_reads_who_is_best_or_that_the_judge_hardly_reads():
+    board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x")
+    assert "s0 is the best of 3 systems (over 99% sure)" in str(board)
+    assert "120 comparisons asked now, 0 known already" in str(board)
+
+    class Deaf(Grader):
+        """Says nearly the same of every two answers: the first."""
+
+        def __init__(self):
+            super().__init__()
+            self.specification = {"kind": "test", "model": "SmolLM2-135M-Instruct.Q4_1.gguf"}
+
+        def answer(self, questions):
+            for k, answer in super().answer(questions):
+                d = 1.5 + 0.05 * (answer.log_p[0] - answer.log_p[1])
+                yield k, Answer((float(log_expit(d)), float(log_expit(-d))))
+
+    deaf = str(leaderboard(answers([2.5, 0.0, -1.0]), Deaf(), budget="60x"))
+    assert "Do not decide by this ranking, because the judge hardly reads" in deaf
+    assert "do not decide anything by it" in deaf, "and it is known to be too small"
+
+
+def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
+    class Interrupted(Grader):
+        def answer(self, questions):
+            if len(self.asked) > 40:
+                raise KeyboardInterrupt
+            return super().answer(questions)
+
+    table, store = answers([1.5, 0.0, -1.0]), Store(":memory:")
+    part = leaderboard(table, Interrupted(), store=store, budget="60x")
+    assert "a partial ranking: Ctrl-C" in str(part)
+    judge = Grader()
+    whole = leaderboard(table, judge, store=store, budget="60x")
+    assert len(whole.comparisons) == 120 == len(judge.asked) + len(part.comparisons)
+
+
+def test_a_wrong_column_names_the_file(tmp_path, capsys):
+    path = tmp_path / "texts.csv"
+    path.write_text("id,text\na,b\n")
+    assert main(["leaderboard", str(path), "--judge", "demo", "--store", str(path) + "s"]) == 1
+    assert f"poe: {path}: no column is called 'system'" in capsys.readouterr().err
+
+
 def test_close_pairs_are_asked_most_and_prompts_evenly():
     asking = Asking(
         read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)), Grader(), store=Store(":memory:")
@@ -345,7 +390,15 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert main([*base, "--dry-run"]) == 0
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
     assert main([*base, "--offline"]) == 0
-    assert capsys.readouterr().out == first.split("written to")[0]
+    again = capsys.readouterr().out
+    assert "80 comparisons asked now, 0 known" not in first
+    assert "0 comparisons asked now, 80 known already" in again
+    kept = [  # but for what was asked, the files, and chances, which are sampled
+        [x for x in t.splitlines() if not re.search("asked now|^written|95% sure", x)]
+        for t in (again, first)
+    ]
+    assert kept[0] == kept[1]
+    assert "a readability formula" in again
     assert main([*base, "--offline", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["partial"], found["comparisons"]) == (False, 80)
@@ -404,6 +457,6 @@ def test_mistakes_are_one_sentence(tmp_path, capsys):
         assert main(["fit", str(path)]) == 1, content
         error = capsys.readouterr().err
         assert "Traceback" not in error
-        assert __import__("re").search(message, error), error
+        assert re.search(message, error), error
     assert main(["fit", str(path), "--winner", "nobody"]) == 1
     assert "no column 'nobody'" in capsys.readouterr().err

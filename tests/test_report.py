@@ -171,7 +171,7 @@ def test_a_judge_that_hardly_reads_is_said_to():
     found = ranked(judge=Blind())
     d = np.abs(np.subtract.outer(found.fit.scores, found.fit.scores))
     i, j = found.comparisons.pairs.T
-    assert findings.drowned(found) == np.mean(d[i, j] < -found.fit.bias) > 0.9
+    assert findings.drowned(found.fit, found.level) == np.mean(d[i, j] < -found.fit.bias) > 0.9
     text = page_of(found)
     assert "Do not decide by this ranking, because the judge hardly reads" in text
     assert "This judge hardly reads. In over 99% of the comparisons" in text
@@ -291,7 +291,7 @@ def places_of(order, found):
 
 
 def test_position_in_probabilities(found):
-    at = position(found)
+    at = position(found.fit, found.level)
     assert at.equal.rate == pytest.approx(expit(-found.fit.bias), abs=1e-3)
     half = stdtrit(found.fit.freedom, 0.975) * found.fit.bias_se
     low = expit(-found.fit.bias - half)
@@ -299,7 +299,7 @@ def test_position_in_probabilities(found):
     assert at.equal.low < at.equal.rate < at.equal.high
     made = found.comparisons
     assert at.counted.rate == pytest.approx(np.mean(made.p > 0.5))
-    assert position(ranked(expert="laplacian")).equal is None
+    assert position(ranked(expert="laplacian").fit, 0.95).equal is None
 
 
 def test_prospects_are_what_a_fit_with_more_answers_gives():

@@ -147,6 +147,7 @@ def leaderboard(
     from poe.judges.asking import stored_judge
     from poe.leaderboard import of_columns
     from poe.report import board
+    from poe.rounds import CTRL_C
     from poe.tables import csv_text, read_table
 
     inputs = [table, store] if judge else [table]
@@ -227,4 +228,4 @@ def leaderboard(
         html = board(title, frame, result.sentences(), rates, level=confidence)
         o.write(report, html, quiet=as_json)
     if stop:
-        raise typer.Exit(3)
+        raise typer.Exit(-130 if stop.endswith(CTRL_C) else 3)

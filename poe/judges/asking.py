@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -153,3 +153,24 @@ def _means(name: str, specification: Mapping[str, str]) -> bool:
         if kind == "smollm2"
         else (kind != "openai" or rest.startswith(f"{model}@"))
     )
+
+
+# What must be said beside what some judges answer.
+SMALL = (
+    "SmolLM2 is a very small language model: it prefers what it is shown first in nearly every "
+    "call, and its rankings agree with people's weakly or not at all. Its report shows how a "
+    "ranking is made and what it costs; do not decide anything by it. The book's page 'A small "
+    "judge, measured' has the numbers"
+)
+DEMO = (
+    "the judge is a readability formula with an invented position bias and an invented "
+    "disturbance. It does not read the question. It shows what a report looks like and is no "
+    "evidence about language models"
+)
+
+
+def cautions(specification: Mapping[str, Any]) -> list[str]:
+    """What must be said beside a ranking by a judge that nothing should be decided by."""
+    if specification.get("kind") == "demo":
+        return [DEMO]
+    return [SMALL] if str(specification.get("model", "")).startswith("SmolLM2-135M") else []

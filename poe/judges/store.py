@@ -416,6 +416,15 @@ class Store:
             return [f for f in sorted({*one, *specification}) if one.get(f) != specification.get(f)]
 
         near = min(known, key=lambda one: len(differing(one)))
+        theirs, ours = (
+            one.get("model") or one.get("kind", "a judge") for one in (near, specification)
+        )
+        if theirs != ours:  # another judge was meant, no setting of this one was mistaken
+            raise JudgeError(
+                f"{self.path} holds the answers of another judge, {theirs}; name another store "
+                f"(--store) for {ours}, or keep the answers of both in this one "
+                "(--several-judges, in Python several=True)"
+            )
         lines = [
             f"\n  {field}: {near.get(field, 'not set')} in the store, "
             f"{specification.get(field, 'not set')} now"
