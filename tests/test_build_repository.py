@@ -104,3 +104,17 @@ def test_environment_file_installs_the_pinned_book() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     (pip,) = [item["pip"] for item in environment["dependencies"] if isinstance(item, dict)]
     assert pip == ["-c constraints.txt", "-e .[book]"]
+
+
+def test_the_front_page_lists_the_chapters_of_the_contents_under_their_own_titles() -> None:
+    """A link without text takes the page's title, so no title is typed twice."""
+    chapter = r"(\d\d-[\w-]+)"
+    contents = re.findall(rf"file: {chapter}", (ROOT / "book/_toc.yml").read_text())
+    rows = re.findall(
+        rf"^\| (\d+) \| \[(.*)\]\({chapter}\.md\) \|",
+        (ROOT / "book/index.md").read_text(),
+        re.MULTILINE,
+    )
+    assert [name for _, _, name in rows] == contents
+    assert all(int(number) == int(name[:2]) for number, _, name in rows)
+    assert not any(title for _, title, _ in rows)
