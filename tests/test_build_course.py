@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 from book.tools.course import grade_folder, marked
-from book.tools.exercises import without_checks, write_module
-from book.tools.handout import without_solutions
+from book.tools.exercises import write_module
+from book.tools.handout import as_asked
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
 from tests.scratch_book import HEADER
@@ -35,8 +35,7 @@ def handout(tmp_path: Path) -> Path:
     assert HEADER in text
     page = read_page(path)
     book = Book({}, {}, {}, None, frozenset())
-    asked = without_solutions(without_checks(marked(page), name=page.name))
-    notebook = plain_notebook(page, book=book, notebook=asked)
+    notebook = plain_notebook(page, book=book, notebook=as_asked(page, marked(page)))
     folder = tmp_path / "handouts"
     folder.mkdir()
     write_module([page], folder=folder)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pybtex.database import parse_string
 
-from book.tools.finish import repository, site, take_away
+from book.tools.finish import take_away
+from book.tools.hosted import feed, repository, site
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
 from tests.scratch_book import HEADER

@@ -11,18 +11,20 @@ import ast
 import csv
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from book.tools.exercises import without_checks, write_module
-from book.tools.handout import VERDICT, exercises, without_solutions
+from book.tools.exercises import write_module
+from book.tools.handout import VERDICT, as_asked, exercises
+from book.tools.notes import told
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook
 from book.tools.slides import without_slides, write_decks
-from book.tools.wheel import build_wheel
+from book.tools.wheel import runs_on_its_own
 
 SECONDS = 120  # a cell of a student may take
 README = """\
@@ -52,18 +54,15 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("slides", "handouts", "teacher"):
         (folder / part).mkdir(parents=True)
-    write_decks(pages, executed=build / "executed", folder=folder / "slides", shared=True)
+    write_decks(pages, executed=build / "executed", folder=folder / "slides", shared=True, told=partial(told, book=book))
     for page in pages:
         if page.executes and "{exercise" in page.text:
-            whole = marked(page)
-            asked = without_solutions(without_checks(marked(page), name=page.name))
-            for part, notebook in (("teacher", whole), ("handouts", asked)):
+            asked = as_asked(page, marked(page))
+            for part, notebook in (("teacher", marked(page)), ("handouts", asked)):
                 plain = plain_notebook(page, book=book, notebook=notebook)
                 nbformat.write(plain, folder / part / f"{page.name}.ipynb")
     write_module(pages, folder=folder / "handouts")
-    wheel = build_wheel(folder / "handouts")
-    requirements = folder / "handouts" / "requirements.txt"
-    requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
+    runs_on_its_own(folder / "handouts")
     (folder / "README.txt").write_text(README, encoding="utf-8")
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))
 
