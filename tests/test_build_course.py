@@ -8,8 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book.tools.course import grade_folder, marked
+from book.tools.course import marked
 from book.tools.exercises import write_module
+from book.tools.grading import grade_folder
 from book.tools.handout import as_asked
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook

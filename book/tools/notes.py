@@ -15,11 +15,11 @@ from book.tools.pages import Page
 from book.tools.plain import Book, inline, unboxed
 from book.tools.slides import ONLY, Slide, markdown, tags
 
-SHOWN = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[A-Z$*])")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
-MARKUP = re.compile(r"^[> ]+|^---$|<[^>]+>", re.MULTILINE)
-FEWEST, MOST = 2, 4  # formulas that make a derivation; steps that fit on a slide
+MARKUP = re.compile(r"^[> ]+|^---$|<[^>]+>|\$\\square\$|□", re.MULTILINE)
+FEWEST, MOST = 3, 11  # formulas that make a derivation; lines that fit on a slide
+WIDTH = 75  # characters of a line
 LONGEST = 220  # characters of a sentence on a slide
 
 
@@ -53,27 +53,31 @@ def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[in
     return {k: MARKUP.sub("", HEADING.sub("", text)).strip() for k, text in plain.items()}
 
 
-def steps(text: str) -> list[str]:
-    """Each displayed formula after the sentence that leads to it."""
-    pieces = SHOWN.split(text)
-    made = []
-    for words, tex in zip(pieces[::2], pieces[1::2], strict=False):
-        sentences = SENTENCE.split(" ".join(words.split()))
-        lead = sentences[-1] if sentences and len(sentences[-1]) <= LONGEST else ""
-        made.append(f"{lead}\n\n$${tex}$$")
+def steps(text: str) -> list[tuple[str, str]]:
+    """Each displayed formula, and the sentence that leads to it."""
+    made, lead = [], ""
+    for token in markdown().parse(text):
+        if token.type == "inline":
+            sentence = SENTENCE.split(" ".join(token.content.split()))[-1]
+            lead = sentence if len(sentence) <= LONGEST else ""
+        elif token.type == "math_block":
+            made.append((lead, token.content.strip()))
+            lead = ""
     return made if len(made) >= FEWEST else []
 
 
 def derivation(text: str, *, title: str) -> list[Slide]:
     """Slides of the steps, which appear one after another."""
-    parser, slides, found = markdown(), [], steps(text)
-    for start in range(0, len(found), MOST):
-        shown = [
-            f'<div class="step">{parser.render(step)}</div>' for step in found[start : start + MOST]
-        ]
-        head = f"<h2>{title}: step by step</h2>"
-        slides.append(Slide([head, f'<div class="words">{"".join(shown)}</div>']))
-    return slides
+    parser, groups, used = markdown(), list[list[str]](), MOST
+    for lead, tex in steps(text):
+        lines = -(-len(lead) // WIDTH) + 2 + 1.3 * tex.count("\\\\") + ("frac" in tex)
+        if used + lines > MOST:
+            groups, used = [*groups, []], 0.0
+        shown = parser.render(f"{lead}\n\n$${tex}$$")
+        groups[-1].append(f'<div class="step">{shown}</div>')
+        used += lines
+    head = f"<h2>{title}: step by step</h2>"
+    return [Slide([head, f'<div class="words">{"".join(group)}</div>']) for group in groups]
 
 
 def told(
