@@ -16,8 +16,8 @@ import nbformat
 
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
-from book.tools.notes import told
 from book.tools.nbgrader import source
+from book.tools.notes import told
 from book.tools.pages import Page
 from book.tools.plain import Book, plain_notebook
 from book.tools.slides import without_slides, write_decks
@@ -45,13 +45,32 @@ def marked(page: Page) -> nbformat.NotebookNode:
     return notebook
 
 
+def times(pages: list[Page], decks: list[Path]) -> str:
+    """Minutes of each chapter: 2 a slide in class; at home 200 words a minute and 1 a cell."""
+    slides = {path.stem: path.read_text(encoding="utf-8").count("<section ") for path in decks}
+    lines = ["", f"{'Minutes, estimated':32}  slides  in class  to read"]
+    for page in (page for page in pages if page.name in slides):
+        cells = without_slides(page.notebook()).cells
+        words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+        read = words // 200 + sum(cell.cell_type == "code" for cell in cells)
+        count = slides[page.name]
+        lines.append(f"{page.name:32}  {count:6}  {2 * count:8}  {read:7}")
+    return "\n".join([*lines, ""])
+
+
 def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
     """Write the kit and an archive of it; return the archive."""
     folder = build / "course"
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("slides", "handouts", "teacher"):
         (folder / part).mkdir(parents=True)
-    write_decks(pages, executed=build / "executed", folder=folder / "slides", shared=True, told=partial(told, book=book))
+    decks = write_decks(
+        pages,
+        executed=build / "executed",
+        folder=folder / "slides",
+        shared=True,
+        told=partial(told, book=book),
+    )
     for page in pages:
         if page.executes and "{exercise" in page.text:
             asked = as_asked(page, marked(page))
@@ -64,5 +83,5 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         nbformat.write(source(nbformat.read(path, as_version=4)), assignment / path.name)
     write_module(pages, folder=folder / "handouts")
     runs_on_its_own(folder / "handouts")
-    (folder / "README.txt").write_text(README, encoding="utf-8")
+    (folder / "README.txt").write_text(README + times(pages, decks), encoding="utf-8")
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from book.tools.pages import BuildError
 
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-RELEASE = re.compile(r"^## (?P<version>[\d.]+), (?P<when>\d{4}-\d\d-\d\d|unreleased)$", re.MULTILINE)
+RELEASE = re.compile(r"^## (?P<version>[\d.]+), (?P<when>[\d-]{10}|unreleased)$", re.MULTILINE)
 XML = '<?xml version="1.0" encoding="utf-8"?>\n'
 NAME = "Judging by Comparison"
 

@@ -30,7 +30,9 @@ def metadata(name: str, *, points: int = 0, locked: bool = True) -> nbformat.Not
 def check(cell: nbformat.NotebookNode, *, checks: set[str]) -> str | None:
     """The call of a check that a cell ends with."""
     shown = last_line(cell.source)
-    names = {n.id for n in ast.walk(ast.parse(shown)) if isinstance(n, ast.Name)} if shown else set()
+    names = (
+        {n.id for n in ast.walk(ast.parse(shown)) if isinstance(n, ast.Name)} if shown else set()
+    )
     return shown if names & checks else None
 
 
@@ -52,7 +54,8 @@ def source(handout: nbformat.NotebookNode) -> nbformat.NotebookNode:
                 test = nbformat.v4.new_code_cell(tests, id=f"{name}-test")
                 test.metadata.update(metadata(f"{name}-test", points=1))
                 cells.append(test)
-            elif cell["id"] == last[name]:  # to be read by a person
+            elif cell["id"] == last[name]:  # to be read by a person; what was given stays
+                cell.source += "\n\n### BEGIN SOLUTION\n### END SOLUTION"
                 cell.metadata.update(metadata(name, points=1, locked=False))
     whole.cells = cells
     return whole

@@ -17,7 +17,7 @@ from book.tools.slides import ONLY, Slide, markdown, tags
 
 SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[A-Z$*])")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
-MARKUP = re.compile(r"^[> ]+|^---$|<[^>]+>|\$\\square\$|□", re.MULTILINE)
+MARKUP = re.compile(r"^[> ]+|^---$|</?[a-z][^>\n]*>|\$\\square\$|□", re.MULTILINE)
 FEWEST, MOST = 3, 11  # formulas that make a derivation; lines that fit on a slide
 WIDTH = 75  # characters of a line
 LONGEST = 220  # characters of a sentence on a slide
