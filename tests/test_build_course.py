@@ -12,7 +12,7 @@ from book.tools.course import marked
 from book.tools.exercises import write_module
 from book.tools.grading import grade_folder
 from book.tools.handout import as_asked
-from book.tools.nbgrader import source
+from book.tools.nbgrader import source as nbgrader_source
 from book.tools.notes import said, steps
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
@@ -101,7 +101,7 @@ def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
 def test_nbgrader_tests_stand_after_checks_and_a_person_is_asked_for_the_rest(
     handout: Path,
 ) -> None:
-    cells = source(nbformat.read(handout, as_version=4)).cells
+    cells = nbgrader_source(nbformat.read(handout, as_version=4)).cells
     known = {c.metadata["nbgrader"]["grade_id"]: c for c in cells if "nbgrader" in c.metadata}
     test, words = known["ex-sum-test"], known["ex-words"]
     assert test.metadata["nbgrader"]["locked"]
