@@ -8,9 +8,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book.tools.course import grade_folder, marked
-from book.tools.exercises import without_checks, write_module
-from book.tools.handout import without_solutions
+from book.tools.course import marked
+from book.tools.exercises import write_module
+from book.tools.grading import grade_folder
+from book.tools.handout import as_asked
+from book.tools.nbgrader import source as nbgrader_source
+from book.tools.notes import said, steps
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
 from tests.scratch_book import HEADER
@@ -35,8 +38,7 @@ def handout(tmp_path: Path) -> Path:
     assert HEADER in text
     page = read_page(path)
     book = Book({}, {}, {}, None, frozenset())
-    asked = without_solutions(without_checks(marked(page), name=page.name))
-    notebook = plain_notebook(page, book=book, notebook=asked)
+    notebook = plain_notebook(page, book=book, notebook=as_asked(page, marked(page)))
     folder = tmp_path / "handouts"
     folder.mkdir()
     write_module([page], folder=folder)
@@ -94,3 +96,41 @@ def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
             assert (row["verdict"], row["why"][: len(why)]) == (verdict, why), row
         else:
             assert row["verdict"] == "by hand"
+
+
+def test_nbgrader_tests_stand_after_checks_and_a_person_is_asked_for_the_rest(
+    handout: Path,
+) -> None:
+    cells = nbgrader_source(nbformat.read(handout, as_version=4)).cells
+    known = {c.metadata["nbgrader"]["grade_id"]: c for c in cells if "nbgrader" in c.metadata}
+    test, words = known["ex-sum-test"], known["ex-words"]
+    assert test.metadata["nbgrader"]["locked"]
+    for answer, right in ((4, True), (5, False), (..., False)):
+        names = {"answer": answer, "check_sum": lambda a: "right" if a == 4 else "not right"}
+        try:
+            exec(test.source, names)
+        except AssertionError:
+            assert not right
+        else:
+            assert right
+    assert words.metadata["nbgrader"]["solution"]
+    calls = [c.metadata["nbgrader"] for c in cells if "checks(" in c.source]
+    assert calls
+    assert all(call["locked"] for call in calls), "a check is restored before grading"
+
+
+def test_notes_are_the_prose_beside_a_slide_and_steps_its_formulas() -> None:
+    new = nbformat.v4
+    slide = {"tags": ["slide-only"]}
+    cells = [
+        new.new_markdown_cell("before"),
+        new.new_markdown_cell("## S", metadata=slide),
+        new.new_markdown_cell("after"),
+        new.new_markdown_cell("## T", metadata=slide),
+        new.new_markdown_cell("## T\nits own"),
+    ]
+    found = said(new.new_notebook(cells=cells))
+    assert found == {1: "before", 3: "after\n\n## T\nits own"}
+    shown = "A. So\n\n$$\na\n$$\n\nHence\n\n$$\nb\n$$\n\nand\n\n$$\nc\n$$\n"
+    assert steps(shown) == [("So", "a"), ("Hence", "b"), ("and", "c")]
+    assert steps("One\n\n$$\na\n$$\n") == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from pybtex.database import parse_string
 
-from book.tools.finish import repository, site, take_away
+from book.tools.finish import take_away
+from book.tools.hosted import feed, publish, repository, site
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
 from tests.scratch_book import HEADER
@@ -75,3 +78,25 @@ def test_a_host_that_is_no_repository_is_refused(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("JBC_REPOSITORY", name)
         with pytest.raises(BuildError, match="owner/name"):
             repository()
+
+
+def test_the_feed_has_an_entry_a_version_and_dates_what_is_unreleased(tmp_path: Path) -> None:
+    text = "# C\n\n## 0.2.0, unreleased\n\n- **a** & b\n\n## 0.1.0, 2026-11-20\n\n- c\n"
+    root = ElementTree.fromstring(feed(text, address="https://a/b", today=date(2026, 12, 1)))
+    entries = root.findall("{*}entry")
+    assert [e.findtext("{*}title") for e in entries] == ["0.2.0, unreleased", "0.1.0"]
+    days = [e.findtext("{*}updated")[:10] for e in entries]
+    assert days == ["2026-12-01", "2026-11-20"]
+    assert root.findtext("{*}updated").startswith("2026-12-01")
+    assert "<strong>a</strong> &amp; b" in entries[0].findtext("{*}content")
+
+
+def test_every_page_of_a_site_has_a_card_and_is_in_the_sitemap(tmp_path: Path) -> None:
+    body = '<article class="bd-article"><h1>A "b"<a class="headerlink">#</a></h1></article>'
+    (tmp_path / "one.html").write_text(f"<html><head></head><body>{body}</body></html>")
+    publish(tmp_path, address="https://a/b", root=tmp_path)
+    text = (tmp_path / "one.html").read_text()
+    assert '<meta property="og:title" content="A &quot;b&quot;">' in text
+    assert "https://a/b/_static/cards/one.png" in text
+    assert (tmp_path / "_static/cards/one.png").read_bytes().startswith(b"\x89PNG")
+    assert "<loc>https://a/b/one.html</loc>" in (tmp_path / "sitemap.xml").read_text()

@@ -10,18 +10,20 @@ import argparse
 import shutil
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
-from book.tools.course import grade_folder, write_course
+from book.tools.course import write_course
 from book.tools.execute import execute_pages
-from book.tools.finish import repository, site
+from book.tools.grading import grade_folder
 from book.tools.handout import grade, write_handouts
-from book.tools.pages import BuildError, find_pages
+from book.tools.notes import told
+from book.tools.pages import BuildError, find_pages, rendered
 from book.tools.pdf import print_book
 from book.tools.plain import read_book
 from book.tools.render import render, stage
 from book.tools.slides import write_decks
-from book.tools.wheel import build_wheel
+from book.tools.wheel import runs_on_its_own
 
 TARGETS = {
     "build": "execute the pages and render them",
@@ -77,10 +79,7 @@ def write_notebooks(root: Path, *, build: Path) -> list[Path]:
     sources = [build / "html/_sources" / f"{p.name}.ipynb" for p in find_pages(root) if p.executes]
     if missing := [path.stem for path in sources if not path.is_file()]:
         raise BuildError(f"There is no rendered {missing[0]} yet; run make book first")
-    wheel = build_wheel(folder)
-    requirements = folder / "requirements.txt"
-    requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
-    return [Path(shutil.copy(path, folder)) for path in sources] + [requirements, wheel]
+    return [Path(shutil.copy(path, folder)) for path in sources] + runs_on_its_own(folder)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -112,21 +111,14 @@ def run(options: argparse.Namespace) -> None:
     elif target == "check-handout":
         print(grade(options.file))
     elif target == "course":
-        if not (build / "html" / "index.html").is_file():
-            raise BuildError("There is no rendered book yet; run make book first")
-        book = read_book(
-            build / "html",
-            executed=build / "executed",
-            bibliography=root / "book" / "references.bib",
-            site=site(repository()),
-        )
+        book = read_book(rendered(build), executed=build / "executed", root=root)
         print(write_course(find_pages(root), book=book, build=build))
     elif target == "grade-course":
         handouts = options.kit or build / "course" / "handouts"
         print(grade_folder(options.folder, handouts=handouts, output=options.csv))
     elif target == "pdf":
         output = build / "judging-by-comparison.pdf"
-        print(print_book(build / "html", toc=root / "book" / "_toc.yml", output=output))
+        print(print_book(rendered(build), toc=root / "book" / "_toc.yml", output=output))
     else:
         if target == "notebooks":
             written = write_notebooks(root, build=build)
@@ -134,7 +126,13 @@ def run(options: argparse.Namespace) -> None:
             written = write_handouts(find_pages(root), folder=build / target)
         else:
             executed = build / "executed"
-            written = write_decks(find_pages(root), executed=executed, folder=build / target)
+            book = read_book(rendered(build), executed=executed, root=root)
+            written = write_decks(
+                find_pages(root),
+                executed=executed,
+                folder=build / target,
+                told=partial(told, book=book),
+            )
         print("\n".join(f"  {path}" for path in written))
 
 

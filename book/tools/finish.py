@@ -8,19 +8,18 @@ the notebooks to take away a first cell that installs what they need.
 from __future__ import annotations
 
 import base64
-import os
 import re
 from pathlib import Path
 
 import nbformat
 
+from book.tools.hosted import publish, repository
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook, read_book
 from book.tools.run import offer_runs
 from book.tools.wheel import wheel_name
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
-REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 BRANCH = "notebooks"  # of the repository: the folder that `make notebooks` writes, for both hosts
 
 INSTALL = """\
@@ -34,14 +33,6 @@ INSTALL_BY_HAND = (
     "This notebook needs the book's package with its numbers and checks: the wheel that "
     "`make notebooks` puts beside it."
 )
-
-
-def repository() -> str | None:
-    """Return owner/name of the hosted repository, or None where the book is built for no host."""
-    named = os.environ.get("JBC_REPOSITORY", "").strip()
-    if named and not REPOSITORY.fullmatch(named):
-        raise BuildError(f"JBC_REPOSITORY must look like owner/name, not {named!r}")
-    return named or None
 
 
 def take_away(page: Page, *, book: Book, hosted: str | None) -> nbformat.NotebookNode:
@@ -88,19 +79,10 @@ def offer_notebook(html: Path, page: Page, text: str, *, book: Book) -> str:
     return text.replace("Download source file", "Download as a notebook")
 
 
-def site(hosted: str | None) -> str | None:
-    """Address of the pages where the repository's host serves them, None without one."""
-    if hosted is None:
-        return None
-    owner, name = hosted.split("/")
-    return f"https://{owner.lower()}.github.io/{name}"
-
-
-def finish(html: Path, *, pages: list[Page], executed: Path, bibliography: Path) -> None:
+def finish(html: Path, *, pages: list[Page], executed: Path, root: Path) -> None:
     """Finish every rendered page."""
     executes = {page.name: page for page in pages if page.executes}
-    address = site(repository())
-    book = read_book(html, executed=executed, bibliography=bibliography, site=address)
+    book = read_book(html, executed=executed, root=root)
     for path in sorted(html.glob("*.html")):
         text = accessible(path.read_text(encoding="utf-8"))
         page = executes.get(path.stem)
@@ -108,14 +90,5 @@ def finish(html: Path, *, pages: list[Page], executed: Path, bibliography: Path)
             text = offer_notebook(html, page, text, book=book)
         path.write_text(text, encoding="utf-8")
     offer_runs(html, pages=pages)
-    if address:
-        (html / "sitemap.xml").write_text(sitemap(address, pages=pages), encoding="utf-8")
-
-
-def sitemap(address: str, *, pages: list[Page]) -> str:
-    """The list of pages that search engines read."""
-    entries = "".join(f"<url><loc>{address}/{page.name}.html</loc></url>\n" for page in pages)
-    head = '<?xml version="1.0" encoding="utf-8"?>\n'
-    return (
-        f'{head}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
-    )
+    if book.site:
+        publish(html, address=book.site, root=root)

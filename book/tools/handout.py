@@ -68,9 +68,10 @@ def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return copy
 
 
-def as_asked(page: Page) -> nbformat.NotebookNode:
-    """The notebook of a page without solutions, with calls in place of checks."""
-    return without_solutions(without_checks(without_slides(page.notebook()), name=page.name))
+def as_asked(page: Page, notebook: nbformat.NotebookNode | None = None) -> nbformat.NotebookNode:
+    """A page's notebook, or one made of it, without solutions, with calls in place of checks."""
+    notebook = without_slides(page.notebook()) if notebook is None else notebook
+    return without_solutions(without_checks(notebook, name=page.name))
 
 
 def write_handouts(pages: list[Page], *, folder: Path) -> list[Path]:

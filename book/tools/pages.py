@@ -109,6 +109,13 @@ def hash_files(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def rendered(build: Path) -> Path:
+    """The folder of rendered pages."""
+    if not (build / "html" / "index.html").is_file():
+        raise BuildError("There is no rendered book yet; run make book first")
+    return build / "html"
+
+
 def signature(folder: Path) -> str:
     """Summarise a folder by file names, sizes and times; an empty one is as good as none."""
     digest = hashlib.sha256()

@@ -157,8 +157,6 @@ def print_book(html: Path, *, toc: Path, output: Path) -> Path:
     """Print the rendered book; return the PDF."""
     from playwright.sync_api import sync_playwright  # not needed by the other targets
 
-    if not (html / "index.html").is_file():
-        raise BuildError("There is no rendered book to print yet; run make book first")
     chromium = find_chromium()
     if chromium is None:
         raise BuildError(

@@ -20,6 +20,7 @@ from pybtex.database import Entry, parse_file
 from pybtex.richtext import Text
 
 from book.tools.handout import as_asked
+from book.tools.hosted import repository, site
 from book.tools.pages import BuildError, Page
 from book.tools.slides import glued, tags
 
@@ -55,14 +56,15 @@ class Book:
     executed: frozenset[str]
 
 
-def read_book(html: Path, *, executed: Path, bibliography: Path, site: str | None) -> Book:
-    """Read what was rendered and executed."""
+def read_book(html: Path, *, executed: Path, root: Path) -> Book:
+    """Read what was rendered and executed of the book under `root`."""
+    bibliography = root / "book" / "references.bib"
     numbers: dict[str, str] = {}
     for path in sorted(html.glob("*.html")):
         numbers |= numbered(path.read_text(encoding="utf-8"))
     values = {p.stem: glued(nbformat.read(p, as_version=4)) for p in executed.glob("*.ipynb")}
     entries = parse_file(str(bibliography)).entries if bibliography.is_file() else {}
-    return Book(numbers, values, entries, site, frozenset(values))
+    return Book(numbers, values, entries, site(repository()), frozenset(values))
 
 
 def numbered(text: str) -> dict[str, str]:

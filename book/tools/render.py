@@ -14,7 +14,8 @@ import nbformat
 import yaml
 
 from book.tools.execute import Execution
-from book.tools.finish import BRANCH, finish, repository, site
+from book.tools.finish import BRANCH, finish
+from book.tools.hosted import repository, site
 from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 from book.tools.slides import without_slides
 
@@ -24,8 +25,12 @@ CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
 # myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
 UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
-# Where pages are hosted, the workflow puts the course kit beside them.
-KIT = '<p><a href="course.zip">Download the course kit</a>, which has all of this.</p>\n'
+# Where pages are hosted, the course kit and the feed lie beside them.
+HOSTED = {
+    "% course kit\n": '<p><a href="course.zip">Download the course kit</a>, which has all of '
+    "this.</p>\n",
+    "% feed\n": '<p>New versions come as an <a href="changes.xml">Atom feed</a>.</p>\n',
+}
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
 
 
@@ -54,13 +59,17 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
+    if (changes := root / "CHANGELOG.md").is_file():
+        shutil.copy2(changes, folder)  # which a page includes
     executed = {run.page.name for run in runs}
     for page in pages:
         path = folder / f"{page.name}.md"
         if page.executes:
             path.unlink()
         else:
-            text = page.text.replace("% course kit\n", KIT) if repository() else page.text
+            text = page.text
+            for mark, link in HOSTED.items() if repository() else ():
+                text = text.replace(mark, link)
             path.write_text(staged_links(text, executed=executed), encoding="utf-8")
     for run in runs:
         notebook = without_slides(nbformat.read(run.result, as_version=4))
@@ -156,9 +165,9 @@ def render(
     if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
         return False
     record.unlink(missing_ok=True)
-    log, bibliography = build / "sphinx.log", source / "references.bib"
+    log = build / "sphinx.log"
     fresh = run_sphinx(source, root=root, output=build / "sphinx", log=log, verbose=verbose)
-    finish(fresh, pages=pages, executed=build / "executed", bibliography=bibliography)
+    finish(fresh, pages=pages, executed=build / "executed", root=root)
     shutil.rmtree(html, ignore_errors=True)
     fresh.rename(html)
     record.write_text(json.dumps({**wanted, "html": signature(html)}, indent=1))

@@ -19,6 +19,7 @@ import base64
 import html
 import importlib.util
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +42,8 @@ class Slide:
     """One slide: pieces of HTML in order."""
 
     parts: list[str] = field(default_factory=list)
+    cell: int = -1  # of the chapter, where it stands
+    notes: str = ""
 
 
 def tags(cell: nbformat.NotebookNode) -> set[str]:
@@ -120,14 +123,14 @@ def picture(cell: nbformat.NotebookNode) -> str:
 def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
     """Make slides of the marked cells of an executed chapter."""
     parser, numbers, slides = markdown(), glued(notebook), list[Slide]()
-    for cell in notebook.cells:
+    for k, cell in enumerate(notebook.cells):
         if not tags(cell) & {"slide", ONLY}:
             continue
         if cell.cell_type == "markdown":
             text = parser.render(resolve(cell.source, numbers=numbers, name=name))
             heading = HEADING.match(text)
             if heading or not slides:
-                slides.append(Slide())
+                slides.append(Slide(cell=k))
             head = heading[0] if heading else ""
             text = f'{head}<div class="words">{text[len(head) :]}</div>'
         else:
@@ -147,11 +150,16 @@ def mathjax() -> str:
     return (folder / "static" / "mathjax" / "tex-svg-full.js").read_text(encoding="utf-8")
 
 
+def spoken(slide: Slide) -> str:
+    """The notes of a slide, which the key N shows."""
+    return f'<aside class="notes" hidden>{slide.notes}</aside>' if slide.notes else ""
+
+
 def deck(title: str, slides: list[Slide], *, script: str) -> str:
     """Write the deck."""
     sections = "".join(
         f'<section id="s{number}" aria-label="Slide {number} of {len(slides)}">'
-        f"{''.join(slide.parts)}</section>"
+        f"{''.join(slide.parts)}{spoken(slide)}</section>"
         for number, slide in enumerate(slides, start=1)
     )
     frame = (HERE / "slides.html").read_text(encoding="utf-8")
@@ -161,11 +169,16 @@ def deck(title: str, slides: list[Slide], *, script: str) -> str:
 
 
 def write_decks(
-    pages: list[Page], *, executed: Path, folder: Path, shared: bool = False
+    pages: list[Page],
+    *,
+    executed: Path,
+    folder: Path,
+    shared: bool = False,
+    told: Callable[[Page, nbformat.NotebookNode, list[Slide]], list[Slide]] | None = None,
 ) -> list[Path]:
     """Write the deck of every chapter with marked cells that has been executed.
 
-    Each is one file, unless they share MathJax, which then lies beside them.
+    Each is one file, unless they share MathJax, which then lies beside them. `told` adds notes.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
@@ -184,6 +197,7 @@ def write_decks(
         notebook = nbformat.read(path, as_version=4)
         slides = collect(notebook, name=page.name)
         if slides:
+            slides = told(page, notebook, slides) if told else slides
             heading = next(re.finditer(r"^# (.+)$", page.text, re.MULTILINE), None)
             title = heading[1] if heading else page.name
             output = folder / f"{page.name}.html"

@@ -35,6 +35,13 @@ def wheel_name() -> str:
     return f"judging_by_comparison-{version()}{LOCAL}-py3-none-any.whl"
 
 
+def runs_on_its_own(folder: Path) -> list[Path]:
+    """Put into a folder of notebooks what runs them: the wheel, and requirements that name it."""
+    wheel, requirements = build_wheel(folder), folder / "requirements.txt"
+    requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
+    return [requirements, wheel]
+
+
 def build_wheel(folder: Path) -> Path:
     """Build it from a copy of the tree with three places of pyproject.toml changed."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -1,0 +1,162 @@
+"""Marks for a class: `make grade-course` runs a folder of submissions into a CSV."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+from book.tools.handout import VERDICT
+from book.tools.pages import BuildError
+
+MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
+SECONDS = 120  # a cell of a student may take
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One exercise of one student; `why` is empty where the verdict is the check's own."""
+
+    student: str
+    notebook: str
+    exercise: str
+    verdict: str
+    why: str = ""
+
+
+def code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells that run."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def label(cell: nbformat.NotebookNode) -> str | None:
+    """The exercise that a cell is part of."""
+    return cell.metadata.get("exercise", {}).get("label")
+
+
+def last_line(source: str) -> str | None:
+    """The expression that a cell shows, in a normal form; None where it shows none."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return None
+    return ast.unparse(body[-1].value) if body and isinstance(body[-1], ast.Expr) else None
+
+
+def bound(source: str) -> set[str]:
+    """Names that a cell binds, anywhere in it."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return set()
+    named = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    named |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return named | {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}
+
+
+def protected(handout: nbformat.NotebookNode) -> set[str]:
+    """Functions and classes that come from outside the exercises, where the checks are."""
+    found = set()
+    for cell in code(handout):
+        if label(cell) is None:
+            found |= set(cell.metadata.get("defines", []))
+            for node in ast.walk(ast.parse(MAGIC.sub("", cell.source))):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    found.add(node.name)
+    return found
+
+
+def restored(
+    submitted: nbformat.NotebookNode, handout: nbformat.NotebookNode
+) -> tuple[nbformat.NotebookNode, dict[str, str]]:
+    """The handout with the student's cells of exercises in it, and which checks were changed.
+
+    Everything outside the exercises is the handout's own, whatever the submission has there.
+    """
+    theirs = {cell.get("id"): cell for cell in code(submitted)}
+    checks, changed = protected(handout), dict[str, str]()
+    copy = nbformat.from_dict(handout)
+    for cell in code(copy):
+        name = label(cell)
+        if name is None:
+            continue
+        if (answer := theirs.get(cell["id"])) is None:
+            changed[name] = "a cell is missing"
+            continue
+        if last_line(cell.source) is not None and last_line(answer.source) != last_line(
+            cell.source
+        ):
+            changed[name] = "the check was changed"
+        if bound(answer.source) & (checks - bound(cell.source)):
+            changed[name] = "a function that checks was replaced"
+        cell.source = answer.source
+    return copy, changed
+
+
+def result(cell: nbformat.NotebookNode) -> list[str]:
+    """The verdicts in what a cell's last expression shows; print() does not count."""
+    found = [o for o in cell.get("outputs", []) if o.output_type == "execute_result"]
+    texts = [o.get("data", {}).get("text/plain", "") for o in found]
+    # A cell that was stopped is not wrong: nobody knows what it would have shown.
+    raised = [o.ename for o in cell.get("outputs", []) if o.output_type == "error"]
+    failed = any(name != "KeyboardInterrupt" for name in raised)
+    return [*(["not right"] if failed else []), *VERDICT.findall("\n".join(texts))]
+
+
+def grade_one(path: Path, *, handout: Path, student: str, seconds: int = SECONDS) -> list[Mark]:
+    """Mark one submission; whatever is wrong with it becomes a row, never an error."""
+    original = nbformat.read(handout, as_version=4)
+    labels = list(dict.fromkeys(filter(None, map(label, code(original)))))
+    stopped = ""
+    try:
+        notebook, changed = restored(nbformat.read(path, as_version=4), original)
+    except Exception as error:  # a submission may be anything
+        why = f"no notebook: {type(error).__name__}"
+        return [Mark(student, path.name, name, "by hand", why) for name in labels]
+    client = NotebookClient(
+        notebook,
+        timeout=seconds,
+        kernel_name="python3",
+        allow_errors=True,
+        resources={"metadata": {"path": str(handout.parent)}},  # where the checks lie
+        extra_arguments=["--IPKernelApp.log_level=40"],
+    )
+    try:
+        client.execute()
+    except DeadKernelError:
+        stopped = "the kernel died before it came to this"
+    except CellTimeoutError:
+        stopped = f"a cell took longer than {seconds} s"
+    marks = []
+    for name in labels:
+        cells = [cell for cell in code(notebook) if label(cell) == name]
+        found = {word for cell in cells for word in result(cell)}
+        verdict = next((w for w in ("not right", "not yet", "right") if w in found), "by hand")
+        why = changed.get(name, "") or (stopped if verdict == "by hand" else "")
+        marks.append(Mark(student, path.name, name, "by hand" if name in changed else verdict, why))
+    return marks
+
+
+def grade_folder(folder: Path, *, handouts: Path, output: Path, seconds: int = SECONDS) -> Path:
+    """Mark FOLDER/STUDENT/NOTEBOOK.ipynb against the handouts of the same names, into a CSV."""
+    submissions = sorted(folder.glob("*/*.ipynb"))
+    if not submissions:
+        raise BuildError(f"There is no {folder}/STUDENT/NOTEBOOK.ipynb to grade")
+    with output.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["student", "notebook", "exercise", "verdict", "why"])
+        for path in submissions:
+            handout, student = handouts / path.name, path.parent.name
+            marks = [Mark(student, path.name, "", "by hand", "no handout has this name")]
+            if handout.is_file():
+                marks = grade_one(path, handout=handout, student=student, seconds=seconds)
+            for m in marks:
+                writer.writerow([m.student, m.notebook, m.exercise, m.verdict, m.why])
+            file.flush()  # what is marked stays marked
+    return output
