@@ -108,21 +108,32 @@ def _plain_warnings() -> Iterator[None]:
         yield
 
 
+def _end(number: int, frame: FrameType | None) -> None:
+    ctrl_c = signal.getsignal(signal.SIGINT)  # which a shell's background jobs ignore
+    (ctrl_c if callable(ctrl_c) else signal.default_int_handler)(signal.SIGINT, frame)
+
+
+def _ended_at_once() -> None:
+    """Leave SIGTERM to the system, in a worker.
+
+    It has nothing to keep, and its pool ends it this way: Python would look at the signal only
+    after waiting for the next task, which then never comes.
+    """
+    if signal.getsignal(signal.SIGTERM) is _end:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ended_at_once)
+
+
 @contextmanager
 def _killed_politely() -> Iterator[None]:
     """Let SIGTERM do what Ctrl-C does: calls under way are waited for, and answers are kept."""
-    owner = os.getpid()
-
-    def end(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != owner:  # a worker has nothing to keep, and its pool ends it this way
-            os._exit(128 + number)
-        ctrl_c = signal.getsignal(signal.SIGINT)  # which a shell's background jobs ignore
-        (ctrl_c if callable(ctrl_c) else signal.default_int_handler)(signal.SIGINT, frame)
-
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, end)
+    before = signal.signal(signal.SIGTERM, _end)
     try:
         yield
     finally:
