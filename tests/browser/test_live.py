@@ -31,6 +31,7 @@ CHAPTERS = {
     "fig-live-front": "index",
     "fig-live-springs": "05",
     "fig-live-gaussian": "06",
+    "fig-live-honest": "07",
     "fig-live-soft": "07",
     "fig-live-outlier": "08",
     "fig-live-bias": "09",
@@ -40,7 +41,7 @@ CHAPTERS = {
 }
 FIGURES = list(CHAPTERS)
 # Those whose letters grow on a phone (the class live-roomy).
-SHORT = ("break-even", "mass", "zermelo", "bias", "next", "budget", "slope")
+SHORT = ("break-even", "mass", "zermelo", "honest", "bias", "next", "budget", "slope")
 ROOMY = [f"fig-live-{name}" for name in SHORT]
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
@@ -157,6 +158,29 @@ def test_the_variances_of_grading_and_comparing(page: Any, seed: int) -> None:
     assert shown["grade"] == pytest.approx(np.var(grades[0] - grades[1]), rel=0.05)
     right = norm.cdf(np.sqrt(np.divide(shown["needs"], [shown["grade"], shown["compare"]])))
     np.testing.assert_allclose(right, 0.9, atol=1e-9)
+
+
+def test_claims_are_the_packages_and_their_worth_straightens_them(page: Any) -> None:
+    noise, worth = (page.locator("#fig-live-honest input").nth(k) for k in range(2))
+
+    def shown(tau: float, counts: float) -> dict[str, Any]:
+        for slider, value in ((noise, tau), (worth, counts)):
+            slider.fill(str(value))
+        return state(page, "fig-live-honest")
+
+    bold = shown(4, 1)
+    c = from_rows(bold["first"]["comparisons"], 16)
+    fit = poe.fit(c, covariance="curvature")
+    np.testing.assert_allclose(bold["first"]["scores"], fit.scores, atol=1e-8)
+    pairs = [(i, j) for i in range(16) for j in range(i + 1, 16)]
+    lead = [abs(fit.scores[i] - fit.scores[j]) / fit.difference_se(i, j) for i, j in pairs]
+    np.testing.assert_allclose([row["lead"] for row in bold["leads"]], lead, atol=1e-8)
+    quality = bold["first"]["quality"]
+    right = [bool((fit.scores[i] > fit.scores[j]) == (quality[i] > quality[j])) for i, j in pairs]
+    assert [row["right"] for row in bold["leads"]] == right
+    assert bold["eighty"] < 0.75
+    assert shown(1, 1)["eighty"] > 0.85
+    assert abs(shown(4, 4 / 4**2)["eighty"] - 0.8) < 0.05, "the noise of a toss is two logits"
 
 
 @pytest.mark.parametrize("seed", range(2))

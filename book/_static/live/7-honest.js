@@ -1,0 +1,91 @@
+// The live figure of chapter 7: how often claims come true, for judges of any noise.
+(() => {
+  const { axis, draw, fixed, frame, path, random, scale } = poeLive.kit;
+  const { bradleyTerry, mean, normalCdf, resistance, sigmoid } = poeLive.mathematics;
+  const [SETS, SIZE, COUNT, FULL] = [60, 16, 48, 60];
+
+  // Two draws of a normal distribution from two uniform ones (Box and Muller).
+  const normals = (uniform) => (count) =>
+    Array.from({ length: count }, () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()));
+
+  // Texts, pairs and errors are drawn once, so that a curve moves by the judge's noise alone.
+  const drawn = () => {
+    const uniform = random(7);
+    const normal = normals(uniform);
+    return Array.from({ length: SETS }, () => {
+      const quality = normal(SIZE);
+      const ring = quality.map((_, i) => [i, (i + 1) % SIZE]); // nobody is left out
+      const others = [];
+      for (let i = 0; i < SIZE; i++) {
+        for (let j = i + 2; j < SIZE; j++) if (j - i < SIZE - 1) others.push([uniform(), i, j]);
+      }
+      others.sort((a, b) => a[0] - b[0]);
+      const pairs = [...ring, ...others.slice(0, COUNT - SIZE).map(([, i, j]) => [i, j])];
+      return { quality, pairs, errors: normal(COUNT) };
+    });
+  };
+
+  // Of every pair in every set: the lead in standard deviations, and whether it is the right way.
+  const judged = (sets, noise) => {
+    const leads = [];
+    let first = null;
+    sets.forEach(({ quality, pairs, errors }) => {
+      const comparisons = pairs.map(([i, j], k) => ({
+        first: i, second: j, p: sigmoid(quality[i] - quality[j] + noise * errors[k]),
+      }));
+      const { scores, covariance } = bradleyTerry(SIZE, comparisons);
+      const variance = resistance(covariance);
+      for (let i = 0; i < SIZE; i++) {
+        for (let j = i + 1; j < SIZE; j++) {
+          const gap = scores[i] - scores[j];
+          const right = gap > 0 === quality[i] > quality[j];
+          leads.push({ lead: Math.abs(gap) / Math.sqrt(variance[i][j]), right });
+        }
+      }
+      first = first || { quality, comparisons, scores };
+    });
+    return { leads, first };
+  };
+
+  poeLive.figures["fig-live-honest"] = (figure) => {
+    const sets = drawn();
+    let noise, worth, last = null;
+    const redraw = (svg) => {
+      if (last?.noise !== noise()) last = { noise: noise(), ...judged(sets, noise()) };
+      // A uniform weight leaves the peak where it is and divides the variance.
+      const claims = last.leads.map(({ lead, right }) => ({ claim: normalCdf(lead * Math.sqrt(worth())), right }));
+      const share = (some) => mean(some.map(({ right }) => Number(right)));
+      const points = Array.from({ length: 10 }, (_, b) => claims.filter(({ claim }) => Math.min(9, Math.floor((claim - 0.5) * 20)) === b))
+        .filter((some) => some.length >= FULL)
+        .map((some) => [mean(some.map(({ claim }) => claim)), share(some), some.length]);
+      const x = scale([0.5, 1], [46, 340]);
+      const y = scale([0.4, 1], [212, 22]);
+      const ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
+      axis(svg, { x, y: 212, ticks, name: "claimed probability" });
+      [0.4, ...ticks].forEach((tick) => {
+        draw(svg, "line", { x1: 46, x2: 340, y1: y(tick), y2: y(tick), class: "live-rule" });
+        draw(svg, "text", { x: 40, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" }, fixed(tick, 1));
+      });
+      draw(svg, "text", { x: 8, y: 10, class: "live-name" }, "share in the right order");
+      draw(svg, "path", { d: path([[x(0.5), y(0.5)], [x(1), y(1)]]), class: "live-line live-dashed live-3" });
+      draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "above: too timid");
+      draw(svg, "text", { x: 334, y: 200, class: "live-name", "text-anchor": "end" }, "below: too bold");
+      draw(svg, "text", { x: x(0.6), y: y(0.6) + 20, class: "live-label live-3" }, "honest");
+      draw(svg, "path", { d: path(points.map(([c, r]) => [x(c), y(r)])), class: "live-line live-0" });
+      points.forEach(([c, r]) => draw(svg, "circle", { cx: x(c), cy: y(r), r: 3.5, class: "live-dot live-0" }));
+      const near = claims.filter(({ claim }) => Math.abs(claim - 0.8) < 0.05);
+      const eighty = share(near);
+      const said = eighty > 0.83 ? "too timid" : eighty < 0.77 ? "too bold" : "honest to three points";
+      const words =
+        `Of ${near.length} claims near 80%, ${fixed(100 * eighty, 0)}% are right: ${said}. The product is told ` +
+        `that an answer counts ${worth() === 1 ? "one toss" : `${fixed(worth())} tosses`}, and nothing of the noise.`;
+      return { words, state: { noise: noise(), worth: worth(), points, eighty, leads: last.leads.slice(0, 120), first: last.first } };
+    };
+    const live = frame(figure, { label: "Claims and how often they come true", height: 250, redraw });
+    live.root.classList.add("live-roomy");
+    noise = live.slider({ text: "noise of an answer (logits)", low: 0.5, high: 5, step: 0.5, value: 4, show: (v) => fixed(v, 1) });
+    worth = live.slider({ text: "an answer counts (tosses)", low: 0.1, high: 4, step: 0.05, value: 1 });
+    live.restart();
+    live.update();
+  };
+})();
