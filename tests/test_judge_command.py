@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -149,14 +150,20 @@ def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
 
 
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")
-def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys):
-    """SIGTERM: calls under way are waited for, all answers kept, and the same command goes on."""
+@pytest.mark.parametrize("ctrl_c", [signal.default_int_handler, signal.SIG_IGN])
+def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys, request, ctrl_c):
+    """SIGTERM: calls under way are waited for, all answers kept, and the same command goes on.
+
+    Also in the background of a shell, which has Ctrl-C ignored.
+    """
 
     def kill(k, body):
         if k == 9:
             os.kill(os.getpid(), signal.SIGTERM)
 
     before = signal.getsignal(signal.SIGTERM)
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
+    signal.signal(signal.SIGINT, ctrl_c)
     with serving(kill, delay=0.05) as served:
         name = f"openai:tiny@{served.url}"
         assert judge("--contexts", "1", name=name) == 130
@@ -167,6 +174,7 @@ def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys):
         assert judge("--contexts", "1", name=name) == 0
         assert len(served.requests) == 30
     assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(signal.SIGINT) is ctrl_c
 
 
 def test_a_worker_that_its_pool_ends_goes_without_a_word(capfd):

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
@@ -409,26 +409,30 @@ class ServerJudge:
 def _draining(came: SimpleQueue[Any]) -> Iterator[list[int]]:
     """Put a list into the queue, no longer empty, at the first Ctrl-C, whatever it interrupts.
 
-    A second one goes to whoever had it before, mostly Python, which raises KeyboardInterrupt.
+    So does SIGTERM where the command line listens to it; a job in the background of a shell hears
+    no Ctrl-C. A second one goes to whoever had it before, mostly Python, which raises
+    KeyboardInterrupt.
     """
     heard: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
 
     def note(number: int, frame: FrameType | None) -> None:
-        heard.append(1)
+        heard.append(number)
         if len(heard) == 1:
             came.put(heard)
-        elif callable(before):
-            before(number, frame)
+        else:
+            before[number](number, frame)
 
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield heard
-        return
-    signal.signal(signal.SIGINT, note)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(number)):
+                before[number] = handler
+                signal.signal(number, note)
     try:
         yield heard
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, listened in before.items():
+            signal.signal(one, listened)
 
 
 def _check_labels(prompt: Prompt) -> None:

@@ -83,6 +83,7 @@ def stand_in(name, **members):
             setattr(sys.modules[name], member, value)
 
 
+stand_in("IPython", get_ipython=lambda: None, version_info=(9, 0, 0))  # matplotlib asks for both
 stand_in("IPython.display", display=display, HTML=Markup, Markdown=Markup)
 stand_in("myst_nb", glue=glue)
 sys.modules["IPython.display"].display = display
