@@ -67,7 +67,11 @@ def test_what_makes_another_question(path):
         assert store.missing(judge, twice) == [2, 3, 4, 5, 6]  # the same question is asked once
 
 
-def test_a_failing_judge_loses_nothing_that_was_reported(path):
+@pytest.mark.parametrize("threads", [True, False], ids=["threads", "as in a browser"])
+def test_a_failing_judge_loses_nothing_that_was_reported(path, threads, monkeypatch):
+    if not threads:
+        monkeypatch.setattr("poe.judges.store.WASM", True)
+        monkeypatch.setattr("threading.Thread.start", None)  # whoever starts one fails
     asked, reported = questions(5), []
 
     def progress(*, done, total, answers):

@@ -14,12 +14,13 @@ import hashlib
 import json
 import math
 import sqlite3
+import sys
 import threading
 import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,6 +142,18 @@ class Merge(NamedTuple):
     refused: tuple[str, ...]
 
 
+WASM = sys.platform in ("wasi", "emscripten")  # Python in a browser, or tested without one
+
+
+class _AtOnce(Executor):
+    """Commits in the caller's thread, where no other can be started."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
 class Store:
     """All answers of a judge, in one SQLite file; nothing is asked twice, nothing is lost.
 
@@ -179,7 +192,8 @@ class Store:
     def _make_or_check(self) -> None:
         execute = self._connection.execute
         execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
-        execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
+        # A commit survives a power cut; WebAssembly cannot sync the folder, as EXTRA wants.
+        execute(f"PRAGMA synchronous = {'FULL' if WASM else 'EXTRA'}")
 
         def state() -> tuple[int, int, list[str]]:
             numbers = (execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
@@ -331,7 +345,8 @@ class Store:
             yield from judge.answer(asked)  # as a generator, so that it can always be closed
 
         try:
-            with ThreadPoolExecutor(1, "poe-store") as writer, closing(answers()) as stream:
+            begun = _AtOnce() if WASM else ThreadPoolExecutor(1, "poe-store")
+            with begun as writer, closing(answers()) as stream:
                 for position, answer in stream:
                     question = asked[position]
                     counts = [getattr(answer, name) for name in COUNTS]
