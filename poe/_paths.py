@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+WASM = sys.platform in ("wasi", "emscripten")  # in a browser: one thread, no processes
 MARKER = "datasets.toml"  # tells our data/ from any other folder of that name
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from poe._paths import WASM
 from poe.comparisons import Floats
 from reproduction.targets import Target
 from reproduction.twins import Twin, labels, twins
@@ -111,7 +112,7 @@ def _parallel(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) 
 
     The steps of many small problems are short, and threads would wait for each other's turn.
     """
-    if workers == 1 or len(jobs) < 2:
+    if workers == 1 or len(jobs) < 2 or WASM:
         yield from map(work, jobs)
     elif sys.platform == "linux":
         _under_way.update(work=work, jobs=jobs)

@@ -82,11 +82,16 @@ def cells(page: Page) -> list[dict[str, Any]]:
 
 
 def has_code(page: Page) -> bool:
-    """Whether a reader sees code on the page."""
+    """Whether a reader sees code on the page, and none of it is the command line's.
+
+    A browser has no commands, and lacks what they are built with.
+    """
+    if not page.executes:
+        return False
     unseen = {"remove-cell", "remove-input"}
-    return page.executes and any(
-        cell.cell_type == "code" and not tags(cell) & unseen for cell in page.notebook().cells
-    )
+    code = [cell for cell in page.notebook().cells if cell.cell_type == "code"]
+    seen = any(not tags(cell) & unseen for cell in code)
+    return seen and not any("poe.cli" in cell.source for cell in code)
 
 
 def packages(found: list[dict[str, Any]]) -> list[str]:

@@ -170,7 +170,8 @@ class Caller:
         """
         sent = json.dumps(body, ensure_ascii=False).encode()
         patience = self.options.patience
-        time_is_up = tenacity.stop_before_delay(patience)
+        # A try that has no time left would only hide why the ones before it failed.
+        time_is_up = tenacity.stop_before_delay(0.9 * patience)
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(PassingError),
             stop=lambda state: time_is_up(state) or state.attempt_number >= _error(state).tries,

@@ -14,7 +14,6 @@ import hashlib
 import json
 import math
 import sqlite3
-import sys
 import threading
 import time
 import warnings
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from poe._paths import write
+from poe._paths import WASM, write
 from poe.comparisons import Comparisons
 from poe.errors import JudgeError, name_some
 from poe.judges.questions import PLACES, Answer, Prompt, Question, Reader, Text
@@ -140,9 +139,6 @@ class Merge(NamedTuple):
     same: int
     differ: int
     refused: tuple[str, ...]
-
-
-WASM = sys.platform in ("wasi", "emscripten")  # Python in a browser, or tested without one
 
 
 class _AtOnce(Executor):
