@@ -25,8 +25,8 @@
     const at = (i) => [PLACES[i], y(scores[i])];
     svg.replaceChildren();
     [-0.4, -0.2, 0, 0.2, 0.4].forEach((tick) => {
-      draw(svg, "line", { x1: 24, x2: 356, y1: y(tick), y2: y(tick), class: "live-rule" });
-      const label = { x: 20, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" };
+      draw(svg, "line", { x1: 32, x2: 356, y1: y(tick), y2: y(tick), class: "live-rule" });
+      const label = { x: 28, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" };
       draw(svg, "text", label, fixed(tick, 1));
     });
     comparisons.forEach(({ first, second }) =>
