@@ -33,16 +33,15 @@ CHAPTERS = {
     "fig-live-gaussian": "06",
     "fig-live-honest": "07",
     "fig-live-soft": "07",
+    "fig-live-springs-soft": "07",
     "fig-live-outlier": "08",
+    "fig-live-springs-laplacian": "08",
     "fig-live-bias": "09",
     "fig-live-next": "10",
     "fig-live-budget": "14",
     "fig-live-slope": "15",
 }
 FIGURES = list(CHAPTERS)
-# Those whose letters grow on a phone (the class live-roomy).
-SHORT = ("break-even", "mass", "zermelo", "honest", "bias", "next", "budget", "slope")
-ROOMY = [f"fig-live-{name}" for name in SHORT]
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
 STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
@@ -92,15 +91,16 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     np.testing.assert_allclose(shown["winRatio"], poe.win_ratio(c), atol=1e-12)
     np.testing.assert_allclose(shown["averageProbability"], poe.average_probability(c), atol=1e-12)
 
-    for expert, unit in (("gaussian", 1), ("bradley-terry", 4)):
-        page.locator("#fig-live-springs select").select_option(expert)
-        shown = state(page, "fig-live-springs")
-        fit = poe.fit(from_rows(shown["comparisons"], 4), expert)
-        np.testing.assert_allclose(shown["scores"], fit.scores / unit, atol=1e-9)
-    page.locator("#fig-live-springs select").select_option("laplacian")
-    shown = state(page, "fig-live-springs")
-    fit = poe.fit(from_rows(shown["comparisons"], 4), "laplacian")
-    np.testing.assert_allclose(shown["scores"], fit.scores, atol=LAPLACIAN_TOLERANCE)
+    for name in ("fig-live-springs", "fig-live-springs-soft", "fig-live-springs-laplacian"):
+        for expert, unit, tolerance in (
+            ("gaussian", 1, 1e-9),
+            ("bradley-terry", 4, 1e-9),
+            ("laplacian", 1, LAPLACIAN_TOLERANCE),
+        ):
+            page.locator(f"#{name} select").select_option(expert)
+            shown = state(page, name)
+            fit = poe.fit(from_rows(shown["comparisons"], 4), expert)
+            np.testing.assert_allclose(shown["scores"], fit.scores / unit, atol=tolerance)
 
     shown = state(page, "fig-live-gaussian")
     c = from_rows(shown["comparisons"], 4)
@@ -266,7 +266,7 @@ def test_a_pair_is_asked_by_dragging_or_by_two_taps(page: Any) -> None:
     figure.get_by_role("button", name="Start again").click()
 
 
-@pytest.mark.parametrize("name", ROOMY)
+@pytest.mark.parametrize("name", FIGURES)
 def test_letters_of_a_figure_can_be_read_on_a_phone(html: Path, browser: Any, name: str) -> None:
     """No letter of a live picture is smaller than twelve pixels at a phone's width."""
     (chapter,) = {*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")}

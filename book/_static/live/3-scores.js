@@ -165,8 +165,8 @@
       const least = gaussian(4, comparisons).scores;
       const robust = laplace(4, comparisons).scores;
       const x = scale([0, 1], [46, 348]);
-      const y = scale([-0.4, 0.4], [180, 20]);
-      axis(svg, { x, y: 180, ticks: [0, 0.25, 0.5, 0.75, 1], digits: 2, name: "answer to “is Ada better than Ben?”" });
+      const y = scale([-0.4, 0.4], [180, 26]);
+      axis(svg, { x, y: 186, ticks: [0, 0.25, 0.5, 0.75, 1], digits: 2, name: "answer to “is Ada better than Ben?”" });
       [-0.4, -0.2, 0, 0.2, 0.4].forEach((tick) => {
         draw(svg, "line", { x1: 46, x2: 348, y1: y(tick), y2: y(tick), class: "live-rule" });
         draw(svg, "text", { x: 40, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" }, fixed(tick, 1));
@@ -176,7 +176,7 @@
         draw(svg, "path", { d: path(values.map((v, i) => [x(grid[i]), y(v)])), class: `live-line ${dash} ${look}` });
         draw(svg, "text", { x: 344, y: y(k ? -0.25 : -0.34), class: `live-label ${look}`, "text-anchor": "end" }, name);
       });
-      draw(svg, "line", { x1: x(wrong()), x2: x(wrong()), y1: 20, y2: 180, class: "live-cursor" });
+      draw(svg, "line", { x1: x(wrong()), x2: x(wrong()), y1: 26, y2: 180, class: "live-cursor" });
       draw(svg, "circle", { cx: x(wrong()), cy: y(gap(least)), r: 6, class: "live-dot live-gaussian" });
       draw(svg, "circle", { cx: x(wrong()), cy: y(gap(robust)), r: 6, class: "live-dot live-laplace" });
       const words =
@@ -184,7 +184,7 @@
         `${signed(gap(robust))}. Rankings: ${inOrder(least)}; ${inOrder(robust)}.`;
       return { words, state: { comparisons, gaussian: least, laplacian: robust } };
     };
-    const live = frame(figure, { label: "Wrong answers among six", height: 220, redraw });
+    const live = frame(figure, { label: "Wrong answers among six", height: 224, redraw });
     wrong = live.slider({ text: "P(Ada over Ben)", low: 0.02, high: 0.98, step: 0.01, value: 0.1 });
     second = live.slider({ text: "P(Ada over Cleo)", low: 0.02, high: 0.98, step: 0.01, value: 0.7 });
     live.restart();

@@ -59,7 +59,6 @@
       return { words, state: { comparisons: used, gamma, average, scores, agreement } };
     };
     const live = frame(figure, { label: "A judge with a position bias, and three remedies", height: 212, redraw });
-    live.root.classList.add("live-roomy");
     strength = live.slider({ text: "bias (logits)", low: -2, high: 2, step: 0.05, value: 1.25, show: (v) => signed(v) });
     remedy = live.choice({
       text: "remedy",
@@ -144,7 +143,6 @@
       return { words, state: { n, comparisons: asked, resistance: r, next, logDeterminant: values[values.length - 1], greedy } };
     };
     const live = frame(figure, { label: "Which comparison next, for seven texts", height: 206, redraw });
-    live.root.classList.add("live-roomy");
     const pair = live.choice({
       text: "pair",
       value: "0-2",
@@ -254,7 +252,6 @@
       return { words, state: { n, comparisons, scores, half, order, sure } };
     };
     const live = frame(figure, { label: "The posterior tightens as comparisons arrive", height: 218, redraw });
-    live.root.classList.add("live-roomy");
     budget = live.slider({ text: "comparisons", low: 5, high: most, step: 1, value: 12, show: (v) => fixed(v, 0) });
     sharpness = live.slider({ text: "sharpness of the judge", low: 0.25, high: 2, step: 0.05, value: 1 });
     live.restart();

@@ -47,7 +47,6 @@
       return { words, state: { skill, plain, lambda: lambda(), slope, weight } };
     };
     const live = frame(figure, { label: "The slope of a judge", height: 228, redraw });
-    live.root.classList.add("live-roomy");
     accuracy = live.slider({ text: "accuracy", low: 0.5, high: 0.98, step: 0.01, value: 0.9 });
     certainty = live.slider({ text: "certainty", low: 0.02, high: 1, step: 0.01, value: 0.4 });
     lambda = live.slider({ text: "regulariser λ", low: 0, high: 0.3, step: 0.01, value: 0.1 });

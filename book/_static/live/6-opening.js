@@ -41,7 +41,6 @@
       return { words, state: { sigma: sigma(), tau: tau(), kappa: kappa(), read, grade, compare, needs } };
     };
     const live = frame(figure, { label: "What a call buys", height: 228, redraw });
-    live.root.classList.add("live-roomy");
     sigma = live.slider({ text: "reading error σ", low: 0, high: 2, step: 0.05, value: 1 });
     tau = live.slider({ text: "drift ζ", low: 0, high: 2, step: 0.05, value: 1 });
     kappa = live.slider({ text: "trouble χ", low: 0, high: 2, step: 0.05, value: 0.5 });
@@ -78,7 +77,6 @@
       return { words, state: { logits: given, temperature: temperature(), shares, p, mass } };
     };
     const live = frame(figure, { label: "Two labels and all other words", height: 168, redraw });
-    live.root.classList.add("live-roomy");
     logits = [["logit of A", 2.2], ["logit of B", 0], ["of other words", 1.9]].map(([text, value]) =>
       live.slider({ text, low: -4, high: 6, step: 0.1, value, show: (v) => fixed(v, 1) }),
     );
@@ -175,7 +173,6 @@
       return { words, state: { wins, steps: count, scores, surplus: left, unbeaten: group } };
     };
     const live = frame(figure, { label: "Zermelo's iteration on fifty decisions", height: 226, redraw });
-    live.root.classList.add("live-roomy");
     const whole = (v) => fixed(v, 0);
     steps = live.slider({ text: "steps", low: 0, high: 60, step: 1, value: 1, show: whole });
     won = EXAMPLE.map((pair) =>

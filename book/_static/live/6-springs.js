@@ -1,4 +1,5 @@
-// Chapters 5 and 8: five answers as springs between four texts that hang at the heights of their scores.
+// The front page and chapters 5, 7 and 8: five answers as springs between four texts that hang
+// at the heights of their scores.
 (() => {
   const { EXAMPLE, NAMES, draw, fixed, frame, inOrder, pairName, path, scale, signed } = poeLive.kit;
   const { bradleyTerry, gaussian, laplace } = poeLive.mathematics;
@@ -24,8 +25,8 @@
     const at = (i) => [PLACES[i], y(scores[i])];
     svg.replaceChildren();
     [-0.4, -0.2, 0, 0.2, 0.4].forEach((tick) => {
-      draw(svg, "line", { x1: 24, x2: 356, y1: y(tick), y2: y(tick), class: "live-rule" });
-      const label = { x: 20, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" };
+      draw(svg, "line", { x1: 32, x2: 356, y1: y(tick), y2: y(tick), class: "live-rule" });
+      const label = { x: 28, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" };
       draw(svg, "text", label, fixed(tick, 1));
     });
     comparisons.forEach(({ first, second }) =>
@@ -50,7 +51,7 @@
   };
 
   // On the front page only the last answer can be dragged, and the texts begin level.
-  const springs = (figure, { front = false } = {}) => {
+  const springs = (figure, { front = false, start = "gaussian" } = {}) => {
     let read, expert;
     let shown = null; // the heights on the screen, on their way to the scores
     let moving = 0;
@@ -102,12 +103,14 @@
       ["laplacian", "Laplacian (constant pull)"],
     ];
     expert = front
-      ? () => "gaussian"
-      : live.choice({ text: "experts", options, value: "gaussian" });
+      ? () => start
+      : live.choice({ text: "experts", options, value: start });
     live.restart();
     live.update();
   };
 
   poeLive.figures["fig-live-springs"] = (figure) => springs(figure);
+  poeLive.figures["fig-live-springs-soft"] = (figure) => springs(figure, { start: "bradley-terry" });
+  poeLive.figures["fig-live-springs-laplacian"] = (figure) => springs(figure, { start: "laplacian" });
   poeLive.figures["fig-live-front"] = (figure) => springs(figure, { front: true });
 })();

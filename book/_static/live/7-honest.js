@@ -82,7 +82,6 @@
       return { words, state: { noise: noise(), worth: worth(), points, eighty, leads: last.leads.slice(0, 120), first: last.first } };
     };
     const live = frame(figure, { label: "Claims and how often they come true", height: 250, redraw });
-    live.root.classList.add("live-roomy");
     noise = live.slider({ text: "noise of an answer (logits)", low: 0.5, high: 5, step: 0.5, value: 4, show: (v) => fixed(v, 1) });
     worth = live.slider({ text: "an answer counts (tosses)", low: 0.1, high: 4, step: 0.05, value: 1 });
     live.restart();
