@@ -99,7 +99,8 @@ def rank(
         are called something else, encoding that of its file.
 
     Returns a `Ranking`; a list of them where there are several judges, attributes or contexts.
-    Where a limit, Ctrl-C or a server that went stops it (or, offline, the store has no more) it is `partial`.
+    Where a limit, Ctrl-C or a lost server stops it (or, offline, the store has no more) it is
+    `partial`.
 
     The first round links all items: every item in about four random pairs, or fewer where the
     budget is small. If the judge or a fit fails, the exception carries the answers so far as its
@@ -271,8 +272,8 @@ def run(
     """Make the rankings, one after the other, and what stopped them; arguments as in `rank`.
 
     how : for `in_rounds`. open : makes a judge from its name, `poe.judges.open` by default. When a
-    limit, Ctrl-C or a server that went has stopped one ranking nothing is asked for the others: they are made of what
-    the store has of them, or left out, with a note.
+    limit, Ctrl-C or a lost server has stopped one ranking nothing is asked for the others: they are
+    made of what the store has of them, or left out, with a note.
     """
     from poe import judges
     from poe.judges.accounts import AskingEndedError, Spending
