@@ -129,6 +129,16 @@ def test_a_server_never_oversteps_the_limit_and_one_that_is_not_there_is_named(f
     assert "the environment variable NO_SUCH_KEY is not set" in capsys.readouterr().err
 
 
+def test_a_server_without_log_probabilities_needs_no_prior(folder, capsys):
+    """One draw each is a decision, so that texts win everything in the first rounds."""
+    with serving() as served:
+        judge, draws = f"openai:tiny@{served.url}", ("--judge-option", "draws=1")
+        assert rank(judge, *draws, "--budget", "12", "--undecided", "tie") == 0
+        assert len(served.requests) == 12
+    assert "12 asked now" in capsys.readouterr().out
+    assert pd.read_csv("c.csv")["p"].isin([0.0, 0.5, 1.0]).all()
+
+
 @pytest.mark.parametrize("after", [3, 14])
 def test_a_server_that_goes_in_the_middle_leaves_a_partial_ranking(folder, capsys, after):
     """Where its answers link all texts; otherwise a sentence, and the answers are kept."""
