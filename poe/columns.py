@@ -104,8 +104,8 @@ def read(
     sides = _sides(find, first, second)
     if sides is None:
         raise ComparisonError(
-            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; name them "
-            "(first= and second=, or --first and --second), or call them first and second, or "
+            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; name "
+            "them (first= and second=, or --first and --second), or call them first and second, or "
             "model_a and model_b"
         )
     in_order = [_plain(name) for name in sides] != ["winner", "loser"]
