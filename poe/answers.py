@@ -18,7 +18,7 @@ from poe.comparisons import Comparisons, Floats, Indices
 from poe.errors import InvalidDataError, name_some
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
-from poe.judges.accounts import SpendingLimitError
+from poe.judges.accounts import AskingEndedError
 from poe.judges.asking import cautions, decided
 from poe.judges.planning import Meter
 from poe.planning import parse_budget
@@ -174,7 +174,7 @@ class Asking:
             new = self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p)))
             try:
                 self.ask(new)
-            except (SpendingLimitError, KeyboardInterrupt) as error:
+            except (AskingEndedError, KeyboardInterrupt) as error:
                 self.recall()  # what was answered before the limit
                 if not len(self.p):
                     raise

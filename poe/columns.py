@@ -90,20 +90,22 @@ def read(
     """
     there = {_plain(name): name for name in reversed(table.columns)}
 
+    where = f"{table.attrs['source']}: " if "source" in table.attrs else ""
+
     def find(names: Iterable[str], given: str | None = None) -> Any:
         if given is not None:
             if given in table.columns or _plain(given) in there:
                 return given if given in table.columns else there[_plain(given)]
             raise ComparisonError(
-                f"the table has no column {given!r}; it has {name_some(table.columns, 12)}"
+                f"{where}the table has no column {given!r}; it has {name_some(table.columns, 12)}"
             )
         return next((there[name] for name in names if name in there), None)
 
     sides = _sides(find, first, second)
     if sides is None:
         raise ComparisonError(
-            f"no two columns of {name_some(table.columns, 12)} say who was compared; name them "
-            "(first= and second=, or --first and --second), or call them first and second, or "
+            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; name "
+            "them (first= and second=, or --first and --second), or call them first and second, or "
             "model_a and model_b"
         )
     in_order = [_plain(name) for name in sides] != ["winner", "loser"]
@@ -115,7 +117,7 @@ def read(
         notes.append(f"{rows:,} {'row' if rows == 1 else 'rows'} without a verdict left out")
         table, values = table[kept], values[kept]
     if not len(table):
-        raise ComparisonError("there are no comparisons in the table")
+        raise ComparisonError(f"{where}there are no comparisons in the table")
     heavy = find(["weight"], weight)
     lengths, note = _lengths(table, find)
     shared, name = _clusters(table, find, cluster)

@@ -11,6 +11,7 @@ __all__ = [
     "DownloadError",
     "InvalidDataError",
     "JudgeError",
+    "NoJudgeError",
     "NotConvergedError",
     "SeparableError",
     "UnidentifiedBiasError",
@@ -41,6 +42,10 @@ class NotConvergedError(RuntimeError):
 
 class JudgeError(RuntimeError):
     """A judge, its prompt or its store cannot go on; the message says what to change."""
+
+
+class NoJudgeError(JudgeError):
+    """The judge that was named cannot be had: no such name, model, option or package."""
 
 
 class DatasetError(RuntimeError):

@@ -99,7 +99,8 @@ def rank(
         are called something else, encoding that of its file.
 
     Returns a `Ranking`; a list of them where there are several judges, attributes or contexts.
-    Where a limit or Ctrl-C stops it (or, offline, the store has no more) it is `partial`.
+    Where a limit, Ctrl-C or a lost server stops it (or, offline, the store has no more) it is
+    `partial`.
 
     The first round links all items: every item in about four random pairs, or fewer where the
     budget is small. If the judge or a fit fails, the exception carries the answers so far as its
@@ -271,11 +272,11 @@ def run(
     """Make the rankings, one after the other, and what stopped them; arguments as in `rank`.
 
     how : for `in_rounds`. open : makes a judge from its name, `poe.judges.open` by default. When a
-    limit or Ctrl-C has stopped one ranking nothing is asked for the others: they are made of what
-    the store has of them, or left out, with a note.
+    limit, Ctrl-C or a lost server has stopped one ranking nothing is asked for the others: they are
+    made of what the store has of them, or left out, with a note.
     """
     from poe import judges
-    from poe.judges.accounts import Spending, SpendingLimitError
+    from poe.judges.accounts import AskingEndedError, Spending
     from poe.judges.planning import Meter
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
@@ -320,7 +321,7 @@ def run(
                     notes=job.notes,
                     **how,
                 )
-            except (SpendingLimitError, KeyboardInterrupt) as error:
+            except (AskingEndedError, KeyboardInterrupt) as error:
                 if not found:
                     raise
                 stop = str(error) or CTRL_C

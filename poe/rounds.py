@@ -29,7 +29,7 @@ from poe.errors import (
 from poe.experts import Expert, Laplacian
 from poe.fitting import fit
 from poe.greedy import count_shown, extended
-from poe.judges.accounts import SpendingLimitError
+from poe.judges.accounts import AskingEndedError
 from poe.rankings import Ranking
 from poe.result import Covariance, Fit
 from poe.stopping import StopRule, Until, as_rules
@@ -102,7 +102,7 @@ def in_rounds(
                     pairs = _only(pairs, left)
                 try:
                     answers = ask(pairs)
-                except (SpendingLimitError, KeyboardInterrupt) as error:
+                except (AskingEndedError, KeyboardInterrupt) as error:
                     pairs = pairs[:0] if judged is None else judged.only_stored(pairs)
                     if judged is None or (made is None and not len(pairs)):
                         raise

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,7 @@ def test_no_command_shows_help(capsys):
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"poe {poe.__version__}\n"
+    assert Path(poe.__file__).with_name("py.typed").is_file(), "its types are for users too"
 
 
 def test_mistakes_name_the_choices(capsys):

@@ -121,6 +121,7 @@ def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
     [
         (lambda: four([0.9, 1.2, 0.3]), r"row 1 \('birch' against 'cedar'\): p is 1.2"),
         (lambda: four([0.9, np.nan, 0.3]), r"row 1 \('birch' against 'cedar'\): p is nan"),
+        (lambda: four(np.ma.masked_array([0.9, 0.6, 0.3], [0, 1, 0])), r"row 1 .*p is nan"),
         (lambda: four(["high", "low", "low"]), "p must be numbers"),
         (lambda: four([0.5, 0.5]), "first has 3, second has 3, p has 2"),
         (lambda: four(weight=[0.0, 1, 1]), r"row 0 .*weight is 0"),

@@ -255,6 +255,8 @@ def test_a_wrong_column_names_the_file(tmp_path, capsys):
     path.write_text("id,text\na,b\n")
     assert main(["leaderboard", str(path), "--judge", "demo", "--store", str(path) + "s"]) == 1
     assert f"poe: {path}: no column is called 'system'" in capsys.readouterr().err
+    assert main(["fit", str(path)]) == 1
+    assert f"poe: {path}: no two columns of 'id', 'text' say who" in capsys.readouterr().err
 
 
 def test_close_pairs_are_asked_most_and_prompts_evenly():

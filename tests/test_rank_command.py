@@ -516,7 +516,7 @@ def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
     ],
 )
 def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, options, message):
-    assert rank(EXAMPLE, *options) == 1
+    assert rank(EXAMPLE, *options) == (2 if "judge" in options[0] else 1)
     error = capsys.readouterr().err
     assert error.startswith("poe: ")
     assert message in error
@@ -526,5 +526,5 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, opti
 
 def test_a_missing_extra_is_named(folder, monkeypatch, capsys):
     monkeypatch.setattr("poe.judges.transformers.model.find_spec", lambda name: None)
-    assert rank(EXAMPLE, judge="hf:some/model") == 1
+    assert rank(EXAMPLE, judge="hf:some/model") == 2
     assert "pip install '.[judge]' in a clone" in capsys.readouterr().err

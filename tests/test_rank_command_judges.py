@@ -120,7 +120,80 @@ def test_a_server_never_oversteps_the_limit_and_one_that_is_not_there_is_named(f
     assert "the limit of 12 calls is reached" in capsys.readouterr().out
     assert pd.read_csv("s.csv")["partial"].all()
     url = "http://127.0.0.1:9/v1"
-    assert rank(f"openai:tiny@{url}", "--judge-option", "patience=0.2", "--store", "n.sqlite") == 1
-    error = capsys.readouterr().err
-    assert error.startswith("poe: ")
-    assert "127.0.0.1:9" in error
+    assert rank(f"openai:tiny@{url}", "--store", "n.sqlite") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("poe: no connection to 127.0.0.1:9/v1 (")
+    assert line.endswith("; is it up, and is this its address?")
+    lacking = ("--judge-option", "key_env=NO_SUCH_KEY", "--store", "n.sqlite")
+    assert rank(f"openai:tiny@{url}", *lacking) == 1
+    assert "the environment variable NO_SUCH_KEY is not set" in capsys.readouterr().err
+
+
+def test_a_server_without_log_probabilities_needs_no_prior(folder, capsys):
+    """One draw each is a decision, so that texts win everything in the first rounds."""
+    with serving() as served:
+        judge, draws = f"openai:tiny@{served.url}", ("--judge-option", "draws=1")
+        assert rank(judge, *draws, "--budget", "12", "--undecided", "tie") == 0
+        assert len(served.requests) == 12
+    assert "12 asked now" in capsys.readouterr().out
+    assert pd.read_csv("c.csv")["p"].isin([0.0, 0.5, 1.0]).all()
+
+
+@pytest.mark.parametrize("after", [3, 14])
+def test_a_server_that_goes_in_the_middle_leaves_a_partial_ranking(folder, capsys, after):
+    """Where its answers link all texts; otherwise a sentence, and the answers are kept."""
+    options = (*SAYS, "--judge-option", "patience=0.5", "--judge-option", "concurrency=1")
+    with serving(lambda k, body: None if k < after else "500") as served:
+        judge = f"openai:tiny@{served.url}"
+        status = rank(judge, *options)
+        kept = after - 1  # one call found out whether the server goes on from a prefix
+        said = capsys.readouterr()
+        assert "given up after" in said.out + said.err
+        if after == 3:
+            assert status == 1
+            assert said.err.rstrip().endswith("what was answered is kept")
+        else:
+            assert status == 3
+            assert f"this ranking is partial: {kept} of 30 comparisons" in said.out
+            assert pd.read_csv("s.csv")["partial"].all()
+    with serving() as served:
+        moved = ("--judge-option", f"server={judge.partition('//')[2]}")
+        assert rank(f"openai:tiny@{served.url}", *options, *moved) == 0
+        assert f"{30 - kept} asked now, {kept} from the store" in capsys.readouterr().out
+
+
+def test_a_store_refuses_another_judge_before_its_weights_are_loaded(
+    folder, model, capsys, monkeypatch
+):
+    assert rank("demo") == 0
+    monkeypatch.setattr("poe.judges.transformers.model._weights", None)
+    for more in ((), ("--dry-run",)):
+        assert rank(f"hf:{model}", *more) == 1
+        assert "holds the answers of another judge, demo" in capsys.readouterr().err
+    assert rank(f"hf:{model}", "--dry-run", "--store", "n.sqlite") == 0
+    assert "at most 30 calls" in capsys.readouterr().out
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert rank(f"hf:{model}", "--store", "n.sqlite") == 0
+    template = folder / model.name
+    tiny_models.decoder("llama").save_pretrained(template)
+    tiny_models.tokenizer(template=tiny_models.CHAT + " ").save_pretrained(template)
+    capsys.readouterr()
+    monkeypatch.setattr("poe.judges.transformers.model._weights", None)
+    for more in ((), ("--dry-run",)):
+        assert rank(f"hf:{template}", "--store", "n.sqlite", *more) == 1
+        assert "\n  template: " in capsys.readouterr().err
+
+
+def test_a_hub_that_is_out_of_reach_is_asked_once(folder, capfd, monkeypatch):
+    asked = []
+
+    def gone(self, name, **how):
+        asked.append(name)
+        raise ConnectionError("Name or service not known")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", gone)
+    assert rank("hf:nobody/nothing") == 2
+    assert asked == ["nobody/nothing"]
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("poe: model 'nobody/nothing' is not on this machine and the hub cannot")

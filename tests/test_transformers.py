@@ -15,7 +15,7 @@ import transformers
 from poe.errors import JudgeError
 from poe.judges import Prompt, Question, Text
 from poe.judges.accounts import SpendingLimitError
-from poe.judges.transformers import Loaded, TransformersJudge, load, model
+from poe.judges.transformers import Loaded, TransformersJudge, find, model
 from poe.judges.transformers.engine import stretch
 from tests import tiny_models as tiny
 from tests.tiny_models import COMPARE, answers, judge, questions
@@ -298,7 +298,7 @@ def test_a_folder_is_loaded_and_answers_as_the_model_it_was_saved_from(tmp_path,
     reader = TransformersJudge(str(folder), device="cpu")
     loaded = reader.loaded
     assert loaded.dtype == "float32"
-    assert loaded.encoder_decoder == (name == "t5")
+    assert reader.known.encoder_decoder == (name == "t5")
     assert loaded.name == "model"  # not where it happens to be
     assert loaded.revision.startswith("sha256:")
     expected = [a.p for a in answers(judge(*tiny.made(name)), questions())]
@@ -321,7 +321,7 @@ def test_a_model_of_the_hub_has_its_commit_as_revision(tmp_path, monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(transformers.utils.hub.constants, "HF_HUB_CACHE", str(tmp_path))
     for revision in (None, commit):
-        assert load("nobody/tiny", device="cpu", revision=revision).revision == commit
+        assert find("nobody/tiny", device="cpu", revision=revision).revision == commit
 
 
 def test_the_precision_suits_the_device_and_the_model():
@@ -339,12 +339,12 @@ def test_the_precision_suits_the_device_and_the_model():
 
 def test_what_is_not_there_is_named_with_the_way_out(tmp_path, monkeypatch):
     with pytest.raises(JudgeError, match="'nobody/nothing' is not on this machine"):
-        load("nobody/nothing")
+        find("nobody/nothing")
     with pytest.raises(JudgeError, match="no model '/no/such/folder'"):
-        load("/no/such/folder")
+        find("/no/such/folder")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(JudgeError, match="holds no model"):
-        load(str(tmp_path))
+        find(str(tmp_path))
     monkeypatch.setattr(model, "find_spec", lambda name: None)
     with pytest.raises(JudgeError, match=r"torch and transformers.*\[judge\].*in a clone"):
         TransformersJudge("nobody/nothing")

@@ -17,7 +17,7 @@ import typer
 # Importing a module of commands is what adds them.
 from poe.cli import fit, judging, ranking  # noqa: F401
 from poe.cli.options import Command, app
-from poe.errors import DatasetError, JudgeError, NotConvergedError
+from poe.errors import DatasetError, JudgeError, NoJudgeError, NotConvergedError
 
 __all__ = ["app", "main", "parse"]
 
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + 13  # as for a program that SIGPIPE ends
     except (ValueError, OSError, DatasetError, JudgeError, NotConvergedError) as error:
         print(f"poe: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, NoJudgeError) else 1
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

@@ -93,8 +93,7 @@ def fit(
 @o.app.command(
     epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
     "bias, length (logits a standard deviation longer), systems (the rows of --out) and win_rates "
-    "(row's system against the column's). With --dry-run: a list of judges with calls (at most), "
-    "stored, tokens, seconds, cost. Exit status 3: a limit made the ranking partial."
+    f"(row's system against the column's). {o.ENDS}"
 )
 def leaderboard(
     table: Annotated[

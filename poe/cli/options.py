@@ -76,6 +76,10 @@ JUDGE = "The judge"
 FILES = "Files"
 
 FORMS = "smollm2, hf:MODEL, hf:MODEL@REVISION, hf:FILE.gguf, openai:MODEL@URL or demo."
+ENDS = (
+    "With --dry-run: a list of judges with calls (at most), stored, tokens, seconds, cost. Exit "
+    "status 3: a limit, or a server that was lost, made the ranking partial."
+)
 Count = int | None
 JudgeName = Annotated[str, opt(FORMS, "--judge", metavar="JUDGE")]
 DryRun = Annotated[bool, opt("Only say what it would take.", "--dry-run")]

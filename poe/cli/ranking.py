@@ -25,8 +25,7 @@ MADE_OF = (
     "With --json, standard output is one object: calls, from_store, tokens, and rankings, a list "
     "with attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
-    "notes, and texts, whose rows are those of --out. With --dry-run: a list of judges with calls "
-    "(at most), stored, tokens, seconds, cost. Exit status 3: a limit made the ranking partial."
+    f"notes, and texts, whose rows are those of --out. {o.ENDS}"
 )
 
 

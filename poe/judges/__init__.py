@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from poe.errors import JudgeError
+from poe.errors import JudgeError, NoJudgeError
 from poe.judges import prompts
 from poe.judges.asking import TextJudge
 from poe.judges.questions import Answer, Prompt, Question, Reader, Text
@@ -51,9 +51,16 @@ def open(name: str, **options: Any) -> Reader:
         (`poe.judges.server.ServerJudge`).
     "demo" : readability by a formula, not a language model (`poe.judges.demo.DemoJudge`).
 
-    Raises JudgeError if the name has none of these forms, an option does not exist, or what
-    the judge needs is not installed.
+    Raises NoJudgeError if the name has none of these forms, an option does not exist, or what
+    the judge needs is not there.
     """
+    try:
+        return _open(name, options)
+    except JudgeError as error:
+        raise NoJudgeError(str(error)) from error
+
+
+def _open(name: str, options: dict[str, Any]) -> Reader:
     check_name(name)
     kind, _, rest = name.strip().partition(":")
     if kind == "demo":
@@ -81,11 +88,11 @@ def open(name: str, **options: Any) -> Reader:
 
 
 def check_name(name: str) -> None:
-    """Raise JudgeError unless a judge can have this name; nothing is loaded."""
+    """Raise NoJudgeError unless a judge can have this name; nothing is loaded."""
     kind, _, rest = name.strip().partition(":")
     known = kind in ("hf", "openai", "demo", "smollm2", "http", "https")
     if not known or (kind in ("demo", "smollm2")) != (rest == ""):
-        raise JudgeError(f"there is no judge {name!r}: a judge is named {FORMS}")
+        raise NoJudgeError(f"there is no judge {name!r}: a judge is named {FORMS}")
 
 
 def _open_transformers(rest: str, options: dict[str, Any]) -> Reader:

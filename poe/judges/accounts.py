@@ -18,8 +18,12 @@ SILENT = 10  # answers without a label, from the start on, after which there is 
 SMALL = 0.5  # mean label mass below which a model mostly means to say something else
 
 
-class SpendingLimitError(JudgeError):
-    """The next call could go over the limit in calls or tokens; what was answered is kept."""
+class AskingEndedError(JudgeError):
+    """Nothing more can be asked for now; what was answered is sound, and kept."""
+
+
+class SpendingLimitError(AskingEndedError):
+    """The next call could go over the limit in calls or tokens."""
 
 
 @dataclass(frozen=True)

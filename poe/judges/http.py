@@ -20,7 +20,7 @@ import httpx
 import tenacity
 
 from poe.errors import JudgeError
-from poe.judges.accounts import Spending
+from poe.judges.accounts import AskingEndedError, Spending
 
 if TYPE_CHECKING:
     from poe.judges.server import ServerOptions
@@ -43,6 +43,10 @@ class ServerError(JudgeError):
     """The server cannot be used as it is asked to be; asking again would not help."""
 
 
+class ServerGoneError(ServerError, AskingEndedError):
+    """The server gives no answer, or none any more, however often it is asked."""
+
+
 class ModelChangedError(ServerError):
     """The server answers as another model than before."""
 
@@ -51,14 +55,20 @@ class PassingError(Exception):
     """Try again: too many requests, a server that restarts, a lost connection, a garbled reply.
 
     wait : seconds that the server asks for. tries : the most that make sense. turned_away : nobody
-    worked on the call, so that it does not count.
+    worked on the call, so that it does not count. cut : our patience ended it, before its time.
     """
 
     def __init__(
-        self, cause: str, *, wait: float = 0.0, tries: float = math.inf, turned_away: bool = False
+        self,
+        cause: str,
+        *,
+        wait: float = 0.0,
+        tries: float = math.inf,
+        turned_away: bool = False,
+        cut: bool = False,
     ) -> None:
         super().__init__(cause)
-        self.wait, self.tries, self.turned_away = wait, tries, turned_away
+        self.wait, self.tries, self.turned_away, self.cut = wait, tries, turned_away, cut
 
 
 def check_url(url: str) -> str:
@@ -87,16 +97,17 @@ def find_key(url: str, key_env: str | None) -> str | None:
     """The API key for a server, from the environment; None where there is none.
 
     Without `key_env` it is OPENAI_API_KEY, which is not sent unencrypted to another machine.
-    Raises ServerError if the named variable is not set or cannot be a key; the message does not
-    repeat the name, which may be the key itself, given by mistake.
+    Raises ServerError if the named variable is not set or cannot be a key; the message repeats
+    only what looks like a name (MY_KEY), since it may be the key itself, given by mistake.
     """
     if key_env is None and not (url.startswith("https:") or is_here(url)):
         return None
     key = os.environ.get(key_env or DEFAULT_KEY, "").strip()
     if key_env is not None and not key:
+        name = key_env if re.fullmatch(r"[A-Z]+(_[A-Z]+)+", key_env) else "that key_env names"
         raise ServerError(
-            "the environment variable that key_env names is not set; put the key there (key_env "
-            "is the name of the variable, not the key)"
+            f"the environment variable {name} is not set; put the key there (key_env is the name "
+            "of the variable, not the key)"
         )
     if not (key.isascii() and key.isprintable()):
         raise ServerError(f"what is in {DEFAULT_KEY}, or in key_env's variable, cannot be a key")
@@ -166,29 +177,35 @@ class Caller:
         read : takes what is needed out of the reply; raises ValueError if that is not in it.
         ending : once it is set, nothing more is sent. The first call of all finds out which model
         answers and what a call costs at least; a server that is not there, or is none, is not
-        waited for then. Raises ServerError, ModelChangedError or SpendingLimitError.
+        waited for then. Raises ServerError, ServerGoneError, ModelChangedError or
+        SpendingLimitError.
         """
         sent = json.dumps(body, ensure_ascii=False).encode()
         patience = self.options.patience
-        # A try that has no time left would only hide why the ones before it failed.
-        time_is_up = tenacity.stop_before_delay(0.9 * patience)
+        time_is_up = tenacity.stop_before_delay(patience)
+        failures: list[PassingError] = []
+
+        def note(state: tenacity.RetryCallState) -> None:
+            failures.append(_error(state))
+            log.info("%s; trying again in %.1f s", failures[-1], state.upcoming_sleep)
+
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(PassingError),
             stop=lambda state: time_is_up(state) or state.attempt_number >= _error(state).tries,
             wait=lambda state: max(JITTER(state), _error(state).wait),
             sleep=tenacity.sleep_using_event(ending),
-            before_sleep=lambda state: log.info(
-                "%s; trying again in %.1f s", _error(state), state.upcoming_sleep
-            ),
+            before_sleep=note,
             reraise=True,
         )
         try:
             return retrying(self._once, client, sent, read, monotonic() + patience, ending)
-        except PassingError as error:
-            raise ServerError(
-                f"{error}; given up after {retrying.statistics['attempt_number']} tries "
-                f"(patience is {patience:g} s)"
-            ) from None
+        except PassingError as last:
+            error = failures[-1] if last.cut and failures else last  # what was wrong before
+            tried = retrying.statistics["attempt_number"]
+            tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
+            after = f"; given up after {tries} (patience is {patience:g} s)"
+            kept = "; what was answered is kept" if self.heard else ""
+            raise ServerGoneError(f"{error}{after if error.tries > 1 else ''}{kept}") from None
 
     def _once(
         self,
@@ -254,7 +271,11 @@ class Caller:
             tries = math.inf if self.heard else 1
             raise PassingError(cause, tries=tries, turned_away=True) from None
         except httpx.TimeoutException:
-            raise PassingError(f"{self.name} gave no whole answer in {seconds:.3g} s") from None
+            raise PassingError(
+                f"{self.name} gave no whole answer in {seconds:.3g} s (if it is slow: fewer calls "
+                "at a time, concurrency=1, or more seconds, timeout= and patience=)",
+                cut=seconds < self.options.timeout,
+            ) from None
         except httpx.RequestError as error:
             why = self.shown(error) or type(error).__name__
             raise PassingError(f"lost the connection to {self.name} ({why})") from None
@@ -264,13 +285,13 @@ class Caller:
         said = _complaint(reply)
         if status == 429 and _used_up(reply):
             text = f"{self.name} has no credit left for this key (429 insufficient_quota)"
-            return ServerError(f"{text}{self.shown(said)}; waiting does not help")
+            return ServerGoneError(f"{text}{self.shown(said)}; waiting does not help")
         if status in BUSY:
             wait = 0.0
             with suppress(ValueError):  # some give a date
                 wait = float(headers.get("Retry-After", 0.0))
             cause = "has too many requests" if status == 429 else "failed"
-            please = f", and asks to wait {wait:.3g} s" if wait else ""
+            please = f", and asks to wait {wait:.4g} s" if wait else ""
             cause = f"{self.name} {cause} ({status}{please}){self.shown(said)}"
             return PassingError(cause, wait=wait, turned_away=status == 429)
         if status in (401, 403):

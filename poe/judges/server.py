@@ -357,6 +357,8 @@ class ServerJudge:
         except ModelChangedError:
             raise
         except ServerError as error:
+            if str(error).startswith("no connection"):  # no question's fault
+                raise
             raise type(error)(f"{question}: {error}") from None
         if draws:
             log_p, said = counted(found[:draws], prompt), found

@@ -254,7 +254,9 @@ class Store:
         The texts are (first, second); the context is None where the prompt shows none.
         """
         found: dict[str | None, set[tuple[str, str]]] = {}
-        wanted = (_judge(self.specification(judge))["judge_digest"], prompt.digest)
+        specification = self.specification(judge)
+        self._require_judge(specification)
+        wanted = (_judge(specification)["judge_digest"], prompt.digest)
         with self._transaction("DEFERRED") as connection:
             for context, first, second in connection.execute(ANSWERED, wanted):
                 found.setdefault(context, set()).add((first, second))

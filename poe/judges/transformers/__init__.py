@@ -1,6 +1,6 @@
 """Language models run here, by the transformers library."""
 
 from poe.judges.transformers.judge import TransformersJudge
-from poe.judges.transformers.model import Loaded, load
+from poe.judges.transformers.model import Known, Loaded, find
 
-__all__ = ["Loaded", "TransformersJudge", "load"]
+__all__ = ["Known", "Loaded", "TransformersJudge", "find"]

@@ -6,16 +6,17 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poe.errors import JudgeError
 from poe.judges.accounts import Spending, SpendingLimitError, Spent, Tally
 from poe.judges.questions import PLACES, Answer, Question
-from poe.judges.transformers.model import Loaded, load, require, writer_for
+from poe.judges.transformers.model import Loaded, find, require, writer_for
 
 if TYPE_CHECKING:
-    from poe.judges.transformers.engine import Ready
+    from poe.judges.transformers.engine import Engine, Ready
 
 CHUNK = 1024  # questions whose tokens are held at a time; one SummEval article has 960
 EARLY = 64  # answers after which a warning of little label mass may come
@@ -29,8 +30,10 @@ class TransformersJudge:
     (the prompt-based classifier; book chapter 2) is kept as it is: `Answer.p` is the share of the
     first, `Answer.mass` what all of them have together.
 
-    model : a name on the hub, a folder, or what `load` returned.
-    revision, dtype, device : see `load`.
+    model : a name on the hub, a folder, or a model that is loaded. The weights of another are
+        loaded when the first question is asked, so that a store may refuse it before, and a dry
+        run does without.
+    revision, dtype, device : see `find`.
     share_prefixes : compute what prompts have in common once (see `prefix`); the probabilities are
         the same. A model that cannot gets a message and separate prompts.
     max_tokens : refuse questions longer than this, instead of than the model's own limit.
@@ -55,28 +58,38 @@ class TransformersJudge:
         token_limit: int | None = None,
     ) -> None:
         require()
+        self.spending = Spending(calls=call_limit, tokens=token_limit)
+        if isinstance(model, Loaded):
+            self.known = model.known
+        else:
+            self.known = find(str(model), revision=revision, dtype=dtype, device=device)
+        self.longest = max_tokens or self.known.longest
+        self.writer = writer_for(self.known)
+        self.broken = self._answered = 0
+        self._batches = share_prefixes, batch_tokens, row_tokens
+        self._tally = Tally(self.known.name)
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The model with its weights."""
+        return self.known.load()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What asks it."""
         from poe.judges.transformers.engine import Engine
 
-        self.spending = Spending(calls=call_limit, tokens=token_limit)
-        if not isinstance(model, Loaded):
-            model = load(str(model), revision=revision, dtype=dtype, device=device)
-        self.loaded = model
-        self.longest = max_tokens or model.longest
-        self.writer = writer_for(model)
-        self.broken = self._answered = 0
-        self.engine = Engine(
-            model, share=share_prefixes, batch_tokens=batch_tokens, row_tokens=row_tokens
-        )
-        self._tally = Tally(model.name)
+        share, batch, row = self._batches
+        return Engine(self.loaded, share=share, batch_tokens=batch, row_tokens=row)
 
     @property
     def specification(self) -> Mapping[str, str]:
         """What changes the answers beyond rounding: not the device, the batches or the sharing."""
         return {
             "kind": "transformers",
-            "model": self.loaded.name,
-            "revision": self.loaded.revision,
-            "dtype": self.loaded.dtype,
+            "model": self.known.name,
+            "revision": self.known.revision,
+            "dtype": self.known.dtype,
             "template": self.writer.description,
             "system message": "a place of its own" if self.writer.takes_system else "merge",
             "too long": "refused",  # was an option once, and is in old stores
@@ -122,6 +135,7 @@ class TransformersJudge:
         self, questions: Sequence[Question], paid: Sequence[Ready]
     ) -> Iterator[tuple[int, Answer]]:
         left = set(range(len(paid)))
+        _ = self.engine  # loading it is not the first answer's time
         clock = time.perf_counter()
         try:
             for group in self.engine.answer(paid):

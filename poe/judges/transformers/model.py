@@ -26,12 +26,36 @@ OPENING = (" ", "(", "[", "{", '"', "'", "`", "\n", "“", "‘")
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A model that is ready to be asked.
+class Known:
+    """A model before its weights are loaded: enough to write prompts, and for a specification.
 
     revision : what tells these weights from others of the same name: the hub's commit, or a
-    digest of a folder's files. device : where inputs go.
+    digest of a folder's files. load : loads them; raises JudgeError if that fails.
     """
+
+    config: Any
+    tokenizer: Any
+    name: str
+    revision: str
+    dtype: str
+    load: Callable[[], Loaded]
+
+    @property
+    def encoder_decoder(self) -> bool:
+        """Whether an encoder reads the prompt and a decoder answers."""
+        return bool(self.config.is_encoder_decoder)
+
+    @property
+    def longest(self) -> int | None:
+        """Tokens it can read, or None where its positions are relative."""
+        config = self.config.get_text_config(decoder=True)
+        found = getattr(config, "max_position_embeddings", None)
+        return None if self.encoder_decoder or found is None else int(found)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is ready to be asked. device : where inputs go. The rest as in `Known`."""
 
     model: Any
     tokenizer: Any
@@ -41,26 +65,20 @@ class Loaded:
     dtype: str
 
     @property
-    def encoder_decoder(self) -> bool:
-        """Whether an encoder reads the prompt and a decoder answers."""
-        return bool(self.model.config.is_encoder_decoder)
-
-    @property
-    def longest(self) -> int | None:
-        """Tokens it can read, or None where its positions are relative."""
-        config = self.model.config.get_text_config(decoder=True)
-        found = getattr(config, "max_position_embeddings", None)
-        return None if self.encoder_decoder or found is None else int(found)
+    def known(self) -> Known:
+        """What was known before it was loaded."""
+        config = self.model.config
+        return Known(config, self.tokenizer, self.name, self.revision, self.dtype, lambda: self)
 
 
-def load(
+def find(
     name: str,
     *,
     revision: str | None = None,
     dtype: str = "auto",
     device: str = "auto",
-) -> Loaded:
-    """Load a model by its name on the hub, by its folder, or from a GGUF file.
+) -> Known:
+    """Find a model by its name on the hub, by its folder, or in a GGUF file.
 
     dtype : "auto" is bfloat16 on a device that has it, else float16 (float32 for models that
     overflow in it), and float32 on a CPU. device : "auto" takes a GPU if there is one and
@@ -73,20 +91,50 @@ def load(
     # What finds the files is the same for configuration, tokenizer and weights.
     source: dict[str, Any] = {"revision": revision}
     where = name
+    # The contents of a folder or file make it what it is, wherever it is.
+    own = Path(name).resolve().name if Path(name).exists() else name
     try:
         if name.endswith(".gguf"):
             folder, more = gguf.plain(Path(name))
             where, source = str(folder), source | more
+        if not Path(where).exists() and not _on_the_hub(name, revision):
+            source["local_files_only"] = True
         config = AutoConfig.from_pretrained(where, **source)
         tokenizer = AutoTokenizer.from_pretrained(where, **source)
         place, kind = choose_place(device, dtype, config.model_type)
-        model = _weights(where, config, kind, place, device, source)
-        commit = found_revision(name, revision)
+        commit = found_revision(name, **source)
     except Exception as error:
         raise JudgeError(explain(error, name, revision)) from error
-    # The contents of a folder or file make it what it is, wherever it is.
-    own = Path(name).resolve().name if Path(name).exists() else name
-    return Loaded(model, tokenizer, own, commit, input_device(model), kind)
+
+    def load() -> Loaded:
+        try:
+            model = _weights(where, config, kind, place, device, source)
+        except Exception as error:
+            raise JudgeError(explain(error, name, revision)) from error
+        return Loaded(model, tokenizer, own, commit, input_device(model), kind)
+
+    return Known(config, tokenizer, own, commit, kind, load)
+
+
+def _on_the_hub(name: str, revision: str | None) -> bool:
+    """Whether the hub has it; False where it cannot be reached, for which it is asked only once.
+
+    transformers would ask six times for each file, with a line of complaint each time.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import (
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        HfApi().model_info(name, revision=revision, timeout=10.0)
+    except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError):
+        raise
+    except Exception:
+        return False
+    return True
 
 
 def require() -> None:
@@ -161,7 +209,7 @@ def input_device(model: Any) -> Any:
     return torch.device("cuda", first) if isinstance(first, int) else torch.device(first)
 
 
-def found_revision(name: str, revision: str | None) -> str:
+def found_revision(name: str, revision: str | None = None, **source: Any) -> str:
     """The hub's commit, or a digest of a file, or of the names and contents of a folder's files."""
     if Path(name).is_file():
         return f"sha256:{gguf.digest(Path(name))}"
@@ -169,7 +217,7 @@ def found_revision(name: str, revision: str | None) -> str:
         from transformers.utils import cached_file
 
         # The hub's cache keeps a snapshot of files in a folder that is named by the commit.
-        path = Path(cached_file(name, "config.json", revision=revision) or "")
+        path = Path(cached_file(name, "config.json", revision=revision, **source) or "")
         return path.parent.name if path.parent.parent.name == "snapshots" else "unknown"
     digest = hashlib.sha256()
     for path in sorted(p for p in Path(name).iterdir() if p.is_file() and p.name[0] != "."):
@@ -412,14 +460,13 @@ class EncoderWriter(Writer):
         return Target((self.start, *self._tokens([prefix])[0]), labels)
 
 
-def writer_for(loaded: Loaded) -> Writer:
+def writer_for(model: Known) -> Writer:
     """The writer that suits a model."""
-    if not loaded.encoder_decoder:
-        return ChatWriter(loaded.tokenizer)
-    config = loaded.model.config
-    start = config.decoder_start_token_id
-    start = config.pad_token_id if start is None else start
-    return EncoderWriter(loaded.tokenizer, start=start)
+    if not model.encoder_decoder:
+        return ChatWriter(model.tokenizer)
+    start = model.config.decoder_start_token_id
+    start = model.config.pad_token_id if start is None else start
+    return EncoderWriter(model.tokenizer, start=start)
 
 
 # Label words -----------------------------------------------------------------------------------
