@@ -255,7 +255,7 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
     )
     answer = Markup(
         "<p><b>{:.0f}% of what could be predicted does</b>: {} of {} predictions; the other {} do "
-        "not. Where they come from: of {} printed numbers {} could be tested; printed repeats of one "
+        "not. Where they come from: of {} printed numbers {} could be tested; repeats of one "
         "experiment count once; and those that went into the twins do not count. The first two "
         "boxes share out the {} predictions; the third counts what of the {} was not tested.</p>"
     ).format(
