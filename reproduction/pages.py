@@ -184,7 +184,7 @@ def listed(rows: pd.DataFrame) -> str:
 
 
 def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> Markup:
-    """Three boxes: what came out again, what did not, and what no test here could tell.
+    """The answer in a sentence, and three boxes: what came out, what did not, what no test tells.
 
     tables : `standing(card)`; claims : `claims.overview()`.
     """
@@ -207,9 +207,10 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
             "agrees",
             "Came out again",
             f"{agree} of {len(rows)}",
-            "predicted numbers agree with print",
+            "predictions agree with print",
             [
-                f"{outcomes.get('holds', 0)} of {len(ten)} headline claims hold for the twins.",
+                f"{outcomes.get('holds', 0)} of {len(ten)} headline claims hold for the twins; "
+                f"{outcomes.get('does not hold', 0)} fail.",
                 f"Tables that agree, or mostly: {of('agrees', 'mostly agrees')}.",
             ],
         ),
@@ -217,11 +218,12 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
             "differs",
             "Did not come out",
             f"{len(odd)} of {len(rows)}",
-            "differ by more than twice what is random; "
-            f"by chance alone about {verdicts.BY_CHANCE * len(rows):.0f} would",
+            "predictions differ from print by more than chance explains "
+            f"(with perfect twins about {verdicts.BY_CHANCE * len(rows):.0f} would)",
             [
                 f"Tables in which more than a third differ: {of('differs')}.",
-                f"Most by one judge: {judge}, {part[0]} of its {part[1]}.",
+                f"The twin of one judge accounts for {part[0]} of the {len(odd)}: {judge}, "
+                f"{part[0]} of whose {part[1]} differ.",
                 f"{len(lost)} of {len(claims)} claims hold in print and fail for the twins: "
                 + "; ".join(f"“{text}”" for text in lost["claim"])
                 + ".",
@@ -231,15 +233,16 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
             "undecided",
             "No test here could tell",
             f"{missing} of {len(card)}",
-            "printed numbers were not tested",
+            "printed numbers have nothing here to be held against",
             [
+                f"Whole tables without a test: {of('not tested')}.",
+                "Tested, but a wrong method would often have passed as well, or there was none to "
+                f"try: {of('cannot tell')}.",
                 "How the papers’ own judges would answer today: none of them was run."
                 if "measured" not in set(card["kind"])
                 else "How all of the papers’ own judges would answer today.",
-                f"Tables that a wrong method would have passed as well: {of('cannot tell')}.",
-                "Headline claims that are borderline for the twins: "
-                f"{outcomes.get('borderline', 0)}; that they could not check: "
-                f"{outcomes.get('cannot be checked', 0)}.",
+                f"Of the headline claims {outcomes.get('borderline', 0)} borderline for the twins, "
+                f"{outcomes.get('cannot be checked', 0)} out of their reach.",
             ],
         ),
     )
@@ -250,7 +253,22 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
         box.format(css(look), head, count, what, _list("<li>{}</li>", lines))
         for look, head, count, what, lines in boxes
     )
-    return Markup('<div class="in-short">{}</div>').format(Markup().join(made))
+    answer = Markup(
+        "<p><b>{:.0f}% of what could be predicted does</b>: {} of {} predictions; the other {} do "
+        "not. Where they come from: of {} printed numbers {} could be tested; repeats of one "
+        "experiment count once; and those that went into the twins do not count. The first two "
+        "boxes share out the {} predictions; the third counts what of the {} was not tested.</p>"
+    ).format(
+        100 * agree / len(rows),
+        agree,
+        len(rows),
+        len(odd),
+        len(card),
+        len(card) - missing,
+        len(rows),
+        len(card),
+    )
+    return answer + Markup('<div class="in-short">{}</div>').format(Markup().join(made))
 
 
 def _list(form: str, items: Iterable[object]) -> Markup:

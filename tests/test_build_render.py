@@ -10,6 +10,7 @@ from html import unescape
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 
 from book.tools.__main__ import build_book, main
@@ -199,3 +200,23 @@ def test_the_folder_of_notebooks_is_plain_and_whole(built: Built) -> None:
     assert (
         "has (6.1), Exercise 6.1 and the number\n42. See [the chapter](06-gaussian.ipynb)" in text
     )
+
+
+def test_tables_have_one_row_of_headings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    from one_header import one_header
+
+    def heads(frame: pd.DataFrame) -> list[list[str]]:
+        html = one_header(frame.to_html())
+        rows = re.findall(r"<tr.*?</tr>", html.split("</thead>")[0], re.DOTALL)
+        return [re.findall(r"<th[^>]*>(.*?)</th>", row) for row in rows]
+
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    assert heads(frame.rename_axis("x < y")) == [["x &lt; y", "a", "b"]]
+    assert heads(frame.rename_axis("x").rename_axis("all", axis=1)) == [["x", "a", "b"]]
+    assert heads(frame.set_index(["a", frame["b"].rename("c")])) == [["a", "c", "b"]]
+    # Groups of columns stay, and so does a table that had one row.
+    groups = heads(pd.concat({"p": frame, "q": frame}, axis=1).rename_axis("x"))
+    assert groups[-1] == ["x", "a", "b", "a", "b"]
+    assert len(groups) == 2
+    assert heads(frame) == [["", "a", "b"]]

@@ -4,10 +4,13 @@ slides/     a deck a chapter, which share one MathJax; print a deck for one slid
 handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 nbgrader/   the handouts with a locked test after every exercise, as nbgrader's source
 teacher/    the same notebooks with the solutions; not for the students' folder
+
+`python -m book.tools.course` brings the minutes in the teacher's guide up to date with the kit.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from functools import partial
 from pathlib import Path
@@ -18,11 +21,12 @@ from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
 from book.tools.nbgrader import source
 from book.tools.notes import told
-from book.tools.pages import Page
+from book.tools.pages import Page, find_pages
 from book.tools.plain import Book, plain_notebook
 from book.tools.slides import without_slides, write_decks
 from book.tools.wheel import runs_on_its_own
 
+BEGIN, END = "% minutes: written by book/tools/course.py", "% end of minutes"
 README = """\
 The course kit of Judging by Comparison.
 
@@ -45,17 +49,42 @@ def marked(page: Page) -> nbformat.NotebookNode:
     return notebook
 
 
-def times(pages: list[Page], decks: list[Path]) -> str:
-    """Minutes of each chapter: 2 a slide in class; at home 200 words a minute and 1 a cell."""
+def minutes(pages: list[Page], decks: list[Path]) -> dict[str, tuple[int, int, int]]:
+    """Slides of each chapter, minutes in class (2 a slide) and at home (200 words or a cell: 1)."""
     slides = {path.stem: path.read_text(encoding="utf-8").count("<section ") for path in decks}
-    lines = ["", f"{'Minutes, estimated':32}  slides  in class  to read"]
+    found = {}
     for page in (page for page in pages if page.name in slides):
         cells = without_slides(page.notebook()).cells
         words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
         read = words // 200 + sum(cell.cell_type == "code" for cell in cells)
-        count = slides[page.name]
-        lines.append(f"{page.name:32}  {count:6}  {2 * count:8}  {read:7}")
+        found[page.name] = slides[page.name], 2 * slides[page.name], read
+    return found
+
+
+def times(found: dict[str, tuple[int, int, int]]) -> str:
+    """The minutes as the kit's table."""
+    lines = ["", f"{'Minutes, estimated':32}  slides  in class  to read"]
+    lines += [
+        f"{name:32}  {n:6}  {taught:8}  {read:7}" for name, (n, taught, read) in found.items()
+    ]
     return "\n".join([*lines, ""])
+
+
+def in_guide(guide: str, found: dict[str, tuple[int, int, int]]) -> str:
+    """The teacher's guide with these minutes: a table, and the last column of every session."""
+    rows = [f"| [{int(x[:2])}]({x}.md) | {n} | {a} | {b} |" for x, (n, a, b) in found.items()]
+    head = ["| chapter | slides | in class | to read |", "|:--|--:|--:|--:|"]
+    table = "\n".join([BEGIN, "", *head, *rows, "", END])
+    guide = re.sub(f"{BEGIN}.*?{END}", lambda _: table, guide, flags=re.DOTALL)
+
+    def session(row: re.Match[str]) -> str:
+        numbers = [int(number) for number in re.findall(r"\((\d\d)-[\w-]+\.md\)", row[1])]
+        if ") to [" in row[1]:
+            numbers = list(range(numbers[0], numbers[-1] + 1))
+        total = sum(taught for x, (_, taught, _) in found.items() if int(x[:2]) in numbers)
+        return f"{row[1]}| {total} |"
+
+    return re.sub(r"^(\| \d \|.*)\| [\d?]+ \|$", session, guide, flags=re.MULTILINE)
 
 
 def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
@@ -83,5 +112,12 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         nbformat.write(source(nbformat.read(path, as_version=4)), assignment / path.name)
     write_module(pages, folder=folder / "handouts")
     runs_on_its_own(folder / "handouts")
-    (folder / "README.txt").write_text(README + times(pages, decks), encoding="utf-8")
+    (folder / "README.txt").write_text(README + times(minutes(pages, decks)), encoding="utf-8")
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))
+
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parents[2]
+    guide = root / "book" / "teachers-guide.md"
+    found = minutes(find_pages(root), sorted((root / "_build/course/slides").glob("*.html")))
+    guide.write_text(in_guide(guide.read_text(encoding="utf-8"), found), encoding="utf-8")

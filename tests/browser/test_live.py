@@ -160,6 +160,25 @@ def test_the_variances_of_grading_and_comparing(page: Any, seed: int) -> None:
     np.testing.assert_allclose(right, 0.9, atol=1e-9)
 
 
+def check_bins(page: Any, shown: dict[str, Any]) -> None:
+    """The points of the honesty curve, again by NumPy from all claims."""
+    rows = page.evaluate("() => document.querySelector('#fig-live-honest').leads")
+    assert rows[: len(shown["leads"])] == shown["leads"]
+    assert len(rows) == 60 * 120, "sixty sets of sixteen texts"
+    lead, right = (np.array([row[key] for row in rows], dtype=float) for key in ("lead", "right"))
+    claim = norm.cdf(lead * np.sqrt(shown["worth"]))
+    count, edges = np.histogram(claim, bins=10, range=(0.5, 1))
+    sums = [np.histogram(claim, bins=edges, weights=of)[0] for of in (claim, right)]
+    enough = count >= 60
+    assert 3 <= enough.sum() <= 10
+    points = np.column_stack(
+        [sums[0] / np.maximum(count, 1), sums[1] / np.maximum(count, 1), count]
+    )
+    np.testing.assert_allclose(shown["points"], points[enough], atol=1e-6)
+    near = abs(claim - 0.8) < 0.05
+    assert shown["eighty"] == pytest.approx(right[near].mean(), abs=1e-9)
+
+
 def test_claims_are_the_packages_and_their_worth_straightens_them(page: Any) -> None:
     noise, worth = (page.locator("#fig-live-honest input").nth(k) for k in range(2))
 
@@ -178,8 +197,10 @@ def test_claims_are_the_packages_and_their_worth_straightens_them(page: Any) -> 
     quality = bold["first"]["quality"]
     right = [bool((fit.scores[i] > fit.scores[j]) == (quality[i] > quality[j])) for i, j in pairs]
     assert [row["right"] for row in bold["leads"]] == right
+    check_bins(page, bold)
     assert bold["eighty"] < 0.75
     assert shown(1, 1)["eighty"] > 0.85
+    check_bins(page, shown(4, 4 / 4**2))
     assert abs(shown(4, 4 / 4**2)["eighty"] - 0.8) < 0.05, "the noise of a toss is two logits"
 
 

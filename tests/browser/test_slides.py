@@ -1,0 +1,77 @@
+"""The decks of the real chapters: every slide fits its frame, and the guide counts them right."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from book.tools.course import in_guide, minutes
+from book.tools.notes import told
+from book.tools.pages import find_pages
+from book.tools.plain import read_book
+from book.tools.slides import Slide, deck, write_decks
+from tests.browser.checks import offline_page
+from tests.browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+# A projector, a laptop under the bars of its browser, and a sheet of A4 without its margins.
+FRAMES = {"screen": [(1280, 720), (1440, 680)], "print": [(1047, 718)]}
+TALL = """() => [...document.querySelectorAll("section")].filter((slide) => {
+  if (matchMedia("print").matches) return slide.scrollHeight > slide.clientHeight + 1;
+  location.hash = slide.id;
+  slide.style.display = "flex";
+  const tall = slide.offsetHeight > innerHeight + 1;
+  slide.style.display = "none";
+  return tall;
+}).map((slide) => slide.id)"""
+
+
+def tall(browser: Any, path: Path) -> list[tuple[str, tuple[int, int], str]]:
+    found = []
+    with offline_page(browser) as page:
+        page.goto(path.as_uri())
+        page.evaluate("() => globalThis.MathJax?.startup?.promise")
+        for media, sizes in FRAMES.items():
+            page.emulate_media(media=media)
+            for width, height in sizes:
+                page.set_viewport_size({"width": width, "height": height})
+                found += [(media, (width, height), name) for name in page.evaluate(TALL)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def decks(html: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    executed = html.parent / "executed"
+    book = read_book(html, executed=executed, root=ROOT)
+    return write_decks(
+        find_pages(ROOT),
+        executed=executed,
+        folder=tmp_path_factory.mktemp("slides"),
+        shared=True,
+        told=partial(told, book=book),
+    )
+
+
+def test_no_slide_of_a_chapter_is_taller_than_its_frame(decks: list[Path], browser: Any) -> None:
+    assert len(decks) > 10
+    assert {path.stem: found for path in decks if (found := tall(browser, path))} == {}
+
+
+def test_the_minutes_of_the_teachers_guide_are_the_course_kits(decks: list[Path]) -> None:
+    guide = (ROOT / "book" / "teachers-guide.md").read_text(encoding="utf-8")
+    found = minutes(find_pages(ROOT), decks)
+    assert in_guide(guide, found) == guide, "after make course: python -m book.tools.course"
+    more = {name: (n + 1, taught + 2, read) for name, (n, taught, read) in found.items()}
+    changed = set(in_guide(guide, more).splitlines()) - set(guide.splitlines())
+    assert len(changed) == len(found) + 11, "a row a chapter and a session of paths B and C"
+
+
+def test_a_slide_that_is_too_tall_is_found(browser: Any, tmp_path: Path) -> None:
+    slides = [Slide(["<h2>Much</h2>", "<p>line</p>" * lines]) for lines in (3, 40)]
+    path = tmp_path / "deck.html"
+    path.write_text(deck("Much", slides, script=""))
+    assert [name for _, _, name in tall(browser, path)] == ["s2"] * 3
