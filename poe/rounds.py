@@ -99,7 +99,8 @@ def in_rounds(
                 if not (now <= left or left <= now):
                     return None
                 if offline:
-                    pairs = _only(pairs, left)
+                    stored = [pair in left for pair in map(tuple, pairs.tolist())]
+                    pairs = pairs[stored].reshape(-1, 2)
                 try:
                     answers = ask(pairs)
                 except (AskingEndedError, KeyboardInterrupt) as error:
@@ -222,11 +223,6 @@ def calls_left(n_items: int, stored: Indices, calls: int) -> int:
 
 def _as_set(pairs: Indices) -> set[tuple[int, int]]:
     return {(i, j) for i, j in pairs.tolist()}
-
-
-def _only(pairs: Indices, wanted: set[tuple[int, int]]) -> Indices:
-    """The pairs that are wanted, in their order."""
-    return pairs[[pair in wanted for pair in map(tuple, pairs.tolist())]].reshape(-1, 2)
 
 
 def _joined(

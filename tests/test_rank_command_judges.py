@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from poe.cli import main
+from poe.judges import Store
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -142,11 +143,13 @@ def test_a_server_without_log_probabilities_needs_no_prior(folder, capsys):
 @pytest.mark.parametrize("after", [3, 14])
 def test_a_server_that_goes_in_the_middle_leaves_a_partial_ranking(folder, capsys, after):
     """Where its answers link all texts; otherwise a sentence, and the answers are kept."""
-    options = (*SAYS, "--judge-option", "patience=0.5", "--judge-option", "concurrency=1")
+    impatient = ("--judge-option", "patience=2", "--judge-option", "concurrency=1")
     with serving(lambda k, body: None if k < after else "500") as served:
         judge = f"openai:tiny@{served.url}"
-        status = rank(judge, *options)
-        kept = after - 1  # one call found out whether the server goes on from a prefix
+        status = rank(judge, *SAYS, *impatient)
+        with Store("judgements.sqlite") as store:  # a call found out if it goes on from a prefix
+            kept = len(store)
+        assert kept == after - 1
         said = capsys.readouterr()
         assert "given up after" in said.out + said.err
         if after == 3:
@@ -158,7 +161,7 @@ def test_a_server_that_goes_in_the_middle_leaves_a_partial_ranking(folder, capsy
             assert pd.read_csv("s.csv")["partial"].all()
     with serving() as served:
         moved = ("--judge-option", f"server={judge.partition('//')[2]}")
-        assert rank(f"openai:tiny@{served.url}", *options, *moved) == 0
+        assert rank(f"openai:tiny@{served.url}", *SAYS, *moved) == 0
         assert f"{30 - kept} asked now, {kept} from the store" in capsys.readouterr().out
 
 

@@ -236,7 +236,7 @@ def estimate(
 def print_estimates(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
     """Say what asking each judge will take."""
     if as_json:
-        print(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     for row in rows:
         who = f"{row['judge']}: " if len(rows) > 1 else ""
