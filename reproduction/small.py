@@ -399,10 +399,7 @@ COUNTS = {  # of calls; the papers print none on their axes that the text at han
 
 
 def curve(
-    settings: Settings,
-    *,
-    rules: Sequence[str] = ("symmetric",),
-    methods: Iterable[str] = METHODS,
+    settings: Settings, *, rules: Sequence[str] = ("symmetric",), methods: Iterable[str] = METHODS
 ) -> pd.DataFrame:
     """An efficiency curve: one point a number of calls, rule and method. K counts calls."""
     (panel,) = settings.target.panels
