@@ -524,7 +524,10 @@ class LargeBench:
             for times in (5, 50)
         }
         self.calls = {
-            times: [_two_orders(rng.standard_normal((2, len(pairs))), shared) for pairs in found]
+            times: [
+                correlated(e := rng.standard_normal((2, len(pairs))), e[::-1], shared)
+                for pairs in found
+            ]
             for times, found in self.pairs.items()
         }
 
@@ -553,10 +556,6 @@ class LargeBench:
                 won = np.bincount(i, p, n) + np.bincount(j, 1.0 - p, n)
                 found.append(float(spearman(won / seen, self.gold)))
         return np.array(found)
-
-
-def _two_orders(e: Floats, shared: float) -> Floats:
-    return correlated(e, e[::-1], shared)
 
 
 def calibrate_large(dataset: str, shared: float, sharpness: Mapping[str, Sharpness]) -> Twins:
