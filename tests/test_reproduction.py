@@ -321,9 +321,9 @@ class TestDecided:
         """A judge without noise whose bias is larger than any difference always says first."""
         judge = Twin("y", "topicalchat", "coherency", 0.9999, 1.0, 0.0, 12.0)
         found = decided.decided(judge, 0, 1)
-        assert found.first == pytest.approx([1.0])
-        assert found.accuracy["standard"] == pytest.approx([0.5])
-        assert found.accuracy["debiased"][0] > 0.95
+        assert found["first-position rate", "standard"] == pytest.approx([1.0])
+        assert found["accuracy", "standard"] == pytest.approx([0.5])
+        assert found["accuracy", "debiased"][0] > 0.95
 
 
 class TestRecorded:
