@@ -44,10 +44,13 @@ def table(settings: Settings) -> pd.DataFrame:
     whole = printed["dataset"].map(key_of) == "hanna"
     untold = (printed["method"] == "G-Eval") & (whole | (printed["system"] == "Mistral-7B"))
     printed = printed[~untold].reset_index(drop=True)
-    slow = list(np.flatnonzero(printed["method"].isin(["G-Eval", "PAIRS-beam"])))
-    found = dict(
-        zip(slow, settings.map(lambda k: _slow(printed.loc[k], settings), slow), strict=True)
-    )
+    slow = np.flatnonzero(printed["method"].isin(["G-Eval", "PAIRS-beam"])).tolist()
+
+    def step_by_step(k: int) -> Floats:
+        made = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
+        return made(printed.loc[k], settings)
+
+    found = dict(zip(slow, settings.map(step_by_step, slow), strict=True))
     rows = []
     for place, row in printed.iterrows():
         key, method = key_of(row["dataset"]), row["method"]
@@ -86,17 +89,9 @@ def _judge(row: pd.Series, settings: Settings) -> Twin:
     return settings.judge(key, row["system"], name, every=row["method"] == "PAIRS-beam")
 
 
-def _slow(row: pd.Series, settings: Settings) -> Floats:
-    """What takes one step after the other: a search for a scorer, or sorting."""
-    judge = _judge(row, settings)
-    gold = labels(judge.dataset).scores[judge.attribute]
-    if row["method"] == "G-Eval":
-        return _absolute(gold, row, settings)
-    return _sorted(judge, gold, settings)
-
-
-def _absolute(gold: Floats, row: pd.Series, settings: Settings) -> Floats:
+def _absolute(row: pd.Series, settings: Settings) -> Floats:
     """Correlations (draws, C) of twins of the absolute scorer whose mean is printed."""
+    gold = labels("summeval").scores[_judge(row, settings).attribute]
     place = f"{row['system']}/SummEval-{row['attribute']}"
     wanted = number(f"comparative_assessment/table1/{place}/G-Eval") / 100.0
     rng = np.random.default_rng([settings.seed, 9])
@@ -109,9 +104,10 @@ def _absolute(gold: Floats, row: pd.Series, settings: Settings) -> Floats:
     return each(float(rho))
 
 
-def _sorted(judge: Twin, gold: Floats, settings: Settings) -> Floats:
+def _sorted(row: pd.Series, settings: Settings) -> Floats:
     """Correlations of PairS: (draws, C), or (draws,) of one large set."""
-    found = []
+    judge, found = _judge(row, settings), []
+    gold = labels(judge.dataset).scores[judge.attribute]
     for draw in range(min(settings.draws, PAIRS_DRAWS)):
         rng = np.random.default_rng([settings.seed, draw, stream(judge), 7])
         if len(gold) == 1:

@@ -220,16 +220,12 @@ def simulated(settings: Settings) -> pd.DataFrame:
     """The twins. Errors are Monte Carlo errors over draws of the mean over judge-attributes."""
     draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 50, 2)
     jobs = [twin for dataset in CALLS for twin in twins(dataset).values()]
-    done = settings.map(
-        lambda twin: small(
-            twin,
-            labels(twin.dataset).scores[twin.attribute],
-            settings.seed,
-            draws,
-            fewer,
-        ),
-        jobs,
-    )
+
+    def work(twin: Twin) -> Found:
+        gold = labels(twin.dataset).scores[twin.attribute]
+        return small(twin, gold, settings.seed, draws, fewer)
+
+    done = settings.map(work, jobs)
     made: list[dict[str, object]] = []
     for dataset in CALLS:
         parts = [
@@ -274,12 +270,11 @@ def recorded_judges(settings: Settings) -> pd.DataFrame:
     """HANNA's judges. Errors are over judge-attributes, 15 of them."""
     draws = max(settings.draws // 25, 2)
     units = list(product(recorded.HANNA_JUDGES, ATTRIBUTES))
-    jobs = [(*unit, draw, settings.seed) for unit in units for draw in range(draws)]
-    done = iter(settings.map(lambda job: one_large(*job), jobs))
-    parts = []
-    for _ in units:
-        each = [next(done) for _ in range(draws)]
-        parts.append({key: np.array([one[key] for one in each if key in one]) for key in each[0]})
+    done = settings.drawn(lambda unit, k: one_large(*unit, k, settings.seed), units, draws)
+    parts = [
+        {key: np.array([one[key] for one in each if key in one]) for key in each[0]}
+        for each in done.values()
+    ]
     n = labels("hanna").n_candidates
     part = Part("hanna", n, "judge-attributes", _stacked(parts))
     return pd.DataFrame(rows(part, settings, "recorded"))
@@ -314,10 +309,9 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
         ridge = 2.0 * n / (n - 1)
         plain["PoE-BT, papers' prior"] = trials.ridge_bt(c, ridge / 4.0)[0]
         plain["PoE-g, papers' prior"] = empirical.by_conjugate_gradients(c, Gaussian(), 0.0, ridge)
+        plain |= {method: fit.scores for method, fit in fits.items()}
         for method in METHODS:
-            note(
-                "methods", times, method, plain[method] if method in plain else fits[method].scores
-            )
+            note("methods", times, method, plain[method])
         if times == CLOSER_TIMES:
             place = rng.permutation(n)
             pairs = place[greedy_pairs(n, round(times * n))]

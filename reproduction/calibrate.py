@@ -63,13 +63,7 @@ from poe.selection import select_stack
 from poe.stack import Stack
 from reproduction.large import linked_pairs
 from reproduction.published import NAMES, number
-from reproduction.twins import (
-    ATTRIBUTES,
-    JUDGES,
-    LARGE_JUDGES,
-    labels,
-    quality_scores,
-)
+from reproduction.twins import ATTRIBUTES, JUDGES, LARGE_JUDGES, labels, quality_scores
 
 TASTES, LARGE_TASTES = 50, 8  # simulated tastes, each with its mirror image
 PAIR_DRAWS = 4  # sets of pairs a taste
@@ -455,11 +449,7 @@ def _root(excess: Callable[[float], float], step: float, *, xtol: float) -> floa
 
 
 def sharpness_for(
-    wanted: float,
-    benches: Mapping[str, Bench],
-    twins: Mapping[str, Fitted],
-    *,
-    judges: int = 30,
+    wanted: float, benches: Mapping[str, Bench], twins: Mapping[str, Fitted], *, judges: int = 30
 ) -> Sharpness:
     """Step 3: the sharpness, with its error from rounding and one judge's taste.
 
@@ -534,7 +524,10 @@ class LargeBench:
             for times in (5, 50)
         }
         self.calls = {
-            times: [_two_orders(rng.standard_normal((2, len(pairs))), shared) for pairs in found]
+            times: [
+                correlated(e := rng.standard_normal((2, len(pairs))), e[::-1], shared)
+                for pairs in found
+            ]
             for times, found in self.pairs.items()
         }
 
@@ -563,10 +556,6 @@ class LargeBench:
                 won = np.bincount(i, p, n) + np.bincount(j, 1.0 - p, n)
                 found.append(float(spearman(won / seen, self.gold)))
         return np.array(found)
-
-
-def _two_orders(e: Floats, shared: float) -> Floats:
-    return correlated(e, e[::-1], shared)
 
 
 def calibrate_large(dataset: str, shared: float, sharpness: Mapping[str, Sharpness]) -> Twins:

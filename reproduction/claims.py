@@ -44,6 +44,18 @@ DIGITS = {"points": 0.1, "% accuracy": 0.01, "% of pairs": 0.1}  # printed, by u
 BUILTINS = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
 # Table 3's K counts pairs in both orders; the curves of recorded judges count calls.
 RECORDED_K = {10: "5N", 20: "10N", 40: "20N", 100: "50N"}
+# Where SmolLM2's numbers for a table of comparative_assessment are: the result, its rows, which of
+# the printed columns one of its columns fills, with which names, and how many of its units are one.
+WINS = "method == 'win-ratio' and design == 'both orders' and quantity == 'spearman'"
+_OF_CA = "comparative_assessment/table"
+MEASURED: dict[str, tuple[str, str, str, str, dict[str, str], float]] = {
+    f"{_OF_CA}5": ("wording", "quantity == 'first-position'", "prompt", "template",
+                   {"comparative-1": "1", "comparative-2": "2"}, 100.0),
+    f"{_OF_CA}6": ("bias", WINS, "method", "bias",
+                   {"none": "standard", "plug-in": "debiased"}, 1.0),
+    f"{_OF_CA}7": ("wording", "template == 'poe'", "method", "quantity",
+                   {"accuracy": "standard", "averaged": "debiased"}, 1.0),
+}  # fmt: skip
 # The main claims about Table 1, which carry the paper, and how their number is written.
 MAIN = {
     "v2-fifth-within-2": "{:.0f} of 5",
@@ -444,29 +456,18 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     position bias (5), debiased win-ratios (6) and accuracies (7, where "debiased" are the
     decisions on both orders' average). None where a cell of a table was not measured.
     """
-    methods, shares, biases = (read(f"measured-{name}") for name in ("methods", "wording", "bias"))
-    if methods is None or shares is None or biases is None:
+    keys, chosen = ["dataset", "attribute"], MEASURED.get(target)
+    rows = read(f"measured-{chosen[0] if chosen else 'methods'}")
+    if rows is None:
         return None
-    keys = ["dataset", "attribute", "k", "method", "selection", "metric"]
-    if target in {f"poe_v2/table{n}" for n in (1, 2, 5, 6, 7, 8)}:
-        rows = methods
-    elif target == "comparative_assessment/table5":
-        rows = shares[shares["quantity"] == "first-position"]
-        prompts = {"comparative-1": "1", "comparative-2": "2"}
-        share = {name: rows[name] / 100.0 for name in ("value", "se", "common")}
-        rows = rows.assign(prompt=rows["template"].map(prompts), **share)
-        keys = ["dataset", "attribute", "prompt"]
-    elif target == "comparative_assessment/table6":
-        names = {"none": "standard", "plug-in": "debiased"}
-        rows = biases.query("method == 'win-ratio' and design == 'both orders'")
-        rows = rows[rows["quantity"] == "spearman"]
-        rows = rows.assign(method=rows["bias"].map(names))
-        keys = ["dataset", "attribute", "method"]
-    elif target == "comparative_assessment/table7":
-        names = {"accuracy": "standard", "averaged": "debiased"}
-        rows = shares[(shares["template"] == "poe") & shares["quantity"].isin(names)]
-        rows = rows.assign(method=rows["quantity"].map(names))
-        keys = ["dataset", "attribute", "method"]
+    if chosen:
+        _, query, key, column, names, unit = chosen
+        rows, keys = rows.query(query), [*keys, key]
+        rows = rows[rows[column].isin(names)]
+        numbers = {name: rows[name] / unit for name in ("value", "se", "common")}
+        rows = rows.assign(**{key: rows[column].map(names)}, **numbers)
+    elif target in {f"poe_v2/table{n}" for n in (1, 2, 5, 6, 7, 8)}:
+        keys += ["k", "method", "selection", "metric"]
     else:
         return None
     labels = {name: label for known in ATTRIBUTES.values() for label, name in known.items()}

@@ -50,8 +50,7 @@ def reproduce(
         bool, typer.Option("--full", help="The several-judges paper's sizes (half an hour).")
     ] = False,
     draw: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Draw figures there, as SVG and PDF."),
+        Path | None, typer.Option(metavar="FOLDER", help="Draw figures there, as SVG and PDF.")
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Recompute elsewhere, compare with what is committed.")

@@ -7,9 +7,10 @@ of all the judge's answers about the attribute. Prompts are averaged in the twin
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,12 +30,8 @@ JUDGES = ("FlanT5-3B", "FlanT5-11B", "Llama2-7B", "Llama2-13B")
 SOURCES = ("table5", "table6", "table9", "table10")  # whose cells the twins were calibrated on
 
 
-class Decisions(NamedTuple):
-    """Per draw: correlations in each context (draws, C) and shares (draws,), by threshold."""
-
-    correlation: dict[str, Floats]
-    accuracy: dict[str, Floats]
-    first: Floats
+# By measure as printed, and threshold: Spearman in each context (draws, C), shares (draws,).
+Decisions = dict[tuple[str, str], Floats]
 
 
 def judge_of(settings: Settings, dataset: str, system: str, attribute: str) -> Twin:
@@ -57,21 +54,15 @@ def decided(judge: Twin, seed: int, draws: int) -> Decisions:
     gold = labels(judge.dataset).scores[judge.attribute]
     truth = np.sign(gold[:, :, None] - gold[:, None, :])
     n = gold.shape[1]
-    correlation: dict[str, list[Floats]] = {"standard": [], "debiased": []}
-    accuracy: dict[str, list[float]] = {"standard": [], "debiased": []}
-    first = []
+    found: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for p in matrices(judge, gold, seed, draws):
         for how, threshold in (("standard", 0.5), ("debiased", float(np.nanmedian(p)))):
             won = np.nan_to_num(np.sign(p - threshold))
-            correlation[how].append(per_context(margin(won), gold))
-            accuracy[how].append(float((won == truth)[truth != 0].mean()))
-            if how == "standard":
-                first.append(0.5 + 0.5 * float(won.sum()) / (len(gold) * n * (n - 1)))
-    return Decisions(
-        {how: np.stack(each) for how, each in correlation.items()},
-        {how: np.array(each) for how, each in accuracy.items()},
-        np.array(first),
-    )
+            first = 0.5 + 0.5 * float(won.sum()) / (len(gold) * n * (n - 1))
+            found["spearman", how].append(per_context(margin(won), gold))
+            found["accuracy", how].append(float((won == truth)[truth != 0].mean()))
+            found["first-position rate", how].append(first)
+    return {key: np.array(each) for key, each in found.items()}
 
 
 def margin(won: Floats) -> Floats:
@@ -83,39 +74,37 @@ def table(settings: Settings) -> pd.DataFrame:
     """What twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
     known = cells(settings.target.table)
     used = _used()
-    judges = []
-    for _, row in known.iterrows():
-        key = key_of(row["dataset"])
-        name = attributes(key, row["attribute"])[0]
-        judges.append(judge_of(settings, key, row["system"], name))
-    tasks = [(judge, settings.seed, settings.draws) for judge in judges]
-    made = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
+    keys = [key_of(name) for name in known["dataset"]]
+    places = zip(keys, known["system"], known["attribute"], strict=True)
+    judges = [judge_of(settings, k, name, attributes(k, label)[0]) for k, name, label in places]
     rows = []
-    for found, judge, (_, row) in zip(made, judges, known.iterrows(), strict=True):
-        how = "debiased" if row["method"] == "debiased" else "standard"
-        each = found.correlation[how]
-        values = _values(found, row["metric"], how)
-        rows.append(
-            cell(
-                row,
-                values,
-                run_sd=_run_sd(row, found, how),
-                boot_se=100.0 * bootstrap_se(each) if row["metric"] == "spearman" else np.nan,
-                role="calibrated" if _experiment(row) in used else "seen",
-                kind=settings.kind(judge),
-                dataset=judge.dataset,
-            )
+    every = zip(_all_decided(judges, settings), judges, known.iterrows(), strict=True)
+    for found, judge, (_, row) in every:
+        how, metric = "debiased" if row["method"] == "debiased" else "standard", row["metric"]
+        about = cell(
+            row,
+            _values(found, metric, how),
+            run_sd=_run_sd(row, found, how),
+            boot_se=100.0 * bootstrap_se(found[metric, how]) if metric == "spearman" else np.nan,
+            role="calibrated" if _experiment(row) in used else "seen",
+            kind=settings.kind(judge),
+            dataset=judge.dataset,
         )
+        rows.append(about)
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
+
+
+def _all_decided(judges: list[Twin], settings: Settings) -> list[Decisions]:
+    tasks = [(judge, settings.seed, settings.draws) for judge in judges]
+    return settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
 
 
 def _values(found: Decisions, metric: str, how: str) -> Floats:
     """(draws,) of a measure, in the units it is printed in."""
-    if metric == "first-position rate":
-        return found.first
-    if metric == "accuracy":
-        return 100.0 * found.accuracy[how]
-    return np.asarray(100.0 * np.nanmean(found.correlation[how], axis=-1))
+    if metric == "first-position rate":  # of decisions that are not debiased
+        return found[metric, "standard"]
+    each = found[metric, how]
+    return np.asarray(100.0 * (np.nanmean(each, axis=-1) if metric == "spearman" else each))
 
 
 def _run_sd(row: pd.Series, found: Decisions, how: str) -> float:
@@ -204,10 +193,9 @@ def likeliest(settings: Settings) -> pd.DataFrame:
     names = [attributes("summeval", name)[0] for name in printed["attribute"]]
     pairs = zip(printed["system"], names, strict=True)
     judges = [judge_of(settings, "summeval", *pair) for pair in pairs]
-    tasks = [(judge, settings.seed, settings.draws) for judge in judges]
-    made = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
-    for found, judge, (_, row) in zip(made, judges, printed.iterrows(), strict=True):
-        each = found.correlation["standard"]
+    every = zip(_all_decided(judges, settings), judges, printed.iterrows(), strict=True)
+    for found, judge, (_, row) in every:
+        each = found["spearman", "standard"]
         # How judges scatter is the same for both rankings, and a few draws cannot tell.
         scatter = float(_values(found, "spearman", "standard").std(ddof=1))
         if row["method"] == "likelihood":

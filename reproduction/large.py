@@ -151,12 +151,8 @@ _KNOWN: dict[tuple[Job, int], dict[str, float]] = {}  # draws that some target n
 
 def run(jobs: Iterable[Job], settings: Settings) -> dict[Job, dict[str, Floats]]:
     """All draws of every job: dataset-level Spearman times 100, (draws,) by method."""
-    wanted = list(dict.fromkeys(jobs))
-    numbers = range(settings.large_draws)
-    tasks = list(product(wanted, numbers))
-    done = iter(settings.map(lambda task: draw(*task), tasks, known=_KNOWN))
-    parts = {job: [next(done) for _ in numbers] for job in wanted}
-    return {job: {m: np.array([one[m] for one in parts[job]]) for m in job[3]} for job in wanted}
+    parts = settings.drawn(draw, jobs, settings.large_draws, known=_KNOWN)
+    return {job: {m: np.array([x[m] for x in each]) for m in job[3]} for job, each in parts.items()}
 
 
 def draw(job: Job, number: int) -> dict[str, float]:
@@ -226,23 +222,19 @@ def table(settings: Settings) -> pd.DataFrame:
     rows = []
     for one, (place, row) in zip(jobs, printed.iterrows(), strict=True):
         judge, method = one[0], row["method"]
-        values, error = found[one][method].mean(axis=0), 0.0
-        if judge in perceived_by:
-            own, (shift, error) = perceived_by[judge]
-            values = values - own + shift
-        rows.append(
-            cell(
-                row,
-                values,
-                more_se=error,
-                boot_se=errors[one][method],
-                run_sd=np.sqrt(max(pooled[place], 0.0)),
-                role="calibrated" if row["id"] in used else "seen",
-                kind=settings.kind(judge),
-                dataset=judge.dataset,
-                place=True,
-            )
+        own, (shift, error) = perceived_by.get(judge, (0.0, (0.0, 0.0)))
+        about = cell(
+            row,
+            found[one][method].mean(axis=0) - own + shift,
+            more_se=error,
+            boot_se=errors[one][method],
+            run_sd=np.sqrt(max(pooled[place], 0.0)),
+            role="calibrated" if row["id"] in used else "seen",
+            kind=settings.kind(judge),
+            dataset=judge.dataset,
+            place=True,
         )
+        rows.append(about)
     return pd.DataFrame(rows).assign(draws=settings.large_draws, seed=settings.seed)
 
 

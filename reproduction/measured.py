@@ -113,7 +113,7 @@ class Stored:
         lines = []
         for key, every in sorted(asked):
             judge = self.judges.get(key)
-            if key[1] != self.system or (judge is not None and not (every and _has_pool(judge))):
+            if key[1] != self.system or (judge and not (every and judge.pool is not None)):
                 continue
             there = self.partly.get(key, "no answers")
             if judge is not None:
@@ -123,10 +123,6 @@ class Stored:
             command = f"poe judge {key[0]} {key[2]} {extent} --judge JUDGE --store {self.path}"
             lines.append(f"{key[0]} {key[2]}: {there}; {command}")
         return lines
-
-
-def _has_pool(judge: Twin) -> bool:
-    return judge.pool is not None
 
 
 def stored(path: Path, *, system: str | None = None) -> Stored:

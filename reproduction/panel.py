@@ -84,13 +84,7 @@ METHODS: dict[str, tuple[str, bool]] = {  # ours, and whether with a regulariser
     "SkillAggregation": ("skill", True),
     "SkillAggregation-X": ("skill-x", True),
 }
-BOTH_ORDERS = (
-    "average-probability",
-    "majority-voting",
-    "DawidSkene",
-    "Crowdlayer",
-    "SkillAggregation-X",
-)
+BOTH_ORDERS = (*list(METHODS)[:3], "Crowdlayer", "SkillAggregation-X")
 SUBSETS = ("majority-voting", "DawidSkene", "SkillAggregation-unregularised", "SkillAggregation")
 SIZES = (*SUBSETS[:2], "Crowdlayer", *SUBSETS[2:])
 CONTEXTS = ("majority-voting", "Crowdlayer", *SUBSETS[2:])
@@ -98,12 +92,7 @@ LAMBDAS = (0.01, 0.05, 0.2)  # tried on the development set
 N_DEV = 250  # section 5.4
 NOTE = "the paper's judgements are not public; simulated judges of the printed accuracies"
 
-ADVERSARIAL = (
-    "Adversarial-Neighbor",
-    "Adversarial-GPTInst",
-    "Adversarial-GPTOut",
-    "Adversarial-Manual",
-)
+ADVERSARIAL = tuple(f"Adversarial-{way}" for way in ("Neighbor", "GPTInst", "GPTOut", "Manual"))
 LLMBAR = {"Natural": ("Natural",), "adversarial": ADVERSARIAL, "all": ("Natural", *ADVERSARIAL)}
 TRUSTED = "GPT-4/Vanilla"
 
@@ -401,19 +390,13 @@ def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
 
 
 @with_networks
-def table4(s: Settings) -> pd.DataFrame:
-    """Table 4 and Figure 4: subsets of the small judges on TruthfulQA."""
-    return _subsets(4, "TruthfulQA", "figure4", s)
+def subsets(s: Settings) -> pd.DataFrame:
+    """Table 4 with Figure 4 (TruthfulQA), Table 5 with 11 (Chatbot Arena): some small judges.
 
-
-@with_networks
-def table5(s: Settings) -> pd.DataFrame:
-    """Table 5 and Figure 11: subsets of the small judges on Chatbot Arena."""
-    return _subsets(5, "ChatbotArena", "figure11", s)
-
-
-def _subsets(table: int, task: str, figure: str, s: Settings) -> pd.DataFrame:
-    """`gain` is over the majority vote of the same draw; correlation and bias the whole pool's."""
+    `gain` is over the majority vote of the same draw; correlation and bias the whole pool's.
+    """
+    table = int(s.target.table.removeprefix("table"))
+    task, figure = {4: ("TruthfulQA", "figure4"), 5: ("ChatbotArena", "figure11")}[table]
     n = min(size(s).subset, SAMPLES[task])
 
     def case(name: str) -> Case:
@@ -647,9 +630,9 @@ def aggregation(s: Settings) -> pd.DataFrame:
     learned = [m for m in METHODS if m not in votes]
     options: dict[str, Any] = {"of": replace(size(s), batch=16), "n_dev": 0}
     prompts = {"Vanilla": "Vanilla", "all prompts": None}
-    orders: tuple[Order, ...] = ("given", "both")
+    cases = list(product(LLMBAR, prompts, ("given", "both")))
 
-    def rows_of(job: tuple[str, str, Order]) -> list[dict[str, Any]]:
+    def rows_of(job: tuple[str, str, Any]) -> list[dict[str, Any]]:
         sets, label, order = job
         panel = llmbar(sets, strategy=prompts[label], order=order, with_texts=True)
         # Hashed here once, not for every method and seed.
@@ -669,18 +652,15 @@ def aggregation(s: Settings) -> pd.DataFrame:
         found["DawidSkene, trusted"] = [100 * trusting]
         runs = [accuracies(panel, learned, seed=seed, **options) for seed in seeds(s)]
         found |= {m: [run[m] for run in runs] for m in learned}
-        rows: list[dict[str, Any]] = []
-        for method, each in found.items():
-            values = pd.Series(each)
-            numbers = {"value": values.mean(), "sd": values.std(), "draws": len(values)}
-            rows.append(about | {"method": method} | numbers)
+        rows = [
+            about | {"method": m, "value": np.mean(v), "sd": pd.Series(v).std(), "draws": len(v)}
+            for m, v in found.items()
+        ]
         r = 100 * np.corrcoef(aggregate(panel.judgements).slope, accuracy)[0, 1]
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         return [*rows, about | slopes | {"draws": 1}]
 
-    rows = [
-        row for found in s.map(rows_of, list(product(LLMBAR, prompts, orders))) for row in found
-    ]
+    rows = [row for found in s.map(rows_of, cases) for row in found]
     columns = "dataset system selection judges k method quantity value sd best_judge"
     return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
 

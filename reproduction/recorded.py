@@ -126,23 +126,21 @@ def llmbar(settings: Settings) -> pd.DataFrame:
             "both-orders": (np.sign(both - 0.5) + 1.0) / 2.0,
             "consistent": (both != 0.5).astype(float),
         }
+        head = (settings.target.name, judge, "llmbar", name)
         for method, values in shares.items():
-            rows.append(
-                {
-                    "panel": settings.target.name,
-                    "system": judge,
-                    "dataset": "llmbar",
-                    "attribute": name,
-                    "k": len(values),
-                    "method": method,
-                    "selection": "full",
-                    "bias": "none",
-                    "value": 100.0 * values.mean(),
-                    "se": 100.0 * values.std(ddof=1) / np.sqrt(len(values)),
-                    "kind": table.attrs["kind"],
-                    "labels": "real",
-                    "draws": 1,
-                    "seed": settings.seed,
-                }
-            )
-    return pd.DataFrame(rows)
+            error = 100.0 * values.std(ddof=1) / np.sqrt(len(values))
+            rows.append((*head, len(values), method, "full", "none", 100.0 * values.mean(), error))
+    columns = [
+        "panel",
+        "system",
+        "dataset",
+        "attribute",
+        "k",
+        "method",
+        "selection",
+        "bias",
+        "value",
+        "se",
+    ]
+    end = {"kind": table.attrs["kind"], "labels": "real", "draws": 1, "seed": settings.seed}
+    return pd.DataFrame(rows, columns=columns).assign(**end)

@@ -6,6 +6,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -102,6 +103,20 @@ class Settings:
             known[new[done - 1]] = result
             self.step(done, len(new))
         return [known[job] for job in jobs]
+
+    def drawn(
+        self,
+        work: Callable[[Job, int], Result],
+        jobs: Iterable[Job],
+        count: int,
+        *,
+        known: dict[tuple[Job, int], Result] | None = None,
+    ) -> dict[Job, list[Result]]:
+        """`count` draws of every job: `work(job, number)`, see `map`."""
+        wanted = list(dict.fromkeys(jobs))
+        tasks = list(product(wanted, range(count)))
+        done = iter(self.map(lambda task: work(*task), tasks, known=known))
+        return {job: [next(done) for _ in range(count)] for job in wanted}
 
 
 _under_way: dict[str, Any] = {}  # what forked processes find where they begin

@@ -25,15 +25,7 @@ from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select, select_stack
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
 from reproduction.published import load
-from reproduction.settings import (
-    Calls,
-    Settings,
-    bootstrap_se,
-    cell,
-    point,
-    run_variance,
-    spread,
-)
+from reproduction.settings import Calls, Settings, bootstrap_se, cell, point, run_variance, spread
 from reproduction.twins import (
     JUDGES,
     Twin,
@@ -86,28 +78,22 @@ def run_blocks(
     jobs: Iterable[tuple[Twin, Calls]], settings: Settings
 ) -> dict[tuple[Twin, Calls], Correlations]:
     """All draws of every job: correlations (draws, C) by (method, kind), as `block` has them."""
-    wanted = list(dict.fromkeys(jobs))
-    numbers = range(-(-settings.draws // BLOCK))
+    wanted = list(jobs)
     for calls in {calls for _, calls in wanted if calls.rule == "greedy"}:
         greedy_designs(labels(calls.dataset).n_candidates)  # once, not in every process
-    tasks = list(product(wanted, numbers))
-    done = iter(settings.map(lambda task: block(*task), tasks, known=_KNOWN))
-    parts = {job: [next(done) for _ in numbers] for job in wanted}
+    parts = settings.drawn(block, wanted, _drawn(settings) // BLOCK, known=_KNOWN)
     return {
         job: {key: np.concatenate([one[key] for one in many]) for key in many[0]}
         for job, many in parts.items()
     }
 
 
-def block(job: tuple[Twin, Calls], number: int) -> Correlations:
-    """Correlations in each context by (method, kind), (BLOCK, C), of one block of draws.
+def block(job: tuple[Twin, Calls], number: int, draws: int = 0) -> Correlations:
+    """Correlations in each context by (method, kind), (draws or BLOCK, C), of one block of draws.
 
     NaN where all human scores of the context are equal; 0 where only the method's are.
     """
-    return _block(*job, number, BLOCK)
-
-
-def _block(twin: Twin, calls: Calls, number: int, draws: int) -> Correlations:
+    (twin, calls), draws = job, draws or BLOCK
     gold = labels(calls.dataset).scores[twin.attribute]
     stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=draws).flattened()
     scored = {name: score(stack).reshape(draws, *gold.shape) for name, score in METHODS.items()}
@@ -240,13 +226,8 @@ class Cell:
     @property
     def everything(self) -> Cell:
         """What the average probability of all calls says of the same judge: Spearman."""
-        return replace(
-            self,
-            calls=FULL[self.dataset],
-            rule="symmetric",
-            method="avg-prob",
-            metric="spearman",
-        )
+        alone = {"rule": "symmetric", "method": "avg-prob", "metric": "spearman"}
+        return replace(self, calls=FULL[self.dataset], **alone)
 
 
 def cells(table: str, paper: str = "poe_v2") -> pd.DataFrame:
@@ -399,9 +380,8 @@ def by_attribute(settings: Settings) -> pd.DataFrame:
         head = {"system": system, "dataset": "summeval", "attribute": attribute, "k": k}
         for method in TABLE1:
             value, se = spread(100.0 * np.nanmean(found[job][method, "spearman"], axis=-1))
-            rows.append(
-                {**head, "method": method, "value": value, "se": se, "kind": settings.kind(job[0])}
-            )
+            about = {"method": method, "value": value, "se": se, "kind": settings.kind(job[0])}
+            rows.append(head | about)
     source = labels("summeval").source
     return pd.DataFrame(rows).assign(labels=source, draws=_drawn(settings), seed=settings.seed)
 
@@ -419,10 +399,7 @@ COUNTS = {  # of calls; the papers print none on their axes that the text at han
 
 
 def curve(
-    settings: Settings,
-    *,
-    rules: Sequence[str] = ("symmetric",),
-    methods: Iterable[str] = METHODS,
+    settings: Settings, *, rules: Sequence[str] = ("symmetric",), methods: Iterable[str] = METHODS
 ) -> pd.DataFrame:
     """An efficiency curve: one point a number of calls, rule and method. K counts calls."""
     (panel,) = settings.target.panels
@@ -550,17 +527,11 @@ def joint_counts(settings: Settings) -> pd.DataFrame:
     for head, p, gap in _joint(settings):
         counts, at_p, at_gap = np.histogram2d(p, gap, bins=(20, 21))
         correlation = float(np.corrcoef(p, gap)[0, 1])
-        rows += [
-            {
-                **head,
-                "p": (at_p[i] + at_p[i + 1]) / 2.0,
-                "difference": (at_gap[j] + at_gap[j + 1]) / 2.0,
-                "count": int(counts[i, j]),
-                "value": 100.0 * correlation,
-            }
-            for i, j in np.ndindex(counts.shape)
-        ]
-    return pd.DataFrame(rows)
+        middles = [(at[:-1] + at[1:]) / 2.0 for at in (at_p, at_gap)]
+        table = pd.DataFrame({**head, "p": 0.0}, index=range(counts.size))
+        table["p"], table["difference"] = zip(*product(*middles), strict=True)
+        rows.append(table.assign(count=counts.ravel().astype(int), value=100.0 * correlation))
+    return pd.concat(rows, ignore_index=True)
 
 
 def joint_moments(settings: Settings) -> pd.DataFrame:
@@ -569,18 +540,13 @@ def joint_moments(settings: Settings) -> pd.DataFrame:
     for head, p, gap in _joint(settings):
         edges = np.linspace(p.min(), p.max(), BINS + 1)
         place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, BINS - 1)
-        for b in range(BINS):
-            inside = gap[place == b]
-            rows.append(
-                {
-                    **head,
-                    "p": (edges[b] + edges[b + 1]) / 2.0,
-                    "count": len(inside),
-                    "value": inside.mean() if len(inside) else np.nan,
-                    "variance": inside.var() if len(inside) else np.nan,
-                }
-            )
-    return pd.DataFrame(rows)
+        inside = pd.Series(gap).groupby(place)
+        found = inside.agg(["size", "mean", lambda x: x.var(ddof=0)]).reindex(range(BINS))
+        found.columns = ["count", "value", "variance"]
+        found["count"] = found["count"].fillna(0).astype(int)
+        rows.append(found.assign(**head, p=(edges[:-1] + edges[1:]) / 2.0))
+    names = [*head, "p", "count", "value", "variance"]
+    return pd.concat(rows, ignore_index=True)[names]
 
 
 def _joint(settings: Settings) -> Iterable[tuple[dict[str, object], Floats, Floats]]:

@@ -262,7 +262,7 @@ def _wordings(one: Asked) -> Found:
 
     def right(p: Floats) -> Floats:
         agree = 0.5 + 0.5 * np.sign(p[:, i, j] - 0.5) * people
-        return _mean(np.where(people == 0.0, np.nan, agree))
+        return by_context(np.where(people == 0.0, np.nan, agree).T)
 
     parts = {
         "first-position": (0.5 + 0.5 * np.sign(one.p[:, i, j] - 0.5)).mean(axis=-1),
@@ -280,14 +280,6 @@ def _wordings(one: Asked) -> Found:
 def _of_all_calls(one: Asked) -> Floats:
     """(C,) Spearman of the average probability."""
     return np.asarray(per_context(average_probability(one.all_calls()), one.gold))
-
-
-def _mean(values: Floats) -> Floats:
-    """Of each context, NaN where it has none."""
-    known = ~np.isnan(values)
-    count = known.sum(axis=-1)
-    total = np.where(known, values, 0.0).sum(axis=-1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def absolute(settings: Settings) -> pd.DataFrame:

@@ -46,12 +46,7 @@ ROLES = {
 JUDGES = ("Llama2-7B", "Llama2-13B", "Mistral-7B", "FlanT5-3B", "FlanT5-11B")
 LARGE_JUDGES = JUDGES[:3]  # of HANNA and CMCQRD
 ATTRIBUTES = {  # by their printed labels
-    "summeval": {
-        "COH": "coherence",
-        "CON": "consistency",
-        "FLU": "fluency",
-        "REL": "relevance",
-    },
+    "summeval": {"COH": "coherence", "CON": "consistency", "FLU": "fluency", "REL": "relevance"},
     "topicalchat": {
         "COH": "coherency",
         "CNT": "continuity",

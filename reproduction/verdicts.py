@@ -267,12 +267,7 @@ def experiment(cell: str) -> str:
     paper, table, *place = cell.split("/")
     if paper == "poe_v1":
         paper, place[1] = "poe_v2", f"K{2 * int(place[1][1:])}"
-        table = {
-            "table1": "table5",
-            "table3": "table6",
-            "table4": "table7",
-            "table5": "table8",
-        }.get(table, table)
+        table = f"table{ {'1': 5, '3': 6, '4': 7, '5': 8}.get(table[-1], table[-1]) }"
     if (paper, table) == ("poe_v2", "table1") or "random" in place:
         table, place = "table5", [part for part in place if part != "random"]
     if paper == "comparative_assessment":

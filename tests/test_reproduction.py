@@ -226,7 +226,7 @@ class TestRunVariance:
                 job = (twin, Calls("topicalchat", 18, seed=seed))
                 every = (twin, Calls("topicalchat", 30, seed=seed))
                 assert small._again(every) == every, "of all calls there is one set"
-                found = [small._block(*each, 0, 100) for each in (job, small._again(job), every)]
+                found = [small.block(each, 0, 100) for each in (job, small._again(job), every)]
                 parts.append([each[of] for each, of in zip(found, (few, few, whole), strict=True)])
             by_context.append(sum(small._run_variance(*part) for part in parts) / 16)
             means = np.mean([[np.nanmean(x, axis=-1) for x in part] for part in parts], axis=0)
@@ -239,7 +239,7 @@ class TestRunVariance:
         """Which `_run_variance` rests on: 600 judges' means scatter as single contexts say."""
         monkeypatch.setattr(small, "METHODS", {"avg-prob": small.METHODS["avg-prob"]})
         twin = twins("topicalchat")["FlanT5-3B", "coherency"]
-        one = small._block(twin, Calls("topicalchat", 18), 0, 600)["avg-prob", "spearman"]
+        one = small.block((twin, Calls("topicalchat", 18)), 0, 600)["avg-prob", "spearman"]
         means = np.nanmean(one, axis=-1).var(ddof=1)
         assert small._run_variance(one, one, 0.0 * one) == pytest.approx(means, rel=0.2)
 
@@ -321,9 +321,9 @@ class TestDecided:
         """A judge without noise whose bias is larger than any difference always says first."""
         judge = Twin("y", "topicalchat", "coherency", 0.9999, 1.0, 0.0, 12.0)
         found = decided.decided(judge, 0, 1)
-        assert found.first == pytest.approx([1.0])
-        assert found.accuracy["standard"] == pytest.approx([0.5])
-        assert found.accuracy["debiased"][0] > 0.95
+        assert found["first-position rate", "standard"] == pytest.approx([1.0])
+        assert found["accuracy", "standard"] == pytest.approx([0.5])
+        assert found["accuracy", "debiased"][0] > 0.95
 
 
 class TestRecorded:
