@@ -42,9 +42,9 @@ def fit(
     expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
         "logit-gaussian" (the same on log odds, `Gaussian(mean=log_odds)`),
         "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
-        "student-t", or your own (`poe.experts.custom`, or a class with energy, slope, curvature
-        and log_density, whose derivatives are checked). For the paper's variants on decisions
-        pass `comparisons.hard()`.
+        or your own (`poe.experts.custom`, or a class with energy, slope, curvature and
+        log_density, whose derivatives are checked). For the paper's variants on decisions pass
+        `comparisons.hard()`.
     bias : the paper's gamma (section 3.5), which moves every expert to d - gamma. None for
         none, a number, "mean" for the value at which the mean probability means no
         difference (eq. 12 for Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit"

@@ -14,8 +14,8 @@ from poe.experts.base import Expert
 from poe.experts.bradley_terry import BradleyTerry
 from poe.experts.custom import Custom, ExpertError, check_expert, custom
 from poe.experts.gaussian import Gaussian, log_odds
+from poe.experts.huber import Huber
 from poe.experts.laplacian import Laplacian
-from poe.experts.robust import Huber, StudentT
 from poe.experts.thurstone import Thurstone
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Gaussian",
     "Huber",
     "Laplacian",
-    "StudentT",
     "Thurstone",
     "check_expert",
     "custom",
@@ -34,7 +33,7 @@ __all__ = [
     "log_odds",
 ]
 
-FAMILIES = (Gaussian, BradleyTerry, Laplacian, Thurstone, Huber, StudentT)
+FAMILIES = (Gaussian, BradleyTerry, Laplacian, Thurstone, Huber)
 KNOWN = (*FAMILIES, Custom)  # whose functions need no check
 
 
@@ -42,7 +41,7 @@ def get_expert(expert: str | Expert) -> Expert:
     """The expert of that name with its defaults, or the object itself when it is one already.
 
     "gaussian", "logit-gaussian" (Gaussian around the log odds), "bradley-terry", "laplacian",
-    "thurstone", "huber" or "student-t".
+    "thurstone" or "huber".
     """
     if not isinstance(expert, str):
         missing = [
