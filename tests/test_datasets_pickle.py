@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poe.datasets import InvalidDataError, info
-from poe.datasets.originals import parse
-from poe.datasets.safe_pickle import PlainUnpickler, load_plain
+from poe.datasets.originals import PlainUnpickler, load_plain, parse
 
 
 class Payload:

@@ -24,7 +24,7 @@ import pandas as pd
 
 from poe import datasets
 from poe.datasets.files import data_folder, download, read
-from poe.datasets.safe_pickle import load_plain
+from poe.datasets.originals import load_plain
 
 HERE = Path(__file__).parent
 HANNA_JUDGES = ("Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT")
