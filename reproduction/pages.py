@@ -222,8 +222,8 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
             f"(with perfect twins about {verdicts.BY_CHANCE * len(rows):.0f} would)",
             [
                 f"Tables in which more than a third differ: {of('differs')}.",
-                f"The twin of one judge accounts for {part[0]} of the {len(odd)}: {judge}, "
-                f"{part[0]} of whose {part[1]} differ.",
+                f"The twin of one judge accounts for {part[0]} of the {len(odd)}: {judge} "
+                f"({part[1]} predictions).",
                 f"{len(lost)} of {len(claims)} claims hold in print and fail for the twins: "
                 + "; ".join(f"“{text}”" for text in lost["claim"])
                 + ".",
@@ -254,7 +254,7 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
         for look, head, count, what, lines in boxes
     )
     answer = Markup(
-        "<p><b>{:.0f}% of what could be predicted does</b>: {} of {} predictions; the other {} do "
+        "<p><b>{:.0f}% of the predictions come out again</b>: {} of {}; the other {} do "
         "not. Where they come from: of {} printed numbers {} could be tested; repeats of one "
         "experiment count once; and those that went into the twins do not count. The first two "
         "boxes share out the {} predictions; the third counts what of the {} was not tested.</p>"
