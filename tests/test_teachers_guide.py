@@ -51,6 +51,13 @@ def test_the_marks_add_up() -> None:
     assert sum(int(n) for row in rows for n in row.split("+")) == total
 
 
+def test_no_session_has_more_slides_than_minutes() -> None:
+    """The minutes themselves are the course kit's, see the tests of the kit."""
+    totals = [int(m) for m in re.findall(r"^\| \d \|.*\| (\d+) \|$", GUIDE, re.MULTILINE)]
+    assert len(totals) == 4 + 7
+    assert max(totals) <= 90
+
+
 @pytest.mark.parametrize("start", ["## Path A: one lecture of 90 minutes"])
 def test_the_minutes_of_the_lecture_add_up(start: str) -> None:
     part = GUIDE[GUIDE.index(start) :].split("\n## ")[0]
