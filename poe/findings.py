@@ -70,7 +70,7 @@ def standing(fit: Fit, level: float, thing: str) -> list[str]:
     if (share := drowned(fit, level)) >= HARDLY:
         first = (
             f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
-            f"of the comparisons it chooses what is shown "
+            f"of the comparisons it would choose what is shown "
             f"{'first' if fit.bias < 0 else 'second'}, whichever {thing} that is"
         )
     elif sure >= 0.5 or len(rivals) < 2:
@@ -88,14 +88,17 @@ def standing(fit: Fit, level: float, thing: str) -> list[str]:
 def drowned(fit: Fit, level: float) -> float:
     """Share of the comparisons that come out for the same position in either order.
 
-    A judge whose bias is larger than the difference of two scores does not let them decide. 0
-    where no bias was estimated, or none that can be told from chance.
+    A judge whose bias is larger than the difference of two scores does not let them decide; but
+    answers of equal systems may differ more than their systems, and then the judge does choose
+    both places. Where position alone decides a share q, one place is chosen in (1 + q) / 2 of
+    all. So the smaller of the two shares counts. 0 where no bias was estimated, or none that
+    can be told from chance.
     """
-    equal = position(fit, level).equal
-    if equal is None or equal.low <= 0.5 <= equal.high:
+    seen = position(fit, level)
+    if seen.equal is None or seen.equal.low <= 0.5 <= seen.equal.high:
         return 0.0
     d = np.diff(fit.scores[fit.comparisons.take(fit.real).pairs], axis=1)
-    return float((np.abs(d) < abs(fit.bias)).mean())
+    return min(float((np.abs(d) < abs(fit.bias)).mean()), abs(2.0 * seen.counted.rate - 1.0))
 
 
 def settled_share(fit: Fit, level: float) -> float:

@@ -57,7 +57,7 @@ def case(seed):
         given["items"] = [n, np.int64(n), -1, [], None, range(n), "ab", ["a"] * n][rng.integers(8)]
     for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
         _spoil(given, rng)
-    how = {"expert": rng.choice(EXPERTS, p=[0.5, *[0.07] * 6, 0.08])}
+    how = {"expert": rng.choice(EXPERTS, p=[0.5, *[0.084] * 5, 0.08])}
     if rng.random() < 0.5:
         how["bias"] = [None, "mean", "mean", "fit", "fit", "fit", 0.3, "x", np.nan, 1e300][
             rng.integers(10)

@@ -235,6 +235,14 @@ def test_a_manager_reads_who_is_best_or_that_the_judge_hardly_reads():
     assert "do not decide anything by it" in deaf, "and it is known to be too small"
 
 
+def test_a_judge_that_reads_is_not_blamed_for_systems_that_are_alike():
+    """Their answers differ: the first place wins more often, and by no means always."""
+    alike = leaderboard(answers([0.0, 0.0, 0.0], prompts=160), Grader(), budget="160x")
+    assert np.ptp(alike.fit.scores) < -alike.fit.bias, "the bias is larger than all differences"
+    assert 0.5 < np.mean(alike.comparisons.p > 0.5) < 0.7
+    assert "hardly reads" not in str(alike)
+
+
 def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
     class Interrupted(Grader):
         def answer(self, questions):
