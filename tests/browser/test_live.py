@@ -293,9 +293,11 @@ def test_letters_of_a_figure_can_be_read_on_a_phone(html: Path, browser: Any, na
     (chapter,) = {*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")}
     with offline_page(browser, viewport={"width": 390, "height": 844}) as page:
         page.goto(chapter.as_uri())
-        sizes = page.locator(f"#{name} .live svg text").evaluate_all(
-            "(texts) => texts.map((t) => parseFloat(getComputedStyle(t).fontSize)"
-            " * t.getScreenCTM().a)"
+        page.wait_for_selector(f"#{name} .live svg text")
+        # Found and measured at once: a moving picture draws its letters anew.
+        sizes = page.locator(f"#{name}").evaluate(
+            "(figure) => [...figure.querySelectorAll('.live svg text')].map((t) =>"
+            " parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
         )
         assert min(sizes) >= 12
 

@@ -71,7 +71,8 @@
       draw(svg, "path", { d: path([[x(0.5), y(0.5)], [x(1), y(1)]]), class: "live-line live-dashed live-3" });
       draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "above: too timid");
       draw(svg, "text", { x: 334, y: 200, class: "live-name", "text-anchor": "end" }, "below: too bold");
-      draw(svg, "text", { x: x(0.855), y: y(0.855) + 18, class: "live-label live-3 live-halo" }, "honest");
+      const honest = { x: x(0.7), y: y(0.7) - 10, class: "live-label live-3 live-halo", "text-anchor": "end" };
+      draw(svg, "text", honest, "honest");
       draw(svg, "path", { d: path(points.map(([c, r]) => [x(c), y(r)])), class: "live-line live-0" });
       points.forEach(([c, r]) => draw(svg, "circle", { cx: x(c), cy: y(r), r: 3.5, class: "live-dot live-0" }));
       const near = claims.filter(({ claim }) => Math.abs(claim - 0.8) < 0.05);
