@@ -79,8 +79,6 @@ def in_guide(guide: str, found: dict[str, tuple[int, int, int]]) -> str:
 
     def session(row: re.Match[str]) -> str:
         numbers = [int(number) for number in re.findall(r"\((\d\d)-[\w-]+\.md\)", row[1])]
-        if ") to [" in row[1]:
-            numbers = list(range(numbers[0], numbers[-1] + 1))
         total = sum(taught for x, (_, taught, _) in found.items() if int(x[:2]) in numbers)
         return f"{row[1]}| {total} |"
 
