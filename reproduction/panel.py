@@ -18,7 +18,7 @@ the place of GPT-2) needs the paper's texts and judgements and was not attempted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from importlib.metadata import version
@@ -40,6 +40,7 @@ from poe.panel import (
     fit_panel,
 )
 from poe.panel.encoders import hashed_ngrams, needed
+from poe.panel.learning import learn
 from reproduction.published import load
 from reproduction.settings import Settings
 from reproduction.simulated import LabelledPanel, SimulatedPanel
@@ -270,31 +271,46 @@ def draw(
 
 
 def accuracies(
-    panel: LabelledPanel, methods: Iterable[str], of: Size, *, seed: int, n_dev: int = N_DEV
-) -> dict[str, float]:
-    """Accuracy of each method in percent, on the samples outside the development set.
+    panels: Sequence[LabelledPanel],
+    methods: Iterable[str],
+    of: Size,
+    *,
+    seeds: Sequence[int],
+    n_dev: int = N_DEV,
+) -> dict[str, list[float]]:
+    """Accuracy of each method in percent on each panel, outside its development set.
 
-    The first n_dev samples of a permutation drawn with `seed` are the development set of the
-    methods that have one; no method is scored on them. lambda is chosen there among `LAMBDAS`,
+    The first n_dev samples of a permutation drawn with a panel's seed are the development set of
+    the methods that have one; no method is scored on them. lambda is chosen there among `LAMBDAS`,
     and is 0.05 without one.
     """
-    order = np.random.default_rng([seed, 7]).permutation(len(panel))
-    dev, rest = np.sort(order[:n_dev]), np.sort(order[n_dev:])
+    orders = [
+        np.random.default_rng([seed, 7]).permutation(len(panel))
+        for panel, seed in zip(panels, seeds, strict=True)
+    ]
+    devs = [np.sort(order[:n_dev]) for order in orders]
     found = {}
     for name in methods:
         method, regularised = METHODS[name]
-        more: dict[str, Any] = {}
         if method in WITH_CONTEXT:
-            training = Training(
-                seed=seed,
-                epochs=of.epochs,
-                batch=of.batch,
-                regulariser=LAMBDAS if regularised and n_dev else 0.05 * regularised,
-                dev=(dev.tolist(), panel.truth[dev].tolist()) if n_dev else None,
-            )
-            more = {"context": panel.context, "training": training}
-        result = aggregate(panel.judgements, method, **more)
-        found[name] = 100 * result.accuracy(panel.truth, rows=rest)
+            trainings = [
+                Training(
+                    seed=seed,
+                    epochs=of.epochs,
+                    batch=of.batch,
+                    regulariser=LAMBDAS if regularised and n_dev else 0.05 * regularised,
+                    dev=(dev.tolist(), panel.truth[dev].tolist()) if n_dev else None,
+                )
+                for panel, seed, dev in zip(panels, seeds, devs, strict=True)
+            ]
+            given = [(panel.judgements, panel.context) for panel in panels]
+            results = learn(method, [(*g, t) for g, t in zip(given, trainings, strict=True)])
+        else:
+            results = [aggregate(panel.judgements, method) for panel in panels]
+        found[name] = [
+            100 * result.accuracy(panel.truth, rows=np.sort(order[n_dev:]))
+            for panel, result, order in zip(panels, results, orders, strict=True)
+        ]
     return found
 
 
@@ -304,17 +320,17 @@ Case = tuple[dict[str, Any], Callable[[int], LabelledPanel]]  # columns of its r
 def compare(cases: list[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
     """One row a case and method: mean over seeds of the accuracy, and of the gain over the vote."""
     rows: list[dict[str, Any]] = []
-    names, jobs = list(methods), list(product(range(len(cases)), seeds(settings)))
+    names, numbers = list(methods), seeds(settings)
 
-    def run(job: tuple[int, int]) -> dict[str, float]:
-        case, seed = job
-        return accuracies(cases[case][1](seed), names, size(settings), seed=seed)
+    def run(case: int) -> dict[str, list[float]]:
+        panels = [cases[case][1](seed) for seed in numbers]
+        return accuracies(panels, names, size(settings), seeds=numbers)
 
-    for (case, seed), found in zip(jobs, settings.map(run, jobs), strict=True):
-        about = cases[case][0]
-        for method, value in found.items():
-            gain = value - found["majority-voting"]
-            rows.append({**about, "method": method, "seed": seed, "value": value, "gain": gain})
+    for case, found in enumerate(settings.map(run, range(len(cases)))):
+        for seed, method in product(range(len(numbers)), names):
+            value = found[method][seed]
+            about = cases[case][0] | {"method": method, "seed": numbers[seed], "value": value}
+            rows.append(about | {"gain": value - found["majority-voting"][seed]})
     return summary(rows, [*cases[0][0], "method"], gain=("gain", "mean"), gain_sd=("gain", "std"))
 
 
@@ -648,10 +664,9 @@ def aggregation(s: Settings) -> pd.DataFrame:
             "quantity": "accuracy",
         }
         trusting = aggregate(panel.judgements, trusted=TRUSTED).accuracy(panel.truth)
-        found = {m: [v] for m, v in accuracies(panel, votes, seed=0, **options).items()}
+        found = accuracies([panel], votes, seeds=[0], **options)
         found["DawidSkene, trusted"] = [100 * trusting]
-        runs = [accuracies(panel, learned, seed=seed, **options) for seed in seeds(s)]
-        found |= {m: [run[m] for run in runs] for m in learned}
+        found |= accuracies([panel] * len(seeds(s)), learned, seeds=seeds(s), **options)
         rows = [
             about | {"method": m, "value": np.mean(v), "sd": pd.Series(v).std(), "draws": len(v)}
             for m, v in found.items()

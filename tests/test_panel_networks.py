@@ -9,6 +9,7 @@ import pytest
 
 from poe import panel
 from poe.panel.encoders import hashed_ngrams
+from poe.panel.learning import learn
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -90,6 +91,30 @@ def test_every_method_reads_the_context_and_runs_are_repeatable(method):
     blind = panel.aggregate(said, method, context=shuffled, training=QUICK)
     assert one.accuracy(truth) > blind.accuracy(truth) + 0.02
     np.testing.assert_allclose(one.probabilities.sum(axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", LEARNED)
+def test_panels_of_one_shape_learn_side_by_side_what_each_learns_alone(method):
+    made = [sampled(500, seed=seed) for seed in range(3)]
+    dev = [(np.arange(60), truth[:60]) for truth, _, _ in made]
+    many = (0.0, 0.1) if method.startswith("skill") else 0.0
+    panels = [
+        (
+            panel.Judgements.from_table(said),
+            vectors,
+            panel.Training(seed=k, epochs=4, batch=64, regulariser=many, dev=dev[k] if k else None)
+            if many == 0.0
+            else panel.Training(seed=k, epochs=4, batch=64, regulariser=many, dev=dev[k]),
+        )
+        for k, (_, said, vectors) in enumerate(made)
+    ]
+    together = learn(method, panels)
+    for found, (given, context, training) in zip(together, panels, strict=True):
+        (alone,) = learn(method, [(given, context, training)])
+        np.testing.assert_allclose(found.probabilities, alone.probabilities, atol=2e-4)
+        assert found.message == alone.message
+    # Negative control: the panels differ by far more.
+    assert abs(together[0].probabilities - together[1].probabilities).max() > 0.1
 
 
 def test_labels_are_bayes_rule_and_the_regulariser_shrinks_slopes():

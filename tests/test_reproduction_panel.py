@@ -90,10 +90,10 @@ def test_panels_have_the_printed_accuracies_and_majority():
 def test_the_development_set_is_not_scored():
     drawn = panel.draw("TruthfulQA", "70B", n=300, seed=0)
     order = np.random.default_rng([0, 7]).permutation(300)
-    found = panel.accuracies(drawn, ["majority-voting"], TINY, seed=0)
+    found = panel.accuracies([drawn], ["majority-voting"], TINY, seeds=[0])
     rest = order[250:]
     by_hand = aggregate(drawn.judgements, "majority").labels[rest] == drawn.truth[rest]
-    assert found["majority-voting"] == pytest.approx(100 * by_hand.mean())
+    assert found["majority-voting"] == pytest.approx([100 * by_hand.mean()])
 
 
 # Tables and figures ----------------------------------------------------------------------------

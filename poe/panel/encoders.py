@@ -42,12 +42,14 @@ class Encoder:
 
     size : width H of f(X). make : builds the module, which maps what `batch` gives to (B, H).
     batch : from sample positions (a tensor) to the module's input. describe : for messages.
+    width : of the vectors it reads; encoders of one width and size can be trained side by side.
     """
 
     size: int
     make: Callable[[], Any]
     batch: Callable[[Any], Any]
     describe: str
+    width: int | None = None
 
 
 def encoder_for(context: Any, n: int, *, encoder: Any = "light", hidden: int = 64) -> Encoder:
@@ -88,7 +90,8 @@ def _light(vectors: NDArray[np.float32], hidden: int, what: str) -> Encoder:
     def make() -> Any:
         return torch.nn.Sequential(torch.nn.Linear(width, hidden), torch.nn.Tanh())
 
-    return Encoder(hidden, make, lambda rows: table[rows], f"light encoder on {width} {what}")
+    about = f"light encoder on {width} {what}"
+    return Encoder(hidden, make, lambda rows: table[rows], about, width)
 
 
 def hashed_ngrams(texts: Sequence[str], *, features: int = 2048) -> NDArray[np.float32]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from poe.panel.judgements import Judgements, PanelError
 from poe.panel.voting import Aggregation, unknown
 
 TITLES = {
-    "majority": "train on majority vote",
+    "train-on-majority": "train on majority vote",
     "crowdlayer": "Crowdlayer",
     "skill": "SkillAggregation",
     "skill-x": "SkillAggregation-X",
@@ -75,7 +76,7 @@ def train_on_majority(
     The label is the larger entry of s_n; the judgements of the sample itself are not looked
     at again. Shows what the encoder knows by itself. Tied samples are not trained on.
     """
-    return _learn("majority", given, context, encoder, training)
+    return _learn("train-on-majority", given, context, encoder, training)
 
 
 def crowdlayer(
@@ -124,18 +125,45 @@ def skill_aggregation(
     return _learn("skill-x" if specific else "skill", given, context, encoder, training)
 
 
-def _learn(
-    kind: Any, given: Judgements, context: Any, encoder: Any, training: Training | None
-) -> Aggregation:
+def learn(
+    kind: str,
+    panels: Sequence[tuple[Judgements, Any, Training | None]],
+    *,
+    encoder: Any = "light",
+) -> list[Aggregation]:
+    """One of the methods on several panels, each with its context and training.
+
+    kind : the method as `aggregate` calls it, one of `TITLES`. The same answers as of one panel
+    after another, to rounding; panels of one shape, as the draws of an experiment, are trained
+    side by side, several times faster.
+    """
     needed("torch")
     from poe.panel import networks
 
-    training = training or Training()
-    made = encoder_for(context, len(given), encoder=encoder, hidden=training.hidden)
-    tried = [
-        networks.train(kind, given, made, training, regulariser=value)
-        for value in training.regularisers
-    ]
+    tasks = []
+    for given, context, training in panels:
+        settings = training or Training()
+        made = encoder_for(context, len(given), encoder=encoder, hidden=settings.hidden)
+        tasks.append([networks.Task(given, made, settings, x) for x in settings.regularisers])
+    groups: list[list[networks.Task]] = []
+    for task in chain.from_iterable(tasks):
+        if groups and groups[-1][0].beside(task):
+            groups[-1].append(task)
+        else:
+            groups.append([task])
+    runs = chain.from_iterable(networks.train(kind, group) for group in groups)  # type: ignore[arg-type]
+    return [_read(kind, some[0], list(islice(runs, len(some)))) for some in tasks]
+
+
+def _learn(
+    kind: str, given: Judgements, context: Any, encoder: Any, training: Training | None
+) -> Aggregation:
+    return learn(kind, [(given, context, training)], encoder=encoder)[0]
+
+
+def _read(kind: str, task: Any, tried: list[Any]) -> Aggregation:
+    """What the best of the runs with a panel says: it differs from the others in lambda."""
+    given, made, training, _ = task
     run = max(tried, key=lambda run: run.accuracy)  # the first of equals
     confusion = se = unknown()
     if run.heads is not None and kind == "crowdlayer":

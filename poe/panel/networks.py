@@ -1,18 +1,20 @@
 """The networks of section 4 in torch: encoder, bottleneck, what each judge makes of the truth.
 
-Imported by `poe.panel.learning` when a network is trained, and by nothing else.
+Imported by `poe.panel.learning` when a network is trained, and by nothing else. The networks are
+small, and most of a step's time goes into calling torch at all; so several that differ in seed,
+lambda or data alone are trained side by side, their weights stacked, each as if it were alone.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
+from torch.func import functional_call, stack_module_state, vmap
 
 from poe.comparisons import Floats
 from poe.panel.encoders import Encoder
@@ -20,7 +22,7 @@ from poe.panel.judgements import Judgements
 from poe.panel.learning import Training
 from poe.panel.voting import majority_vote, posterior
 
-Kind = Literal["majority", "crowdlayer", "skill", "skill-x"]
+Kind = Literal["train-on-majority", "crowdlayer", "skill", "skill-x"]
 HEADS = 10.0  # times faster do the judges' heads learn than the rest
 SMALLEST = 1e-7  # probability in a logarithm
 
@@ -28,8 +30,8 @@ SMALLEST = 1e-7  # probability in a logarithm
 class Network(nn.Module):
     """f(X), the bottleneck s = softmax(w' f(X) + b) of eq. 2, and the judges' heads.
 
-    kind : "majority" has no heads. "crowdlayer" predicts judge k by softmax(W_k s), W_k the
-    identity at the start (Rodrigues and Pereira 2018). "skill" has a confusion matrix for each
+    kind : "train-on-majority" has no heads. "crowdlayer" predicts judge k by softmax(W_k s), W_k
+    the identity at the start (Rodrigues and Pereira 2018). "skill" has a confusion matrix for each
     judge (two classes: rows p_0, 1 - p_0 and 1 - p_1, p_1, each a softmax of two logits, which is
     a sigmoid), "skill-x" one that is a linear function of f(X) before the softmax.
     """
@@ -56,7 +58,7 @@ class Network(nn.Module):
         """S (B, C), and confusion matrices (K, C, C) or (B, K, C, C), for Crowdlayer W."""
         hidden = self.body(given)
         s = self.bottleneck(hidden).softmax(dim=-1)
-        if self.kind == "majority":
+        if self.kind == "train-on-majority":
             return s, None
         if self.kind == "crowdlayer":
             return s, self.heads
@@ -92,25 +94,35 @@ def regularisation(heads: Tensor) -> Tensor:
 def majority_loss(s: Tensor, target: Tensor) -> Tensor:
     """Cross-entropy against the majority's label, samples without one (-1) left out."""
     kept = target >= 0
-    if not bool(kept.any()):
-        return s.sum() * 0.0
-    return functional.nll_loss(s[kept].clamp_min(SMALLEST).log(), target[kept])
+    said = s.gather(-1, target.clamp_min(0)[:, None])[:, 0].clamp_min(SMALLEST)
+    return -(said.log() * kept).sum() / kept.sum().clamp_min(1)
 
 
-def objective(kind: Kind, given: Judgements, regulariser: float) -> Callable[..., Tensor]:
-    """What is minimised, as a function of s, heads and the rows of a batch."""
-    if kind == "majority":
-        share = np.sort(majority_vote(given).probabilities, axis=1)
-        clear = share[:, -1] > share[:, -2] + 1e-12
-        target = torch.as_tensor(np.where(clear, majority_vote(given).labels, -1))
-        return lambda s, heads, rows: majority_loss(s, target[rows])
-    y = torch.as_tensor(np.nan_to_num(given.distribution()), dtype=torch.float32)
+class Task(NamedTuple):
+    """One network to be trained: on whose judgements, reading which contexts, with which lambda."""
 
-    def value(s: Tensor, heads: Tensor, rows: Tensor) -> Tensor:
-        fit = cross_entropy(s, heads, y[rows], kind)
-        return fit + regulariser * regularisation(heads) if regulariser else fit
+    given: Judgements
+    encoder: Encoder
+    training: Training
+    regulariser: float
 
-    return value
+    def target(self, kind: Kind) -> Tensor:
+        """What is predicted of each sample: the majority's label (N,), or y (N, K, C)."""
+        if kind == "train-on-majority":
+            share = np.sort(majority_vote(self.given).probabilities, axis=1)
+            clear = share[:, -1] > share[:, -2] + 1e-12
+            return torch.as_tensor(np.where(clear, majority_vote(self.given).labels, -1))
+        return torch.as_tensor(np.nan_to_num(self.given.distribution()), dtype=torch.float32)
+
+    def beside(self, other: Task) -> bool:
+        """Whether one stack of weights and batches can hold both."""
+        return self.encoder.width is not None and self._shape() == other._shape()
+
+    def _shape(self) -> tuple[Any, ...]:
+        dev = self.training.dev
+        alike = replace(self.training, seed=0, regulariser=0.0, dev=None)
+        judged = (len(self.given), len(self.given.judges), self.given.n_classes)
+        return (*judged, self.encoder.width, alike, None if dev is None else len(dev[0]))
 
 
 class Run(NamedTuple):
@@ -128,85 +140,133 @@ class Run(NamedTuple):
     regulariser: float
 
 
-def train(
-    kind: Kind,
-    given: Judgements,
-    encoder: Encoder,
-    training: Training,
-    *,
-    regulariser: float,
-) -> Run:
-    """Train one network with one lambda, and read it for all samples.
+def train(kind: Kind, tasks: Sequence[Task]) -> list[Run]:
+    """Train a network for each task, side by side (see `Task.beside`), and read all samples.
 
     With a development set the best epoch there is kept, the first of equals; else the last.
     """
-    rows, labels = (None, None) if training.dev is None else map(np.asarray, training.dev)
-    best, kept_epoch, state = -1.0, training.epochs, None
     with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global state
-        torch.manual_seed(training.seed)
-        shape = (len(given.judges), given.n_classes)
-        network = Network(encoder, *shape, kind, skill=training.initial_skill)
-        loss = objective(kind, given, regulariser)
-        for epoch in descend(network, encoder, loss, len(given), training):
-            if rows is None:
+        stack = Stacked(kind, tasks)
+        epochs = stack.training.epochs
+        best, kept = np.full(len(tasks), -1.0), np.full(len(tasks), epochs)
+        state: dict[str, Tensor] = {}
+        dev, labels = [], np.zeros(0)
+        if stack.training.dev is not None:
+            dev = [np.asarray(task.training.dev[0]) for task in tasks if task.training.dev]
+            labels = np.stack([np.asarray(t.training.dev[1]) for t in tasks if t.training.dev])
+        for epoch in stack.descend():
+            if not dev:
                 continue
-            _, _, p = read(network, encoder, given, rows)
-            accuracy = float((np.argmax(p, axis=1) == labels).mean())
-            if accuracy > best:
-                best, kept_epoch = accuracy, epoch
-                state = copy.deepcopy(network.state_dict())
-        if state is not None:
-            network.load_state_dict(state)
-        s, heads, p = read(network, encoder, given, np.arange(len(given)))
-    return Run(s, heads, p, kept_epoch, best, regulariser)
-
-
-def descend(
-    network: Network,
-    encoder: Encoder,
-    loss: Callable[..., Tensor],
-    n: int,
-    training: Training,
-) -> Iterator[int]:
-    """Adam on `loss(s, heads, rows)`; yields the number of the pass after each."""
-    generator = torch.Generator().manual_seed(training.seed)
-    heads = [p for name, p in network.named_parameters() if name == "heads"]
-    rest = [p for name, p in network.named_parameters() if name != "heads"]
-    groups = [
-        {"params": [p for p in rest if p.requires_grad], "weight_decay": training.weight_decay},
-        # A handful of numbers, each of which hears of every sample.
-        {"params": heads, "lr": HEADS * training.learning_rate},
+            found = np.stack([np.argmax(p, axis=1) for _, _, p in stack.read(dev)])
+            accuracy = (found == labels).mean(axis=1)
+            better = accuracy > best
+            best[better], kept[better] = accuracy[better], epoch
+            for name, weight in stack.weights.items():
+                if better.all():
+                    state[name] = weight.detach().clone()
+                else:
+                    state[name][better] = weight.detach()[better]
+        stack.weights = state or stack.weights
+        read = list(stack.read([np.arange(stack.n)] * len(tasks)))
+    return [
+        Run(s, heads, p, int(kept[r]), float(best[r]), tasks[r].regulariser)
+        for r, (s, heads, p) in enumerate(read)
     ]
-    optimiser = torch.optim.Adam(groups, lr=training.learning_rate, fused=True)  # one call a step
-    for epoch in range(training.epochs):
-        network.train()
-        if network.kind == "skill-x":
-            # Skills that follow the context can imitate every judge without any bottleneck, so
-            # the bottleneck learns first what the judges have in common.
-            network.shift.requires_grad_(2 * epoch >= training.epochs)
-        order = torch.randperm(n, generator=generator)
-        for rows in order.split(training.batch):
-            value = loss(*network(encoder.batch(rows)), rows)
-            optimiser.zero_grad(set_to_none=True)
-            value.backward()
-            optimiser.step()
-        yield epoch + 1
 
 
-@torch.no_grad()
-def read(
-    network: Network, encoder: Encoder, given: Judgements, rows: Any, *, batch: int = 1024
-) -> tuple[Floats, Floats | None, Floats]:
-    """S, heads, and the probabilities that labels are taken from: s itself, or eq. 8."""
-    network.eval()
-    parts = [network(encoder.batch(some)) for some in torch.as_tensor(rows).split(batch)]
-    s = torch.cat([part[0] for part in parts]).numpy().astype(float)
-    heads = parts[0][1]
-    if heads is None:
-        return s, None, s
-    if heads.ndim == 4:  # one for each sample
-        heads = torch.cat([part[1] for part in parts])
-    heads = heads.numpy().astype(float)
-    if network.kind == "crowdlayer":
-        return s, heads, s
-    return s, heads, posterior(s, heads, given.decisions[rows])
+class Stacked:
+    """Networks of one shape, and the steps that are taken with all R of them at once.
+
+    weights : by name, with an axis of length R in front.
+    """
+
+    def __init__(self, kind: Kind, tasks: Sequence[Task]) -> None:
+        self.kind, self.tasks = kind, tasks
+        self.n, self.training = len(tasks[0].given), tasks[0].training
+        self.targets = [task.target(kind) for task in tasks]
+        self.regularisers = torch.tensor([task.regulariser for task in tasks])
+        made = []
+        for task in tasks:
+            torch.manual_seed(task.training.seed)
+            shape = (len(task.given.judges), task.given.n_classes)
+            skill = task.training.initial_skill
+            made.append(Network(task.encoder, *shape, kind, skill=skill))
+        self.network = made[0]  # how they compute; each call says with which weights
+        self.weights: dict[str, Tensor] = stack_module_state(made)[0]
+
+    def descend(self) -> Iterator[int]:
+        """Adam on `loss`; yields the number of the pass after each."""
+        training, weights = self.training, self.weights
+        generators = [torch.Generator().manual_seed(task.training.seed) for task in self.tasks]
+        rest = [w for name, w in weights.items() if name != "heads" and w.requires_grad]
+        groups: list[dict[str, Any]] = [{"params": rest, "weight_decay": training.weight_decay}]
+        if "heads" in weights:
+            # A handful of numbers, each of which hears of every sample.
+            groups.append({"params": [weights["heads"]], "lr": HEADS * training.learning_rate})
+        optimiser = torch.optim.Adam(groups, lr=training.learning_rate, fused=True)  # one call
+        for epoch in range(training.epochs):
+            self.network.train()
+            for name in weights:
+                # Skills that follow the context can imitate every judge without any bottleneck,
+                # so the bottleneck learns first what the judges have in common.
+                if name.startswith("shift."):
+                    weights[name].requires_grad_(2 * epoch >= training.epochs)
+            orders = [
+                torch.randperm(self.n, generator=one).split(training.batch) for one in generators
+            ]
+            for rows in zip(*orders, strict=True):
+                target = torch.stack([y[some] for y, some in zip(self.targets, rows, strict=True)])
+                (value,) = self.each(self.loss, self.batch(rows), target, self.regularisers)
+                optimiser.zero_grad(set_to_none=True)
+                value.sum().backward()
+                optimiser.step()
+            yield epoch + 1
+
+    def loss(
+        self, weights: dict[str, Tensor], given: Any, target: Tensor, regulariser: Tensor
+    ) -> tuple[Tensor]:
+        """What one network's step makes smaller."""
+        s, heads = functional_call(self.network, weights, (given,))
+        if heads is None:
+            return (majority_loss(s, target),)
+        fit = cross_entropy(s, heads, target, self.kind)
+        return (fit + regulariser * regularisation(heads),)
+
+    @torch.no_grad()
+    def read(self, rows: Sequence[Any], *, batch: int = 1024) -> Iterator[tuple[Any, Any, Floats]]:
+        """Of each network S, heads, and what labels are taken from: s itself, or eq. 8."""
+        self.network.eval()
+        split = zip(*(torch.as_tensor(one).split(batch) for one in rows), strict=True)
+        parts = [self.each(self.outputs, self.batch(some)) for some in split]
+        for r, task in enumerate(self.tasks):
+            s = torch.cat([part[0][r] for part in parts]).numpy().astype(float)
+            if self.kind == "train-on-majority":
+                yield s, None, s
+                continue
+            heads = parts[0][1][r]
+            if heads.ndim == 4:  # one for each sample
+                heads = torch.cat([part[1][r] for part in parts])
+            found = heads.numpy().astype(float)
+            if self.kind == "crowdlayer":
+                yield s, found, s
+            else:
+                yield s, found, posterior(s, found, task.given.decisions[rows[r]])
+
+    def outputs(self, weights: dict[str, Tensor], given: Any) -> tuple[Tensor, ...]:
+        """S, and heads where there are."""
+        found = functional_call(self.network, weights, (given,))
+        return found[:1] if found[1] is None else found
+
+    def batch(self, rows: Sequence[Tensor]) -> Any:
+        """Rows (R, B) of contexts, as each task's encoder reads them."""
+        read = [task.encoder.batch(some) for task, some in zip(self.tasks, rows, strict=True)]
+        return torch.stack(read) if len(read) > 1 else read
+
+    def each(self, one: Callable[..., tuple[Tensor, ...]], *given: Any) -> tuple[Tensor, ...]:
+        """`one` of each network's weights and of its part of what is given."""
+        if len(self.tasks) > 1:
+            found: tuple[Tensor, ...] = vmap(one)(self.weights, *given)
+            return found
+        # Alone, and so any transformers model will do.
+        alone = {name: weight[0] for name, weight in self.weights.items()}
+        return tuple(x[None] for x in one(alone, *(part[0] for part in given)))
