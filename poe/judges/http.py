@@ -47,6 +47,10 @@ class ServerGoneError(ServerError, AskingEndedError):
     """The server gives no answer, or none any more, however often it is asked."""
 
 
+class UnreachableError(ServerGoneError):
+    """Nothing takes a connection at that address, which is no question's fault."""
+
+
 class ModelChangedError(ServerError):
     """The server answers as another model than before."""
 
@@ -56,6 +60,7 @@ class PassingError(Exception):
 
     wait : seconds that the server asks for. tries : the most that make sense. turned_away : nobody
     worked on the call, so that it does not count. cut : our patience ended it, before its time.
+    at_last : the error that it becomes when tries are over.
     """
 
     def __init__(
@@ -66,9 +71,11 @@ class PassingError(Exception):
         tries: float = math.inf,
         turned_away: bool = False,
         cut: bool = False,
+        at_last: type[ServerGoneError] = ServerGoneError,
     ) -> None:
         super().__init__(cause)
         self.wait, self.tries, self.turned_away, self.cut = wait, tries, turned_away, cut
+        self.at_last = at_last
 
 
 def check_url(url: str) -> str:
@@ -183,11 +190,12 @@ class Caller:
         sent = json.dumps(body, ensure_ascii=False).encode()
         patience = self.options.patience
         time_is_up = tenacity.stop_before_delay(patience)
-        failures: list[PassingError] = []
+        before: PassingError | None = None
 
         def note(state: tenacity.RetryCallState) -> None:
-            failures.append(_error(state))
-            log.info("%s; trying again in %.1f s", failures[-1], state.upcoming_sleep)
+            nonlocal before
+            before = _error(state)
+            log.info("%s; trying again in %.1f s", before, state.upcoming_sleep)
 
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(PassingError),
@@ -200,12 +208,12 @@ class Caller:
         try:
             return retrying(self._once, client, sent, read, monotonic() + patience, ending)
         except PassingError as last:
-            error = failures[-1] if last.cut and failures else last  # what was wrong before
+            error = before if last.cut and before else last  # what was wrong all the time
             tried = retrying.statistics["attempt_number"]
             tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
             after = f"; given up after {tries} (patience is {patience:g} s)"
             kept = "; what was answered is kept" if self.heard else ""
-            raise ServerGoneError(f"{error}{after if error.tries > 1 else ''}{kept}") from None
+            raise error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}") from None
 
     def _once(
         self,
@@ -269,7 +277,9 @@ class Caller:
             if not self.heard:
                 cause += "; is it up, and is this its address?"
             tries = math.inf if self.heard else 1
-            raise PassingError(cause, tries=tries, turned_away=True) from None
+            raise PassingError(
+                cause, tries=tries, turned_away=True, at_last=UnreachableError
+            ) from None
         except httpx.TimeoutException:
             raise PassingError(
                 f"{self.name} gave no whole answer in {seconds:.3g} s (if it is slow: fewer calls "

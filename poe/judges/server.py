@@ -22,7 +22,13 @@ import numpy as np
 
 from poe.errors import JudgeError
 from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Spent, Tally
-from poe.judges.http import Caller, ModelChangedError, ServerError, token_counts
+from poe.judges.http import (
+    Caller,
+    ModelChangedError,
+    ServerError,
+    UnreachableError,
+    token_counts,
+)
 from poe.judges.questions import Answer, Prompt, Question, Text
 
 __all__ = [
@@ -354,11 +360,9 @@ class ServerJudge:
                 some, (tokens, cached, _) = self._caller.call(client, body, self._read, ending)
                 found += some
                 read, computed = max(read, tokens), computed + tokens - cached
-        except ModelChangedError:
+        except (ModelChangedError, UnreachableError):  # no question's fault
             raise
         except ServerError as error:
-            if str(error).startswith("no connection"):  # no question's fault
-                raise
             raise type(error)(f"{question}: {error}") from None
         if draws:
             log_p, said = counted(found[:draws], prompt), found
