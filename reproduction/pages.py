@@ -364,6 +364,10 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     """
     cells = card[card["table"] == name]
     keys = [key for key in KEYS if cells[key].fillna("").nunique() > 1]
+    for key in [key for key in ("selection",) if key in keys]:
+        others = [other for other in keys if other != key]
+        if others and cells.groupby(others, dropna=False)[key].nunique().max() == 1:
+            keys.remove(key)  # all calls have one selection, so that k says it
     methods = list(cells["method"].unique())
     rows = []
     for place, group in cells.groupby(keys, sort=False, dropna=False):
@@ -372,7 +376,7 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     kinds = Markup(" ").join(
         badge(kind) for kind in ("published", *cells["kind"].dropna().unique())
     )
-    caption = Markup("{}: ours less published, in points. {}").format(title(name), kinds)
+    caption = Markup("{}: ours minus published, in points. {}").format(title(name), kinds)
     return table([*keys, *methods], rows, name="comparison sortable heat", caption=caption)
 
 
@@ -406,9 +410,11 @@ def _heat(row: pd.Series) -> Cell:
 def causes(card: pd.DataFrame) -> Markup:
     """Every cause of differences with what shows it, its cells, and what it leaves of them."""
     rows = effects(card)
-    code = [Markup("<code>{}</code>").format(name) if name else "" for name in rows["target"]]
-    rows["target"] = pd.Series(code, dtype=object)
-    names = {"target": "shown by", "before": "mean difference", "after": "left of it"}
+    below = Markup("{}<br><code>{}</code>")
+    both = zip(rows["cause"], rows.pop("target"), strict=True)
+    named = [below.format(cause, shown) if shown else cause for cause, shown in both]
+    rows["cause"] = pd.Series(named, dtype=object)
+    names = {"before": "difference", "after": "left of it"}
     return frame(rows.rename(columns=names), name="comparison claims")
 
 
