@@ -377,7 +377,8 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
         badge(kind) for kind in ("published", *cells["kind"].dropna().unique())
     )
     caption = Markup("{}: ours minus published, in points. {}").format(title(name), kinds)
-    return table([*keys, *methods], rows, name="comparison sortable heat", caption=caption)
+    heads = ["calls" if key == "k" else key for key in keys]
+    return table([*heads, *methods], rows, name="comparison sortable heat", caption=caption)
 
 
 def _heat(row: pd.Series) -> Cell:
