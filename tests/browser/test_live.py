@@ -39,6 +39,7 @@ CHAPTERS = {
     "fig-live-bias": "09",
     "fig-live-next": "10",
     "fig-live-call": "11",
+    "fig-live-guess": "12",
     "fig-live-budget": "14",
     "fig-live-slope": "15",
 }
@@ -213,6 +214,21 @@ def test_the_share_of_a_label(page: Any, seed: int) -> None:
     answer = Answer(log_p=tuple(log_p[:2]))
     np.testing.assert_allclose(shown["shares"], np.exp(log_p), atol=1e-12)
     assert (shown["p"], shown["mass"]) == pytest.approx((answer.p, answer.mass), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_guesses_scatter_as_the_formula_says(page: Any, seed: int) -> None:
+    move(page, "fig-live-guess", seed)
+    shown = state(page, "fig-live-guess")
+    values, n, contexts = np.array(shown["values"]), shown["texts"], shown["contexts"]
+    assert shown["sd"] == pytest.approx(1 / np.sqrt(contexts * (n - 1)))
+    # Four hundred values: their spread is known to three or four per cent, their mean to sd / 20.
+    assert values.std() == pytest.approx(shown["sd"], rel=0.12)
+    assert abs(values.mean()) < 4 * shown["sd"] / 20
+    assert shown["share"] == (values >= shown["limit"] - 1e-9).mean()
+    # A sum of correlations of orders, each 1 - 6 S / (n^3 - n) with an even sum of squares S.
+    steps = (contexts - contexts * values) * (n**3 - n) / 12
+    np.testing.assert_allclose(steps, steps.round(), atol=1e-6)
 
 
 @pytest.mark.parametrize("place", ["last", "middle", "front"])
