@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ CHAPTERS = {
     "fig-live-springs-laplacian": "08",
     "fig-live-bias": "09",
     "fig-live-next": "10",
+    "fig-live-call": "11",
+    "fig-live-guess": "12",
     "fig-live-budget": "14",
     "fig-live-slope": "15",
 }
@@ -212,6 +214,42 @@ def test_the_share_of_a_label(page: Any, seed: int) -> None:
     answer = Answer(log_p=tuple(log_p[:2]))
     np.testing.assert_allclose(shown["shares"], np.exp(log_p), atol=1e-12)
     assert (shown["p"], shown["mass"]) == pytest.approx((answer.p, answer.mass), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_guesses_scatter_as_the_formula_says(page: Any, seed: int) -> None:
+    move(page, "fig-live-guess", seed)
+    shown = state(page, "fig-live-guess")
+    values, n, contexts = np.array(shown["values"]), shown["texts"], shown["contexts"]
+    assert shown["sd"] == pytest.approx(1 / np.sqrt(contexts * (n - 1)))
+    # Four hundred values: their spread is known to three or four per cent, their mean to sd / 20.
+    assert values.std() == pytest.approx(shown["sd"], rel=0.12)
+    assert abs(values.mean()) < 4 * shown["sd"] / 20
+    assert shown["share"] == (values >= shown["limit"] - 1e-9).mean()
+    # A sum of correlations of orders, each 1 - 6 S / (n^3 - n) with an even sum of squares S.
+    steps = (contexts - contexts * values) * (n**3 - n) / 12
+    np.testing.assert_allclose(steps, steps.round(), atol=1e-6)
+
+
+@pytest.mark.parametrize("place", ["last", "middle", "front"])
+def test_the_cost_of_a_call_is_that_of_a_tree(page: Any, place: str) -> None:
+    """Every different beginning of the prompts of a context, counted one by one."""
+    move(page, "fig-live-call", 11)
+    page.locator("#fig-live-call select").select_option(place)
+    shown = state(page, "fig-live-call")
+    n, attributes, length = shown["candidates"], shown["attributes"], shown["length"]
+    beginnings: set[tuple[str, ...]] = set()
+    prompts = 0
+    for first, second in permutations(range(int(n)), 2):
+        for question in range(int(attributes)):
+            names = {"article": 0, "first": first, "second": second, "question": question}
+            parts = [f"{part} {names[part]}" for part in shown["order"]]
+            beginnings |= {tuple(parts[: k + 1]) for k in range(4)}
+            prompts += 1
+    tokens = sum(length[start[-1].split()[0]] for start in beginnings)
+    assert shown["shared"] == pytest.approx(tokens / prompts, abs=1e-9)
+    assert shown["shared"] == pytest.approx(sum(shown["parts"]), abs=1e-9)
+    assert shown["alone"] == sum(length.values())
 
 
 @pytest.mark.parametrize("seed", range(4))
