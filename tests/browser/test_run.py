@@ -114,7 +114,7 @@ def test_a_cell_is_edited_and_run_with_the_keyboard(page: Any) -> None:
 def test_an_error_is_shown_under_its_cell_without_frames_of_ours(page: Any) -> None:
     area, button = label_of("V[pairs[:, 0]")
     page.get_by_label(area, exact=True).fill("def f():\n    return 1 / 0\nf()")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     assert "ZeroDivisionError" in wait(page, "ZeroDivisionError")
     said = output(page, area).text_content()
     assert "return 1 / 0" in said
@@ -125,7 +125,7 @@ def test_output_appears_while_a_cell_runs_and_stays_when_it_is_stopped(page: Any
     area, button = label_of("V[pairs[:, 0]")
     endless = "made = 1\nprint('first')\nprint('second')\nwhile True: pass"
     page.get_by_label(area, exact=True).fill(endless)
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     shown = page.locator(".cell", has=page.get_by_label(area, exact=True)).locator("pre:visible")
     page.wait_for_function("document.body.innerText.includes('second')")
     assert "Running cell 1" in str(page.locator(".jc-run [role=status]").text_content())
@@ -135,7 +135,7 @@ def test_output_appears_while_a_cell_runs_and_stays_when_it_is_stopped(page: Any
     assert page.get_by_role("button", name="Stop").is_disabled()
     assert [one.strip() for one in shown.all_inner_texts()] == ["first\nsecond"]
     page.get_by_label(area, exact=True).fill("'made' in globals()")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     wait(page, "is done")
     assert output(page, area).text_content() == "False"  # as the message says: afresh
 
@@ -143,7 +143,7 @@ def test_output_appears_while_a_cell_runs_and_stays_when_it_is_stopped(page: Any
 def test_an_endless_print_neither_fills_the_page_nor_keeps_it_from_stopping(page: Any) -> None:
     area, button = label_of("V[pairs[:, 0]")
     page.get_by_label(area, exact=True).fill("while True: print('again')")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     page.wait_for_function("document.body.innerText.includes('The rest is not shown')")
     page.get_by_role("button", name="Stop").click()
     wait(page, "Stopped")
@@ -153,10 +153,10 @@ def test_an_endless_print_neither_fills_the_page_nor_keeps_it_from_stopping(page
 def test_a_module_that_no_browser_has_leaves_the_stored_result(page: Any) -> None:
     area, button = label_of("V[pairs[:, 0]")
     page.get_by_label(area, exact=True).fill("41 + 1")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     wait(page, "is done")
     page.get_by_label(area, exact=True).fill("import no_such_module")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     wait(page, "no_such_module")
     assert output(page, area).text_content() == "42"
     assert "a browser does not have" in page.locator(".jc-missing").text_content()
@@ -167,10 +167,11 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
     page.get_by_role("button", name="Run this page here").click()
     wait(page, "Ready")
     area, button = label_of("one_more = ...")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     number = button.rpartition(" ")[2]
     assert "done" in wait(page, f"Cell {number} ", "Error")
     assert output(page, area).text_content() == "'not yet'"
+    assert output(page, area).get_attribute("data-verdict") == "not yet"
     figures = page.locator("img.jc-drawn")
     assert figures.count() > 0
     assert figures.first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
@@ -181,9 +182,11 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
         ("3", "not right: give a list of pairs"),
     ):
         page.get_by_label(area, exact=True).fill(f"one_more = {answer}\ncheck_one_more(one_more)")
-        page.get_by_label(button, exact=True).click()
+        page.get_by_role("button", name=button, exact=True).click()
         wait(page, f"Cell {number} ")
         assert output(page, area).text_content().strip("'\"").startswith(verdict)
+        mark = "element => getComputedStyle(element.querySelector('pre'), '::before').content"
+        assert output(page, area).evaluate(mark)[1] == ("✓" if verdict == "right" else "✗")
 
 
 def test_refusals(browser: Any, site: Path) -> None:
@@ -242,7 +245,7 @@ def test_pyodide_itself_runs_a_page(browser: Any, site: Path, tmp_path: Path) ->
         page.goto(f"{address}/{CHAPTER}.html")
         page.get_by_role("button", name="Run this page here").click()
         wait(page, "Ready")
-        page.get_by_label("Run cell 1", exact=True).click()
+        page.get_by_role("button", name="Run cell 1", exact=True).click()
         wait(page, "Cell 1 ", "Cell 1:")
         said = output(page, "Code of cell 1; Shift and Enter run it").text_content()
         assert said == "while it runs\n('Emscripten', 'wasm32')"

@@ -2,6 +2,7 @@
 const HERE = new URL(".", import.meta.url);
 const LEAST_MEMORY = 2; // GB, as browsers tell it: rounded, at most 8
 const CHANNELS = { text: "text_plain", stdout: "stream", stderr: "stderr", error: "traceback" };
+const VERDICT = /^['"]?(right|not right|not yet)\b/; // what the check of an exercise begins with
 const STREAMS = ["stdout", "stderr"]; // whose pieces are one text
 
 const make = (name, attributes = {}, ...children) => {
@@ -75,8 +76,7 @@ class Page {
     area.setAttribute("aria-label", `Code of cell ${cell.number}; Shift and Enter run it`);
     area.addEventListener("input", () => { area.rows = area.value.split("\n").length; });
     area.addEventListener("keydown", (event) => this.key(event, cell));
-    const run = make("button", { type: "button", className: "btn btn-sm btn-outline-primary jc-go", textContent: "Run" });
-    run.setAttribute("aria-label", `Run cell ${cell.number}`);
+    const run = make("button", { type: "button", className: "btn btn-sm btn-outline-primary jc-go", textContent: `Run cell ${cell.number}` });
     run.addEventListener("click", () => this.runThrough(cell));
     cell.area = area;
     input.append(area, run);
@@ -126,7 +126,7 @@ class Page {
     } catch (error) {
       this.drop();
       cells.filter((cell) => cell.fresh).forEach((cell) => this.settle(cell)); // what it had shown
-      this.say(this.stopped ? "Stopped. What the cells had made is gone; the next run starts afresh." : `This did not work: ${error.message}`);
+      this.say(this.stopped ? "Stopped. All that the cells had made is gone; the next run begins again with the first cell." : `This did not work: ${error.message}`);
     }
     this.cells.forEach((cell) => cell.node?.classList.remove("jc-running"));
     this.busy = false;
@@ -182,6 +182,7 @@ class Page {
     for (const child of [...frame.childNodes]) if (!child.contains(caption) || !caption) child.remove();
     frame.prepend(...fresh.childNodes);
     cell.node.classList.add("jc-ran");
+    stored.dataset.verdict = VERDICT.exec(stored.textContent.trim())?.[1] ?? "";
   }
 
   ready() {
