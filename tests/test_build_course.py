@@ -52,6 +52,7 @@ def test_a_handout_is_plain_and_has_no_solution(handout: Path) -> None:
     assert "secret" not in text
     assert "def check" not in text
     assert "{" not in text
+    assert "```" not in text, "a fence left open shows the next exercise as code"
     assert "**Exercise: Two and two**" in text
     found = [cell.metadata.get("exercise", {}).get("label") for cell in cells]
     assert [name for name in found if name] == ["ex-sum", "ex-words"]
