@@ -134,8 +134,10 @@ def grades(notebook: nbformat.NotebookNode) -> list[Grade]:
 
 def grade(path: Path | None) -> str:
     """Run a student's notebook (.ipynb or .md), going on after errors; return the report."""
-    if path is None or not path.is_file():
-        raise BuildError(f"There is no file {path}; say make check-handout FILE=path/to/it.ipynb")
+    if path is None:
+        raise BuildError("Which notebook? Say make check-handout FILE=path/to/it.ipynb")
+    if not path.is_file():
+        raise BuildError(f"There is no file {path} to check")
     try:
         notebook = jupytext.read(path)
         NotebookClient(

@@ -200,6 +200,14 @@ def test_refusals(browser: Any, site: Path) -> None:
         page.get_by_role("button", name="Run this page here").click()
         assert "this device has 1" in wait(page, "memory")
         assert page.locator("textarea").count() == 0
+        page.close()
+        page = browser.new_page()
+        nowhere = {"index": "../nowhere/", "bundle": "bundle.zip"}
+        page.route("**/settings.json", lambda route: route.fulfill(json=nowhere))
+        page.goto(f"{address}/{CHAPTER}.html")
+        page.get_by_role("button", name="Run this page here").click()
+        assert "Run all tries again" in wait(page, "could not be loaded from 127.0.0.1")
+        assert page.get_by_role("button", name="Run all").is_enabled()
     page.close()
 
 

@@ -16,7 +16,7 @@ const refusal = () => {
     return "This browser cannot run Python (it lacks WebAssembly or workers). The notebook to download can.";
   }
   if (navigator.deviceMemory < LEAST_MEMORY) {
-    return `Running a page takes about ${LEAST_MEMORY} GB of memory, and this device has ${navigator.deviceMemory}. The printed results are all here.`;
+    return `Running a page takes about ${LEAST_MEMORY} GB of memory, and this device has ${navigator.deviceMemory} GB. All results stand on the page without it.`;
   }
   return "";
 };
@@ -126,7 +126,7 @@ class Page {
     } catch (error) {
       this.drop();
       cells.filter((cell) => cell.fresh).forEach((cell) => this.settle(cell)); // what it had shown
-      this.say(this.stopped ? "Stopped. All that the cells had made is gone; the next run begins again with the first cell." : `This did not work: ${error.message}`);
+      this.say(this.stopped ? "Stopped. All that the cells had made is gone; the next run begins again with the first cell." : `This did not work: ${error.message}. Run all tries again.`);
     }
     this.cells.forEach((cell) => cell.node?.classList.remove("jc-running"));
     this.busy = false;
@@ -172,7 +172,7 @@ class Page {
     fresh.remove();
     stored.hidden = false;
     if (missing) { // the printed result stays
-      const note = `This cell needs ${missing}, which a browser does not have. What the book stored is shown.`;
+      const note = `This cell needs ${missing}, which a browser does not have. The result that the book stored is shown.`;
       stored.before(make("p", { className: "jc-missing", textContent: note }));
       return;
     }

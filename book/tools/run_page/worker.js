@@ -11,7 +11,9 @@ const fetched = async (address) => {
 
 const start = async ({ index, packages, bundle, kernel }) => {
   say("progress", { text: "Loading Python" });
-  const { loadPyodide } = await import(`${index}pyodide.mjs`);
+  const { loadPyodide } = await import(`${index}pyodide.mjs`).catch(() => {
+    throw new Error(`Python could not be loaded from ${new URL(index).host}: there is no network, or it does not allow this host`);
+  });
   python = await loadPyodide({ indexURL: index });
   say("progress", { text: `Loading ${packages.join(", ")}` });
   const problems = [];
