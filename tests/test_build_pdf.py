@@ -57,6 +57,14 @@ LONG = f"""
 
 <div class="comparison-scroll"><table class="comparison sortable"><thead><tr>{HEADS}</tr></thead>
 <tbody>{ROW * 90}</tbody></table></div>
+
+```{{admonition}} Folded
+:class: dropdown
+
+$$
+a = b
+$$ (eq-folded)
+```
 """
 
 
@@ -119,6 +127,9 @@ def test_the_pdf_has_titles_bookmarks_heads_an_author_and_nothing_clipped(hosted
     assert len(table) >= 2
     assert all("head-0" in text and "head-11" in text for text in table)
     assert 300 < rightmost(reader, "the-last-cell") < float(reader.pages[0].mediabox.width) - 50
+    assert rightmost(reader, "(1)") > 450, "the number of a folded formula stands at its right"
+    assert "Executed on" in texts[0]
+    assert not any("Executed on" in text for text in texts[1:]), "it would fill a page of its own"
     assert reader.metadata.author == AUTHOR
     assert not list((hosted / "_build/html").glob("_whole*"))
 
