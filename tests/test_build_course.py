@@ -14,7 +14,7 @@ from book.tools.grading import grade_folder
 from book.tools.handout import as_asked
 from book.tools.nbgrader import source as nbgrader_source
 from book.tools.notes import said, steps
-from book.tools.pages import read_page
+from book.tools.pages import BuildError, read_page
 from book.tools.plain import Book, plain_notebook
 from tests.scratch_book import HEADER
 from tests.test_build_handout import CHAPTER
@@ -52,13 +52,14 @@ def test_a_handout_is_plain_and_has_no_solution(handout: Path) -> None:
     assert "secret" not in text
     assert "def check" not in text
     assert "{" not in text
+    assert "```" not in text, "a fence left open shows the next exercise as code"
     assert "**Exercise: Two and two**" in text
     found = [cell.metadata.get("exercise", {}).get("label") for cell in cells]
     assert [name for name in found if name] == ["ex-sum", "ex-words"]
 
 
 def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
-    handout: Path, tmp_path: Path
+    handout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = {
         "ada": ("answer = 4\n\ncheck_sum(answer)", "right", ""),
@@ -71,7 +72,7 @@ def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
             "by hand",
             "a function that checks was replaced",
         ),
-        "gus": ("import os\nos._exit(1)\ncheck_sum(answer)", "by hand", "the kernel died"),
+        "gus": ("import os\nos._exit(1)\ncheck_sum(answer)", "by hand", "the kernel died here"),
         "hal": ("while True: pass\ncheck_sum(answer)", "by hand", "a cell took longer"),
         "ivy": (None, "by hand", "no notebook"),
         "jon": ("answer = 5\n\ncheck_sum(answer)", "not right", ""),  # edits the checking cell
@@ -88,6 +89,9 @@ def test_marks_survive_dead_kernels_endless_loops_and_edited_checks(
         path.write_text("{" if source is None else nbformat.writes(notebook))
     marks = tmp_path / "marks.csv"
     grade_folder(tmp_path / "submissions", handouts=handout.parent, output=marks, seconds=4)
+    with pytest.raises(BuildError, match=r"no handouts in .*nowhere; name the kit's"):
+        grade_folder(tmp_path / "submissions", handouts=tmp_path / "nowhere", output=marks)
+    assert "ada/03-sums.ipynb: 1 right, 1 by hand" in capsys.readouterr().out
     rows = list(csv.DictReader(marks.open()))
     assert len(rows) == 2 * len(answers)
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,11 +10,12 @@ from xml.etree import ElementTree
 import pytest
 from pybtex.database import parse_string
 
+from book.tools.edition import edition
 from book.tools.finish import take_away
 from book.tools.hosted import feed, publish, repository, site
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
-from tests.scratch_book import HEADER
+from tests.scratch_book import HEADER, released
 
 
 @pytest.fixture
@@ -78,6 +80,17 @@ def test_a_host_that_is_no_repository_is_refused(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("JBC_REPOSITORY", name)
         with pytest.raises(BuildError, match="owner/name"):
             repository()
+
+
+def test_an_edition_is_a_release_only_where_a_tag_says_so(tmp_path: Path) -> None:
+    assert edition(tmp_path, hosted="a/b").startswith("<a"), "no repository, no commit to name"
+    (tmp_path / "one.txt").write_text("x")
+    commit = released(tmp_path)
+    said = edition(tmp_path, hosted="a/b")
+    assert said.startswith("Not a release, built from ")
+    assert f'href="https://github.com/a/b/commit/{commit}"' in said
+    subprocess.run(["git", "tag", "v0.2.0"], cwd=tmp_path, check=True)
+    assert edition(tmp_path, hosted="a/b").startswith("Version 0.2.0, built from ")
 
 
 def test_the_feed_has_an_entry_a_version_and_dates_what_is_unreleased(tmp_path: Path) -> None:

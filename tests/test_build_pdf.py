@@ -14,6 +14,7 @@ from book.tools.browser import find_chromium
 from book.tools.pdf import AUTHOR, one_document, order, print_book
 from tests.browser.checks import quiet_page
 from tests.browser.conftest import NO_BROWSER, skip
+from tests.scratch_book import released
 from tests.test_build_render import write_book
 
 # One worker builds for all of these tests.
@@ -56,6 +57,14 @@ LONG = f"""
 
 <div class="comparison-scroll"><table class="comparison sortable"><thead><tr>{HEADS}</tr></thead>
 <tbody>{ROW * 90}</tbody></table></div>
+
+```{{admonition}} Folded
+:class: dropdown
+
+$$
+a = b
+$$ (eq-folded)
+```
 """
 
 
@@ -67,6 +76,10 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("book") / "root"
     write_book(root)
     (root / "book/notation.md").write_text(LONG)
+    (root / "book/changelog.md").write_text("# Changelog\n\n% feed\n")
+    toc = root / "book/_toc.yml"
+    toc.write_text(toc.read_text() + "      - file: changelog\n")
+    released(root, tag="v1.2.3")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JBC_REPOSITORY", "someone/book")
         build_book(root, build=root / "_build")
@@ -105,15 +118,18 @@ def test_the_pdf_has_titles_bookmarks_heads_an_author_and_nothing_clipped(hosted
     reader = printed(hosted)
     top = [item for item in reader.outline if not isinstance(item, list)]
     titles = [item.title for item in top]
-    assert titles[-2:] == ["6. Gaussian", "A long table"]
+    assert titles[-3:] == ["6. Gaussian", "A long table", "Changelog"]
     texts = [page.extract_text() for page in reader.pages]
-    for title, item in zip(titles[-2:], top[-2:], strict=True):
+    for title, item in zip(titles[-3:], top[-3:], strict=True):
         first_line = texts[reader.get_destination_page_number(item)].strip().splitlines()[0]
         assert first_line.strip() == title, "a chapter begins its page"
     table = [text for text in texts if "the-last-cell" in text]
     assert len(table) >= 2
     assert all("head-0" in text and "head-11" in text for text in table)
     assert 300 < rightmost(reader, "the-last-cell") < float(reader.pages[0].mediabox.width) - 50
+    assert rightmost(reader, "(1)") > 450, "the number of a folded formula stands at its right"
+    assert "Executed on" in texts[0]
+    assert not any("Executed on" in text for text in texts[1:]), "it would fill a page of its own"
     assert reader.metadata.author == AUTHOR
     assert not list((hosted / "_build/html").glob("_whole*"))
 
@@ -149,3 +165,27 @@ def test_a_reader_on_a_host_sees_the_buttons(hosted: Path, browser: Any, width: 
     assert found["Repository"] == "https://github.com/someone/book"
     assert found["Whole book, .pdf"] == "judging-by-comparison.pdf"
     assert found[".ipynb"].startswith("data:application/x-ipynb+json")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_reader_on_a_host_sees_which_version_this_is_and_where_others_are(
+    hosted: Path, browser: Any, width: int
+) -> None:
+    with quiet_page(browser, hosted / "_build/html/06-gaussian.html") as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        footer = page.locator(".extra_footer")
+        said = footer.inner_text()
+        assert "Version 1.2.3, built from commit " in said
+        for words, address in (
+            ("Other versions", "https://github.com/someone/book/releases"),
+            ("commit ", "https://github.com/someone/book/commit/"),
+        ):
+            link = footer.get_by_role("link", name=words)
+            link.scroll_into_view_if_needed()
+            assert link.is_visible()
+            assert (link.get_attribute("href") or "").startswith(address)
+    with quiet_page(browser, hosted / "_build/html/changelog.html") as page:
+        link = page.locator("article").get_by_role("link", name="another version")
+        assert link.is_visible()
+        assert link.get_attribute("href") == "https://github.com/someone/book/releases"

@@ -101,6 +101,12 @@ def test_the_workflows_run_what_exists() -> None:
             assert place.is_dir() or place.with_suffix(".py").is_file(), module
 
 
+def test_the_workflows_pin_every_action_to_a_commit() -> None:
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+        assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", one) for one in used), path.name
+
+
 def test_environment_file_installs_the_pinned_book() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     (pip,) = [item["pip"] for item in environment["dependencies"] if isinstance(item, dict)]

@@ -24,19 +24,31 @@ from book.tools.notes import told
 from book.tools.pages import Page, find_pages
 from book.tools.plain import Book, plain_notebook
 from book.tools.slides import without_slides, write_decks
-from book.tools.wheel import runs_on_its_own
+from book.tools.wheel import runs_on_its_own, version
 
 BEGIN, END = "% minutes: written by book/tools/course.py", "% end of minutes"
 README = """\
-The course kit of Judging by Comparison.
+The course kit of Judging by Comparison, version {version}.
+Prose and figures CC BY 4.0, code MIT. Nothing here needs a network after the installation.
 
-slides/    open a deck in a browser; arrow keys turn the page, N shows what to say
-handouts/  give this folder to students: pip install -r requirements.txt, then jupyter lab
-teacher/   the solutions
-nbgrader/  source/ of an nbgrader course, a notebook an assignment; install the wheel of handouts/
-Grading:   in a clone, make grade-course FOLDER=submissions KIT=handouts CSV=marks.csv
-           A submission is FOLDER/STUDENT/NOTEBOOK.ipynb. A verdict counts only where the check
-           is the handout's own. It runs what students wrote: use a machine that may be lost.
+slides/    One deck per chapter, for any browser. Arrow keys turn the page, N shows what to say.
+           A browser prints a deck with one slide per sheet. The decks share mathjax.js.
+handouts/  The chapters for students, without solutions. Give them the whole folder: it has the
+           package that the notebooks need. In it: pip install -r requirements.txt, jupyter lab.
+           The cell of an exercise answers "right", "not right: why" or "not yet".
+teacher/   The same notebooks with solutions. They need what the handouts need. Keep them back.
+nbgrader/  The source of an nbgrader course, one notebook per assignment, if you use nbgrader.
+           Its students need the wheel (.whl) of handouts/.
+
+Which chapters fit into which course, exam questions and common errors: the teacher's guide, a page
+of the book.
+
+Grading without nbgrader, in a clone of the repository:
+    make grade-course FOLDER=submissions KIT=handouts CSV=marks.csv
+A submission is submissions/STUDENT/NOTEBOOK.ipynb, under the name that the handout has. Each
+exercise gets a row. "by hand" asks you to look: the words beside it say why, and none stand there
+where the exercise has no check. Checks that a student changed do not count. Grading runs what
+students wrote: use a machine that may be lost.
 """
 
 
@@ -110,7 +122,9 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         nbformat.write(source(nbformat.read(path, as_version=4)), assignment / path.name)
     write_module(pages, folder=folder / "handouts")
     runs_on_its_own(folder / "handouts")
-    (folder / "README.txt").write_text(README + times(minutes(pages, decks)), encoding="utf-8")
+    (folder / "README.txt").write_text(
+        README.format(version=version()) + times(minutes(pages, decks)), encoding="utf-8"
+    )
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))
 
 

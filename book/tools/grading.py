@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def grade_one(path: Path, *, handout: Path, student: str, seconds: int = SECONDS
     try:
         client.execute()
     except DeadKernelError:
-        stopped = "the kernel died before it came to this"
+        stopped = "the kernel died here or before"
     except CellTimeoutError:
         stopped = f"a cell took longer than {seconds} s"
     marks = []
@@ -148,6 +149,8 @@ def grade_folder(folder: Path, *, handouts: Path, output: Path, seconds: int = S
     submissions = sorted(folder.glob("*/*.ipynb"))
     if not submissions:
         raise BuildError(f"There is no {folder}/STUDENT/NOTEBOOK.ipynb to grade")
+    if not any(handouts.glob("*.ipynb")):
+        raise BuildError(f"There are no handouts in {handouts}; name the kit's with KIT=")
     with output.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["student", "notebook", "exercise", "verdict", "why"])
@@ -159,4 +162,7 @@ def grade_folder(folder: Path, *, handouts: Path, output: Path, seconds: int = S
             for m in marks:
                 writer.writerow([m.student, m.notebook, m.exercise, m.verdict, m.why])
             file.flush()  # what is marked stays marked
+            counts = Counter(mark.verdict for mark in marks)
+            said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            print(f"  {student}/{path.name}: {said}", flush=True)
     return output

@@ -23,6 +23,7 @@ from book.tools.pages import BuildError, Page, plain
 from book.tools.slides import without_slides
 
 FENCE = re.compile(r"^`{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", re.MULTILINE)
+CLOSING = re.compile(r"\s*^`{3,}[ \t]*$", re.MULTILINE)  # of a fence that has nothing in it
 LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)
 SOLUTION = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{solution\}.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
@@ -57,7 +58,8 @@ def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
                 pieces.append(cell.source[place : fence.start()])
                 inside = True
             else:
-                place, inside = fence.end(), False
+                closing = CLOSING.match(cell.source, fence.end())
+                place, inside = (closing or fence).end(), False
         if not inside:
             pieces.append(cell.source[place:])
         cell.source = SOLUTION.sub("", "".join(pieces)).strip()
@@ -132,8 +134,10 @@ def grades(notebook: nbformat.NotebookNode) -> list[Grade]:
 
 def grade(path: Path | None) -> str:
     """Run a student's notebook (.ipynb or .md), going on after errors; return the report."""
-    if path is None or not path.is_file():
-        raise BuildError(f"There is no file {path}; say make check-handout FILE=path/to/it.ipynb")
+    if path is None:
+        raise BuildError("Which notebook? Say make check-handout FILE=path/to/it.ipynb")
+    if not path.is_file():
+        raise BuildError(f"There is no file {path} to check")
     try:
         notebook = jupytext.read(path)
         NotebookClient(

@@ -76,7 +76,7 @@ def derivation(text: str, *, title: str) -> list[Slide]:
         shown = parser.render(f"{lead}\n\n$${tex}$$")
         groups[-1].append(f'<div class="step">{shown}</div>')
         used += lines
-    head = f"<h2>{title}: step by step</h2>"
+    head = f"<h2>{title}{' Step' if title.endswith('?') else ': step'} by step</h2>"
     return [Slide([head, f'<div class="words">{"".join(group)}</div>']) for group in groups]
 
 

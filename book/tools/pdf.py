@@ -20,7 +20,7 @@ from book.tools.pages import BuildError
 
 LEFT_OUT = (
     "a.headerlink, script, details.hide.above-input, .dropdown-download-buttons, "
-    ".prev-next-area, .live-controls, button"
+    ".prev-next-area, .live-controls, button, .jc-executed"
 )
 STYLES = 'link[rel="stylesheet"]'
 # Sizes in the theme are in rem, so the first rule sets the scale of everything. The theme's own
@@ -42,8 +42,9 @@ STYLE = """
   .jc-contents { break-before: page; }
   .jc-contents ol { list-style: none; padding-left: 0; }
   .bd-article .admonition.dropdown > *, .bd-article details > * { display: revert !important; }
+  .bd-article :is(.admonition.dropdown, details) > div.math { display: flex !important; }
   .bd-article :is(div.cell, table, figure, details, .admonition) { break-inside: auto; }
-  .bd-article :is(tr, img, svg, figcaption, pre) { break-inside: avoid; }
+  .bd-article :is(tr, img, svg, figcaption, pre, .cell_input, .highlight) { break-inside: avoid; }
   .bd-article :is(h1, h2, h3, h4, .admonition-title, caption) { break-after: avoid-page; }
   .bd-article figure img, .bd-article .cell_output img { zoom: 0.8; break-after: avoid-page; }
   .bd-article thead { display: table-header-group; }
@@ -103,7 +104,7 @@ def chapter(page: BeautifulSoup, name: str, *, pages: set[str]) -> Tag:
     """Return the article of one page, ready to stand beside the others."""
     article = page.select_one("article.bd-article")
     if article is None:
-        raise BuildError(f"{name}.html has no article")
+        raise BuildError(f"{name}.html has no article to print; run make book again")
     for head in article.select("th button"):  # heads of tables that sort on the site
         head.unwrap()
     for unwanted in article.select(LEFT_OUT):
@@ -123,6 +124,7 @@ def one_document(html: Path, names: list[str]) -> str:
     pages = set(names)
     whole = {name: read(html, name) for name in names}
     first = whole[names[0]]
+    executed = dict.fromkeys(p.get_text() for w in whole.values() for p in w.select(".jc-executed"))
     articles = [chapter(page, name, pages=pages) for name, page in whole.items()]
     # Some pages have styles that others do without; each is taken once, where it first stands.
     linked = [str(link) for page in whole.values() for link in page.select(STYLES)]
@@ -135,7 +137,8 @@ def one_document(html: Path, names: list[str]) -> str:
         for name, title in zip(names[1:], titles[1:], strict=True)
     )
     cover = (
-        f'<section class="jc-cover"><p class="jc-title">{escape(titles[0])}</p>{SUBTITLE}</section>'
+        f'<section class="jc-cover"><p class="jc-title">{escape(titles[0])}</p>{SUBTITLE}'
+        f"{''.join(f'<p>{escape(words)}</p>' for words in executed)}</section>"
     )
     listing = f'<section class="jc-contents"><h2>Contents</h2><ol>{contents}</ol></section>'
     return (

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from book.tools.edition import edition, releases
 from book.tools.execute import Execution
 from book.tools.finish import BRANCH, finish
 from book.tools.hosted import repository, site
@@ -25,11 +26,12 @@ CELL_LINE = re.compile(r"(\S+)\.ipynb:(\d+)")
 PAGE_LINK = re.compile(r"(\]\(|`)([\w-]+)\.md(\)|#|::)")
 # myst-nb takes the key for a format in {glue:text}`page.md::key`; "s" means as it is.
 UNFORMATTED = re.compile(r"(\{glue:text\}`[\w-]+\.\w+::[^`:]+)`")
-# Where pages are hosted, the course kit and the feed lie beside them.
+# Where pages are hosted, the course kit and the feed lie beside them, and releases on the host.
 HOSTED = {
     "% course kit\n": '<p><a href="course.zip">Download the course kit</a>, which has all of '
     "this.</p>\n",
-    "% feed\n": '<p>New versions come as an <a href="changes.xml">Atom feed</a>.</p>\n',
+    "% feed\n": '<p>Read the book of <a href="{releases}">another version</a>. New versions '
+    'come as an <a href="changes.xml">Atom feed</a>.</p>\n',
 }
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^Traceback|Error:|Exception:")
 
@@ -62,14 +64,15 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
     if (changes := root / "CHANGELOG.md").is_file():
         shutil.copy2(changes, folder)  # which a page includes
     executed = {run.page.name for run in runs}
+    hosted = repository()
     for page in pages:
         path = folder / f"{page.name}.md"
         if page.executes:
             path.unlink()
         else:
             text = page.text
-            for mark, link in HOSTED.items() if repository() else ():
-                text = text.replace(mark, link)
+            for mark, link in HOSTED.items() if hosted else ():
+                text = text.replace(mark, link.format(releases=releases(hosted)))
             path.write_text(staged_links(text, executed=executed), encoding="utf-8")
     for run in runs:
         notebook = without_slides(nbformat.read(run.result, as_version=4))
@@ -78,15 +81,16 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
             if cell.cell_type == "markdown":
                 cell.source = staged_links(cell.source, executed=executed)
         nbformat.write(notebook, folder / run.result.name)
-    if hosted := repository():
-        configure(folder / "_config.yml", hosted=hosted, pages=pages)
+    if hosted:
+        configure(folder / "_config.yml", hosted=hosted, pages=pages, root=root)
     return folder
 
 
-def configure(path: Path, *, hosted: str, pages: list[Page]) -> None:
-    """Switch the theme's buttons on: the repository, an edit, an issue, the hosts that run pages.
+def configure(path: Path, *, hosted: str, pages: list[Page], root: Path) -> None:
+    """Switch the theme's buttons on, and say in the footer which edition this is.
 
-    Both hosts open the notebooks of a branch of their own; an edit changes the text on main.
+    The buttons: the repository, an edit, an issue, the hosts that run pages. Both hosts open the
+    notebooks of a branch of their own; an edit changes the text on main.
     """
     config = yaml.safe_load(path.read_text(encoding="utf-8"))
     sphinx = config["sphinx"]["config"]
@@ -102,6 +106,7 @@ def configure(path: Path, *, hosted: str, pages: list[Page]) -> None:
             "notebook_interface": "jupyterlab",
         },
     }
+    sphinx["html_theme_options"]["extra_footer"] += f"<br>{edition(root, hosted=hosted)}"
     sphinx["html_baseurl"] = f"{site(hosted)}/"
     if os.environ.get("JBC_COMMENTS") == "hypothesis":  # loads a script from another host
         config["html"]["comments"] = {"hypothesis": True}

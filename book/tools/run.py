@@ -41,6 +41,7 @@ NEEDED = {
 PURE = ("choix", "platformdirs", "tenacity", "tqdm")  # plain Python that Pyodide may lack
 FENCE = re.compile(r"^[`:]{3,}\{solution-(start|end)\}", re.MULTILINE)
 TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
+FILL = "to fetch what is needed, say python -m book.tools.run"
 WITHOUT_SERVER = (
     "Opened as a file, a page may not load Python. In the folder of this page say "
     "python3 -m http.server, and open http://localhost:8000/ with the name of the page."
@@ -127,16 +128,16 @@ def vendored(folder: Path) -> list[Path]:
     """The files that pages need of a folder with Pyodide, each as its lock says."""
     lock_path = folder / "pyodide-lock.json"
     if not lock_path.is_file():
-        raise BuildError(f"JBC_PYODIDE names {folder}, which has no pyodide-lock.json")
+        raise BuildError(f"{folder} has no pyodide-lock.json; {FILL} {folder}")
     if checksum(lock_path.read_bytes()) != LOCK:
-        raise BuildError(f"{lock_path} is not that of Pyodide {VERSION}")
+        raise BuildError(f"{lock_path} is not that of Pyodide {VERSION}; {FILL} {folder}")
     lock = json.loads(lock_path.read_bytes())
     files = [folder / name for name in CORE_AND_LOCK]
     for name in closure([*ALWAYS, *NEEDED], lock=lock):
         entry = lock["packages"][name]
         path = folder / entry["file_name"]
         if not path.is_file() or checksum(path.read_bytes()) != entry["sha256"]:
-            raise BuildError(f"{path} is missing, or is not what Pyodide's lock says")
+            raise BuildError(f"{path} is missing or damaged; {FILL} {folder}")
         files.append(path)
     return files
 
@@ -152,8 +153,11 @@ def fetch(folder: Path) -> None:
     names = list(CORE_AND_LOCK)
     while names:
         name = names.pop(0)
-        with urllib.request.urlopen(base + name, timeout=120) as answer:
-            (folder / name).write_bytes(answer.read())
+        try:
+            with urllib.request.urlopen(base + name, timeout=120) as answer:
+                (folder / name).write_bytes(answer.read())
+        except OSError as error:
+            raise BuildError(f"{base}{name} could not be fetched: {error}") from None
         if name == "pyodide-lock.json":
             lock = json.loads((folder / name).read_bytes())
             wanted = closure([*ALWAYS, *NEEDED], lock=lock)
@@ -206,4 +210,9 @@ def offer_runs(html: Path, *, pages: list[Page]) -> None:
 
 
 if __name__ == "__main__":
-    fetch(Path(sys.argv[1]))
+    if len(sys.argv) != 2:
+        sys.exit("Which folder shall Pyodide go to? Say python -m book.tools.run FOLDER")
+    try:
+        fetch(Path(sys.argv[1]))
+    except BuildError as error:
+        sys.exit(str(error))

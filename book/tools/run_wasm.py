@@ -44,7 +44,13 @@ class Lacking(types.ModuleType):
 sys.modules["cvxpy"] = Lacking("cvxpy")
 import page_kernel
 """
-RUN = "wanted.clear(); print(page_kernel.run({source!r}, {place!r})); print(len(wanted))"
+RUN = """
+wanted.clear()
+told = []
+print(page_kernel.run({source!r}, {place!r}, told.append))
+print(f"[{{','.join(told)}}]")
+print(len(wanted))
+"""
 LACKED = re.compile(r"No module named '(?:{})".format("|".join(LACKING)))
 
 
@@ -91,8 +97,8 @@ def run_cell(session: Any, source: str, place: str) -> dict[str, Any]:
     if done.trapped or done.exit_code:
         said = done.trapped or done.stderr.decode(errors="replace")[-300:]
         return {"outputs": [], "failed": f"Python ended: {said}", "wanted": False}
-    said, wanted = done.stdout.splitlines()
-    return json.loads(said) | {"wanted": int(wanted) > 0}
+    said, outputs, wanted = (json.loads(line) for line in done.stdout.splitlines())
+    return said | {"outputs": outputs, "wanted": wanted > 0}
 
 
 def run_page(page: Page, opened: Any) -> Outcome:

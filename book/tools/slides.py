@@ -204,5 +204,5 @@ def write_decks(
             output.write_text(deck(title, slides, script=element), encoding="utf-8")
             written.append(output)
     if not written:
-        raise BuildError("No executed chapter has marked cells; run make book first")
+        raise BuildError("No executed chapter has slides; run make book first")
     return written

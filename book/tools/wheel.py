@@ -52,7 +52,7 @@ def build_wheel(folder: Path) -> Path:
     }
     for old, new in changes.items():
         if text.count(old) != 1:
-            raise BuildError(f"pyproject.toml has not once, but {text.count(old)} times: {old}")
+            raise BuildError(f"pyproject.toml has this {text.count(old)} times, not once: {old}")
         text = text.replace(old, new)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,8 +1,7 @@
 """The button that runs a page in the browser: editing, running, errors, exercises, refusals.
 
-Pyodide's own files come from a CDN, so a stand-in with its functions hands the cells to CPython,
-which has nothing but the archive and the libraries: page, thread, kernel and archive are real.
-Where JBC_PYODIDE_CORE names a folder with Pyodide itself, its core runs a page without libraries.
+The Python is a stand-in (stand_in.py). Where JBC_PYODIDE_CORE names a folder with Pyodide itself,
+its core runs a page without libraries.
 """
 
 from __future__ import annotations
@@ -10,14 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +20,7 @@ from bs4 import BeautifulSoup
 from book.tools.pages import BuildError, find_pages
 from book.tools.run import ASSETS, CORE_AND_LOCK, cells, has_code, offer_runs, vendored
 from tests.browser.conftest import ROOT
+from tests.browser.stand_in import PYODIDE, served
 
 pytestmark = pytest.mark.browser
 
@@ -36,74 +30,8 @@ KEPT = ("V[pairs[:, 0]", "def has_finite_answer", "poe_exercises", "one_more = .
 PICTURE = """losers, winners = [1, 2, 3, 2, 3], [0, 0, 0, 1, 2]
 import matplotlib.pyplot as plt
 plt.plot(won);"""
-STAND_IN = """
-export const loadPyodide = async () => ({
-  loadPackage: async (names, { messageCallback }) => messageCallback(`Loaded ${names}`),
-  unpackArchive: () => {}, FS: { writeFile: () => {} },
-  runPython: (code) => {
-    const asked = new XMLHttpRequest();
-    asked.open("POST", "/python", false);
-    asked.send(code);
-    return JSON.parse(asked.responseText);
-  },
-});
-"""
-# What a cell prints does not reach stdout, the kernel keeps it.
-PYTHON = """
-import ast, json, sys
-names = {}
-for line in sys.stdin:
-    body = ast.parse(json.loads(line)).body
-    last = body.pop() if isinstance(body[-1], ast.Expr) else None
-    exec(compile(ast.Module(body, []), "asked", "exec"), names)
-    value = last and eval(compile(ast.Expression(last.value), "asked", "eval"), names)
-    print(json.dumps(value), flush=True)
-"""
 SKELETON = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>x</title></head>
 <body><article><h1>Title</h1>{}</article></body></html>"""
-
-
-class Server(SimpleHTTPRequestHandler):
-    """Files of a folder, and one Python process that runs what is posted."""
-
-    python: subprocess.Popen[str]
-
-    def do_POST(self) -> None:
-        code = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        stdin, stdout = self.python.stdin, self.python.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.write(json.dumps(code) + "\n")
-        stdin.flush()
-        answer = stdout.readline().encode()
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@contextmanager
-def served(site: Path, *, archive: Path) -> Iterator[str]:
-    """The address of a site, with a Python that sees the archive's packages before any other."""
-    python = subprocess.Popen(
-        [sys.executable, "-c", PYTHON],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=archive,
-        env={**os.environ, "PYTHONPATH": str(archive)},
-    )
-    types = {**Server.extensions_map, ".mjs": "text/javascript"}
-    handler = type("Here", (Server,), {"python": python, "extensions_map": types})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    python.kill()
-    python.wait()
 
 
 def kept_cells() -> list[dict[str, Any]]:
@@ -132,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         archive.extractall(folder / "archive")
     shutil.copy(ASSETS / "page_kernel.py", folder / "archive")
     (folder / "_static/python").mkdir()
-    (folder / "_static/python/pyodide.mjs").write_text(STAND_IN)
+    (folder / "_static/python/pyodide.mjs").write_text(PYODIDE)
     settings = json.loads((run / "settings.json").read_text())
     (run / "settings.json").write_text(json.dumps({**settings, "index": "../python/"}))
     return folder
@@ -186,20 +114,49 @@ def test_a_cell_is_edited_and_run_with_the_keyboard(page: Any) -> None:
 def test_an_error_is_shown_under_its_cell_without_frames_of_ours(page: Any) -> None:
     area, button = label_of("V[pairs[:, 0]")
     page.get_by_label(area, exact=True).fill("def f():\n    return 1 / 0\nf()")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     assert "ZeroDivisionError" in wait(page, "ZeroDivisionError")
     said = output(page, area).text_content()
     assert "return 1 / 0" in said
     assert "page_kernel" not in said
 
 
+def test_output_appears_while_a_cell_runs_and_stays_when_it_is_stopped(page: Any) -> None:
+    area, button = label_of("V[pairs[:, 0]")
+    endless = "made = 1\nprint('first')\nprint('second')\nwhile True: pass"
+    page.get_by_label(area, exact=True).fill(endless)
+    page.get_by_role("button", name=button, exact=True).click()
+    shown = page.locator(".cell", has=page.get_by_label(area, exact=True)).locator("pre:visible")
+    page.wait_for_function("document.body.innerText.includes('second')")
+    assert "Running cell 1" in str(page.locator(".jc-run [role=status]").text_content())
+    assert [one.strip() for one in shown.all_inner_texts()] == ["first\nsecond"]
+    page.get_by_role("button", name="Stop").click()
+    wait(page, "Stopped")
+    assert page.get_by_role("button", name="Stop").is_disabled()
+    assert [one.strip() for one in shown.all_inner_texts()] == ["first\nsecond"]
+    page.get_by_label(area, exact=True).fill("'made' in globals()")
+    page.get_by_role("button", name=button, exact=True).click()
+    wait(page, "is done")
+    assert output(page, area).text_content() == "False"  # as the message says: afresh
+
+
+def test_an_endless_print_neither_fills_the_page_nor_keeps_it_from_stopping(page: Any) -> None:
+    area, button = label_of("V[pairs[:, 0]")
+    page.get_by_label(area, exact=True).fill("while True: print('again')")
+    page.get_by_role("button", name=button, exact=True).click()
+    page.wait_for_function("document.body.innerText.includes('The rest is not shown')")
+    page.get_by_role("button", name="Stop").click()
+    wait(page, "Stopped")
+    assert 100_000 < len(str(output(page, area).text_content())) < 100_200
+
+
 def test_a_module_that_no_browser_has_leaves_the_stored_result(page: Any) -> None:
     area, button = label_of("V[pairs[:, 0]")
     page.get_by_label(area, exact=True).fill("41 + 1")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     wait(page, "is done")
     page.get_by_label(area, exact=True).fill("import no_such_module")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     wait(page, "no_such_module")
     assert output(page, area).text_content() == "42"
     assert "a browser does not have" in page.locator(".jc-missing").text_content()
@@ -210,10 +167,11 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
     page.get_by_role("button", name="Run this page here").click()
     wait(page, "Ready")
     area, button = label_of("one_more = ...")
-    page.get_by_label(button, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
     number = button.rpartition(" ")[2]
     assert "done" in wait(page, f"Cell {number} ", "Error")
     assert output(page, area).text_content() == "'not yet'"
+    assert output(page, area).get_attribute("data-verdict") == "not yet"
     figures = page.locator("img.jc-drawn")
     assert figures.count() > 0
     assert figures.first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
@@ -224,9 +182,11 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
         ("3", "not right: give a list of pairs"),
     ):
         page.get_by_label(area, exact=True).fill(f"one_more = {answer}\ncheck_one_more(one_more)")
-        page.get_by_label(button, exact=True).click()
+        page.get_by_role("button", name=button, exact=True).click()
         wait(page, f"Cell {number} ")
         assert output(page, area).text_content().strip("'\"").startswith(verdict)
+        mark = "element => getComputedStyle(element.querySelector('pre'), '::before').content"
+        assert output(page, area).evaluate(mark)[1] == ("✓" if verdict == "right" else "✗")
 
 
 def test_refusals(browser: Any, site: Path) -> None:
@@ -240,6 +200,14 @@ def test_refusals(browser: Any, site: Path) -> None:
         page.get_by_role("button", name="Run this page here").click()
         assert "this device has 1" in wait(page, "memory")
         assert page.locator("textarea").count() == 0
+        page.close()
+        page = browser.new_page()
+        nowhere = {"index": "../nowhere/", "bundle": "bundle.zip"}
+        page.route("**/settings.json", lambda route: route.fulfill(json=nowhere))
+        page.goto(f"{address}/{CHAPTER}.html")
+        page.get_by_role("button", name="Run this page here").click()
+        assert "Run all tries again" in wait(page, "could not be loaded from 127.0.0.1")
+        assert page.get_by_role("button", name="Run all").is_enabled()
     page.close()
 
 
@@ -274,7 +242,10 @@ def test_pyodide_itself_runs_a_page(browser: Any, site: Path, tmp_path: Path) ->
     content = tmp_path / "site/_static/run" / f"{CHAPTER}.json"
     found = json.loads(content.read_text())
     for cell in found["cells"]:
-        cell["source"] = "import platform, sqlite3\nplatform.system(), platform.machine()"
+        cell["source"] = (
+            "import platform, sqlite3\nprint('while it runs')\n"
+            "platform.system(), platform.machine()"
+        )
     content.write_text(json.dumps({**found, "packages": []}))
     with served(tmp_path / "site", archive=tmp_path) as address:
         page = browser.new_page()
@@ -282,8 +253,8 @@ def test_pyodide_itself_runs_a_page(browser: Any, site: Path, tmp_path: Path) ->
         page.goto(f"{address}/{CHAPTER}.html")
         page.get_by_role("button", name="Run this page here").click()
         wait(page, "Ready")
-        page.get_by_label("Run cell 1", exact=True).click()
+        page.get_by_role("button", name="Run cell 1", exact=True).click()
         wait(page, "Cell 1 ", "Cell 1:")
         said = output(page, "Code of cell 1; Shift and Enter run it").text_content()
-        assert said == "('Emscripten', 'wasm32')"
+        assert said == "while it runs\n('Emscripten', 'wasm32')"
         page.close()

@@ -1,7 +1,9 @@
 // Turns the rendered page into a notebook: loaded when the reader presses "Run this page here".
 const HERE = new URL(".", import.meta.url);
 const LEAST_MEMORY = 2; // GB, as browsers tell it: rounded, at most 8
-const CHANNELS = { text: "text_plain", stderr: "stderr", error: "traceback" };
+const CHANNELS = { text: "text_plain", stdout: "stream", stderr: "stderr", error: "traceback" };
+const VERDICT = /^['"]?(right|not right|not yet)\b/; // what the check of an exercise begins with
+const STREAMS = ["stdout", "stderr"]; // whose pieces are one text
 
 const make = (name, attributes = {}, ...children) => {
   const made = Object.assign(document.createElement(name), attributes);
@@ -14,7 +16,7 @@ const refusal = () => {
     return "This browser cannot run Python (it lacks WebAssembly or workers). The notebook to download can.";
   }
   if (navigator.deviceMemory < LEAST_MEMORY) {
-    return `Running a page takes about ${LEAST_MEMORY} GB of memory, and this device has ${navigator.deviceMemory}. The printed results are all here.`;
+    return `Running a page takes about ${LEAST_MEMORY} GB of memory, and this device has ${navigator.deviceMemory} GB. All results stand on the page without it.`;
   }
   return "";
 };
@@ -74,8 +76,7 @@ class Page {
     area.setAttribute("aria-label", `Code of cell ${cell.number}; Shift and Enter run it`);
     area.addEventListener("input", () => { area.rows = area.value.split("\n").length; });
     area.addEventListener("keydown", (event) => this.key(event, cell));
-    const run = make("button", { type: "button", className: "btn btn-sm btn-outline-primary jc-go", textContent: "Run" });
-    run.setAttribute("aria-label", `Run cell ${cell.number}`);
+    const run = make("button", { type: "button", className: "btn btn-sm btn-outline-primary jc-go", textContent: `Run cell ${cell.number}` });
     run.addEventListener("click", () => this.runThrough(cell));
     cell.area = area;
     input.append(area, run);
@@ -114,42 +115,74 @@ class Page {
         this.say(`Running cell ${cell.number}${more} …`);
         cell.node?.classList.add("jc-running");
         const start = performance.now();
-        const { outcome } = await this.ask({ type: "run", source: cell.area?.value ?? cell.source, place: `cell ${cell.number}` });
+        const source = cell.area?.value ?? cell.source;
+        const { outcome } = await this.ask({ type: "run", source, place: `cell ${cell.number}` }, cell);
         cell.tried = true;
-        this.show(cell, outcome);
+        this.settle(cell, outcome.missing);
         const seconds = ((performance.now() - start) / 1000).toFixed(1);
         this.say(outcome.failed ? `Cell ${cell.number}: ${outcome.failed}` : `Cell ${cell.number} is done (${seconds} s).`);
         if (outcome.failed && !outcome.missing) break;
       }
     } catch (error) {
       this.drop();
-      this.say(this.stopped ? "Stopped. What the cells had made is gone; the next run starts afresh." : `This did not work: ${error.message}`);
+      cells.filter((cell) => cell.fresh).forEach((cell) => this.settle(cell)); // what it had shown
+      this.say(this.stopped ? "Stopped. All that the cells had made is gone; the next run begins again with the first cell." : `This did not work: ${error.message}. Run all tries again.`);
     }
     this.cells.forEach((cell) => cell.node?.classList.remove("jc-running"));
     this.busy = false;
     this.stopButton.disabled = true;
   }
 
-  show(cell, { outputs, missing }) {
-    if (!cell.node) return;
-    let place = cell.node.querySelector(".cell_output");
-    if (!place) {
-      place = make("div", { className: "cell_output docutils container" });
-      cell.node.querySelector(".cell_input").after(place);
+  // The stored output of a cell, and beside it the place of what the running cell shows.
+  places(cell) {
+    let stored = cell.node.querySelector(".cell_output:not(.jc-fresh)");
+    if (!stored) {
+      stored = make("div", { className: "cell_output docutils container" });
+      cell.node.querySelector(".cell_input").after(stored);
     }
+    cell.fresh ??= make("div", { className: "cell_output docutils container jc-fresh" });
+    return [stored, cell.fresh];
+  }
+
+  // While it runs, a cell's new output stands in front of the stored one, which is kept.
+  take(cell, output) {
+    if (!cell.node) return;
+    const [stored, fresh] = this.places(cell);
+    if (!this.replaces(cell, stored)) return;
+    stored.hidden = true;
+    stored.before(fresh);
+    const last = fresh.lastChild;
+    if (STREAMS.includes(output.kind) && last?.classList.contains(CHANNELS[output.kind])) {
+      last.querySelector("pre").append(output.data);
+    } else fresh.append(rendered(output));
+  }
+
+  // A live figure that was not edited stays: the printed one has its sliders.
+  replaces(cell, stored) {
+    const edited = cell.area && cell.area.value !== cell.source;
+    return edited || !stored.querySelector("[id^=fig-live-]");
+  }
+
+  // A cell has ended: what it showed takes the place of the stored output.
+  settle(cell, missing) {
+    if (!cell.node) return;
+    const [stored, fresh] = this.places(cell);
+    cell.fresh = null;
+    cell.node.querySelector(".jc-missing")?.remove();
+    fresh.remove();
+    stored.hidden = false;
     if (missing) { // the printed result stays
-      const note = `This cell needs ${missing}, which a browser does not have. What the book stored is shown.`;
-      cell.node.querySelector(".jc-missing")?.remove();
-      place.before(make("p", { className: "jc-missing", textContent: note }));
+      const note = `This cell needs ${missing}, which a browser does not have. The result that the book stored is shown.`;
+      stored.before(make("p", { className: "jc-missing", textContent: note }));
       return;
     }
-    const edited = cell.area && cell.area.value !== cell.source;
-    if (!edited && place.querySelector("[id^=fig-live-]")) return; // the printed one has its sliders
-    const caption = place.querySelector("figcaption, caption");
-    const frame = caption?.closest("figure") ?? place; // a figure keeps its caption and number
+    if (!this.replaces(cell, stored)) return;
+    const caption = stored.querySelector("figcaption, caption");
+    const frame = caption?.closest("figure") ?? stored; // a figure keeps its caption and number
     for (const child of [...frame.childNodes]) if (!child.contains(caption) || !caption) child.remove();
-    frame.prepend(...outputs.map(rendered));
+    frame.prepend(...fresh.childNodes);
     cell.node.classList.add("jc-ran");
+    stored.dataset.verdict = VERDICT.exec(stored.textContent.trim())?.[1] ?? "";
   }
 
   ready() {
@@ -163,12 +196,13 @@ class Page {
     });
   }
 
-  ask(message) {
+  ask(message, cell) {
     return new Promise((resolve, reject) => {
       this.reject = reject;
       this.worker.onerror = (event) => reject(new Error(event.message || "the thread did not start"));
       this.worker.onmessage = ({ data }) => {
         if (data.type === "progress") this.say(`${data.text} …`);
+        else if (data.type === "output") this.take(cell, data.output);
         else if (data.type === "failed") reject(new Error(data.text));
         else resolve(data);
       };

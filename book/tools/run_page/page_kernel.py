@@ -1,6 +1,7 @@
 """Runs the cells of a page as a notebook would, in the Python that a browser holds.
 
-Standard library only at import, so that it starts anywhere; `make wasm` and the page use it alike.
+What a cell prints or shows is told while the cell runs. Standard library only at import, so that it
+starts anywhere; `make wasm` and the page use it alike.
 """
 
 import ast
@@ -11,12 +12,53 @@ import linecache
 import os
 import pprint
 import sys
+import time
 import traceback
 import types
 
 os.environ["MPLBACKEND"] = "Agg"
 NAMES = {"__name__": "__main__"}
-SHOWN = []  # what the running cell has shown so far
+AT_ONCE = 100  # lines of a cell that are told one by one
+PAUSE = 0.1  # seconds between what is told of further lines
+MOST = 100_000  # characters that a cell may print; an endless loop would fill the page
+REST = f"\n[A cell may print {MOST:,} characters. The rest is not shown.]\n"
+KINDS = ("stdout", "stderr")
+STREAMS = []  # the running cell's stdout and stderr
+
+
+class Printed(io.TextIOBase):
+    """A stream that tells its lines."""
+
+    def __init__(self, kind, tell):
+        self.kind, self.tell = kind, tell
+        self.waiting, self.left, self.lines, self.last = [], MOST, 0, 0.0
+
+    def write(self, text):
+        if text and self.left:
+            for other in STREAMS:
+                if other is not self:
+                    other.flush()  # or they would change places
+            self.waiting.append(text if len(text) <= self.left else text[: self.left] + REST)
+            self.left = max(0, self.left - len(text))
+            self.lines += text.count("\n")
+            soon = self.lines <= AT_ONCE or time.monotonic() - self.last > PAUSE
+            if ("\n" in text and soon) or not self.left:
+                self.flush()
+        return len(text)
+
+    def flush(self):
+        if self.waiting:
+            self.tell({"kind": self.kind, "data": "".join(self.waiting)})
+            self.waiting.clear()
+            self.last = time.monotonic()
+
+
+def show(output):
+    """Tell an output, after what was printed before it."""
+    for stream in STREAMS:
+        stream.flush()
+    if STREAMS:
+        STREAMS[0].tell(output)
 
 
 def drawn(figure):
@@ -45,8 +87,8 @@ def shown(value):
 
 def display(*values, **_):
     """Show values now."""
-    flush()
-    SHOWN.extend(shown(value) for value in values)
+    for value in values:
+        show(shown(value))
 
 
 def glue(name, value, display=True):
@@ -60,15 +102,6 @@ class Markup(str):
 
     def _repr_html_(self):
         return str(self)
-
-
-def flush():
-    """Turn what was printed since the last time into an output."""
-    for stream, kind in ((sys.stdout, "text"), (sys.stderr, "stderr")):
-        if isinstance(stream, io.StringIO) and stream.getvalue():
-            SHOWN.append({"kind": kind, "data": stream.getvalue()})
-            stream.seek(0)
-            stream.truncate()
 
 
 def stand_in(name, **members):
@@ -122,25 +155,29 @@ def figures():
         return
     try:
         for number in pyplot.get_fignums():
-            SHOWN.append(drawn(pyplot.figure(number)))
+            show(drawn(pyplot.figure(number)))
     finally:
         pyplot.close("all")
 
 
-def run(source, place="cell"):
-    """Run one cell; return as JSON what it shows, how it failed, and the module that it lacks."""
-    SHOWN.clear()
+def run(source, place, tell):
+    """Run one cell; return as JSON how it failed, and the module that it lacks.
+
+    tell: takes each output as JSON, while the cell runs.
+    """
     file = f"<{place}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     failed = missing = None
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    STREAMS[:] = (Printed(kind, lambda output: tell(json.dumps(output))) for kind in KINDS)
+    out, err = STREAMS
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             execute(source, file)
-            flush()
             figures()
         except BaseException as error:  # a cell that says exit() ends the cell
-            flush()
-            SHOWN.append({"kind": "error", "data": complaint(error, file)})
+            show({"kind": "error", "data": complaint(error, file)})
             failed = f"{type(error).__name__}: {error}"
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
-    return json.dumps({"outputs": SHOWN, "failed": failed, "missing": missing})
+    for stream in STREAMS:
+        stream.flush()
+    return json.dumps({"failed": failed, "missing": missing})

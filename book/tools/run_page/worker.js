@@ -1,5 +1,5 @@
 // Python in a thread of its own, so that the page stays alive. Messages in: start, run.
-// Messages out: progress, ready, ran, failed.
+// Messages out: progress, ready, output (while a cell runs), ran, failed.
 let python;
 const say = (type, more = {}) => postMessage({ type, ...more });
 
@@ -11,7 +11,9 @@ const fetched = async (address) => {
 
 const start = async ({ index, packages, bundle, kernel }) => {
   say("progress", { text: "Loading Python" });
-  const { loadPyodide } = await import(`${index}pyodide.mjs`);
+  const { loadPyodide } = await import(`${index}pyodide.mjs`).catch(() => {
+    throw new Error(`Python could not be loaded from ${new URL(index).host}: there is no network, or it does not allow this host`);
+  });
   python = await loadPyodide({ indexURL: index });
   say("progress", { text: `Loading ${packages.join(", ")}` });
   const problems = [];
@@ -23,7 +25,8 @@ const start = async ({ index, packages, bundle, kernel }) => {
   say("progress", { text: "Loading the book's package" });
   python.unpackArchive(await (await fetched(bundle)).arrayBuffer(), "zip", { extractDir: "/book" });
   python.FS.writeFile("/book/page_kernel.py", await (await fetched(kernel)).text());
-  python.runPython("import sys; sys.path.insert(0, '/book'); import page_kernel");
+  python.registerJsModule("page_thread", { tell: (text) => say("output", { output: JSON.parse(text) }) });
+  python.runPython("import sys; sys.path.insert(0, '/book'); import page_kernel, page_thread");
 };
 
 onmessage = async ({ data }) => {
@@ -34,7 +37,7 @@ onmessage = async ({ data }) => {
     } else {
       // A JSON string is a Python string.
       const [source, place] = [data.source, data.place].map((text) => JSON.stringify(text));
-      const answer = python.runPython(`page_kernel.run(${source}, ${place})`);
+      const answer = python.runPython(`page_kernel.run(${source}, ${place}, page_thread.tell)`);
       say("ran", { outcome: JSON.parse(answer) });
     }
   } catch (error) {
