@@ -124,7 +124,7 @@
       draw(svg, "path", { d: path(grid.map((d) => [x(d), y(expert(d) / peak)])), class: "live-line live-dashed live-1" });
       const bar = y(Math.exp(-0.5)); // a bell is as high one standard deviation from its middle
       draw(svg, "line", { x1: x(gap - sd), x2: x(gap + sd), y1: bar, y2: bar, class: "live-cursor" });
-      draw(svg, "text", { x: x(gap), y: bar - 6, class: "live-label live-halo", "text-anchor": "middle" }, `\u00b1 ${fixed(sd)}`);
+      draw(svg, "text", { x: x(gap), y: bar - 6, class: "live-name live-halo", "text-anchor": "middle" }, `\u00b1 ${fixed(sd)}`);
       draw(svg, "text", { x: 14, y: 12, class: "live-label live-0" }, "posterior (Laplace)");
       draw(svg, "text", { x: 346, y: 12, class: "live-label live-1", "text-anchor": "end" }, "this one expert");
       const better = normalCdf(gap / sd);
