@@ -101,7 +101,8 @@
     live.update();
   };
 
-  // Chapter 7: one expert's density and the posterior of the difference it speaks about.
+  // Chapter 7: one expert's density and the posterior of the difference it speaks about. Each is
+  // drawn as a share of its peak: what repeating an answer changes is the width.
   poeLive.figures["fig-live-soft"] = (figure) => {
     let p, copies;
     const redraw = (svg) => {
@@ -111,18 +112,21 @@
       const gap = scores[0] - scores[1];
       const sd = Math.sqrt(resistance(covariance)[0][1]);
       const x = scale([-6, 8], [14, 348]);
-      const y = scale([0, 0.62], [178, 14]);
+      const y = scale([0, 1], [178, 24]);
       axis(svg, { x, y: 178, ticks: [-6, -4, -2, 0, 2, 4, 6, 8], digits: 0, name: "score of Ada minus score of Ben" });
-      draw(svg, "line", { x1: x(0), x2: x(0), y1: 14, y2: 178, class: "live-rule" });
+      draw(svg, "line", { x1: x(0), x2: x(0), y1: 24, y2: 178, class: "live-rule" });
       const grid = Array.from({ length: 281 }, (_, k) => -6 + k * 0.05);
-      const z = Math.PI / Math.sin(Math.PI * p());
-      const expert = (d) => (sigmoid(d) ** p() * (1 - sigmoid(d)) ** (1 - p())) / z;
-      const posterior = (d) => Math.exp(-(((d - gap) / sd) ** 2) / 2) / (sd * Math.sqrt(2 * Math.PI));
+      const expert = (d) => sigmoid(d) ** p() * (1 - sigmoid(d)) ** (1 - p());
+      const peak = p() ** p() * (1 - p()) ** (1 - p()); // where sigmoid(d) is the answer
+      const posterior = (d) => Math.exp(-(((d - gap) / sd) ** 2) / 2);
       draw(svg, "path", { d: path([...grid.map((d) => [x(d), y(posterior(d))]), [x(8), y(0)], [x(-6), y(0)]]), class: "live-area live-0" });
       draw(svg, "path", { d: path(grid.map((d) => [x(d), y(posterior(d))])), class: "live-line live-0" });
-      draw(svg, "path", { d: path(grid.map((d) => [x(d), y(expert(d))])), class: "live-line live-dashed live-1" });
-      draw(svg, "text", { x: 346, y: 26, class: "live-label live-0", "text-anchor": "end" }, "posterior (Laplace)");
-      draw(svg, "text", { x: 346, y: 44, class: "live-label live-1", "text-anchor": "end" }, "this one expert");
+      draw(svg, "path", { d: path(grid.map((d) => [x(d), y(expert(d) / peak)])), class: "live-line live-dashed live-1" });
+      const bar = y(Math.exp(-0.5)); // a bell is as high one standard deviation from its middle
+      draw(svg, "line", { x1: x(gap - sd), x2: x(gap + sd), y1: bar, y2: bar, class: "live-cursor" });
+      draw(svg, "text", { x: x(gap), y: bar - 6, class: "live-name live-halo", "text-anchor": "middle" }, `\u00b1 ${fixed(sd)}`);
+      draw(svg, "text", { x: 14, y: 12, class: "live-label live-0" }, "posterior (Laplace)");
+      draw(svg, "text", { x: 346, y: 12, class: "live-label live-1", "text-anchor": "end" }, "this one expert");
       const better = normalCdf(gap / sd);
       const words =
         `Ada leads Ben by ${fixed(gap)} with standard deviation ${fixed(sd)}; the probability that she is ` +

@@ -59,20 +59,20 @@
       const points = Array.from({ length: 10 }, (_, b) => claims.filter(({ claim }) => Math.min(9, Math.floor((claim - 0.5) * 20)) === b))
         .filter((some) => some.length >= FULL)
         .map((some) => [mean(some.map(({ claim }) => claim)), share(some), some.length]);
-      const x = scale([0.5, 1], [46, 340]);
+      const x = scale([0.5, 1], [46, 298]);
       const y = scale([0.4, 1], [212, 22]);
       const ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
       axis(svg, { x, y: 212, ticks, name: "claimed probability" });
       [0.4, ...ticks].forEach((tick) => {
-        draw(svg, "line", { x1: 46, x2: 340, y1: y(tick), y2: y(tick), class: "live-rule" });
+        draw(svg, "line", { x1: 46, x2: 298, y1: y(tick), y2: y(tick), class: "live-rule" });
         draw(svg, "text", { x: 40, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" }, fixed(tick, 1));
       });
       draw(svg, "text", { x: 8, y: 10, class: "live-name" }, "share in the right order");
       draw(svg, "path", { d: path([[x(0.5), y(0.5)], [x(1), y(1)]]), class: "live-line live-dashed live-3" });
       draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "above: too timid");
-      draw(svg, "text", { x: 334, y: 200, class: "live-name", "text-anchor": "end" }, "below: too bold");
-      const honest = { x: x(0.7), y: y(0.7) - 10, class: "live-label live-3 live-halo", "text-anchor": "end" };
-      draw(svg, "text", honest, "honest");
+      draw(svg, "text", { x: 292, y: 200, class: "live-name", "text-anchor": "end" }, "below: too bold");
+      // Beside the end of the diagonal, where no curve goes.
+      draw(svg, "text", { x: 304, y: y(1) + 5, class: "live-label live-3" }, "honest");
       draw(svg, "path", { d: path(points.map(([c, r]) => [x(c), y(r)])), class: "live-line live-0" });
       points.forEach(([c, r]) => draw(svg, "circle", { cx: x(c), cy: y(r), r: 3.5, class: "live-dot live-0" }));
       const near = claims.filter(({ claim }) => Math.abs(claim - 0.8) < 0.05);
