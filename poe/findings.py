@@ -280,7 +280,7 @@ def in_words(
     if effect is not None:
         half = found.quantile(level) * effect.se
         lines.append(
-            f"Length: {effect.size:+.2f} logits a standard deviation longer "
+            f"Length: {effect.size:+.2f} logits per standard deviation of length "
             f"({effect.size - half:+.2f} to {effect.size + half:+.2f}); ranked at equal lengths."
         )
     one = "comparison" if len(c) == 1 else "comparisons"
@@ -290,19 +290,27 @@ def in_words(
     return lines + [f"Note: {note}." for note in notes]
 
 
+def signed(value: float) -> str:
+    """With two decimals and a sign, which is never that of a negative zero."""
+    return f"{round(value, 2) + 0.0:+.2f}"
+
+
 def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
     """Head and rows of the `to_frame` of a ranking, a fit or a leaderboard, as texts."""
     what = table.columns[1]
     forms: dict[str, tuple[str, Callable[[Any], str]]] = {
         "rank": ("rank", lambda row: str(row.rank)),
         what: (what, lambda row: short(getattr(row, what))),
-        "score": ("score", lambda row: f"{row.score:+.2f}"),
-        "low": (f"{100 * level:g}% interval", lambda row: f"{row.low:+.2f} to {row.high:+.2f}"),
+        "score": ("score", lambda row: signed(row.score)),
+        "low": (
+            f"{100 * level:g}% interval",
+            lambda row: f"{signed(row.low)} to {signed(row.high)}",
+        ),
         "rank_low": (f"ranks ({100 * level:g}%)", lambda row: places(row.rank_low, row.rank_high)),
         "p_top": (f"P(top {top})", lambda row: percent(row.p_top)),
         "win_rate": ("wins", lambda row: percent(row.win_rate)),
-        "raw_rank": ("rank as is", lambda row: str(row.raw_rank)),
-        "raw_score": ("score as is", lambda row: f"{row.raw_score:+.2f}"),
+        "raw_rank": ("rank, any length", lambda row: str(row.raw_rank)),
+        "raw_score": ("score, any length", lambda row: signed(row.raw_score)),
     }
     shown = [form for column, form in forms.items() if column in table]
     rows = [[cell(row) for _, cell in shown] for row in table.itertuples(index=False)]

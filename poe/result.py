@@ -186,7 +186,7 @@ class Fit:
         noise = rng.standard_normal((draws, len(self.items)))
         if np.isfinite(self.freedom):
             noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
-        return self.scores + noise @ self._root.T
+        return self.scores + noise @ self._root
 
     # Ranks -----------------------------------------------------------------------------
 
@@ -265,9 +265,12 @@ class Fit:
 
     @cached_property
     def _root(self) -> Floats:
-        """A root of the covariance, which is what takes long of drawing."""
+        """The symmetric root of the covariance, which is what takes long of drawing.
+
+        It is the only one, so that a seed gives the same draws on every machine.
+        """
         value, vector = np.linalg.eigh(self.covariance())
-        return np.asarray(vector * np.sqrt(np.clip(value, 0.0, None)))
+        return np.asarray(vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T)
 
     # Parts -----------------------------------------------------------------------------
 

@@ -256,7 +256,7 @@ def table(settings: Settings) -> pd.DataFrame:
     variate: it is cheap, so that its mean comes from many more of them (`level`). Otherwise the
     luck of a hundred tastes would decide verdicts.
     run_sd : how far one run of one judge would scatter around its twin, given its full-set
-    correlation. flat : contexts in which the method told nothing apart (per draw).
+    correlation.
     """
     target = settings.target
     printed = cells(target.table, target.paper)
@@ -300,7 +300,6 @@ def table(settings: Settings) -> pd.DataFrame:
             more_se=error,
             boot_se=100.0 * bootstrap_se(each(of)),
             run_sd=100.0 * float(np.sqrt(max(sum(parts), 0.0))) / len(parts),
-            flat=float((each(of) == 0.0).sum(axis=-1).mean()),
             role=role(of),
             kind=settings.kind(jobs(of)[0][0]),
             dataset=key_of(of.dataset),

@@ -396,7 +396,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert main([*base, *files]) == 0
     first = capsys.readouterr().out
     assert "clustered on prompt (20)" in first
-    assert "rank as is" in first
+    assert "rank, any length" in first
     assert main([*base, "--dry-run"]) == 0
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
     assert main([*base, "--offline"]) == 0

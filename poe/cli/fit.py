@@ -92,7 +92,7 @@ def fit(
 
 @o.app.command(
     epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
-    "bias, length (logits a standard deviation longer), systems (the rows of --out) and win_rates "
+    "bias, length (logits per standard deviation), systems (the rows of --out) and win_rates "
     f"(row's system against the column's). {o.ENDS}"
 )
 def leaderboard(
