@@ -63,3 +63,15 @@ def test_the_minutes_of_the_lecture_add_up(start: str) -> None:
     part = GUIDE[GUIDE.index(start) :].split("\n## ")[0]
     minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", part, re.MULTILINE)]
     assert sum(minutes) == 90
+
+
+def test_a_chapter_promises_the_minutes_that_are_counted() -> None:
+    counted = re.findall(
+        r"^\| \[(\d+)\]\(([\w-]+\.md)\) \| \d+ \| \d+ \| (\d+) \|$", GUIDE, re.MULTILINE
+    )
+    assert len(counted) == 15
+    for number, name, minutes in counted:
+        said = re.search(r"\*\*Time\*\*: (.+)", (ROOT / "notebooks" / name).read_text("utf-8"))[1]
+        reading = said if number == "15" else said.split(",")[0]  # 15 is in two parts
+        promised = sum(map(int, re.findall(r"(\d+) (?:minutes|for the second)", reading)))
+        assert abs(promised - int(minutes)) <= 5, (name, promised, minutes)
