@@ -280,8 +280,9 @@ def in_words(
     if effect is not None:
         half = found.quantile(level) * effect.se
         lines.append(
-            f"Length: {effect.size:+.2f} logits per standard deviation of length "
-            f"({effect.size - half:+.2f} to {effect.size + half:+.2f}); ranked at equal lengths."
+            f"Length: {signed(effect.size)} logits per standard deviation of length "
+            f"({signed(effect.size - half)} to {signed(effect.size + half)}); ranked at equal "
+            "lengths."
         )
     one = "comparison" if len(c) == 1 else "comparisons"
     lines.append(f"{len(c):,} {one}, {ties:,} {'tie' if ties == 1 else 'ties'}.")

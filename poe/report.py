@@ -27,7 +27,7 @@ from poe import findings
 from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
-from poe.findings import judged_of, percent, places
+from poe.findings import judged_of, percent, places, signed
 from poe.judges.asking import cautions
 from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
@@ -321,7 +321,7 @@ def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
                 row.id,
                 str(row.rank),
                 str(row.rank_before),
-                f"{row.shift:+.2f}",
+                signed(row.shift),
                 f"{row.error:.2f}",
                 "yes" if row.moved else "no",
             )
@@ -352,8 +352,8 @@ def _ranking_table(
         cells = [
             str(row["rank"]),
             f"{row['id']} (same text as {same})" if same else str(row["id"]),
-            f"{row['score']:+.2f}",
-            f"{row['score_low']:+.2f} to {row['score_high']:+.2f}",
+            signed(row["score"]),
+            f"{signed(row['score_low'])} to {signed(row['score_high'])}",
             places(row["rank_low"], row["rank_high"]),
             percent(row["p_top"]),
             str(row["comparisons"]),

@@ -364,10 +364,9 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     """
     cells = card[card["table"] == name]
     keys = [key for key in KEYS if cells[key].fillna("").nunique() > 1]
-    for key in [key for key in ("selection",) if key in keys]:
-        others = [other for other in keys if other != key]
-        if others and cells.groupby(others, dropna=False)[key].nunique().max() == 1:
-            keys.remove(key)  # all calls have one selection, so that k says it
+    others = [key for key in keys if key != "selection"]
+    if others and cells.groupby(others, dropna=False)["selection"].nunique().max() == 1:
+        keys = others  # rows of one k have one selection, which k says then
     methods = list(cells["method"].unique())
     rows = []
     for place, group in cells.groupby(keys, sort=False, dropna=False):
