@@ -211,7 +211,8 @@ class Graph(graph.Graph):
         """Whether from few items there are ways to three others that do not end there."""
         block = self._blocks
         most = min(BRANCHING, max(self.n // 10, min(FEW, 2 * self.n // 3)))
-        for end in (self.start[min(2 * most + 1, self.n)], None):  # the first decide for expanders
+        some = min(self.start[min(2 * most + 1, self.n)], 8 * self.n)
+        for end in (some, None):  # some decide for expanders
             first, second = self.first[:end], self.second[:end]
             inside = block[first] == block[second]
             row = np.concatenate([first[inside], second[inside]])

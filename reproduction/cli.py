@@ -35,7 +35,9 @@ def reproduce(
         ),
     ],
     *,
-    draws: Annotated[int, typer.Option(min=1, help="Draws a cell.")] = 100,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Draws a cell; many tables take several times as many.")
+    ] = 100,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for results (data/results).")] = None,
     store: Annotated[
@@ -111,7 +113,7 @@ def _chosen(name: str) -> list[Target]:
 
 
 def _made(target: Target, settings: Settings, out: Path | None, invoked: str) -> Made:
-    settings = replace(settings, target=target, asked=set())
+    settings = settings.of(target)
     run.check(settings)  # before a bar is drawn
     with tqdm(desc=target.name, disable=None) as bar:  # on a terminal only
 
@@ -124,7 +126,7 @@ def _made(target: Target, settings: Settings, out: Path | None, invoked: str) ->
 
 def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked: str) -> int:
     """Make those that are not up to date, and say what was made."""
-    waiting = [t for t in chosen if not is_fresh(replace(settings, target=t), out)]
+    waiting = [t for t in chosen if not is_fresh(settings.of(t), out)]
     refused = []
 
     def work() -> None:
@@ -172,7 +174,7 @@ def _twice(chosen: list[Target], settings: Settings) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     for target in (one for one in chosen if one.table):
         made = [
-            target.function(replace(settings, target=target, seed=seed, asked=set()))
+            target.function(settings.of(target, seed=seed))
             for seed in (settings.seed, settings.seed + 1)
         ]
         found = verdicts.between_seeds(target.table, *made, paper=target.paper)

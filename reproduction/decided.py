@@ -158,8 +158,7 @@ def consistency(settings: Settings) -> pd.DataFrame:
     printed = load("table8", paper=PAPER)
     values: dict[str, list[float]] = {id_: [] for id_ in printed["id"]}
     rng = np.random.default_rng([settings.seed, 8])
-    draws = min(settings.draws, 25)
-    for p in matrices(judge, gold, settings.seed, draws):
+    for p in matrices(judge, gold, settings.seed, settings.draws):
         won = np.nan_to_num(np.sign(p - 0.5))
         for _, row in printed.iterrows():
             n = int(row["note"].split(" = ")[1].split()[0]) if "n = " in row["note"] else 16
@@ -171,7 +170,7 @@ def consistency(settings: Settings) -> pd.DataFrame:
         cell(row, np.array(values[row["id"]]), role="seen", kind=kind, dataset="summeval")
         for _, row in printed.iterrows()
     ]
-    return pd.DataFrame(rows).assign(draws=draws, seed=settings.seed)
+    return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
 
 
 def _same_order(won: Floats, theirs: Floats, chosen: Floats) -> float:
@@ -184,7 +183,7 @@ def _same_order(won: Floats, theirs: Floats, chosen: Floats) -> float:
     return float(((a * b)[b != 0].mean() + 1.0) / 2.0)
 
 
-LIKELIHOOD_DRAWS = 10  # a search in every context
+LIKELIHOOD_DRAWS = 40  # a search in every context
 
 
 def likeliest(settings: Settings) -> pd.DataFrame:

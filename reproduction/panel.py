@@ -288,23 +288,28 @@ def accuracies(
         np.random.default_rng([seed, 7]).permutation(len(panel))
         for panel, seed in zip(panels, seeds, strict=True)
     ]
-    devs = [np.sort(order[:n_dev]) for order in orders]
+    rows = [np.sort(order[:n_dev]).tolist() for order in orders]
+    devs = [
+        (some, panel.truth[some].tolist()) if n_dev else None
+        for panel, some in zip(panels, rows, strict=True)
+    ]
     found = {}
     for name in methods:
         method, regularised = METHODS[name]
         if method in WITH_CONTEXT:
-            trainings = [
-                Training(
-                    seed=seed,
-                    epochs=of.epochs,
-                    batch=of.batch,
-                    regulariser=LAMBDAS if regularised and n_dev else 0.05 * regularised,
-                    dev=(dev.tolist(), panel.truth[dev].tolist()) if n_dev else None,
-                )
-                for panel, seed, dev in zip(panels, seeds, devs, strict=True)
-            ]
-            given = [(panel.judgements, panel.context) for panel in panels]
-            results = learn(method, [(*g, t) for g, t in zip(given, trainings, strict=True)])
+            alike: dict[str, Any] = {
+                "epochs": of.epochs,
+                "batch": of.batch,
+                "regulariser": LAMBDAS if regularised and n_dev else 0.05 * regularised,
+            }
+            given = zip(panels, seeds, devs, strict=True)
+            results = learn(
+                method,
+                [
+                    (panel.judgements, panel.context, Training(seed=seed, dev=dev, **alike))
+                    for panel, seed, dev in given
+                ],
+            )
         else:
             results = [aggregate(panel.judgements, method) for panel in panels]
         found[name] = [

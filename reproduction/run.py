@@ -186,7 +186,7 @@ class Made:
 
 def table(name: str, **options: Any) -> pd.DataFrame:
     """The table of a target, made and not written; options of `Settings`."""
-    return TARGETS[name].function(Settings(TARGETS[name], **options))
+    return TARGETS[name].function(Settings(**options).of(TARGETS[name]))
 
 
 def check(settings: Settings) -> None:

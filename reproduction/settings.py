@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -46,6 +46,11 @@ class Settings:
     store: Stored | None = None
     progress: Callable[[int, int], None] | None = None
     asked: set[tuple[Key, bool]] = field(default_factory=set, compare=False)
+
+    def of(self, target: Target, **changed: Any) -> Settings:
+        """These settings for another target, with its share of draws and nothing asked yet."""
+        draws = self.draws // self.target.times * target.times
+        return replace(self, target=target, draws=draws, asked=set(), **changed)
 
     @property
     def large_draws(self) -> int:

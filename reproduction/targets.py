@@ -27,8 +27,8 @@ class Target:
     name : as on the command line and of its file in data/results. run : module and function of
     `reproduction` that make it from `Settings`, one row a cell or point. paper : key of
     `published.PAPERS`. what : in a line. datasets : whose labels it reads. table : the published
-    table it fills, "" if none. panels : what a figure shows. options : more that its function
-    reads.
+    table it fills, "" if none. times : draws for each that is asked for, where 100 leave verdicts
+    to chance. panels : what a figure shows. options : more that its function reads.
     """
 
     name: str = ""
@@ -37,6 +37,7 @@ class Target:
     what: str = ""
     datasets: tuple[str, ...] = ()
     table: str = ""
+    times: int = 1
     panels: tuple[Panel, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -86,6 +87,7 @@ def _target(name: str, row: dict[str, Any]) -> Target:
         what=what,
         datasets=tuple(row.pop("datasets", dict.fromkeys(panel[1] for panel in panels))),
         table=table,
+        times=row.pop("times", 1),
         panels=panels,
         options=row,
     )

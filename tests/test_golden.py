@@ -28,7 +28,7 @@ def lines(path):
 
 def test_quick_targets_are_the_committed_bytes(tmp_path):
     for name in WHOLE:
-        made = run.make(Settings(TARGETS[name]), out=tmp_path)
+        made = run.make(Settings().of(TARGETS[name]), out=tmp_path)
         committed = data_dir() / "results" / f"{name}.csv"
         assert made.path.read_bytes() == committed.read_bytes(), name
 

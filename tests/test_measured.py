@@ -37,6 +37,7 @@ def texts():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(poe.datasets.Dataset, "_content", property(placeholders))
         patch.setattr(small, "BLOCK", 2)
+        patch.setattr(small, "_KNOWN", {})
         patch.setattr(measured, "MOST_TIMES", 10)
         yield
 

@@ -13,6 +13,7 @@ from reproduction.targets import TARGETS
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     monkeypatch.setattr(small, "BLOCK", 2)
+    monkeypatch.setattr(small, "_KNOWN", {})
 
 
 class TestDigest:

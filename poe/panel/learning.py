@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 import numpy as np
@@ -145,13 +145,8 @@ def learn(
         settings = training or Training()
         made = encoder_for(context, len(given), encoder=encoder, hidden=settings.hidden)
         tasks.append([networks.Task(given, made, settings, x) for x in settings.regularisers])
-    groups: list[list[networks.Task]] = []
-    for task in chain.from_iterable(tasks):
-        if groups and groups[-1][0].beside(task):
-            groups[-1].append(task)
-        else:
-            groups.append([task])
-    runs = chain.from_iterable(networks.train(kind, group) for group in groups)  # type: ignore[arg-type]
+    groups = groupby(chain.from_iterable(tasks), key=networks.Task.shape)
+    runs = chain.from_iterable(networks.train(kind, list(group)) for _, group in groups)  # type: ignore[arg-type]
     return [_read(kind, some[0], list(islice(runs, len(some)))) for some in tasks]
 
 

@@ -109,16 +109,16 @@ class Task(NamedTuple):
     def target(self, kind: Kind) -> Tensor:
         """What is predicted of each sample: the majority's label (N,), or y (N, K, C)."""
         if kind == "train-on-majority":
-            share = np.sort(majority_vote(self.given).probabilities, axis=1)
+            vote = majority_vote(self.given)
+            share = np.sort(vote.probabilities, axis=1)
             clear = share[:, -1] > share[:, -2] + 1e-12
-            return torch.as_tensor(np.where(clear, majority_vote(self.given).labels, -1))
+            return torch.as_tensor(np.where(clear, vote.labels, -1))
         return torch.as_tensor(np.nan_to_num(self.given.distribution()), dtype=torch.float32)
 
-    def beside(self, other: Task) -> bool:
-        """Whether one stack of weights and batches can hold both."""
-        return self.encoder.width is not None and self._shape() == other._shape()
-
-    def _shape(self) -> tuple[Any, ...]:
+    def shape(self) -> Any:
+        """Alike for tasks that one stack of weights and batches can hold."""
+        if self.encoder.width is None:
+            return object()  # like nothing else
         dev = self.training.dev
         alike = replace(self.training, seed=0, regulariser=0.0, dev=None)
         judged = (len(self.given), len(self.given.judges), self.given.n_classes)
@@ -141,7 +141,7 @@ class Run(NamedTuple):
 
 
 def train(kind: Kind, tasks: Sequence[Task]) -> list[Run]:
-    """Train a network for each task, side by side (see `Task.beside`), and read all samples.
+    """Train a network for each task, side by side (see `Task.shape`), and read all samples.
 
     With a development set the best epoch there is kept, the first of equals; else the last.
     """
@@ -150,15 +150,14 @@ def train(kind: Kind, tasks: Sequence[Task]) -> list[Run]:
         epochs = stack.training.epochs
         best, kept = np.full(len(tasks), -1.0), np.full(len(tasks), epochs)
         state: dict[str, Tensor] = {}
-        dev, labels = [], np.zeros(0)
-        if stack.training.dev is not None:
-            dev = [np.asarray(task.training.dev[0]) for task in tasks if task.training.dev]
-            labels = np.stack([np.asarray(t.training.dev[1]) for t in tasks if t.training.dev])
+        devs = [np.asarray(task.training.dev) for task in tasks if task.training.dev]
         for epoch in stack.descend():
-            if not dev:
+            if not devs:
                 continue
-            found = np.stack([np.argmax(p, axis=1) for _, _, p in stack.read(dev)])
-            accuracy = (found == labels).mean(axis=1)
+            found = zip(devs, stack.read([rows for rows, _ in devs]), strict=True)
+            accuracy = np.array(
+                [np.mean(np.argmax(p, axis=1) == labels) for (_, labels), (_, _, p) in found]
+            )
             better = accuracy > best
             best[better], kept[better] = accuracy[better], epoch
             for name, weight in stack.weights.items():
