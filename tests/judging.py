@@ -50,11 +50,15 @@ def expected(question):
 
 
 class HashJudge:
-    """Answers by a hash; counts what it was asked. It is not a language model."""
+    """Answers by a hash, or at some positions `instead`; counts what it was asked.
 
-    def __init__(self, *, delay=0.0, fail_after=None, error=None, **fields):
+    It is not a language model.
+    """
+
+    def __init__(self, *, delay=0.0, fail_after=None, error=None, instead=(), **fields):
         self.specification = {"kind": "hash", "revision": "1", **fields}
         self.delay, self.fail_after, self.error = delay, fail_after, error
+        self.instead = dict(instead)
         self.asked = []
         self.closed = False
 
@@ -66,6 +70,6 @@ class HashJudge:
                 if self.delay:
                     time.sleep(self.delay)
                 self.asked.append(question.key)
-                yield position, expected(question)
+                yield position, self.instead.get(position, expected(question))
         finally:
             self.closed = True

@@ -7,10 +7,7 @@ import random
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import textwrap
 import threading
 from pathlib import Path
 
@@ -19,16 +16,15 @@ import pytest
 from poe.errors import JudgeError
 from poe.judges.questions import Answer
 from poe.judges.store import Store
+from tests.helpers import start
 from tests.judging import HashJudge, expected, questions
 
-ROOT = Path(__file__).resolve().parents[1]
 ASKED = questions(12, contexts=3)  # 396
 EXPECTED = {question.key: expected(question) for question in ASKED}
 
 # Asks everything and writes the keys of what was reported as stored, one a line, unbuffered.
 ASK = """
-import os, sys
-sys.path.insert(0, {root!r})
+import os
 from poe.judges.store import Store
 from tests.judging import HashJudge, expected, questions
 
@@ -41,17 +37,6 @@ def progress(*, done, total, answers):
 with Store({path!r}) as store:
     store.ask(HashJudge(delay={delay}), asked, progress)
 """
-
-
-def start(path, *, delay=0.001, script=ASK, **options):
-    code = script.format(root=str(ROOT), path=str(path), delay=delay)
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
 
 
 def stored(path):
@@ -69,7 +54,7 @@ def test_killed_at_random_moments_nothing_reported_is_lost(path):
     rng = random.Random(4)
     reported, kills = set(), 0
     for _ in range(3):
-        running = start(path)
+        running = start(ASK.format(path=str(path), delay=0.001))
         lines = []
         wanted = rng.randrange(1, 60)  # reports to wait for before the kill
         for line in running.stdout:
@@ -104,7 +89,7 @@ def path(tmp_path):
 
 
 def test_two_processes_write_at_once(path):
-    both = [start(path, delay=0.0005) for _ in range(2)]
+    both = [start(ASK.format(path=str(path), delay=0.0005)) for _ in range(2)]
     outputs = [one.communicate(timeout=120) for one in both]
     assert [one.returncode for one in both] == [0, 0], outputs
     assert stored(path) == EXPECTED
@@ -118,7 +103,7 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, size + 20_000))
 
-    running = start(path, preexec_fn=limit)
+    running = start(ASK.format(path=str(path), delay=0.001), preexec_fn=limit)
     out, error = running.communicate(timeout=60)
     assert running.returncode != 0
     assert "poe.errors.JudgeError" in error
@@ -135,8 +120,7 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
 
 
 AS_NOBODY = """
-import os, sys
-sys.path.insert(0, {root!r})
+import os
 from poe.errors import JudgeError
 from poe.judges.store import Store
 from tests.judging import HashJudge, questions
@@ -161,7 +145,7 @@ def test_a_folder_that_cannot_be_written_can_be_read():
             store.ask(HashJudge(), questions(3))
         path.chmod(0o444)
         path.parent.chmod(0o555)
-        out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
+        out, error = start(AS_NOBODY.format(path=str(path))).communicate(timeout=60)
         assert error == ""
         reading, writing = out.splitlines()
         assert reading == "6 6"
