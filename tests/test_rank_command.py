@@ -363,17 +363,11 @@ def test_contexts_are_ranked_by_themselves(folder, monkeypatch, capsys):
         (f"c{c}-{k}", "The " + "very " * k + "end.", f"Task {c}") for c in "xy" for k in range(4)
     ]
     write("texts.csv", rows, ("id", "text", "context"))
-    seen, answer = [], DemoJudge.answer
-
-    def listening(self, questions):
-        seen.extend((q.context.text, q.first.id, q.second.id, q.text) for q in questions)
-        return answer(self, questions)
-
-    monkeypatch.setattr(DemoJudge, "answer", listening)
+    said = hear(monkeypatch, DemoJudge, lambda q: (q.context.text, q.first.id, q.second.id, q.text))
     arguments = ("--out", "s.csv", "--comparisons", "c.csv", "--context-name", "Assignment")
     assert rank("texts.csv", *arguments, "--report", "r.html") == 0
-    assert len(seen) == 24
-    for context, first, second, text in seen:
+    assert len(said) == 24
+    for context, first, second, text in said:
         assert first[:2] == second[:2] == f"c{context[-1]}"
         assert f"Assignment: {context}" in text
     scores = pd.read_csv("s.csv")
@@ -522,9 +516,3 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, opti
     assert message in error
     assert "Traceback" not in error
     assert asked == []
-
-
-def test_a_missing_extra_is_named(folder, monkeypatch, capsys):
-    monkeypatch.setattr("poe.judges.transformers.model.find_spec", lambda name: None)
-    assert rank(EXAMPLE, judge="hf:some/model") == 2
-    assert "pip install '.[judge]' in a clone" in capsys.readouterr().err

@@ -91,39 +91,22 @@ def test_a_failing_judge_loses_nothing_that_was_reported(path, threads, monkeypa
     assert again.asked == [question.key for question in asked[8:]]
 
 
-def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
-    class Wrong(HashJudge):
-        def answer(self, questions):
-            yield from list(super().answer(questions))[:3]
-            yield 3, wrong
-
-    nan = math.nan
-    impossible = [(-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0)]
-    for k, wrong in enumerate([*map(Answer, impossible), Answer((-1.0, -1.0), computed=nan)]):
-        with Store(path.with_name(f"{k}.sqlite")) as store:
-            with pytest.raises(JudgeError, match=r"log-probabilities|took .*computed"):
-                store.ask(Wrong(), questions(4))
-            assert len(store) == 3, wrong
+IMPOSSIBLE = (
+    *map(Answer, [(-1.0,), (-1.0, math.nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0)]),
+    Answer((-1.0, -1.0), computed=math.nan),
+    Answer((math.nan, "much"), tokens=10**30),
+)
 
 
-def test_one_bad_answer_loses_itself_alone_and_many_end_the_run(path):
-    class Wrong(HashJudge):
-        def __init__(self, bad):
-            super().__init__()
-            self.bad = bad
-
-        def answer(self, questions):
-            for position, answer in super().answer(questions):
-                bad = Answer((math.nan, "much"), tokens=10**30)
-                yield position, bad if position in self.bad else answer
-
+@pytest.mark.parametrize("wrong", IMPOSSIBLE)
+def test_an_impossible_answer_loses_itself_alone_and_many_end_the_run(path, wrong):
     asked = questions(6)
     with Store(path) as store:
-        with pytest.raises(JudgeError, match="log-probabilities"):
-            store.ask(Wrong({3}), asked)
+        with pytest.raises(JudgeError, match=r"log-probabilities|took .*computed"):
+            store.ask(HashJudge(instead={3: wrong}), asked)
         assert len(store) == 29
         assert len(store.ask(HashJudge(), asked)) == 30
-    judge = Wrong(set(range(2, 30)))
+    judge = HashJudge(instead=dict.fromkeys(range(2, 30), wrong))
     with Store(path.with_name("b.sqlite")) as store, pytest.raises(JudgeError):
         store.ask(judge, asked)
     assert len(judge.asked) == 12
@@ -264,34 +247,23 @@ def test_renamed_texts_and_prompts_cost_nothing_and_are_found(path):
 
 
 def test_answers_with_neither_label_are_left_out_with_a_warning(path):
-    class Mute(HashJudge):
-        def answer(self, questions):
-            for position, answer in super().answer(questions):
-                yield position, answer if position else Answer((-math.inf, -math.inf))
-
-    asked = questions(3)
+    asked, mute = questions(3), HashJudge(instead={0: Answer((-math.inf, -math.inf))})
     with Store(path) as store:
-        answers = store.ask(Mute(), asked)
+        answers = store.ask(mute, asked)
         assert answers[0].log_p == (-math.inf, -math.inf)
         with pytest.warns(UserWarning, match="1 of 6 answers held neither label"):
             assert len(store.comparisons()) == 5
-        assert store.missing(Mute(), asked) == []
+        assert store.missing(mute, asked) == []
 
 
 def test_table_and_its_files(path, tmp_path):
     scoring = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
 
-    class Both(HashJudge):
-        def answer(self, questions):
-            for position, question in enumerate(questions):
-                if question.prompt is scoring:
-                    yield position, Answer((math.log(0.5), math.log(0.25), -math.inf))
-                else:
-                    yield position, expected(question)
-
+    scored = Answer((math.log(0.5), math.log(0.25), -math.inf))
     compared = questions(2)
     with Store(path) as store:
-        store.ask(Both(), [*compared, Question(scoring, compared[0].first)])
+        both = HashJudge(instead={2: scored})
+        store.ask(both, [*compared, Question(scoring, compared[0].first)])
         table = store.table()
         store.export(tmp_path / "answers.csv")
         store.export(tmp_path / "answers.parquet")
@@ -397,14 +369,9 @@ def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
 
 
 def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
-    class Changed(HashJudge):
-        def answer(self, questions):
-            for position, answer in super().answer(questions):
-                yield position, Answer((math.log(0.5), math.log(0.25))) if position == 3 else answer
-
     asked = questions(3)
     with Store(tmp_path / "other.sqlite") as other:
-        other.ask(Changed(), asked)
+        other.ask(HashJudge(instead={3: Answer((math.log(0.5), math.log(0.25)))}), asked)
     with Store(path) as store:
         store.ask(HashJudge(), asked)
         with pytest.warns(UserWarning, match="1 answers of .*other.sqlite differ"):
