@@ -149,7 +149,6 @@ def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
         (lambda: four(pd.to_datetime(["1970-01-01"] * 3)), "p must be numbers"),
         (lambda: four(weight=[1e200, 1, 1]), r"row 0 .*weight is 1e\+200"),
         (lambda: four(weight=[1e12, 1, 1e-4]), "weights from 0.0001 to 1e.12 differ"),
-        (lambda: four(np.ma.array([0.5] * 3, mask=[0, 1, 0])), r"row 1 .* p is nan"),
     ],
 )
 def test_what_cannot_be_is_refused_in_the_users_names(make, message):

@@ -24,6 +24,13 @@ def as_dict(comparisons):
     return {(row.first, row.second): row.p for row in comparisons.to_table().itertuples()}
 
 
+def filled(path, asked, **options):
+    """A store of the answers to some questions, closed."""
+    with Store(path) as store:
+        store.ask(HashJudge(**options), asked)
+    return path
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "judgements.sqlite"
@@ -117,8 +124,7 @@ def test_an_impossible_answer_loses_itself_alone_and_many_end_the_run(path, wron
 
 def test_another_specification_is_refused_with_the_fields_that_differ(path):
     asked = questions(3)
-    with Store(path) as store:
-        store.ask(HashJudge(model="m", dtype="fp32"), asked)
+    filled(path, asked, model="m", dtype="fp32")
     other = HashJudge(model="m", dtype="bf16", device_map="auto")
     with Store(path) as store:
         for call in (store.ask, store.missing):
@@ -187,9 +193,7 @@ def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
 
 
 def test_a_damaged_store_is_named(path):
-    with Store(path) as store:
-        store.ask(HashJudge(), questions(20))
-    whole = path.read_bytes()
+    whole = filled(path, questions(20)).read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     with pytest.raises(JudgeError, match=r"judgements\.sqlite.*damaged"), Store(path) as store:
         store.table()
@@ -201,9 +205,7 @@ def test_a_damaged_store_is_named(path):
 def test_texts_are_not_in_the_file(path):
     prompt = Prompt("secret/prompt", "Marzipan {first} or {second}?", system="Quince")
     question = Question(prompt, Text("one", "Rhubarb"), Text("two", "Gooseberry"))
-    with Store(path) as store:
-        store.ask(HashJudge(), [question])
-    raw = path.read_bytes()
+    raw = filled(path, [question]).read_bytes()
     for word in (b"Marzipan", b"Quince", b"Rhubarb", b"Gooseberry"):
         assert word not in raw
     assert b"two" in raw  # control: names are in it, and would be found
@@ -352,8 +354,7 @@ def test_a_store_of_the_first_edition_goes_on_where_it_was(old, tmp_path):
 def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
     asked = questions(5, contexts=2)
     for shard in range(3):
-        with Store(tmp_path / f"shard{shard}.sqlite") as store:
-            store.ask(HashJudge(), asked[shard::3] + asked[:2])
+        filled(tmp_path / f"shard{shard}.sqlite", asked[shard::3] + asked[:2])
     with Store(path) as store:
         added = [store.merge(tmp_path / f"shard{shard}.sqlite").added for shard in range(3)]
         assert sum(added) == len(asked)
@@ -363,43 +364,38 @@ def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
         same = len({q.key for q in asked[0::3] + asked[:2]})
         assert store.merge(tmp_path / "shard0.sqlite") == (0, same, 0, ())
         merged = {name: as_dict(group) for name, group in store.by_context().items()}
-    with Store(tmp_path / "whole.sqlite") as store:
-        store.ask(HashJudge(), asked)
+    with Store(filled(tmp_path / "whole.sqlite", asked)) as store:
         assert merged == {name: as_dict(group) for name, group in store.by_context().items()}
 
 
 def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
     asked = questions(3)
-    with Store(tmp_path / "other.sqlite") as other:
-        other.ask(HashJudge(instead={3: Answer((math.log(0.5), math.log(0.25)))}), asked)
-    with Store(path) as store:
-        store.ask(HashJudge(), asked)
+    changed = Answer((math.log(0.5), math.log(0.25)))
+    other = filled(tmp_path / "other.sqlite", asked, instead={3: changed})
+    with Store(filled(path, asked)) as store:
         with pytest.warns(UserWarning, match="1 answers of .*other.sqlite differ"):
-            assert store.merge(tmp_path / "other.sqlite") == (0, 5, 1, ())
+            assert store.merge(other) == (0, 5, 1, ())
         assert store.ask(HashJudge(), asked) == [expected(question) for question in asked]
 
 
 def test_merging_another_judge_is_refused_and_changes_nothing(path, tmp_path):
-    with Store(tmp_path / "other.sqlite") as other:
-        other.ask(HashJudge(revision="2"), questions(3))
-    with Store(path) as store:
-        store.ask(HashJudge(), questions(2))
+    other = filled(tmp_path / "other.sqlite", questions(3), revision="2")
+    with Store(filled(path, questions(2))) as store:
         with pytest.raises(JudgeError, match="revision: 1 in the store, 2 now"):
-            store.merge(tmp_path / "other.sqlite")
+            store.merge(other)
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as raw:
             raw.execute("BEGIN IMMEDIATE")  # no lock is left behind
         assert len(store) == 2
         assert len(store.specifications()) == 1
         assert len(store.ask(HashJudge(), questions(3))) == 6  # still usable
     with Store(path, several=True) as store:
-        assert store.merge(tmp_path / "other.sqlite").added == 6
+        assert store.merge(other).added == 6
         assert len(store.specifications()) == 2
 
 
 def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
-    asked, shard = questions(3), tmp_path / "shard.sqlite"
-    with Store(shard) as store:
-        store.ask(HashJudge(), asked)
+    asked = questions(3)
+    shard = filled(tmp_path / "shard.sqlite", asked)
     wrong = ["oops", "[-1.0]", "[NaN, -1.0]", "[3.0, 2.0]", '["a", "b"]']
     with closing(sqlite3.connect(shard)) as raw, raw:
         keys = raw.execute("SELECT question FROM answers").fetchall()
@@ -413,12 +409,11 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
     with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better'"):
         store.table()
     for place, damage in enumerate(("answers SET tokens = 'many'", "prompts SET labels = 'A B'")):
-        with Store(path.with_name(f"{place}.sqlite")) as store:
-            store.ask(HashJudge(), asked)
-        with closing(sqlite3.connect(path.with_name(f"{place}.sqlite"))) as raw, raw:
+        other = filled(path.with_name(f"{place}.sqlite"), asked)
+        with closing(sqlite3.connect(other)) as raw, raw:
             raw.execute(f"UPDATE {damage}")
         with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
-            assert store.merge(path.with_name(f"{place}.sqlite")).added == 0
+            assert store.merge(other).added == 0
     with closing(sqlite3.connect(shard)) as raw, raw:
         raw.execute("UPDATE judges SET specification = '7'")
     with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
