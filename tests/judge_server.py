@@ -4,8 +4,6 @@ It says nothing about language models: what it answers is a function of the very
 asked, so that a question mixed up or written differently shows. `fault` lets it misbehave.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Questions and a judge whose answers can be computed by hand, for the tests of the store."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

@@ -3,8 +3,6 @@
 `make attack` runs all of it (POE_ATTACK=1); the ordinary suite a part.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

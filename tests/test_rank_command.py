@@ -108,18 +108,6 @@ def test_experts(folder, expert):
     assert scores["id"].iloc[-1].endswith("journal")
 
 
-def test_a_dry_run_asks_nothing(folder, asked, capsys):
-    assert rank(EXAMPLE, "--dry-run", "--report", "r.html") == 0
-    out = capsys.readouterr().out
-    assert "at most 240 calls" in out
-    assert "tokens (words; the demo judge has no tokens)" in out
-    assert len(asked) <= 64, "the demo measures itself, and keeps nothing"
-    assert not Path("r.html").exists()
-    assert not list(Path().glob("*.sqlite")), "no empty store is left behind"
-    assert rank() == 0
-    assert "240 asked now, 0 from the store" in capsys.readouterr().out
-
-
 # Money -----------------------------------------------------------------------------------
 
 
@@ -237,10 +225,14 @@ def test_no_output_may_be_an_input_or_another_output(folder, asked, capsys):
     ]
 
 
-def test_a_price_is_told_before_and_after(folder, capsys):
+def test_a_dry_run_asks_nothing_and_a_price_is_told_before_and_after(folder, capsys):
     write("texts.csv", some(6))
     price = ("--price-input", "0.5", "--price-output", "2")
-    assert rank("texts.csv", "--budget", "20", "--dry-run", *price, "--json") == 0
+    dry = ("--budget", "20", "--dry-run", "--report", "r.html")
+    assert rank("texts.csv", *dry) == 0
+    assert "tokens (words; the demo judge has no tokens)" in capsys.readouterr().out
+    assert rank("texts.csv", *dry, *price, "--json") == 0
+    assert [path.name for path in folder.iterdir()] == ["texts.csv"], "not even an empty store"
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["calls"], row["stored"]) == (20, 0)
     assert row["cost"] == pytest.approx((row["tokens"] * 0.5 + 20 * 2) / 1e6)

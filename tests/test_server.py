@@ -1,7 +1,5 @@
 """The server judge against a real server on loopback, well behaved and not."""
 
-from __future__ import annotations
-
 import json
 import math
 import signal
@@ -248,15 +246,11 @@ def test_refusals_are_named():
             assert "\x1b" not in str(caught.value)
 
 
-def test_passing_failures_pass_and_those_for_ever_end():
+def test_passing_failures_pass():
     for fault in ("500", "hangup"):
         with serving(lambda k, body, fault=fault: fault if k in (1, 2) else None) as served:
             _, answers = judged(served, questions(3), concurrency=2)
         assert len(answers) == 6
-    with serving(first_is("500")) as served:
-        with pytest.raises(ServerError, match=r"given up after \d+ tries"):
-            judged(served, questions(3), patience=0.8)
-        assert len(served.requests) >= 2
 
 
 def test_too_many_requests_are_waited_for_as_asked():

@@ -1,7 +1,5 @@
 """The judgement store: what goes in comes out, once, and what does not belong is refused."""
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The store under violence: kills, two writers, full disks, closed folders."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource

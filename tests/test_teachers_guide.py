@@ -1,7 +1,5 @@
 """The teacher's guide: its worked answers are right, its marks add up, its labels exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 They are models, but nothing they say is evidence about language models.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The live figures: their mathematics is the package's, and their controls do what they say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import pairwise, permutations

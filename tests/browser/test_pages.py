@@ -1,7 +1,5 @@
 """Every rendered page, at desktop and phone width, as a reader meets it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The report of `poe rank` in a browser: phone, dark, axe-core, and hostile texts."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The Python is a stand-in (stand_in.py). Where JBC_PYODIDE_CORE names a folder wi
 its core runs a page without libraries.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
