@@ -1,6 +1,5 @@
 """`poe rank` as a practitioner meets it: files in, a ranking and files out, nothing asked twice."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -33,9 +32,7 @@ def rank(texts=EXAMPLE, *more, judge="demo", attribute="easier to read"):
 
 
 def write(path, rows, columns=("id", "text")):
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([columns, *rows])
-    return path
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
 
 
 def some(count):
