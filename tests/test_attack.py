@@ -223,27 +223,27 @@ def test_mutated_replies_give_an_answer_or_a_sentence(monkeypatch, capsys):
         print(f" {CASES} mutated replies: {dict(outcomes)}", end="")
 
 
-@pytest.mark.parametrize("guard", ["token_counts", "next_token", "shown"])
-def test_without_a_guard_the_fuzzer_finds_a_hole(guard, monkeypatch):
+def believing(choice):
+    likely = choice["logprobs"]["content"][0]["top_logprobs"]
+    return [(one["token"], one["logprob"]) for one in likely]
+
+
+def trusting(reply):
+    return reply["usage"]["prompt_tokens"], 0, reply["usage"]["completion_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("guard", "places", "instead"),
+    [
+        ("shown", (http.Caller,), lambda self, text: str(text)),
+        ("next_token", (server,), believing),
+        ("token_counts", (http, server), trusting),
+    ],
+)
+def test_without_a_guard_the_fuzzer_finds_a_hole(guard, places, instead, monkeypatch):
     """Control: each guard taken away shows within few cases."""
     monkeypatch.setattr(http, "JITTER", lambda state: 0.0)
-    if guard == "shown":
-        monkeypatch.setattr(http.Caller, "shown", lambda self, text: str(text))
-    elif guard == "next_token":
-
-        def believing(choice):
-            return [
-                (one["token"], one["logprob"])
-                for one in choice["logprobs"]["content"][0]["top_logprobs"]
-            ]
-
-        monkeypatch.setattr(server, "next_token", believing)
-    else:
-
-        def trusting(reply):
-            return reply["usage"]["prompt_tokens"], 0, reply["usage"]["completion_tokens"]
-
-        monkeypatch.setattr(http, "token_counts", trusting)
-        monkeypatch.setattr(server, "token_counts", trusting)
+    for place in places:
+        monkeypatch.setattr(place, guard, instead)
     with pytest.raises((AssertionError, LookupError, TypeError, OverflowError, AttributeError)):
         assert len(fuzzed(300, seed=15)) == 2
