@@ -380,17 +380,6 @@ def test_what_a_store_has_costs_no_call_and_nothing_is_asked_of_no_use(tmp_path)
     assert served_models == ["tiny-served", "m0"]
 
 
-def test_two_judges_can_share_one_limit():
-    with serving() as served:
-        both = [ServerJudge("a", served.url, call_limit=5), ServerJudge("b", served.url)]
-        both[1].spending = both[0].spending
-        answers = []
-        for judge in both:
-            with suppress(SpendingLimitError):
-                answers += judge.answer(questions(2) + questions(2, word="more"))
-        assert len(answers) == len(served.requests) == 5
-
-
 def test_many_threads_never_exceed_a_limit():
     spending = Spending(calls=50, tokens=1000)
     lock, made = threading.Lock(), []
