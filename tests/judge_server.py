@@ -202,9 +202,9 @@ def logprobs(given):
     return reply(choices=[{"logprobs": given}])
 
 
-def nested(depth, inside="1"):
+def nested(depth):
     """JSON of lists in lists."""
-    return ("[" * depth + inside + "]" * depth).encode()
+    return ("[" * depth + "1" + "]" * depth).encode()
 
 
 def _raw(head, content=b"", length=None):

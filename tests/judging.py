@@ -13,11 +13,11 @@ def texts(count, word="text"):
     return [Text(f"{word}-{k}", f"the {word} number {k}") for k in range(count)]
 
 
-def questions(count, *, prompt=PROMPT, contexts=1, word="text"):
+def questions(count, *, contexts=1):
     """All ordered pairs of `count` texts in each context."""
-    items = texts(count, word)
+    items = texts(count)
     return [
-        Question(prompt, first, second, context)
+        Question(PROMPT, first, second, context)
         for context in texts(contexts, "context")
         for first in items
         for second in items

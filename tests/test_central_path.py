@@ -16,9 +16,9 @@ from poe.stack import Stack, block_size
 from tests.test_linear_program import PROBLEMS
 
 
-def stack_of(seed, *, problems=12, n=9, count=20, digits=None, weights=False):
-    """Connected problems; many ties if `digits` is 0 or 1."""
-    rng = np.random.default_rng(seed)
+def stack_of(seed, *, count=20, digits=None, weights=False):
+    """Twelve connected problems of nine items; many ties if `digits` is 0 or 1."""
+    rng, problems, n = np.random.default_rng(seed), 12, 9
     pairs = np.stack([poe.select(n, count, rule="no-repeat", seed=rng) for _ in range(problems)])
     quality = rng.standard_normal((problems, n))
     gap = np.take_along_axis(quality, pairs[..., 0], 1)
