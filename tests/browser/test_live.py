@@ -323,25 +323,6 @@ def test_a_pair_is_asked_by_dragging_or_by_two_taps(page: Any) -> None:
     figure.get_by_role("button", name="Start again").click()
 
 
-def chapter_of(html: Path, name: str) -> Path:
-    (path,) = {*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")}
-    return path
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_letters_of_a_figure_can_be_read_on_a_phone(html: Path, browser: Any, name: str) -> None:
-    """No letter of a live picture is smaller than twelve pixels at a phone's width."""
-    with offline_page(browser, viewport={"width": 390, "height": 844}) as page:
-        page.goto(chapter_of(html, name).as_uri())
-        page.wait_for_selector(f"#{name} .live svg text")
-        # Found and measured at once: a moving picture draws its letters anew.
-        sizes = page.locator(f"#{name}").evaluate(
-            "(figure) => [...figure.querySelectorAll('.live svg text')].map((t) =>"
-            " parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
-        )
-        assert min(sizes) >= 12
-
-
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name: str) -> None:
     figure = page.locator(f"#{name}")
@@ -362,16 +343,24 @@ def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_chapter_has_its_live_figure(html: Path, browser: Any, name: str) -> None:
-    chapter = chapter_of(html, name).as_uri()
-    with offline_page(browser) as page:
-        page.goto(chapter)
+def test_the_chapter_has_its_live_figure_on_a_phone(html: Path, browser: Any, name: str) -> None:
+    """No letter of a live picture is smaller than twelve pixels at a phone's width."""
+    (chapter,) = {*html.glob(f"{CHAPTERS[name]}-*.html"), *html.glob(f"{CHAPTERS[name]}.html")}
+    with offline_page(browser, viewport={"width": 390, "height": 844}) as page:
+        page.goto(chapter.as_uri())
+        page.wait_for_selector(f"#{name} .live svg text")
         figure = page.locator(f"#{name}")
         assert figure.locator(".live svg").is_visible()
         assert figure.locator("img").is_hidden()
         assert figure.locator("figcaption").is_visible()
+        # Found and measured at once: a moving picture draws its letters anew.
+        sizes = figure.evaluate(
+            "(figure) => [...figure.querySelectorAll('.live svg text')].map((t) =>"
+            " parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
+        )
+        assert min(sizes) >= 12
     with offline_page(browser, java_script_enabled=False) as page:
-        page.goto(chapter)
+        page.goto(chapter.as_uri())
         assert page.locator(f"#{name} img").is_visible(), "no picture without JavaScript"
 
 
