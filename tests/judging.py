@@ -5,6 +5,7 @@ import math
 import time
 
 from poe.judges.questions import Answer, Prompt, Question, Text
+from poe.judges.store import Store
 
 PROMPT = Prompt("test/better", "{context}\nA: {first}\nB: {second}\nWhich is better?")
 
@@ -71,3 +72,10 @@ class HashJudge:
                 yield position, self.instead.get(position, expected(question))
         finally:
             self.closed = True
+
+
+def filled(path, asked, **options):
+    """A store of a `HashJudge`'s answers to some questions, closed."""
+    with Store(path) as store:
+        store.ask(HashJudge(**options), asked)
+    return path

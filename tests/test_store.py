@@ -13,20 +13,13 @@ import pytest
 from poe.errors import JudgeError
 from poe.judges.questions import Answer, Prompt, Question, Text
 from poe.judges.store import Store
-from tests.judging import PROMPT, HashJudge, expected, questions, texts
+from tests.judging import PROMPT, HashJudge, expected, filled, questions, texts
 
 HERE = Path(__file__).parent
 
 
 def as_dict(comparisons):
     return {(row.first, row.second): row.p for row in comparisons.to_table().itertuples()}
-
-
-def filled(path, asked, **options):
-    """A store of the answers to some questions, closed."""
-    with Store(path) as store:
-        store.ask(HashJudge(**options), asked)
-    return path
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from poe.errors import JudgeError
 from poe.judges.questions import Answer
 from poe.judges.store import Store
 from tests.helpers import start
-from tests.judging import HashJudge, expected, questions
+from tests.judging import HashJudge, expected, filled, questions
 
 ASKED = questions(12, contexts=3)  # 396
 EXPECTED = {question.key: expected(question) for question in ASKED}
@@ -94,9 +94,7 @@ def test_two_processes_write_at_once(path):
 
 
 def test_a_full_disk_is_named_and_loses_nothing(path):
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED[:40])
-    size = path.stat().st_size
+    size = filled(path, ASKED[:40]).stat().st_size
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, size + 20_000))
@@ -139,9 +137,7 @@ with Store({path!r}) as store:
 def test_a_folder_that_cannot_be_written_can_be_read():
     with tempfile.TemporaryDirectory() as name:  # pytest's own are closed to others
         path = Path(name) / "judgements.sqlite"
-        with Store(path) as store:
-            store.ask(HashJudge(), questions(3))
-        path.chmod(0o444)
+        filled(path, questions(3)).chmod(0o444)
         path.parent.chmod(0o555)
         out, error = start(AS_NOBODY.format(path=str(path))).communicate(timeout=60)
         assert error == ""
@@ -152,8 +148,7 @@ def test_a_folder_that_cannot_be_written_can_be_read():
 
 
 def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED[:5])
+    filled(path, ASKED[:5])
     monkeypatch.setattr("poe.judges.store.WAIT", 0.05)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -165,9 +160,7 @@ def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
 
 def test_a_torn_answer_would_be_seen(path):
     """Control: the comparison above notices a single changed digit."""
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED)
-    with sqlite3.connect(path) as raw:
+    with sqlite3.connect(filled(path, ASKED)) as raw:
         raw.execute(
             "UPDATE answers SET tokens = tokens + 1 WHERE question IN "
             "(SELECT question FROM answers LIMIT 1)"
