@@ -4,8 +4,6 @@
 Alone: python -m tests.attack_fits 5000 [seed]
 """
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import itertools

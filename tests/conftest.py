@@ -1,7 +1,5 @@
 """A folder for commands; why tests were skipped, said once and not once a test."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

@@ -1,15 +1,28 @@
-"""Random problems and invented texts, shared by the tests."""
+"""Random problems, invented texts and other processes, shared by the tests."""
 
 import functools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 
 import poe
 from poe.datasets.originals import ALL, Content
 
+ROOT = Path(__file__).resolve().parents[1]
 # First line of a program that a test interrupts: a shell's background job, and all that it starts,
 # is born deaf to Ctrl-C.
 HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def start(program, **options):
+    """Run a program, which can import tests, in a process that hears Ctrl-C."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", HEARS_CTRL_C + program],
+        **{"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True},
+        **options,
+    )
 
 
 def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.0):

@@ -4,8 +4,6 @@ It says nothing about language models: what it answers is a function of the very
 asked, so that a question mixed up or written differently shows. `fault` lets it misbehave.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -204,9 +202,9 @@ def logprobs(given):
     return reply(choices=[{"logprobs": given}])
 
 
-def nested(depth, inside="1"):
+def nested(depth):
     """JSON of lists in lists."""
-    return ("[" * depth + inside + "]" * depth).encode()
+    return ("[" * depth + "1" + "]" * depth).encode()
 
 
 def _raw(head, content=b"", length=None):

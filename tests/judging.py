@@ -1,12 +1,11 @@
 """Questions and a judge whose answers can be computed by hand, for the tests of the store."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time
 
 from poe.judges.questions import Answer, Prompt, Question, Text
+from poe.judges.store import Store
 
 PROMPT = Prompt("test/better", "{context}\nA: {first}\nB: {second}\nWhich is better?")
 
@@ -15,11 +14,11 @@ def texts(count, word="text"):
     return [Text(f"{word}-{k}", f"the {word} number {k}") for k in range(count)]
 
 
-def questions(count, *, prompt=PROMPT, contexts=1, word="text"):
+def questions(count, *, contexts=1):
     """All ordered pairs of `count` texts in each context."""
-    items = texts(count, word)
+    items = texts(count)
     return [
-        Question(prompt, first, second, context)
+        Question(PROMPT, first, second, context)
         for context in texts(contexts, "context")
         for first in items
         for second in items
@@ -50,11 +49,15 @@ def expected(question):
 
 
 class HashJudge:
-    """Answers by a hash; counts what it was asked. It is not a language model."""
+    """Answers by a hash, or at some positions `instead`; counts what it was asked.
 
-    def __init__(self, *, delay=0.0, fail_after=None, error=None, **fields):
+    It is not a language model.
+    """
+
+    def __init__(self, *, delay=0.0, fail_after=None, error=None, instead=(), **fields):
         self.specification = {"kind": "hash", "revision": "1", **fields}
         self.delay, self.fail_after, self.error = delay, fail_after, error
+        self.instead = dict(instead)
         self.asked = []
         self.closed = False
 
@@ -66,6 +69,13 @@ class HashJudge:
                 if self.delay:
                     time.sleep(self.delay)
                 self.asked.append(question.key)
-                yield position, expected(question)
+                yield position, self.instead.get(position, expected(question))
         finally:
             self.closed = True
+
+
+def filled(path, asked, **options):
+    """A store of a `HashJudge`'s answers to some questions, closed."""
+    with Store(path) as store:
+        store.ask(HashJudge(**options), asked)
+    return path

@@ -1,7 +1,5 @@
 """The API reference: every public name is on it, reads well, and is linked from the prose."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import re

@@ -3,19 +3,14 @@
 `make attack` runs all of it (POE_ATTACK=1); the ordinary suite a part.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import httpx
 import pytest
@@ -24,7 +19,7 @@ from poe.errors import JudgeError
 from poe.judges import http, server
 from poe.judges.server import ServerJudge
 from poe.judges.store import Store
-from tests.helpers import HEARS_CTRL_C
+from tests.helpers import start
 from tests.judge_server import MODES, complete, serving
 from tests.judging import questions
 
@@ -84,16 +79,10 @@ def test_a_fault_costs_a_retry_or_ends_in_a_sentence(name, tmp_path):
             assert len(served.requests) == len(asked) - kept
 
 
-def test_there_are_modes_enough():
-    assert len(MODES) >= 60
-    assert len({repr(fault) for fault in MODES.values()}) == len(MODES)
-
-
 # Kills -----------------------------------------------------------------------------------------
 
 ASK = """
-import os, sys
-sys.path.insert(0, {root!r})
+import os
 from poe.judges.server import ServerJudge
 from poe.judges.store import Store
 from tests.judging import expected, questions
@@ -118,17 +107,10 @@ def test_killed_again_and_again_nothing_paid_is_lost_or_asked_twice(how, tmp_pat
     asked_for = "\n\nAnswer with one word: A or B."
     whole = {q.text + asked_for: q.key for q in questions(20, contexts=2)}
     with serving(delay=0.03) as served:
-        code = HEARS_CTRL_C + ASK.format(
-            root=str(Path(__file__).resolve().parents[1]), path=str(path), url=served.url
-        )
         while kills < KILLS // 2 + 1:
             assert len(before) < len(whole), "more questions are needed for so many kills"
             begun = len(served.requests)
-            running = subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-c", code],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+            running = start(ASK.format(path=str(path), url=served.url))
             wanted = begun + rng.randrange(1, 16)
             while len(served.requests) < wanted and running.poll() is None:
                 time.sleep(0.001)
@@ -145,7 +127,7 @@ def test_killed_again_and_again_nothing_paid_is_lost_or_asked_twice(how, tmp_pat
             assert len(there) >= len(before) + len(out), "what was reported is not there"
             lost = set(asked) - there
             if how == "SIGINT":
-                assert error.rstrip().endswith(b"KeyboardInterrupt"), error
+                assert error.rstrip().endswith("KeyboardInterrupt"), error
             assert len(lost) <= (0 if how == "SIGINT" else 8 + 8)  # under way, and just answered
             before, gone = there, gone + len(lost)
     with capsys.disabled():
@@ -241,27 +223,27 @@ def test_mutated_replies_give_an_answer_or_a_sentence(monkeypatch, capsys):
         print(f" {CASES} mutated replies: {dict(outcomes)}", end="")
 
 
-@pytest.mark.parametrize("guard", ["token_counts", "next_token", "shown"])
-def test_without_a_guard_the_fuzzer_finds_a_hole(guard, monkeypatch):
+def believing(choice):
+    likely = choice["logprobs"]["content"][0]["top_logprobs"]
+    return [(one["token"], one["logprob"]) for one in likely]
+
+
+def trusting(reply):
+    return reply["usage"]["prompt_tokens"], 0, reply["usage"]["completion_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("guard", "places", "instead"),
+    [
+        ("shown", (http.Caller,), lambda self, text: str(text)),
+        ("next_token", (server,), believing),
+        ("token_counts", (http, server), trusting),
+    ],
+)
+def test_without_a_guard_the_fuzzer_finds_a_hole(guard, places, instead, monkeypatch):
     """Control: each guard taken away shows within few cases."""
     monkeypatch.setattr(http, "JITTER", lambda state: 0.0)
-    if guard == "shown":
-        monkeypatch.setattr(http.Caller, "shown", lambda self, text: str(text))
-    elif guard == "next_token":
-
-        def believing(choice):
-            return [
-                (one["token"], one["logprob"])
-                for one in choice["logprobs"]["content"][0]["top_logprobs"]
-            ]
-
-        monkeypatch.setattr(server, "next_token", believing)
-    else:
-
-        def trusting(reply):
-            return reply["usage"]["prompt_tokens"], 0, reply["usage"]["completion_tokens"]
-
-        monkeypatch.setattr(http, "token_counts", trusting)
-        monkeypatch.setattr(server, "token_counts", trusting)
+    for place in places:
+        monkeypatch.setattr(place, guard, instead)
     with pytest.raises((AssertionError, LookupError, TypeError, OverflowError, AttributeError)):
         assert len(fuzzed(300, seed=15)) == 2

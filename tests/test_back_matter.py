@@ -1,7 +1,5 @@
 """The back matter: what it names exists, and nothing that must be there is missing."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex

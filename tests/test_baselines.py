@@ -23,11 +23,6 @@ class Recorder:
         return self.p[first, second]
 
 
-def random_judge(n, seed, spread=1.0):
-    rng = np.random.default_rng(seed)
-    return Recorder(expit(spread * rng.standard_normal((n, n))))
-
-
 def sure_judge(quality, **options):
     return Recorder(poe.judges.SimulatedJudge(quality, **options).matrix())
 
@@ -83,7 +78,7 @@ def test_a_beam_takes_back_a_decision_that_was_nearly_a_toss_up():
 
 def test_no_question_is_asked_twice_and_calls_are_bounded():
     for n, beam, both in [(16, 1, False), (16, 5, False), (9, 50, True), (16, 1, True)]:
-        judge = random_judge(n, n + beam)
+        judge = Recorder(expit(np.random.default_rng(n + beam).standard_normal((n, n))))
         found = pb.pairs_ranking(judge, range(n), beam=beam, window=0.5, both_orders=both)
         assert len(set(judge.asked)) == len(judge.asked) == found.calls
         assert found.pairs.tolist() == [list(pair) for pair in judge.asked]

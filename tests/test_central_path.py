@@ -13,11 +13,12 @@ from poe.graph import eliminate
 from poe.lp import solve_l1
 from poe.sparse import incidence
 from poe.stack import Stack, block_size
+from tests.test_linear_program import PROBLEMS
 
 
-def stack_of(seed, *, problems=12, n=9, count=20, digits=None, weights=False):
-    """Connected problems; many ties if `digits` is 0 or 1."""
-    rng = np.random.default_rng(seed)
+def stack_of(seed, *, count=20, digits=None, weights=False):
+    """Twelve connected problems of nine items; many ties if `digits` is 0 or 1."""
+    rng, problems, n = np.random.default_rng(seed), 12, 9
     pairs = np.stack([poe.select(n, count, rule="no-repeat", seed=rng) for _ in range(problems)])
     quality = rng.standard_normal((problems, n))
     gap = np.take_along_axis(quality, pairs[..., 0], 1)
@@ -45,14 +46,7 @@ def least_energy(c, b):
     return -found.fun
 
 
-KINDS = [
-    pytest.param({"digits": digits, "weights": weights}, id=f"{digits}-{weights}")
-    for digits in (None, 1, 0)
-    for weights in (False, True)
-]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("count", [9, 20])
 def test_energy_is_that_of_the_linear_program(kind, count):
     stack = stack_of(count, count=count, **kind)
@@ -62,7 +56,7 @@ def test_energy_is_that_of_the_linear_program(kind, count):
     np.testing.assert_allclose(found.energy, best, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PROBLEMS)
 def test_of_many_optima_it_is_the_one_of_least_squares(kind):
     stack = stack_of(5, **kind)
     found = central_path.solve(stack, Laplacian())

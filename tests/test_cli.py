@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import poe
 from poe.cli import main
 
@@ -83,13 +81,3 @@ def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, ca
     assert "poe data fetch summeval" in capsys.readouterr().out
     assert main(["judge", "summeval", "coherence", "--judge", "demo"]) == 1
     assert "poe data fetch summeval" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("limit", "asked"), [("12", 12), ("100", 100)])
-def test_a_limit_of_calls_is_kept(folder, placeholder_texts, capsys, limit, asked):
-    command = ["judge", "topicalchat", "coherency", "--judge", "demo", "--quiet"]
-    assert main([*command, "--limit-calls", limit]) == 0
-    assert (
-        f"{asked} answered, {1800 - asked:,} left: the limit of {limit} calls"
-        in capsys.readouterr().out
-    )

@@ -19,31 +19,23 @@ def four(p=(0.9, 0.6, 0.3), **options):
 
 
 class TestBuilding:
-    def test_arrays_keep_order_of_appearance(self):
-        c = four()
-        assert c.items == tuple(FOUR)
-        assert c.pairs.tolist() == [[0, 1], [1, 2], [2, 3]]
-        assert c.p.tolist() == [0.9, 0.6, 0.3]
-        assert c.weight.tolist() == [1, 1, 1]
-        assert len(c) == 3
-        assert c.n_items == 4
-
-    def test_integer_names_are_sorted(self):
-        c = poe.Comparisons(first=[7, 2], second=[2, 5], p=[1, 0])
-        assert c.items == (2, 5, 7)
-        assert c.pairs.tolist() == [[2, 0], [0, 1]]
-
-    def test_items_fix_the_order_and_may_be_uncompared(self):
-        c = four(items=["elm", *FOUR[::-1]])
-        assert c.items == ("elm", "dogwood", "cedar", "birch", "ash")
-        assert c.pairs.tolist() == [[4, 3], [3, 2], [2, 1]]
-
-    def test_items_may_be_a_number_of_items(self):
-        """NumPy's numbers are Python's, here as for positions."""
-        for number in (3, np.int64(3)):
-            c = poe.Comparisons(first=[2], second=[0], p=[0.5], items=number)
-            assert c.items == (0, 1, 2)
-            assert poe.Comparisons.from_pairs([[2, 0]], [0.5], items=number).items == (0, 1, 2)
+    @pytest.mark.parametrize(
+        ("first", "second", "options", "items", "pairs"),
+        [
+            (FOUR[:3], FOUR[1:], {}, FOUR, [[0, 1], [1, 2], [2, 3]]),
+            ([7, 2], [2, 5], {}, [2, 5, 7], [[2, 0], [0, 1]]),  # numbers are sorted
+            (["b"], ["c"], {"items": [*"dcba"]}, [*"dcba"], [[2, 1]]),  # two are not compared
+            ([2], [0], {"items": 3}, [0, 1, 2], [[2, 0]]),
+            ([2], [0], {"items": np.int64(3)}, [0, 1, 2], [[2, 0]]),
+        ],
+    )
+    def test_items_and_their_order(self, first, second, options, items, pairs):
+        p = [0.9, 0.6, 0.3][: len(first)]
+        c = poe.Comparisons(first=first, second=second, p=p, **options)
+        assert (c.items, c.n_items, len(c)) == (tuple(items), len(items), len(p))
+        assert (c.pairs.tolist(), c.p.tolist(), c.weight.tolist()) == (pairs, p, [1] * len(p))
+        again = poe.Comparisons.from_pairs(pairs, p, items=options.get("items", items))
+        assert again.items == c.items
 
     def test_table_with_own_column_names(self):
         table = pd.DataFrame({"a": ["x"], "b": ["y"], "prob": [0.25], "n": [3.0]})
@@ -149,7 +141,6 @@ def made(first=("a", "b"), second=("b", "c"), p=(0.5, 0.5), **options):
         (lambda: four(pd.to_datetime(["1970-01-01"] * 3)), "p must be numbers"),
         (lambda: four(weight=[1e200, 1, 1]), r"row 0 .*weight is 1e\+200"),
         (lambda: four(weight=[1e12, 1, 1e-4]), "weights from 0.0001 to 1e.12 differ"),
-        (lambda: four(np.ma.array([0.5] * 3, mask=[0, 1, 0])), r"row 1 .* p is nan"),
     ],
 )
 def test_what_cannot_be_is_refused_in_the_users_names(make, message):

@@ -76,14 +76,14 @@ def oracle(fit, *, power, paired):
     return parts.sum(), parts[1:].sum() / parts.sum(), pull @ errors @ pull.T
 
 
-def repeated(seed, *, weighted=True, decided=False):
+def repeated(seed, *, decided=False):
     """Both orders of some pairs, one of others, with weights."""
     rng = np.random.default_rng(seed)
     pairs = poe.select(7, 12, rule="no-repeat", seed=seed)
     pairs = np.vstack([pairs, pairs[:5, ::-1], pairs[:2]])
     judge = poe.judges.SimulatedJudge(rng.normal(size=7), noise=0.7, seed=seed)
     p = np.clip(judge.answer(pairs) + 0.05 * rng.normal(size=len(pairs)), 0.02, 0.98)
-    weight = rng.integers(1, 4, len(pairs)) if weighted else None
+    weight = rng.integers(1, 4, len(pairs))
     p = (rng.random(len(p)) < p).astype(float) if decided else p
     return poe.Comparisons.from_pairs(pairs, p, items=7, weight=weight)
 

@@ -1,12 +1,11 @@
 """Loading datasets: labels of the package, texts that are read late, copies of your own."""
 
-import csv
 import dataclasses
 import gzip
-import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from poe import datasets
@@ -28,19 +27,12 @@ def place(monkeypatch, tmp_path):
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not isinstance(data, bytes):
-            data = (json.dumps(data) if name.endswith("json") else as_csv(data)).encode()
+            table = name.endswith("csv")
+            data = (pd.DataFrame(data).to_csv(index=False) if table else json.dumps(data)).encode()
         path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
         return path
 
     return put
-
-
-def as_csv(rows):
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
 
 
 # The registry.

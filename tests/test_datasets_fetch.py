@@ -5,8 +5,6 @@ import hashlib
 import http.server
 import socket
 import threading
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import pytest
 
@@ -110,15 +108,3 @@ def test_no_server_and_no_network_say_what_can_be_done(server, file, monkeypatch
         datasets.fetch("topicalchat")
     for part in ("could not be downloaded", "POE_DATA_DIR", str(datasets.cache_dir())):
         assert part in str(caught.value)
-
-
-def fetch_one(file):
-    files.download(datasets.info("topicalchat"), file)
-    return files.read(file) == PAYLOAD
-
-
-def test_eight_processes_at_once(server, file):
-    with ProcessPoolExecutor(8, mp_context=get_context("fork")) as pool:
-        assert all(pool.map(fetch_one, [file] * 8))
-    names = sorted(path.name for path in (datasets.cache_dir() / "topicalchat").iterdir())
-    assert names == ["topical_chat.json", "topical_chat.json.NOTICE.txt"]

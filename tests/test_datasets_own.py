@@ -54,18 +54,6 @@ def test_without_context_and_score_there_is_one_group(tmp_path):
     assert np.isnan(group.scores).all()
 
 
-def test_a_jsonl_file_says_the_same(tmp_path):
-    rows = [
-        {"id": "a", "text": "First text, with a comma", "context": "Task 1", "score": 3},
-        {"id": "b", "text": 'Second\non two lines, "quoted"', "context": "Task 2", "score": None},
-        {"id": "c", "text": "Third", "context": "Task 1", "score": "4.5"},
-    ]
-    own = read_texts(write(tmp_path, "\n".join(map(json.dumps, rows)) + "\n\n", "texts.jsonl"))
-    same = read_texts(write(tmp_path, CSV))
-    assert (own.items, own.contexts) == (same.items, same.contexts)
-    np.testing.assert_array_equal(own.scores, same.scores)
-
-
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), min_size=1
 ).filter(str.strip)
@@ -150,6 +138,7 @@ def tables(folder):
     yield write(folder, frame.to_csv(index=False, sep="\t"), "a.tsv")
     yield write(folder, frame.to_json(orient="records"), "a.json")
     frame["SCORE"] = pd.to_numeric(frame["SCORE"])
+    yield write(folder, frame.to_json(orient="records", lines=True) + "\n\n", "a.jsonl")
     frame.set_index("ID").to_parquet(folder / "a.parquet")
     yield folder / "a.parquet"
     yield frame

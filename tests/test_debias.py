@@ -9,17 +9,16 @@ import poe
 from poe import debias
 
 
-def biased(seed, *, gamma=-1.0, n=12, count=80, noise=0.5):
+def biased(seed, *, gamma=-1.0, count=80):
     """A judge that prefers the first position by -gamma logits."""
     rng = np.random.default_rng(seed)
-    quality = rng.standard_normal(n)
-    judge = poe.judges.SimulatedJudge(quality, noise=noise, bias=-gamma, seed=rng)
-    return judge.compare(poe.select(n, count, seed=rng)), quality
+    judge = poe.judges.SimulatedJudge(rng.standard_normal(12), noise=0.5, bias=-gamma, seed=rng)
+    return judge.compare(poe.select(12, count, seed=rng))
 
 
 class TestJointFit:
     def test_against_logistic_regression_with_an_intercept(self):
-        c, _ = biased(0)
+        c = biased(0)
         w = np.column_stack([c.matrix()[:, 1:], np.ones(len(c))])
         model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-13, max_iter=10_000)
         x, y = np.vstack([w, w]), np.repeat([1, 0], len(c))
@@ -30,7 +29,7 @@ class TestJointFit:
         np.testing.assert_allclose(fit.scores, scores - scores.mean(), atol=1e-5)
 
     def test_gaussian_against_lstsq_with_an_intercept(self):
-        c, _ = biased(1)
+        c = biased(1)
         w = np.column_stack([c.matrix(), -np.ones(len(c))])
         theirs = np.linalg.lstsq(w, c.p - 0.5, rcond=None)[0]
         fit = poe.fit(c, "gaussian", bias="fit")
@@ -39,7 +38,7 @@ class TestJointFit:
         np.testing.assert_allclose(fit.scores, expected, atol=1e-12)
 
     def test_standard_error_against_the_inverse_hessian(self):
-        c, _ = biased(2)
+        c = biased(2)
         fit = poe.fit(c, bias="fit", covariance="curvature")
         w = np.column_stack([c.matrix()[:, 1:], -np.ones(len(c))])
         d = fit.scores[c.first] - fit.scores[c.second] - fit.bias
@@ -51,7 +50,7 @@ class TestJointFit:
 
     def test_a_prior_says_nothing_about_the_bias(self):
         """Ties that were never shown must not be read as a judge without preference."""
-        c, _ = biased(6, gamma=-2.0, count=132)
+        c = biased(6, gamma=-2.0, count=132)
         plain, strong = poe.fit(c, bias="fit"), poe.fit(c, bias="fit", prior=50.0)
         assert np.abs(strong.scores).max() < 0.1, "the prior is strong enough to flatten scores"
         assert strong.bias == pytest.approx(-logit(c.p.mean()), abs=0.02)
@@ -96,7 +95,7 @@ class TestUnidentified:
 
 class TestPlugIns:
     def test_mean_bias_of_the_paper(self):
-        c, _ = biased(8)
+        c = biased(8)
         assert debias.mean_bias(c) == pytest.approx(-logit(c.p.mean()))
         assert debias.mean_bias(c, "gaussian") == pytest.approx(0.5 - c.p.mean())
 
@@ -112,7 +111,7 @@ class TestPlugIns:
 class TestReweight:
     @pytest.mark.parametrize("count", [80, 81])
     def test_both_positions_win_equally_often(self, count):
-        c, _ = biased(11, count=count)
+        c = biased(11, count=count)
         moved, tau = debias.reweight(c)
         hard = moved.hard().p
         assert abs(hard.sum() - count / 2) <= 0.5
@@ -120,7 +119,7 @@ class TestReweight:
 
     def test_alpha_and_tau_are_one(self):
         """Multiplying P(first) by alpha and renormalising is a shift of the logit."""
-        c, _ = biased(12)
+        c = biased(12)
         moved, tau = debias.reweight(c)
         alpha = (1 - tau) / tau
         np.testing.assert_allclose(moved.p, alpha * c.p / (alpha * c.p + 1 - c.p))

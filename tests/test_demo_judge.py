@@ -14,8 +14,8 @@ HARD = Text("hard", "Administrative considerations necessitate comprehensive doc
 PROMPT = prompts.for_attribute("easier to read")
 
 
-def said(judge, first=EASY, second=HARD, prompt=PROMPT):
-    ((position, answer),) = judge.answer([Question(prompt, first, second)])
+def said(judge, first=EASY, second=HARD):
+    ((position, answer),) = judge.answer([Question(PROMPT, first, second)])
     assert position == 0
     return answer
 

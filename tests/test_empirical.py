@@ -145,8 +145,7 @@ class TestScores:
 
 
 class TestPosterior:
-    def coverage(self, shrink=1.0):
-        """Share of true differences within their 95 % intervals, over fresh problems."""
+    def test_intervals_cover_where_the_model_is_true_and_half_of_them_do_not(self):
         inside = []
         for seed in range(40):
             c, s = drawn(seed, n=80, count=200, tau=0.1, sigma=0.1, weights=(1.0,))
@@ -155,15 +154,10 @@ class TestPosterior:
             spread = fit.covariance()
             error = np.sqrt(spread[i, i] + spread[j, j] - 2 * spread[i, j])
             gap = (fit.scores - s)[i] - (fit.scores - s)[j]
-            inside.append((np.abs(gap) < shrink * 1.96 * error).mean())
-        return np.mean(inside), np.std(inside) / np.sqrt(len(inside))
-
-    def test_intervals_cover_where_the_model_is_true(self):
-        share, error = self.coverage()
-        assert abs(share - 0.95) < 3 * error
-
-    def test_intervals_of_half_the_width_do_not(self):
-        assert self.coverage(0.5)[0] < 0.75
+            inside.append([(np.abs(gap) < width * error).mean() for width in (1.96, 0.98)])
+        whole, half = np.transpose(inside)
+        assert abs(whole.mean() - 0.95) < 3 * whole.std() / np.sqrt(40)
+        assert half.mean() < 0.75
 
     def test_groups_without_a_link(self):
         c = poe.Comparisons(first=[*"abcade"], second=[*"bcabed"], p=[0.8, 0.6, 0.3, 0.7, 0.6, 0.5])

@@ -43,11 +43,6 @@ class Logistic:
         return -self.energy(d, p)
 
 
-def variant(**parts):
-    """A Logistic with some of its functions replaced."""
-    return type("Variant", (Logistic,), {k: staticmethod(f) for k, f in parts.items()})()
-
-
 def test_the_worked_example_runs():
     found = doctest.testmod(
         importlib.import_module("poe.experts.custom"), optionflags=doctest.ELLIPSIS
@@ -105,19 +100,15 @@ class TestCheck:
         ):
             check_expert(expert, p=[0.11, 0.7])
 
-    @pytest.mark.parametrize(
-        ("parts", "message"),
-        [
-            (
-                {"slope": lambda d, p: 1.0 - 2.0 * expit(d - logit(p))},
-                r"at d = -0\.0117, p = .*slope does not match energy: it gives .*of energy give",
-            ),
-        ],
-    )
-    def test_a_wrong_derivative_is_refused(self, parts, message):
-        """Negative control: each of these would make a solver converge to the wrong place."""
-        with pytest.raises(ExpertError, match=message):
-            check_expert(variant(**parts))
+    def test_a_wrong_derivative_is_refused(self):
+        """Negative control: it would make a solver converge to the wrong place."""
+
+        class Wrong(Logistic):
+            def slope(self, d, p):
+                return -super().slope(d, p)
+
+        with pytest.raises(ExpertError, match=r"at d = -0\.0117, p = .*slope does not match"):
+            check_expert(Wrong())
 
     def test_a_kink_in_the_energy_is_no_mistake_but_no_use_either(self):
         with pytest.raises(ExpertError, match=r"zero everywhere.*Huber or Laplacian"):

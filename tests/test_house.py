@@ -1,7 +1,5 @@
 """The house as CONTRIBUTING draws it: which way imports run, what is public, what loads."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -52,25 +52,13 @@ def test_it_fills_a_store_and_says_so(folder, asked, capsys):
         assert len(store.by_context()) == 5
     assert judge("--calls", "8", "--contexts", "5") == 0
     assert "40 answered already, 0 to ask" in capsys.readouterr().out
+    assert judge("--dry-run") == 0
+    assert "1,800 calls, 40 answered already, 1,760 to ask" in capsys.readouterr().out
     assert len(asked) == 40
-
-
-def test_a_larger_run_asks_only_what_is_new(folder, asked):
-    judge("--calls", "8", "--contexts", "5")
     judge("--calls", "12", "--contexts", "6")
-    assert len(asked) == len(set(asked)) == 72
+    assert len(asked) == len(set(asked)) == 72, "a larger run asks only what is new"
     judge("--contexts", "6")
     assert len(asked) == len(set(asked)) == 180
-
-
-def test_a_dry_run_asks_nothing(folder, asked, capsys):
-    judge("--calls", "10", "--contexts", "4")
-    before = len(asked)
-    capsys.readouterr()
-    assert judge("--dry-run") == 0
-    out = capsys.readouterr().out
-    assert "1,800 calls, 40 answered already, 1,760 to ask" in out
-    assert len(asked) == before
 
 
 def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
@@ -129,24 +117,6 @@ def test_texts_of_ones_own_in_shards(folder, asked, capsys):
     assert len(asked) == len(set(asked)) == 40
     assert judge("--contexts", "1", **own) == 1
     assert "not of texts of your own" in capsys.readouterr().err
-
-
-def test_ctrl_c_keeps_what_was_answered(folder, asked, monkeypatch, capsys):
-    answer, stopped = DemoJudge.answer, []
-
-    def interrupted(self, questions):
-        for k, said in answer(self, questions):
-            if len(asked) == 31 and not stopped:
-                stopped.append(asked.pop())
-                raise KeyboardInterrupt
-            yield k, said
-
-    monkeypatch.setattr(DemoJudge, "answer", interrupted)
-    assert judge("--contexts", "2") == 130
-    streams = capsys.readouterr()
-    assert "the 30 answers so far are in judgements.sqlite" in streams.err
-    assert judge("--contexts", "2") == 0
-    assert len(asked) == len(set(asked)) == 60
 
 
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")

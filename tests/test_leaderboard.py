@@ -1,7 +1,5 @@
 """Systems over prompts: errors that hold, lengths held equal, tables and commands."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -323,15 +321,13 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
     c, prompt, _ = votes(7, [0.0, 0.7, 1.4], gamma=0.2)
     names = np.array(["ada", "ben", "cleo"])
     first, second = names[c.first], names[c.second]
-    won = np.where(c.p == 1, first, second)
     forms = {
-        "p.csv": {"first": first, "second": second, "p": c.p},
         "arena.jsonl": {
             "Model A": first,
             "MODEL_B": second,
             "winner": np.where(c.p == 1, "model_a", "model_b"),
         },
-        "names.tsv": {"left": first, "right": second, "winner": won},
+        "names.tsv": {"left": first, "right": second, "winner": np.where(c.p, first, second)},
         "alpaca.json": {
             "instruction": prompt,
             "generator_1": first,
@@ -345,7 +341,7 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
     for name, columns in forms.items():
         path, table = tmp_path / name, pd.DataFrame(columns)
         if name.endswith("v"):
-            table.to_csv(path, index=False, sep="\t" if name.endswith("tsv") else ",")
+            table.to_csv(path, index=False, sep="\t")
         else:
             table.to_json(path, orient="records", lines=name.endswith("l"))
         out = tmp_path / f"{name}.out.csv"

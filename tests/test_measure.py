@@ -1,7 +1,5 @@
 """Asking a model about the datasets and keeping what it answered; what its answers show."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

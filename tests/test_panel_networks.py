@@ -195,24 +195,10 @@ def test_methods_without_context_do_not_import_torch():
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """A random model with its tokenizer, saved where from_pretrained finds it."""
-    transformers = pytest.importorskip("transformers")
-    from tokenizers import Tokenizer, models, pre_tokenizers
+    pytest.importorskip("transformers")
+    from tests import tiny_models
 
-    words = ["<s>", "<pad>", "</s>", "<unk>", "good", "bad", *(f"w{i}" for i in range(50))]
-    vocabulary = {word: i for i, word in enumerate(words)}
-    splitter = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    splitter.pre_tokenizer = pre_tokenizers.Whitespace()
-    config = transformers.GPT2Config(
-        vocab_size=len(words), n_embd=32, n_layer=1, n_head=2, n_positions=32
-    )
-    folder = tmp_path_factory.mktemp("model")
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        transformers.GPT2Model(config).save_pretrained(folder)
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=splitter, unk_token="<unk>", eos_token="</s>"
-    ).save_pretrained(folder)
-    return str(folder)
+    return str(tiny_models.save(tmp_path_factory.mktemp("model")))
 
 
 def test_an_encoder_is_trained_whole_or_by_adapters_alone(tiny):

@@ -29,10 +29,7 @@ def folder(folder, monkeypatch):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model")
-    tiny_models.decoder("llama").save_pretrained(path)
-    tiny_models.tokenizer().save_pretrained(path)
-    return path
+    return tiny_models.save(tmp_path_factory.mktemp("model"))
 
 
 def rank(judge, *more):
@@ -59,18 +56,6 @@ def test_a_model(folder, model, capsys):
     pd.testing.assert_frame_equal(before, pd.read_csv("s.csv"))
 
 
-def test_a_server(folder, capsys):
-    with serving() as served:
-        assert rank(f"openai:tiny@{served.url}", *SAYS, "--judge-option", "concurrency=2") == 0
-        out = capsys.readouterr().out
-        assert "30 asked now" in out
-        assert rank(f"openai:tiny@{served.url}", *SAYS) == 0
-        assert "0 asked now, 30 from the store" in capsys.readouterr().out
-    made = pd.read_csv("c.csv")
-    assert made["p"].between(0, 1).all()
-    assert "measured" in (folder / "r.html").read_text()
-
-
 def test_a_server_is_not_called_for_what_is_stored(folder, capsys):
     with serving() as served:
         judge = f"openai:tiny@{served.url}"
@@ -78,11 +63,14 @@ def test_a_server_is_not_called_for_what_is_stored(folder, capsys):
         assert "at most 30 calls; 0 answers are in" in (out := capsys.readouterr().out)
         assert "about $0.00" in out
         assert len(served.requests) == 0, "a dry run never pays"
-        assert rank(judge, *SAYS) == 0
+        assert rank(judge, *SAYS, "--judge-option", "concurrency=2") == 0
+        assert "30 asked now" in capsys.readouterr().out
         asked = len(served.requests)
         for more in ((), ("--dry-run",), ("--offline",), ("--expert", "gaussian"), ("--seed", "3")):
             assert rank(judge, *SAYS, *more) == 0
         assert len(served.requests) == asked
+    assert "0 asked now, 30 from the store" in capsys.readouterr().out
+    assert "measured" in (folder / "r.html").read_text()
     whole = pd.read_csv("s.csv")
     assert rank(judge, *SAYS) == 0, "the report can be made when the server is gone"
     assert rank(judge, "--offline", "--thing", "summary") == 0
@@ -114,12 +102,7 @@ def test_several_judges_share_a_budget_and_a_limit(folder, capsys):
         }
 
 
-def test_a_server_never_oversteps_the_limit_and_one_that_is_not_there_is_named(folder, capsys):
-    with serving() as served:
-        assert rank(f"openai:tiny@{served.url}", *SAYS, "--limit-calls", "12") == 3
-        assert len(served.requests) == 12
-    assert "the limit of 12 calls is reached" in capsys.readouterr().out
-    assert pd.read_csv("s.csv")["partial"].all()
+def test_a_server_that_is_not_there_and_a_key_that_is_not_set_are_named(folder, capsys):
     url = "http://127.0.0.1:9/v1"
     assert rank(f"openai:tiny@{url}", "--store", "n.sqlite") == 1
     (line,) = capsys.readouterr().err.splitlines()
@@ -179,6 +162,7 @@ def test_a_store_refuses_another_judge_before_its_weights_are_loaded(
     assert "at most 30 calls" in capsys.readouterr().out
     monkeypatch.undo()
     monkeypatch.chdir(folder)
+    assert rank(f"hf:{model}", "--several-judges") == 0
     assert rank(f"hf:{model}", "--store", "n.sqlite") == 0
     template = folder / model.name
     tiny_models.decoder("llama").save_pretrained(template)

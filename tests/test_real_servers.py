@@ -4,8 +4,6 @@
 `pip install 'llama-cpp-python[server]'` and `poe data fetch smollm2`. They listen on loopback.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

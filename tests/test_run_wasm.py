@@ -1,7 +1,5 @@
 """Exercises and chapters under a Python compiled to WebAssembly, where it is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The judgement store: what goes in comes out, once, and what does not belong is refused."""
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from contextlib import closing
@@ -15,7 +13,7 @@ import pytest
 from poe.errors import JudgeError
 from poe.judges.questions import Answer, Prompt, Question, Text
 from poe.judges.store import Store
-from tests.judging import PROMPT, HashJudge, expected, questions, texts
+from tests.judging import PROMPT, HashJudge, expected, filled, questions, texts
 
 HERE = Path(__file__).parent
 
@@ -91,39 +89,22 @@ def test_a_failing_judge_loses_nothing_that_was_reported(path, threads, monkeypa
     assert again.asked == [question.key for question in asked[8:]]
 
 
-def test_an_impossible_answer_is_refused_and_loses_itself_alone(path):
-    class Wrong(HashJudge):
-        def answer(self, questions):
-            yield from list(super().answer(questions))[:3]
-            yield 3, wrong
-
-    nan = math.nan
-    impossible = [(-1.0,), (-1.0, nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0)]
-    for k, wrong in enumerate([*map(Answer, impossible), Answer((-1.0, -1.0), computed=nan)]):
-        with Store(path.with_name(f"{k}.sqlite")) as store:
-            with pytest.raises(JudgeError, match=r"log-probabilities|took .*computed"):
-                store.ask(Wrong(), questions(4))
-            assert len(store) == 3, wrong
+IMPOSSIBLE = (
+    *map(Answer, [(-1.0,), (-1.0, math.nan), (-1.0, math.inf), (3.0, 2.0), (0.0, 0.0)]),
+    Answer((-1.0, -1.0), computed=math.nan),
+    Answer((math.nan, "much"), tokens=10**30),
+)
 
 
-def test_one_bad_answer_loses_itself_alone_and_many_end_the_run(path):
-    class Wrong(HashJudge):
-        def __init__(self, bad):
-            super().__init__()
-            self.bad = bad
-
-        def answer(self, questions):
-            for position, answer in super().answer(questions):
-                bad = Answer((math.nan, "much"), tokens=10**30)
-                yield position, bad if position in self.bad else answer
-
+@pytest.mark.parametrize("wrong", IMPOSSIBLE)
+def test_an_impossible_answer_loses_itself_alone_and_many_end_the_run(path, wrong):
     asked = questions(6)
     with Store(path) as store:
-        with pytest.raises(JudgeError, match="log-probabilities"):
-            store.ask(Wrong({3}), asked)
+        with pytest.raises(JudgeError, match=r"log-probabilities|took .*computed"):
+            store.ask(HashJudge(instead={3: wrong}), asked)
         assert len(store) == 29
         assert len(store.ask(HashJudge(), asked)) == 30
-    judge = Wrong(set(range(2, 30)))
+    judge = HashJudge(instead=dict.fromkeys(range(2, 30), wrong))
     with Store(path.with_name("b.sqlite")) as store, pytest.raises(JudgeError):
         store.ask(judge, asked)
     assert len(judge.asked) == 12
@@ -134,8 +115,7 @@ def test_one_bad_answer_loses_itself_alone_and_many_end_the_run(path):
 
 def test_another_specification_is_refused_with_the_fields_that_differ(path):
     asked = questions(3)
-    with Store(path) as store:
-        store.ask(HashJudge(model="m", dtype="fp32"), asked)
+    filled(path, asked, model="m", dtype="fp32")
     other = HashJudge(model="m", dtype="bf16", device_map="auto")
     with Store(path) as store:
         for call in (store.ask, store.missing):
@@ -204,9 +184,7 @@ def test_a_store_with_triggers_views_or_other_tables_is_not_opened(path):
 
 
 def test_a_damaged_store_is_named(path):
-    with Store(path) as store:
-        store.ask(HashJudge(), questions(20))
-    whole = path.read_bytes()
+    whole = filled(path, questions(20)).read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     with pytest.raises(JudgeError, match=r"judgements\.sqlite.*damaged"), Store(path) as store:
         store.table()
@@ -218,9 +196,7 @@ def test_a_damaged_store_is_named(path):
 def test_texts_are_not_in_the_file(path):
     prompt = Prompt("secret/prompt", "Marzipan {first} or {second}?", system="Quince")
     question = Question(prompt, Text("one", "Rhubarb"), Text("two", "Gooseberry"))
-    with Store(path) as store:
-        store.ask(HashJudge(), [question])
-    raw = path.read_bytes()
+    raw = filled(path, [question]).read_bytes()
     for word in (b"Marzipan", b"Quince", b"Rhubarb", b"Gooseberry"):
         assert word not in raw
     assert b"two" in raw  # control: names are in it, and would be found
@@ -264,34 +240,23 @@ def test_renamed_texts_and_prompts_cost_nothing_and_are_found(path):
 
 
 def test_answers_with_neither_label_are_left_out_with_a_warning(path):
-    class Mute(HashJudge):
-        def answer(self, questions):
-            for position, answer in super().answer(questions):
-                yield position, answer if position else Answer((-math.inf, -math.inf))
-
-    asked = questions(3)
+    asked, mute = questions(3), HashJudge(instead={0: Answer((-math.inf, -math.inf))})
     with Store(path) as store:
-        answers = store.ask(Mute(), asked)
+        answers = store.ask(mute, asked)
         assert answers[0].log_p == (-math.inf, -math.inf)
         with pytest.warns(UserWarning, match="1 of 6 answers held neither label"):
             assert len(store.comparisons()) == 5
-        assert store.missing(Mute(), asked) == []
+        assert store.missing(mute, asked) == []
 
 
 def test_table_and_its_files(path, tmp_path):
     scoring = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
 
-    class Both(HashJudge):
-        def answer(self, questions):
-            for position, question in enumerate(questions):
-                if question.prompt is scoring:
-                    yield position, Answer((math.log(0.5), math.log(0.25), -math.inf))
-                else:
-                    yield position, expected(question)
-
+    scored = Answer((math.log(0.5), math.log(0.25), -math.inf))
     compared = questions(2)
     with Store(path) as store:
-        store.ask(Both(), [*compared, Question(scoring, compared[0].first)])
+        both = HashJudge(instead={2: scored})
+        store.ask(both, [*compared, Question(scoring, compared[0].first)])
         table = store.table()
         store.export(tmp_path / "answers.csv")
         store.export(tmp_path / "answers.parquet")
@@ -380,8 +345,7 @@ def test_a_store_of_the_first_edition_goes_on_where_it_was(old, tmp_path):
 def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
     asked = questions(5, contexts=2)
     for shard in range(3):
-        with Store(tmp_path / f"shard{shard}.sqlite") as store:
-            store.ask(HashJudge(), asked[shard::3] + asked[:2])
+        filled(tmp_path / f"shard{shard}.sqlite", asked[shard::3] + asked[:2])
     with Store(path) as store:
         added = [store.merge(tmp_path / f"shard{shard}.sqlite").added for shard in range(3)]
         assert sum(added) == len(asked)
@@ -391,48 +355,38 @@ def test_shards_merge_to_what_one_run_would_hold(path, tmp_path):
         same = len({q.key for q in asked[0::3] + asked[:2]})
         assert store.merge(tmp_path / "shard0.sqlite") == (0, same, 0, ())
         merged = {name: as_dict(group) for name, group in store.by_context().items()}
-    with Store(tmp_path / "whole.sqlite") as store:
-        store.ask(HashJudge(), asked)
+    with Store(filled(tmp_path / "whole.sqlite", asked)) as store:
         assert merged == {name: as_dict(group) for name, group in store.by_context().items()}
 
 
 def test_conflicting_answers_are_reported_and_ours_stays(path, tmp_path):
-    class Changed(HashJudge):
-        def answer(self, questions):
-            for position, answer in super().answer(questions):
-                yield position, Answer((math.log(0.5), math.log(0.25))) if position == 3 else answer
-
     asked = questions(3)
-    with Store(tmp_path / "other.sqlite") as other:
-        other.ask(Changed(), asked)
-    with Store(path) as store:
-        store.ask(HashJudge(), asked)
+    changed = Answer((math.log(0.5), math.log(0.25)))
+    other = filled(tmp_path / "other.sqlite", asked, instead={3: changed})
+    with Store(filled(path, asked)) as store:
         with pytest.warns(UserWarning, match="1 answers of .*other.sqlite differ"):
-            assert store.merge(tmp_path / "other.sqlite") == (0, 5, 1, ())
+            assert store.merge(other) == (0, 5, 1, ())
         assert store.ask(HashJudge(), asked) == [expected(question) for question in asked]
 
 
 def test_merging_another_judge_is_refused_and_changes_nothing(path, tmp_path):
-    with Store(tmp_path / "other.sqlite") as other:
-        other.ask(HashJudge(revision="2"), questions(3))
-    with Store(path) as store:
-        store.ask(HashJudge(), questions(2))
+    other = filled(tmp_path / "other.sqlite", questions(3), revision="2")
+    with Store(filled(path, questions(2))) as store:
         with pytest.raises(JudgeError, match="revision: 1 in the store, 2 now"):
-            store.merge(tmp_path / "other.sqlite")
+            store.merge(other)
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as raw:
             raw.execute("BEGIN IMMEDIATE")  # no lock is left behind
         assert len(store) == 2
         assert len(store.specifications()) == 1
         assert len(store.ask(HashJudge(), questions(3))) == 6  # still usable
     with Store(path, several=True) as store:
-        assert store.merge(tmp_path / "other.sqlite").added == 6
+        assert store.merge(other).added == 6
         assert len(store.specifications()) == 2
 
 
 def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
-    asked, shard = questions(3), tmp_path / "shard.sqlite"
-    with Store(shard) as store:
-        store.ask(HashJudge(), asked)
+    asked = questions(3)
+    shard = filled(tmp_path / "shard.sqlite", asked)
     wrong = ["oops", "[-1.0]", "[NaN, -1.0]", "[3.0, 2.0]", '["a", "b"]']
     with closing(sqlite3.connect(shard)) as raw, raw:
         keys = raw.execute("SELECT question FROM answers").fetchall()
@@ -446,12 +400,11 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
     with Store(shard) as store, pytest.raises(JudgeError, match=r"damaged.*'test/better'"):
         store.table()
     for place, damage in enumerate(("answers SET tokens = 'many'", "prompts SET labels = 'A B'")):
-        with Store(path.with_name(f"{place}.sqlite")) as store:
-            store.ask(HashJudge(), asked)
-        with closing(sqlite3.connect(path.with_name(f"{place}.sqlite"))) as raw, raw:
+        other = filled(path.with_name(f"{place}.sqlite"), asked)
+        with closing(sqlite3.connect(other)) as raw, raw:
             raw.execute(f"UPDATE {damage}")
         with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):
-            assert store.merge(path.with_name(f"{place}.sqlite")).added == 0
+            assert store.merge(other).added == 0
     with closing(sqlite3.connect(shard)) as raw, raw:
         raw.execute("UPDATE judges SET specification = '7'")
     with Store(path) as store, pytest.warns(UserWarning, match="6 rows of .* are damaged"):

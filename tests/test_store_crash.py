@@ -1,16 +1,11 @@
 """The store under violence: kills, two writers, full disks, closed folders."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import textwrap
 import threading
 from pathlib import Path
 
@@ -19,16 +14,15 @@ import pytest
 from poe.errors import JudgeError
 from poe.judges.questions import Answer
 from poe.judges.store import Store
-from tests.judging import HashJudge, expected, questions
+from tests.helpers import start
+from tests.judging import HashJudge, expected, filled, questions
 
-ROOT = Path(__file__).resolve().parents[1]
 ASKED = questions(12, contexts=3)  # 396
 EXPECTED = {question.key: expected(question) for question in ASKED}
 
 # Asks everything and writes the keys of what was reported as stored, one a line, unbuffered.
 ASK = """
-import os, sys
-sys.path.insert(0, {root!r})
+import os
 from poe.judges.store import Store
 from tests.judging import HashJudge, expected, questions
 
@@ -41,17 +35,6 @@ def progress(*, done, total, answers):
 with Store({path!r}) as store:
     store.ask(HashJudge(delay={delay}), asked, progress)
 """
-
-
-def start(path, *, delay=0.001, script=ASK, **options):
-    code = script.format(root=str(ROOT), path=str(path), delay=delay)
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
 
 
 def stored(path):
@@ -69,7 +52,7 @@ def test_killed_at_random_moments_nothing_reported_is_lost(path):
     rng = random.Random(4)
     reported, kills = set(), 0
     for _ in range(3):
-        running = start(path)
+        running = start(ASK.format(path=str(path), delay=0.001))
         lines = []
         wanted = rng.randrange(1, 60)  # reports to wait for before the kill
         for line in running.stdout:
@@ -104,21 +87,19 @@ def path(tmp_path):
 
 
 def test_two_processes_write_at_once(path):
-    both = [start(path, delay=0.0005) for _ in range(2)]
+    both = [start(ASK.format(path=str(path), delay=0.0005)) for _ in range(2)]
     outputs = [one.communicate(timeout=120) for one in both]
     assert [one.returncode for one in both] == [0, 0], outputs
     assert stored(path) == EXPECTED
 
 
 def test_a_full_disk_is_named_and_loses_nothing(path):
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED[:40])
-    size = path.stat().st_size
+    size = filled(path, ASKED[:40]).stat().st_size
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, size + 20_000))
 
-    running = start(path, preexec_fn=limit)
+    running = start(ASK.format(path=str(path), delay=0.001), preexec_fn=limit)
     out, error = running.communicate(timeout=60)
     assert running.returncode != 0
     assert "poe.errors.JudgeError" in error
@@ -135,8 +116,7 @@ def test_a_full_disk_is_named_and_loses_nothing(path):
 
 
 AS_NOBODY = """
-import os, sys
-sys.path.insert(0, {root!r})
+import os
 from poe.errors import JudgeError
 from poe.judges.store import Store
 from tests.judging import HashJudge, questions
@@ -157,11 +137,9 @@ with Store({path!r}) as store:
 def test_a_folder_that_cannot_be_written_can_be_read():
     with tempfile.TemporaryDirectory() as name:  # pytest's own are closed to others
         path = Path(name) / "judgements.sqlite"
-        with Store(path) as store:
-            store.ask(HashJudge(), questions(3))
-        path.chmod(0o444)
+        filled(path, questions(3)).chmod(0o444)
         path.parent.chmod(0o555)
-        out, error = start(path, script=AS_NOBODY).communicate(timeout=60)
+        out, error = start(AS_NOBODY.format(path=str(path))).communicate(timeout=60)
         assert error == ""
         reading, writing = out.splitlines()
         assert reading == "6 6"
@@ -170,8 +148,7 @@ def test_a_folder_that_cannot_be_written_can_be_read():
 
 
 def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED[:5])
+    filled(path, ASKED[:5])
     monkeypatch.setattr("poe.judges.store.WAIT", 0.05)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -183,9 +160,7 @@ def test_a_store_locked_by_another_process_is_named(path, monkeypatch):
 
 def test_a_torn_answer_would_be_seen(path):
     """Control: the comparison above notices a single changed digit."""
-    with Store(path) as store:
-        store.ask(HashJudge(), ASKED)
-    with sqlite3.connect(path) as raw:
+    with sqlite3.connect(filled(path, ASKED)) as raw:
         raw.execute(
             "UPDATE answers SET tokens = tokens + 1 WHERE question IN "
             "(SELECT question FROM answers LIMIT 1)"

@@ -1,7 +1,5 @@
 """Open a rendered page as a reader would and list what is wrong with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache

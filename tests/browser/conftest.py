@@ -1,7 +1,5 @@
 """A browser for these tests, or one line that says why they were skipped."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -5,8 +5,6 @@ hands it to a Python that has nothing but the archive and the libraries: page, t
 archive are real.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Negative controls: every check of the pages finds the defect it is there for."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Exercises of the executed chapters: enough of them, unanswered, and with answers that pass."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

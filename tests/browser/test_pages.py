@@ -1,7 +1,5 @@
 """Every rendered page, at desktop and phone width, as a reader meets it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +31,15 @@ def test_page_is_sound_in_a_browser(html: Path, browser: Any, name: str, viewpor
 
 
 @pytest.mark.parametrize("name", PAGES or [None])
-def test_links_and_anchors_lead_somewhere(html: Path, name: str) -> None:
+def test_page_is_light_and_its_links_lead_somewhere(html: Path, name: str) -> None:
     assert static_problems(html / name, html=html) == []
+    assert (html / name).stat().st_size < HEAVIEST
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES or [None])
 def test_page_is_accessible(html: Path, browser: Any, name: str, scheme: str) -> None:
     assert accessibility_problems(browser, html / name, scheme=scheme) == []
-
-
-@pytest.mark.parametrize("name", PAGES or [None])
-def test_page_is_light(html: Path, name: str) -> None:
-    assert (html / name).stat().st_size < HEAVIEST
 
 
 @pytest.mark.parametrize("name", EXECUTED or [None])

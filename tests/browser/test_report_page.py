@@ -1,8 +1,5 @@
 """The report of `poe rank` in a browser: phone, dark, axe-core, and hostile texts."""
 
-from __future__ import annotations
-
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +22,7 @@ HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"documen
 
 def write(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...]) -> Path:
     """Write a CSV file of texts."""
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([columns, *rows])
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
     return path
 
 

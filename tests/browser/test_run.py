@@ -4,8 +4,6 @@ The Python is a stand-in (stand_in.py). Where JBC_PYODIDE_CORE names a folder wi
 its core runs a page without libraries.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -26,7 +24,8 @@ pytestmark = pytest.mark.browser
 
 CHAPTER = "04-bradley-terry-and-zermelo"
 # Of its cells: a table, the checks and an exercise; and a picture of ours.
-KEPT = ("V[pairs[:, 0]", "def has_finite_answer", "poe_exercises", "one_more = ...")
+TABLE = "V[pairs[:, 0]"
+KEPT = (TABLE, "def has_finite_answer", "poe_exercises", "one_more = ...")
 PICTURE = """losers, winners = [1, 2, 3, 2, 3], [0, 0, 0, 1, 2]
 import matplotlib.pyplot as plt
 plt.plot(won);"""
@@ -102,8 +101,20 @@ def label_of(words: str) -> tuple[str, str]:
     return f"Code of cell {found[0]}; Shift and Enter run it", f"Run cell {found[0]}"
 
 
+def run(page: Any, words: str, code: str | None = None) -> str:
+    """Press the button of the first cell that holds some words, with other code in it.
+
+    Returns the name of its editor.
+    """
+    area, button = label_of(words)
+    if code is not None:
+        page.get_by_label(area, exact=True).fill(code)
+    page.get_by_role("button", name=button, exact=True).click()
+    return area
+
+
 def test_a_cell_is_edited_and_run_with_the_keyboard(page: Any) -> None:
-    area, _ = label_of("V[pairs[:, 0]")
+    area, _ = label_of(TABLE)
     page.get_by_label(area, exact=True).fill("x = 6\nprint('said')\nx * 7")
     page.get_by_label(area, exact=True).press("Shift+Enter")
     wait(page, "is done")
@@ -112,9 +123,7 @@ def test_a_cell_is_edited_and_run_with_the_keyboard(page: Any) -> None:
 
 
 def test_an_error_is_shown_under_its_cell_without_frames_of_ours(page: Any) -> None:
-    area, button = label_of("V[pairs[:, 0]")
-    page.get_by_label(area, exact=True).fill("def f():\n    return 1 / 0\nf()")
-    page.get_by_role("button", name=button, exact=True).click()
+    area = run(page, TABLE, "def f():\n    return 1 / 0\nf()")
     assert "ZeroDivisionError" in wait(page, "ZeroDivisionError")
     said = output(page, area).text_content()
     assert "return 1 / 0" in said
@@ -122,10 +131,7 @@ def test_an_error_is_shown_under_its_cell_without_frames_of_ours(page: Any) -> N
 
 
 def test_output_appears_while_a_cell_runs_and_stays_when_it_is_stopped(page: Any) -> None:
-    area, button = label_of("V[pairs[:, 0]")
-    endless = "made = 1\nprint('first')\nprint('second')\nwhile True: pass"
-    page.get_by_label(area, exact=True).fill(endless)
-    page.get_by_role("button", name=button, exact=True).click()
+    area = run(page, TABLE, "made = 1\nprint('first')\nprint('second')\nwhile True: pass")
     shown = page.locator(".cell", has=page.get_by_label(area, exact=True)).locator("pre:visible")
     page.wait_for_function("document.body.innerText.includes('second')")
     assert "Running cell 1" in str(page.locator(".jc-run [role=status]").text_content())
@@ -134,16 +140,13 @@ def test_output_appears_while_a_cell_runs_and_stays_when_it_is_stopped(page: Any
     wait(page, "Stopped")
     assert page.get_by_role("button", name="Stop").is_disabled()
     assert [one.strip() for one in shown.all_inner_texts()] == ["first\nsecond"]
-    page.get_by_label(area, exact=True).fill("'made' in globals()")
-    page.get_by_role("button", name=button, exact=True).click()
+    run(page, TABLE, "'made' in globals()")
     wait(page, "is done")
     assert output(page, area).text_content() == "False"  # as the message says: afresh
 
 
 def test_an_endless_print_neither_fills_the_page_nor_keeps_it_from_stopping(page: Any) -> None:
-    area, button = label_of("V[pairs[:, 0]")
-    page.get_by_label(area, exact=True).fill("while True: print('again')")
-    page.get_by_role("button", name=button, exact=True).click()
+    area = run(page, TABLE, "while True: print('again')")
     page.wait_for_function("document.body.innerText.includes('The rest is not shown')")
     page.get_by_role("button", name="Stop").click()
     wait(page, "Stopped")
@@ -151,12 +154,9 @@ def test_an_endless_print_neither_fills_the_page_nor_keeps_it_from_stopping(page
 
 
 def test_a_module_that_no_browser_has_leaves_the_stored_result(page: Any) -> None:
-    area, button = label_of("V[pairs[:, 0]")
-    page.get_by_label(area, exact=True).fill("41 + 1")
-    page.get_by_role("button", name=button, exact=True).click()
+    area = run(page, TABLE, "41 + 1")
     wait(page, "is done")
-    page.get_by_label(area, exact=True).fill("import no_such_module")
-    page.get_by_role("button", name=button, exact=True).click()
+    run(page, TABLE, "import no_such_module")
     wait(page, "no_such_module")
     assert output(page, area).text_content() == "42"
     assert "a browser does not have" in page.locator(".jc-missing").text_content()
@@ -166,9 +166,8 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
     page.reload()  # the code as it was
     page.get_by_role("button", name="Run this page here").click()
     wait(page, "Ready")
-    area, button = label_of("one_more = ...")
-    page.get_by_role("button", name=button, exact=True).click()
-    number = button.rpartition(" ")[2]
+    area = run(page, "one_more = ...")
+    number = label_of("one_more = ...")[1].rpartition(" ")[2]
     assert "done" in wait(page, f"Cell {number} ", "Error")
     assert output(page, area).text_content() == "'not yet'"
     assert output(page, area).get_attribute("data-verdict") == "not yet"
@@ -181,8 +180,7 @@ def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:
         ("[('Dan', 'Ada')]", "right"),
         ("3", "not right: give a list of pairs"),
     ):
-        page.get_by_label(area, exact=True).fill(f"one_more = {answer}\ncheck_one_more(one_more)")
-        page.get_by_role("button", name=button, exact=True).click()
+        run(page, "one_more = ...", f"one_more = {answer}\ncheck_one_more(one_more)")
         wait(page, f"Cell {number} ")
         assert output(page, area).text_content().strip("'\"").startswith(verdict)
         mark = "element => getComputedStyle(element.querySelector('pre'), '::before').content"

@@ -1,7 +1,5 @@
 """The decks of the real chapters: every slide fits its frame, and the guide counts them right."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

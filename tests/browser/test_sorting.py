@@ -1,7 +1,5 @@
 """Headings that sort the tables of the reproduction pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
