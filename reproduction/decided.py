@@ -223,7 +223,7 @@ def _likeliest(judge: Twin, settings: Settings) -> Floats:
     def ranked(p: Floats) -> Floats:
         of_pairs = [context[pairs[:, 0], pairs[:, 1]] for context in p]
         every = [Comparisons.from_pairs(pairs, one, items=n) for one in of_pairs]
-        ranks = [likelihood_ranking(c, floor=1e-9, restarts=1).scores for c in every]
+        ranks = [likelihood_ranking(c, restarts=1).scores for c in every]
         return per_context(np.stack(ranks), gold)
 
     draws = list(matrices(judge, gold, settings.seed, min(settings.draws, LIKELIHOOD_DRAWS)))
