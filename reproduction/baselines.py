@@ -23,15 +23,7 @@ from poe.metrics import spearman
 from reproduction import large, small
 from reproduction.published import load, number
 from reproduction.settings import Calls, Settings, bootstrap_se, cell
-from reproduction.twins import (
-    Twin,
-    attributes,
-    calibration_cells,
-    key_of,
-    labels,
-    perceived,
-    stream,
-)
+from reproduction.twins import Twin, calibration_cells, key_of, labels, perceived, stream
 
 BEAM = 10
 PAIRS_DRAWS = 4  # PairS asks one call after the other, so it cannot be stacked
@@ -50,7 +42,7 @@ def table(settings: Settings) -> pd.DataFrame:
         made = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
         return made(printed.loc[k], settings)
 
-    found = dict(zip(slow, settings.map(step_by_step, slow), strict=True))
+    found = settings.map(step_by_step, slow)
     rows = []
     for place, row in printed.iterrows():
         key, method = key_of(row["dataset"]), row["method"]
@@ -83,10 +75,8 @@ def table(settings: Settings) -> pd.DataFrame:
 
 
 def _judge(row: pd.Series, settings: Settings) -> Twin:
-    key = key_of(row["dataset"])
-    name = attributes(key, row["attribute"])[0]
     # PairS sorts, so it may ask about any pair.
-    return settings.judge(key, row["system"], name, every=row["method"] == "PAIRS-beam")
+    return settings.judge_of(row, every=row["method"] == "PAIRS-beam")
 
 
 def _absolute(row: pd.Series, settings: Settings) -> Floats:

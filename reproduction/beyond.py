@@ -231,7 +231,7 @@ def simulated(settings: Settings) -> pd.DataFrame:
         parts = [
             # NaN where people gave all texts of a context the same score.
             {key: np.nanmean(x, axis=-1) for key, x in found.items()}
-            for twin, found in zip(jobs, done, strict=True)
+            for twin, found in done.items()
             if twin.dataset == dataset
         ]
         n = labels(dataset).n_candidates
@@ -257,9 +257,9 @@ def measured(settings: Settings) -> pd.DataFrame:
         def work(judge: Measured, known: dict[Measured, Floats] = known) -> Found:
             return small(judge, known[judge], settings.seed, draws, draws)
 
-        done = settings.map(work, list(known))
+        done = settings.map(work, known)
         n = labels(dataset).n_candidates
-        made += rows(Part(dataset, n, "contexts", _stacked(done)), settings, "measured")
+        made += rows(Part(dataset, n, "contexts", _stacked(done.values())), settings, "measured")
     return pd.DataFrame(made)
 
 

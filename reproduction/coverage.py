@@ -114,7 +114,7 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     replicates = REPLICATES * settings.draws // 100
     jobs = [(k, replicates, settings.seed) for k in range(len(GRID))]
-    rows = [row for found in settings.map(lambda job: cell(*job), jobs) for row in found]
+    rows = [row for found in settings.map(lambda job: cell(*job), jobs).values() for row in found]
     return pd.DataFrame(rows).assign(labels="none", draws=settings.draws, seed=settings.seed)
 
 

@@ -28,16 +28,7 @@ from poe.scores import add_prior
 from poe.selection import select
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, cell, point, run_variance, spread
-from reproduction.twins import (
-    Asker,
-    Twin,
-    attributes,
-    calibration_cells,
-    key_of,
-    labels,
-    perceived,
-    stream,
-)
+from reproduction.twins import Asker, Twin, calibration_cells, labels, perceived, stream
 
 POOL = 200_000  # calls
 MOST_TIMES = 100  # calls an item in the largest set any target draws
@@ -195,9 +186,7 @@ def table(settings: Settings) -> pd.DataFrame:
     printed = load("table3")
 
     def job(row: pd.Series, times: int) -> Job:
-        key = key_of(row["dataset"])
-        judge = settings.judge(key, row["system"], attributes(key, row["attribute"])[0])
-        return symmetric(judge, 2 * times, SOFT, settings.seed)
+        return symmetric(settings.judge_of(row), 2 * times, SOFT, settings.seed)
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
     found = repeated(jobs, settings)
@@ -214,11 +203,11 @@ def table(settings: Settings) -> pd.DataFrame:
     alike = [printed[name] for name in ("dataset", "k", "method")]
     pooled = pd.Series(variances, printed.index).groupby(alike).transform("mean")
     used = calibration_cells("hanna", "cmcqrd")
-    runs = list(dict.fromkeys(jobs))
-    errors = dict(zip(runs, settings.map(text_errors, runs), strict=True))
-    twins = list(dict.fromkeys(one[0] for one in jobs if settings.kind(one[0]) == "simulated"))
-    known = settings.map(lambda one: perception(one, settings.large_draws, settings.seed), twins)
-    perceived_by = dict(zip(twins, known, strict=True))
+    errors = settings.map(text_errors, jobs)
+    twins = [judge for judge, *_ in jobs if settings.kind(judge) == "simulated"]
+    perceived_by = settings.map(
+        lambda one: perception(one, settings.large_draws, settings.seed), twins
+    )
     rows = []
     for one, (place, row) in zip(jobs, printed.iterrows(), strict=True):
         judge, method = one[0], row["method"]
@@ -325,10 +314,9 @@ def curve(settings: Settings) -> pd.DataFrame:
         for (rule, bias, methods), each in product(designs, options.get("times", times))
     ]
     found = run(jobs, settings)
-    return pd.DataFrame(
-        [
-            point(settings, panel, job[1].count, m, job[1].rule, found[job][m], bias=job[2])
-            for job in jobs
-            for m in job[3]
-        ]
-    )
+    rows = [
+        point(settings, panel, calls.count, method, calls.rule, values, bias=bias)
+        for (_, calls, bias, _), each in found.items()
+        for method, values in each.items()
+    ]
+    return pd.DataFrame(rows)

@@ -331,7 +331,7 @@ def compare(cases: list[Case], methods: Iterable[str], settings: Settings) -> pd
         panels = [cases[case][1](seed) for seed in numbers]
         return accuracies(panels, names, size(settings), seeds=numbers)
 
-    for case, found in enumerate(settings.map(run, range(len(cases)))):
+    for case, found in settings.map(run, range(len(cases))).items():
         for seed, method in product(range(len(numbers)), names):
             value = found[method][seed]
             about = cases[case][0] | {"method": method, "seed": numbers[seed], "value": value}
@@ -680,14 +680,14 @@ def aggregation(s: Settings) -> pd.DataFrame:
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         return [*rows, about | slopes | {"draws": 1}]
 
-    rows = [row for found in s.map(rows_of, cases) for row in found]
+    rows = [row for found in s.map(rows_of, cases).values() for row in found]
     columns = "dataset system selection judges k method quantity value sd best_judge"
     return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
 
 
 def experts(s: Settings) -> pd.DataFrame:
     """LLMBar's judges under the plain prompt as experts in one product."""
-    found = pd.concat(s.map(experts_on_llmbar, list(LLMBAR))).assign(draws=1, sd=np.nan)
+    found = pd.concat(s.map(experts_on_llmbar, LLMBAR).values()).assign(draws=1, sd=np.nan)
     return _recorded(found, "dataset k method value message sd", "recorded-experts", s)
 
 

@@ -147,11 +147,11 @@ def _table(
     """`made` for all that was asked, as rows."""
     groups = [found for d in DATASETS for t in templates if (found := group(d, t))]
     every = [one for found in groups for one in found]
-    done = dict(zip(map(id, every), settings.map(made, every), strict=True))
+    done = settings.map(made, every)
     rows = [
         row
         for found in groups
-        for row in rows_of(found, [done[id(one)] for one in found], columns=columns)
+        for row in rows_of(found, [done[one] for one in found], columns=columns)
     ]
     end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)
