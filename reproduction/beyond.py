@@ -86,50 +86,37 @@ GREEDY = {f"{name}, greedy pairs": METHODS[name] for name in ("PoE-g", "EB-logit
 Found = dict[tuple[str, float, str], Floats]
 
 
-@dataclass(frozen=True)
-class Part:
-    """What was asked about one dataset, and what its standard errors are over.
-
-    over : "draws", "judge-attributes" or "contexts".
-    """
-
-    dataset: str
-    n: int
-    over: str
-    found: Found
-
-
-def rows(part: Part, settings: Settings, kind: str) -> Iterator[dict[str, object]]:
+def rows(
+    dataset: str, found: Found, settings: Settings, *, over: str, kind: str
+) -> Iterator[dict[str, object]]:
     """A row a method, and one for each difference: value and se x 100, and units in which it won.
 
     against : "" or the method that was subtracted, draw by draw. wins : of judge-attributes.
+    over : what standard errors are over, "draws", "judge-attributes" or "contexts".
     """
-    for (question, calls, method), values in part.found.items():
+    for (question, calls, method), values in found.items():
         bases = {"methods": BASELINES, "trials": (trials.AGAINST.get(method, ""),)}
         names = [other for other in bases.get(question, ()) if other != method]
-        others: dict[str, Floats | None] = {"": None}
-        others |= {
-            x: part.found[question, calls, x] for x in names if (question, calls, x) in part.found
-        }
-        for against, known in others.items():
-            each = values if known is None else values - known
+        there = [other for other in names if (question, calls, other) in found]
+        for against in ("", *there):
+            each = values - found[question, calls, against] if against else values
             by_unit = np.array([np.nanmean(one) for one in each])
-            if part.over == "draws":
+            if over == "draws":
                 error = each.mean(axis=0).std(ddof=1) / np.sqrt(each.shape[1])
-            elif part.over == "contexts":
+            elif over == "contexts":
                 error = bootstrap_se(each)
             else:
                 error = by_unit.std(ddof=1) / np.sqrt(len(by_unit))
             yield {
                 "question": question,
-                "dataset": part.dataset,
+                "dataset": dataset,
                 "k": round(calls),
-                "calls_per_text": calls / part.n,
+                "calls_per_text": calls / labels(dataset).n_candidates,
                 "method": method,
                 "against": against,
                 "value": 100.0 * by_unit.mean(),
                 "se": 100.0 * float(error),
-                "over": part.over,
+                "over": over,
                 "wins": int((by_unit > 0.0).sum()) if against else 0,
                 "of": len(by_unit),
                 "kind": kind,
@@ -218,48 +205,36 @@ def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found
 
 def simulated(settings: Settings) -> pd.DataFrame:
     """The twins. Errors are Monte Carlo errors over draws of the mean over judge-attributes."""
+    judges = [twin for dataset in CALLS for twin in twins(dataset).values()]
+    gold = {twin: labels(twin.dataset).scores[twin.attribute] for twin in judges}
     draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 50, 2)
-    jobs = [twin for dataset in CALLS for twin in twins(dataset).values()]
-
-    def work(twin: Twin) -> Found:
-        gold = labels(twin.dataset).scores[twin.attribute]
-        return small(twin, gold, settings.seed, draws, fewer)
-
-    done = settings.map(work, jobs)
-    made: list[dict[str, object]] = []
-    for dataset in CALLS:
-        parts = [
-            # NaN where people gave all texts of a context the same score.
-            {key: np.nanmean(x, axis=-1) for key, x in found.items()}
-            for twin, found in done.items()
-            if twin.dataset == dataset
-        ]
-        n = labels(dataset).n_candidates
-        made += rows(Part(dataset, n, "draws", _stacked(parts)), settings, "simulated")
-    return pd.DataFrame(made)
+    return _in_contexts(gold, draws, fewer, settings, over="draws", kind="simulated")
 
 
 def measured(settings: Settings) -> pd.DataFrame:
     """SmolLM2. Errors are over contexts that all attributes were asked about."""
-    draws = max(settings.draws // 4, 2)
-    made: list[dict[str, object]] = []
-    for dataset in DATASETS:
-        asked = group(dataset)
-        if not asked:
-            continue
+    gold: dict[Twin, Floats] = {}
+    for asked in filter(None, map(group, DATASETS)):
         common = sorted(set.intersection(*(set(one.contexts) for one in asked)))
-        known: dict[Measured, Floats] = {}
         for one in asked:
             here = [one.contexts.index(c) for c in common]
-            name = (measure.NAME, dataset, one.attribute, 1.0, 1.0, 0.0, 0.0)
-            known[Measured(*name, p=one.p[here])] = one.gold[here]
+            judge = Measured(measure.NAME, one.dataset, one.attribute, p=one.p[here])
+            gold[judge] = one.gold[here]
+    draws = max(settings.draws // 4, 2)
+    return _in_contexts(gold, draws, draws, settings, over="contexts", kind="measured")
 
-        def work(judge: Measured, known: dict[Measured, Floats] = known) -> Found:
-            return small(judge, known[judge], settings.seed, draws, draws)
 
-        done = settings.map(work, known)
-        n = labels(dataset).n_candidates
-        made += rows(Part(dataset, n, "contexts", _stacked(done.values())), settings, "measured")
+def _in_contexts(
+    gold: Mapping[Twin, Floats], draws: int, fewer: int, settings: Settings, *, over: str, kind: str
+) -> pd.DataFrame:
+    """`small` of judges, by people's scores of what each is asked about, as rows."""
+    done = settings.map(lambda one: small(one, gold[one], settings.seed, draws, fewer), gold)
+    made: list[dict[str, object]] = []
+    for dataset in dict.fromkeys(judge.dataset for judge in gold):
+        found = _stacked(part for judge, part in done.items() if judge.dataset == dataset)
+        if over == "draws":  # NaN where people gave all texts of a context the same score
+            found = {key: np.nanmean(x, axis=-1) for key, x in found.items()}
+        made += rows(dataset, found, settings, over=over, kind=kind)
     return pd.DataFrame(made)
 
 
@@ -275,9 +250,8 @@ def recorded_judges(settings: Settings) -> pd.DataFrame:
         {key: np.array([one[key] for one in each if key in one]) for key in each[0]}
         for each in done.values()
     ]
-    n = labels("hanna").n_candidates
-    part = Part("hanna", n, "judge-attributes", _stacked(parts))
-    return pd.DataFrame(rows(part, settings, "recorded"))
+    made = rows("hanna", _stacked(parts), settings, over="judge-attributes", kind="recorded")
+    return pd.DataFrame(made)
 
 
 def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]:

@@ -170,7 +170,7 @@ def methods(settings: Settings) -> pd.DataFrame:
 
 
 def _methods(one: Asked, settings: Settings) -> Found:
-    judge = Measured(measure.NAME, one.dataset, one.attribute, 1.0, 1.0, 0.0, 0.0, p=one.p)
+    judge = Measured(measure.NAME, one.dataset, one.attribute, p=one.p)
     counts = COUNTS[one.dataset]
     found: dict[tuple[Any, ...], Floats] = {}
     designs = [(k, rule) for k in counts[:-1] for rule in ("symmetric", "greedy")]
