@@ -54,7 +54,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from poe import newton
-from poe.comparisons import Floats, Indices
+from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import BradleyTerry
 from poe.judges.simulated import correlated, simulated_answers
 from poe.metrics import spearman, summary_level
@@ -536,25 +536,17 @@ class LargeBench:
     ) -> Floats:
         """(2 * LARGE_TASTES,) dataset-level Spearman; logits : sharpness and bias."""
         sharpness, bias = logits
-        n, found = len(self.gold), []
-        for k, taste in enumerate(self.taste):
-            i, j = self.pairs[times][k].T
-            seen = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+        options = {"sharpness": sharpness, "bias": bias, "noise": sharpness * noise}
+        found = []
+        for taste, pairs, e in zip(self.taste, self.pairs[times], self.calls[times], strict=True):
             for mirrored in (taste, -taste):
                 q = rho * self.z + np.sqrt(1.0 - rho**2) * mirrored
-                there, back = (
-                    simulated_answers(
-                        sign * (q[i] - q[j]),
-                        sharpness=sharpness,
-                        bias=bias,
-                        noise=sharpness * noise,
-                        e=e,
-                    )
-                    for sign, e in zip((1.0, -1.0), self.calls[times][k], strict=True)
-                )
+                d = q[pairs[:, 0]] - q[pairs[:, 1]]
+                there = simulated_answers(d, e=e[0], **options)
+                back = simulated_answers(-d, e=e[1], **options)
                 p = (there + 1.0 - back) / 2.0
-                won = np.bincount(i, p, n) + np.bincount(j, 1.0 - p, n)
-                found.append(float(spearman(won / seen, self.gold)))
+                c = Comparisons.from_pairs(pairs, p, items=len(q))
+                found.append(float(spearman(average_probability(c), self.gold)))
         return np.array(found)
 
 

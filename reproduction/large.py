@@ -24,7 +24,7 @@ from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.metrics import spearman
 from poe.resistance import component_of
-from poe.scores import add_prior
+from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, cell, point, run_variance, spread
@@ -90,11 +90,10 @@ def compared(
 
     known : the pool, see `linked_pairs`. rule : "symmetric" or "no-repeat".
     """
+    pairs = linked_pairs(n, count // 2 if rule == "symmetric" else count, rng, known)
     if rule == "symmetric":
-        pairs = linked_pairs(n, count // 2, rng, known)
         p = (answer(pairs) + 1.0 - answer(pairs[:, ::-1])) / 2.0
     else:
-        pairs = linked_pairs(n, count, rng, known)
         flip = rng.random(len(pairs)) < 0.5
         pairs[flip] = pairs[flip][:, ::-1]
         p = np.asarray(answer(pairs), dtype=float)
@@ -111,8 +110,8 @@ def scores(
     hard = c.hard()
     mean = float(c.p.mean()) if bias == "plug-in" else 0.5
     made: dict[str, Callable[[], Floats]] = {
-        "win-ratio": lambda: mean_by_item(hard),
-        "avg-prob": lambda: mean_by_item(c),
+        "win-ratio": lambda: win_ratio(c),
+        "avg-prob": lambda: average_probability(c),
         # The prior as the paper's text has it, on each comparison made: on every pair, as in its
         # code, the graph would be complete.
         "BT": lambda: _mode(add_prior(hard, 1.0 / (c.n_items - 1), on="compared"), BradleyTerry()),
@@ -125,13 +124,6 @@ def scores(
 
 def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
     return sparse.solve(c, expert, bias=bias, tol=1e-12).scores[0]
-
-
-def mean_by_item(c: Comparisons) -> Floats:
-    """Average probability without checks that cost more than the sum."""
-    won = np.bincount(c.first, c.p, c.n_items) + np.bincount(c.second, 1.0 - c.p, c.n_items)
-    seen = np.bincount(c.first, minlength=c.n_items) + np.bincount(c.second, minlength=c.n_items)
-    return np.asarray(won / seen, dtype=float)
 
 
 # Draws ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ tempts all judges alike; judge k decides for class 1 where
 
 mu_k its skill, delta_k its lean to class 1 (for comparisons: to what is shown first), rho the
 correlation of errors. Shown the other order it answers with -delta_k and a share `repeat` of the
-variance of e_nk unchanged. It reports the probability sigma(certainty z_nk).
+variance of e_nk unchanged. It reports the probability sigma(2 z_nk).
 
 Given u all judges are independent, so accuracies of single judges and of the majority are one
 integral over u. `SimulatedPanel.calibrated` reads mu from given accuracies of single judges and rho
@@ -163,7 +163,6 @@ class SimulatedPanel:
         seed: int,
         context_accuracy: float | None = None,
         error_visible: float = 0.0,
-        certainty: float = 2.0,
         swapped: bool = False,
         repeat: float = 0.5,
     ) -> LabelledPanel:
@@ -171,8 +170,7 @@ class SimulatedPanel:
 
         context_accuracy : what the best reader of the context alone would reach; the context is
         then (N, 20) Gaussian vectors, one direction shifted by the truth and another by
-        error_visible times u, the judges' common error. certainty : of the reported
-        probabilities; large is over-confident.
+        error_visible times u, the judges' common error.
         """
         rng = np.random.default_rng(seed)
         truth = (rng.random(n) < self.prevalence).astype(np.intp)
@@ -181,10 +179,10 @@ class SimulatedPanel:
         own = rng.standard_normal((n, k))
         base = self.skill * y[:, None] + np.sqrt(self.correlation) * u[:, None]
         scale = np.sqrt(1 - self.correlation)
-        p = simulated_answers(base + self.lean + scale * own, sharpness=certainty)
+        p = simulated_answers(base + self.lean + scale * own, sharpness=2.0)
         if swapped:
             again = np.sqrt(repeat) * own + np.sqrt(1 - repeat) * rng.standard_normal((n, k))
-            p = p + simulated_answers(base - self.lean + scale * again, sharpness=certainty)
+            p = p + simulated_answers(base - self.lean + scale * again, sharpness=2.0)
             p /= 2.0
         context = None
         if context_accuracy is not None:

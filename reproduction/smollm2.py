@@ -27,7 +27,7 @@ from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import measure
 from reproduction.measured import Measured
-from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors
+from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
 from reproduction.small import COUNTS, KINDS, METHODS, answers, per_context
 from reproduction.twins import ATTRIBUTES, labels
 
@@ -122,8 +122,7 @@ def rows_of(
     for place, key in enumerate(found[0]):
         for (attribute, contexts, every), shared in zip(parts, common, strict=True):
             each = every[key]
-            per_draw = np.nanmean(each, axis=-1).mean(axis=0)
-            many = len(per_draw) > 1
+            value, draw_se = spread(100.0 * np.nanmean(each, axis=-1).mean(axis=0))
             yield {
                 "system": measure.NAME,
                 "dataset": asked[0].dataset,
@@ -131,10 +130,10 @@ def rows_of(
                 "template": asked[0].template,
                 "contexts": len(contexts),
                 **dict(zip(columns, key, strict=True)),
-                "value": 100.0 * per_draw.mean(),
+                "value": value,
                 "se": 100.0 * bootstrap_se(each),
                 "common": 100.0 * shared[place],
-                "draw_se": 100.0 * per_draw.std(ddof=1) / np.sqrt(len(per_draw)) if many else 0.0,
+                "draw_se": draw_se,
             }
 
 
