@@ -94,13 +94,8 @@ def block(job: Job, number: int, draws: int = 0) -> Correlations:
     """
     (twin, calls), draws = job, draws or BLOCK
     gold = labels(calls.dataset).scores[twin.attribute]
-    stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=draws).flattened()
-    return {
-        (name, kind): per_context(scores.reshape(draws, *gold.shape), gold, kind)
-        for name, method in METHODS.items()
-        for scores in [method(stack)]
-        for kind in KINDS
-    }
+    stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=draws)
+    return correlations(stack, gold, METHODS, KINDS)
 
 
 def answers(twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draws: int) -> Stack:
@@ -150,55 +145,40 @@ def per_context(scores: Floats, gold: Floats, kind: str = "spearman") -> Floats:
     return np.where(np.ptp(gold, axis=-1) > 0, np.nan_to_num(each, nan=0.0), np.nan)
 
 
-def agreements(
-    twin: Twin,
-    data: datasets.Dataset,
-    *,
-    calls: Iterable[int],
-    draws: int,
-    seed: Sequence[int],
-    methods: Mapping[str, Method],
-) -> dict[tuple[int, str], Floats]:
-    """Summary-level Spearman (draws,) of one twin by (number of calls, method).
-
-    Each draw makes a fresh twin and, in every context, a fresh symmetric set of calls. All methods,
-    the paper's or your own, score the same draws.
-    """
-    gold = data.scores[twin.attribute]
-    found = {}
-    for count in calls:
-        stack = answers(twin, Calls(data.name, count), gold, seed=seed, draws=draws).flattened()
-        for name, score in methods.items():
-            each = per_context(score(stack).reshape(draws, *gold.shape), gold)
-            found[count, name] = np.nanmean(each, axis=-1)
+def correlations(
+    stack: Stack, gold: Floats, methods: Mapping[str, Method], kinds: Iterable[str] = ("spearman",)
+) -> Correlations:
+    """Of every method's scores in each context, (draws, C) by (method, kind)."""
+    stack, found = stack.flattened(), {}
+    for name, score in methods.items():
+        scores = score(stack).reshape(-1, *gold.shape)
+        found.update({(name, kind): per_context(scores, gold, kind) for kind in kinds})
     return found
 
 
 def efficiency(
-    judge: str,
-    data: datasets.Dataset,
-    *,
-    calls: Sequence[int],
-    draws: int = 10,
-    seed: int = 0,
-    methods: Sequence[str] = TABLE1,
+    judge: str, data: datasets.Dataset, *, calls: Iterable[int], methods: Iterable[str]
 ) -> pd.DataFrame:
     """Agreement against the number of calls, mean over the dataset's attributes, times 100.
 
-    One row a number of calls and method: k, method, value, se (Monte Carlo).
+    One row a number of calls and method: k, method, value, se (Monte Carlo). Each of ten draws
+    makes fresh twins and, in every context, a fresh symmetric set of calls.
     """
     chosen = {name: METHODS[name] for name in methods}
-    parts = [
-        agreements(twin, data, calls=calls, draws=draws, seed=[seed], methods=chosen)
-        for (name, _), twin in twins(data.name).items()
-        if name == judge
-    ]
-    if not parts:
+    judges = [twin for (name, _), twin in twins(data.name).items() if name == judge]
+    if not judges:
         raise ValueError(f"there is no twin of {judge!r} on {data.name}")
     rows = []
-    for k, method in product(calls, methods):
-        value, se = spread(100.0 * np.mean([part[k, method] for part in parts], axis=0))
-        rows.append({"k": k, "method": method, "value": value, "se": se})
+    for k in calls:
+        parts = []
+        for twin in judges:
+            gold = data.scores[twin.attribute]
+            stack = answers(twin, Calls(data.name, k), gold, seed=[0], draws=10)
+            parts.append(correlations(stack, gold, chosen))
+        for method in chosen:
+            each = [np.nanmean(part[method, "spearman"], axis=-1) for part in parts]
+            value, se = spread(100.0 * np.mean(each, axis=0))
+            rows.append({"k": k, "method": method, "value": value, "se": se})
     return pd.DataFrame(rows)
 
 
@@ -497,10 +477,10 @@ def laplacian_experts(settings: Settings) -> pd.DataFrame:
             clean = clean.flattened()
             wrong = np.random.default_rng([settings.seed, done]).random(clean.p.shape) < TURNED
             turned = replace(clean, p=np.where(wrong, 1.0 - clean.p, clean.p))
-            for (how, stack), name in product((("none", clean), ("turned", turned)), methods):
-                scores = methods[name](stack).reshape(draws, *people.shape)
-                each = 100.0 * np.nanmean(per_context(scores, people), axis=-1)
-                parts.setdefault((how, name), []).append(each)
+            for how, stack in (("none", clean), ("turned", turned)):
+                for (name, _), each in correlations(stack, people, methods).items():
+                    mean = 100.0 * np.nanmean(each, axis=-1)
+                    parts.setdefault((how, name), []).append(mean)
         for (how, name), values in parts.items():
             panel = (system, "summeval", "mean")
             mean = np.mean(values, axis=0)

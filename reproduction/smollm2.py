@@ -28,7 +28,7 @@ from poe.stack import Stack
 from reproduction import measure
 from reproduction.measured import Measured
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
-from reproduction.small import COUNTS, KINDS, METHODS, answers, per_context
+from reproduction.small import COUNTS, KINDS, METHODS, answers, correlations, per_context
 from reproduction.twins import ATTRIBUTES, labels
 
 DATASETS = ("topicalchat", "summeval")
@@ -177,12 +177,10 @@ def _methods(one: Asked, settings: Settings) -> Found:
         full = rule == "full"  # all calls can be drawn in one way only
         calls = Calls(one.dataset, k, "symmetric" if full else rule)
         draws, seed = 1 if full else settings.draws, [settings.seed, 21]
-        stack = answers(judge, calls, one.gold, seed=seed, draws=draws).flattened()
+        stack = answers(judge, calls, one.gold, seed=seed, draws=draws)
         selection = "random" if rule == "symmetric" else rule
-        for name, score in METHODS.items():
-            scores = score(stack).reshape(draws, *one.gold.shape)
-            for metric in KINDS:
-                found[k, selection, name, metric] = per_context(scores, one.gold, metric)
+        for key, each in correlations(stack, one.gold, METHODS, KINDS).items():
+            found[k, selection, *key] = each
     return found
 
 
