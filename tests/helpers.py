@@ -1,11 +1,13 @@
-"""Random problems and invented texts, shared by the tests."""
+"""Random problems, invented texts and short targets, shared by the tests."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
 import poe
 from poe.datasets.originals import ALL, Content
+from reproduction.targets import TARGETS
 
 # First line of a program that a test interrupts: a shell's background job, and all that it starts,
 # is born deaf to Ctrl-C.
@@ -31,3 +33,9 @@ def placeholders(data):
         for k in contexts
     )
     return Content(contexts, data.candidate_ids, texts, {})
+
+
+def short(name, **options):
+    """A target with fewer points: those of a curve do not depend on the others."""
+    target = TARGETS[name]
+    return replace(target, options={**target.options, **options})

@@ -21,6 +21,7 @@ from reproduction.settings import (
 from reproduction.small import Cell
 from reproduction.targets import ALIASES, KEPT, TARGETS, find
 from reproduction.twins import Twin, labels, symmetric_stack, twins
+from tests.helpers import short
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +30,6 @@ def few(monkeypatch):
     monkeypatch.setattr(small, "_KNOWN", {})  # such blocks are nothing for other tests
     monkeypatch.setattr(small, "TASTES", {"summeval": 1, "topicalchat": 1})
     monkeypatch.setattr(small, "_LEVELS", {})
-
-
-def part(name, **options):
-    """Settings for a part of a target, two draws."""
-    target = TARGETS[name]
-    return Settings(replace(target, options={**target.options, **options}), draws=2, workers=1)
 
 
 class TestTargets:
@@ -275,7 +270,8 @@ class TestRunVariance:
 class TestCurves:
     def test_a_curve_shares_its_draws_with_the_tables(self):
         """Same twin, same K, same seed: figure and table must report the same number."""
-        curve = small.curve(part("figure5d", counts=(18,))).set_index("method")["value"]
+        settings = Settings(short("figure5d", counts=(18,)), draws=2, workers=1)
+        curve = small.curve(settings).set_index("method")["value"]
         job = (twins("topicalchat")["FlanT5-11B", "coherency"], Calls("topicalchat", 18))
         found = small.run_blocks([job], Settings(draws=2))[job]
         mean = 100 * np.nanmean(found["PoE-BT", "spearman"])
@@ -338,7 +334,5 @@ class TestRecorded:
         verdicts.attrs["kind"] = "recorded"
         monkeypatch.setattr(recorded.recorded, "llmbar", lambda: verdicts)
         found = table("recorded-llmbar").set_index("method")["value"]
-        assert found["first-position"] == 75.0
-        assert found["accuracy"] == 75.0
-        assert found["both-orders"] == 75.0
-        assert found["consistent"] == 50.0
+        shares = {"first-position": 75.0, "accuracy": 75.0, "both-orders": 75.0, "consistent": 50.0}
+        assert found.to_dict() == shares
