@@ -41,8 +41,9 @@ from reproduction.measured import Measured
 from reproduction.recorded import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import METHODS as MODES
-from reproduction.small import Method, draw_pairs, per_context
+from reproduction.small import Method, all_calls, draw_pairs, per_context
 from reproduction.smollm2 import DATASETS, group
+from reproduction.trials import Trial, by_evidence
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
 
 CALLS = {"summeval": (32, 48, 96, 240), "topicalchat": (12, 18, 30)}  # a context
@@ -51,30 +52,24 @@ TIMES = (1.2, 2.0, 3.0, 5.0, 10.0)  # calls a text on HANNA
 CLOSER_TIMES = 2.0  # and where greedy selection is tried on HANNA: a set of pairs takes seconds
 BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior", "win-ratio")
 
-Scorer = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
-
-def _alone(method: Method) -> Scorer:
+def _alone(method: Method) -> Trial:
     return lambda stack, _: method(stack)
 
 
-def _with_prior(expert: Any) -> Scorer:
+def _with_prior(expert: Any) -> Trial:
     """The papers' prior, as strong as they have it and on every pair, as in their code."""
     return lambda stack, _: (
         newton.solve(add_prior(stack, 1.0 / (stack.n_items - 1)), expert, tol=1e-9).scores
     )
 
 
-def _empirical(expert: str) -> Scorer:
-    return lambda stack, pool: empirical.solve(stack, expert, pool=pool).scores
-
-
-METHODS: dict[str, Scorer] = {
+METHODS: dict[str, Trial] = {
     **{name: _alone(MODES[name]) for name in ("win-ratio", "avg-prob", "PoE-BT", "PoE-g")},
     "PoE-BT, papers' prior": _with_prior(BradleyTerry()),
     "PoE-g, papers' prior": _with_prior(Gaussian()),
-    "EB-g": _empirical("gaussian"),
-    "EB-logit-g": _empirical("logit-gaussian"),
+    "EB-g": by_evidence("gaussian"),
+    "EB-logit-g": by_evidence("logit-gaussian"),
     "EB-g-hard": lambda stack, pool: empirical.solve(stack.hard(), pool=pool).scores,
 }
 GREEDY = {f"{name}, greedy pairs": METHODS[name] for name in ("PoE-g", "EB-logit-g")}
@@ -174,7 +169,7 @@ def ask(judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: i
 def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found:
     """(draws, C) of one judge and attribute; trials with fewer draws."""
     found: Found = {}
-    c, everything = len(gold), gold.shape[1] * (gold.shape[1] - 1)
+    c, everything = len(gold), all_calls(judge.dataset)
     for count in CALLS[judge.dataset]:
         asked = ask(judge, gold, count, "symmetric", seed=seed, draws=draws)
         stack = asked.stack()
