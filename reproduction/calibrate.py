@@ -45,7 +45,7 @@ most of its luck. Noise and bias are in units of perceived quality until they ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -94,7 +94,7 @@ class Fitted:
     rho_se: float | None = None
     noise_se: float | None = None
     sharpness_se: float | None = None
-    reached: Mapping[str, float] | None = None
+    reached: Mapping[str, float] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
 
@@ -502,7 +502,7 @@ def levelled(
         name: replace(
             twin,
             cells=(*twin.cells, cell),
-            reached={**(twin.reached or {}), "full_set": full[name]},
+            reached={**twin.reached, "full_set": full[name]},
         )
         for name, twin in found.items()
     }
@@ -641,7 +641,7 @@ def _entry(dataset: str, judge: str, attribute: str, twin: Fitted) -> str:
         f'[[twin]]\njudge = "{judge}"\ndataset = "{dataset}"\nattribute = "{attribute}"\n'
         f"rho = {twin.rho:.4f}\nsharpness = {scale:.4f}\nnoise = {scale * twin.noise:.4f}\n"
         f"bias = {scale * twin.bias:.4f}\n{bound}"
-        f"{earlier}se = {_table(errors)}\nreached = {_table(twin.reached or {})}\n"
+        f"{earlier}se = {_table(errors)}\nreached = {_table(twin.reached)}\n"
         f"calibrated_on = [\n{_listed(dict.fromkeys(twin.cells))}]\n"
     )
 

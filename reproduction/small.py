@@ -87,14 +87,14 @@ def run_blocks(jobs: Iterable[Job], settings: Settings) -> dict[Job, Correlation
     }
 
 
-def block(job: Job, number: int, draws: int = 0) -> Correlations:
-    """Correlations in each context by (method, kind), (draws or BLOCK, C), of one block of draws.
+def block(job: Job, number: int) -> Correlations:
+    """Correlations in each context by (method, kind), (BLOCK, C), of one block of draws.
 
     NaN where all human scores of the context are equal; 0 where only the method's are.
     """
-    (twin, calls), draws = job, draws or BLOCK
+    twin, calls = job
     gold = labels(calls.dataset).scores[twin.attribute]
-    stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=draws)
+    stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=BLOCK)
     return correlations(stack, gold, METHODS, KINDS)
 
 

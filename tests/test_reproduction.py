@@ -215,6 +215,7 @@ class TestRunVariance:
         few, whole = ("PoE-BT", "spearman"), ("avg-prob", "spearman")
         chosen = {name: small.METHODS[name] for name, _ in (few, whole)}
         monkeypatch.setattr(small, "METHODS", chosen)
+        monkeypatch.setattr(small, "BLOCK", 100)
         by_context, pooled = [], []
         for seed in (0, 1):
             parts = []
@@ -223,7 +224,7 @@ class TestRunVariance:
                 job = (twin, Calls("topicalchat", 18, seed=seed))
                 every = (twin, Calls("topicalchat", 30, seed=seed))
                 assert small._again(every) == every, "of all calls there is one set"
-                found = [small.block(each, 0, 100) for each in (job, small._again(job), every)]
+                found = [small.block(each, 0) for each in (job, small._again(job), every)]
                 parts.append([each[of] for each, of in zip(found, (few, few, whole), strict=True)])
             by_context.append(sum(small._run_variance(*part) for part in parts) / 16)
             means = np.mean([[np.nanmean(x, axis=-1) for x in part] for part in parts], axis=0)
@@ -235,8 +236,9 @@ class TestRunVariance:
     def test_contexts_are_independent(self, monkeypatch):
         """Which `_run_variance` rests on: 600 judges' means scatter as single contexts say."""
         monkeypatch.setattr(small, "METHODS", {"avg-prob": small.METHODS["avg-prob"]})
+        monkeypatch.setattr(small, "BLOCK", 600)
         twin = twins("topicalchat")["FlanT5-3B", "coherency"]
-        one = small.block((twin, Calls("topicalchat", 18)), 0, 600)["avg-prob", "spearman"]
+        one = small.block((twin, Calls("topicalchat", 18)), 0)["avg-prob", "spearman"]
         means = np.nanmean(one, axis=-1).var(ddof=1)
         assert small._run_variance(one, one, 0.0 * one) == pytest.approx(means, rel=0.2)
 
