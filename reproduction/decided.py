@@ -138,9 +138,9 @@ def _experiment(row: pd.Series) -> tuple[str, ...]:
 @cache
 def _used() -> frozenset[tuple[str, ...]]:
     """Experiments of cells that the twins were calibrated on."""
-    used = calibration_cells("summeval", "topicalchat")
     printed = pd.concat([load(name, paper=PAPER) for name in SOURCES])
-    return frozenset(_experiment(r) for _, r in printed.iterrows() if r["id"] in used)
+    used = printed[printed["id"].isin(calibration_cells())]
+    return frozenset(_experiment(row) for _, row in used.iterrows())
 
 
 def consistency(settings: Settings) -> pd.DataFrame:

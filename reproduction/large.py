@@ -194,7 +194,6 @@ def table(settings: Settings) -> pd.DataFrame:
     ]
     alike = [printed[name] for name in ("dataset", "k", "method")]
     pooled = pd.Series(variances, printed.index).groupby(alike).transform("mean")
-    used = calibration_cells("hanna", "cmcqrd")
     errors = settings.map(text_errors, jobs)
     twins = [judge for judge, *_ in jobs if settings.kind(judge) == "simulated"]
     perceived_by = settings.map(
@@ -210,7 +209,7 @@ def table(settings: Settings) -> pd.DataFrame:
             more_se=error,
             boot_se=errors[one][method],
             run_sd=np.sqrt(max(pooled[place], 0.0)),
-            role="calibrated" if row["id"] in used else "seen",
+            role="calibrated" if row["id"] in calibration_cells() else "seen",
             kind=settings.kind(judge),
             dataset=judge.dataset,
             place=True,

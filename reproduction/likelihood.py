@@ -13,9 +13,7 @@ LONGEST_BLOCK = 8  # items that the local search moves together
 FLOOR = 1e-9  # of probabilities: an exact 0 or 1 would forbid orders for certain
 
 
-def likelihood_ranking(
-    comparisons: Comparisons, *, restarts: int = 20, seed: int = 0
-) -> OrderOfItems:
+def likelihood_ranking(comparisons: Comparisons, *, restarts: int = 20) -> OrderOfItems:
     """Order that maximises the likelihood of the probabilities, the best that was found.
 
     (comparative_assessment appendix B, eqs. 11 and 12.) With z = 1 if the order places the
@@ -30,9 +28,9 @@ def likelihood_ranking(
     Up to a constant the log-likelihood is the sum of logit(p) over the comparisons with z = 1,
     so this is a linear ordering problem: NP-hard in general. Items that contradict each other
     in circles are ordered by local search (single items, then blocks of up to eight, from the
-    order of their sums and from `restarts` random orders drawn with `seed`); such groups of
-    items among each other need no search. Among equally good orders the one nearer to the
-    sums of logits is preferred.
+    order of their sums and from `restarts` random orders); such groups of items among each
+    other need no search. Among equally good orders the one nearer to the sums of logits is
+    preferred.
 
     Raises DisconnectedError with the items' names.
     """
@@ -46,7 +44,7 @@ def likelihood_ranking(
     tol = 1e-12 * len(gain) * max(np.abs(gain).max(), np.finfo(float).tiny)
     by_sum = np.argsort(-margin.sum(axis=1), kind="stable")
     margin = margin[np.ix_(by_sum, by_sum)]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     found = [
         group[_search(margin[np.ix_(group, group)], tol, restarts, rng)]
         if len(group) > 1

@@ -335,8 +335,7 @@ def role(cell: Cell) -> str:
 @cache
 def _calibrated() -> frozenset[Cell]:
     known = pd.concat([cells(f"table{number}") for number in (5, 6, 7, 8)])
-    used = calibration_cells("summeval", "topicalchat")
-    return frozenset(known.loc[known["id"].isin(used), "cell"])
+    return frozenset(known.loc[known["id"].isin(calibration_cells()), "cell"])
 
 
 def by_attribute(settings: Settings) -> pd.DataFrame:

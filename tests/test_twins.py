@@ -47,7 +47,7 @@ def test_the_file_has_a_twin_for_every_judge_and_attribute_and_a_judge_is_equall
 
 
 def test_every_cell_used_is_published():
-    for cell in calibration_cells(*module.ATTRIBUTES):
+    for cell in calibration_cells():
         assert published.number(cell)
 
 
@@ -102,7 +102,7 @@ def test_a_large_set_is_asked_as_a_small_one_is():
 
 def test_only_declared_cells_of_the_predicted_paper_were_used():
     """Full sets, soft gain, one row of few calls; one more for Mistral; Table 3's ends."""
-    mine = {c for c in calibration_cells(*module.ATTRIBUTES) if c.startswith("poe_v2/table")}
+    mine = {c for c in calibration_cells() if c.startswith("poe_v2/table")}
     allowed = set()
     for judge in module.JUDGES:
         allowed |= {f"poe_v2/table5/{judge}/K240/avg-prob", f"poe_v2/table7/{judge}/K30/avg-prob"}
