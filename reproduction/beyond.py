@@ -157,7 +157,7 @@ def ask(judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: i
     design = np.random.default_rng([*start, count, len(rule)])
     contexts, n = gold.shape
     pairs = draw_pairs(rule, count, draws * contexts, n, design)
-    pairs = np.broadcast_to(pairs, (draws * contexts, count, 2)).reshape(draws, contexts, count, 2)
+    pairs = pairs.reshape(draws, contexts, count, 2)
     if isinstance(judge, Measured):
         truth = np.nanmean(judge.p + 1.0 - np.swapaxes(judge.p, -1, -2), axis=-1)
         truth = np.broadcast_to(truth, (draws, *gold.shape))
@@ -271,14 +271,14 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
         fits = {
             "EB-g": poe.fit(c, "gaussian", prior="fit"),
             "EB-logit-g": poe.fit(c, "logit-gaussian", prior="fit"),
-            "EB-g-hard": poe.fit(c.hard(), "gaussian", prior="fit"),
         }
+        plain |= {method: fit.scores for method, fit in fits.items()}
+        plain["EB-g-hard"] = poe.fit(c.hard(), "gaussian", prior="fit").scores
         # The papers' prior on all pairs as the ridge that it is to Gaussian experts, and to
         # Bradley-Terry ones near a tie: sum over pairs of (s_i - s_j)^2 is N |s|^2.
         ridge = 2.0 * n / (n - 1)
         plain["PoE-BT, papers' prior"] = trials.ridge_bt(c, ridge / 4.0)[0]
         plain["PoE-g, papers' prior"] = empirical.by_conjugate_gradients(c, Gaussian(), 0.0, ridge)
-        plain |= {method: fit.scores for method, fit in fits.items()}
         for method in METHODS:
             note("methods", times, method, plain[method])
         if times == CLOSER_TIMES:
@@ -290,12 +290,11 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
             for method, made in zip(GREEDY, (selected, both), strict=True):
                 note("methods", times, method, made)
         if times == CLOSER_TIMES and draw == 0:
-            known = {"EB-g": fits["EB-g"], "EB-logit-g": fits["EB-logit-g"]}
             for method, expert in (("PoE-g", "gaussian"), ("PoE-BT", "bradley-terry")):
-                known[method] = poe.fit(c, expert, covariance="curvature")
-            for method, fit in known.items():
-                spread = fit.covariance()
-                certain, right = confidence((fit.scores[None], spread[None]), truth[None])
+                fits[method] = poe.fit(c, expert, covariance="curvature")
+            for method, fit in fits.items():
+                posterior = (fit.scores[None], fit.covariance()[None])
+                certain, right = confidence(posterior, truth[None])
                 found["confidence", times * whole, f"{method}: sure"] = float(certain[0])
                 found["confidence", times * whole, f"{method}: right"] = float(right[0])
             for method, trial in trials.LARGE.items():
