@@ -69,7 +69,6 @@ SHORT = {
     "Beluga": "StableBeluga-7B",
 }
 N_SMALL = 10  # Table 3 lists the ten 7B and 8B judges first
-REPEAT = 0.5  # share of a judge's own noise that stays when the order is swapped; declared
 # How much of the judges' common error the context shows. It is not in the paper, no cell fixes it,
 # and the order of the methods depends on it: see the target skill-context.
 VISIBLE = 0.25
@@ -214,7 +213,7 @@ def panel_of(task: str, pool: str) -> SimulatedPanel:
     tried: list[tuple[float, SimulatedPanel]] = []
     for lean in np.arange(0.0, 1.5, 0.05):
         panel = paper_panel(task, pool, lean=float(lean))
-        drawn = panel.draw(60_000, seed=0, swapped=True, repeat=REPEAT)
+        drawn = panel.draw(60_000, seed=0, swapped=True)
         off = aggregate(drawn.judgements, "majority").accuracy(drawn.truth) - wanted
         tried.append((abs(off), panel))
         if off > 0:  # it only rises
@@ -251,7 +250,6 @@ def draw(
         context_accuracy=cell(1, system=pool, dataset=task, method="train-on-majority-voting"),
         error_visible=error_visible,
         swapped=swapped,
-        repeat=REPEAT,
     )
 
 
@@ -501,7 +499,7 @@ def calls(s: Settings) -> pd.DataFrame:
     for seed in range(s.seed, s.seed + 4 * len(seeds(s))):
         order = np.random.default_rng([seed, 3]).permutation(len(panel.judges))
         drawn = {
-            how: panel.draw(4000, seed=seed, swapped=how == "both orders", repeat=REPEAT)
+            how: panel.draw(4000, seed=seed, swapped=how == "both orders")
             for how in ("one order", "both orders")
         }
         for count, (how, given) in product((2, 4, 6, 8), drawn.items()):

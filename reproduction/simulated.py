@@ -6,7 +6,7 @@ tempts all judges alike; judge k decides for class 1 where
     z_nk = mu_k y_n + delta_k + sqrt(rho) u_n + sqrt(1 - rho) e_nk > 0,    u, e ~ Normal(0, 1):
 
 mu_k its skill, delta_k its lean to class 1 (for comparisons: to what is shown first), rho the
-correlation of errors. Shown the other order it answers with -delta_k and a share `repeat` of the
+correlation of errors. Shown the other order it answers with -delta_k and a share `REPEAT` of the
 variance of e_nk unchanged. It reports the probability sigma(2 z_nk).
 
 Given u all judges are independent, so accuracies of single judges and of the majority are one
@@ -35,6 +35,7 @@ from poe.panel import Judgements, PanelError
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
 FEATURES = 20  # of a drawn context
+REPEAT = 0.5  # share of a judge's own noise that stays when the order is swapped; declared
 KINDS = {  # of judges: sharpness, noise and position bias in logits
     "none": (),
     "weak": (0.1, 1.5, 0.0),
@@ -164,7 +165,6 @@ class SimulatedPanel:
         context_accuracy: float | None = None,
         error_visible: float = 0.0,
         swapped: bool = False,
-        repeat: float = 0.5,
     ) -> LabelledPanel:
         """N samples. With `swapped` the judges are asked in both orders and the answers averaged.
 
@@ -181,7 +181,7 @@ class SimulatedPanel:
         scale = np.sqrt(1 - self.correlation)
         p = simulated_answers(base + self.lean + scale * own, sharpness=2.0)
         if swapped:
-            again = np.sqrt(repeat) * own + np.sqrt(1 - repeat) * rng.standard_normal((n, k))
+            again = np.sqrt(REPEAT) * own + np.sqrt(1 - REPEAT) * rng.standard_normal((n, k))
             p = p + simulated_answers(base - self.lean + scale * again, sharpness=2.0)
             p /= 2.0
         context = None

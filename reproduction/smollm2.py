@@ -225,12 +225,9 @@ def _corrected(stack: Stack, contexts: int) -> dict[tuple[str, str], Floats]:
     mean = np.repeat(draws.mean(axis=1), contexts)
     middle = np.repeat(np.median(logit(draws), axis=1), contexts)
     moved = replace(stack, p=expit(logit(stack.p) - middle[:, None]))
-    found = {
-        ("win-ratio", "none"): win_ratio(stack),
-        ("win-ratio", "plug-in"): win_ratio(moved),
-        ("avg-prob", "none"): average_probability(stack),
-        ("avg-prob", "plug-in"): average_probability(moved),
-    }
+    found: dict[tuple[str, str], Floats] = {}
+    for name, score in (("win-ratio", win_ratio), ("avg-prob", average_probability)):
+        found[name, "none"], found[name, "plug-in"] = score(stack), score(moved)
     for name, expert, gamma in (
         ("PoE-BT", BradleyTerry(), -logit(mean)),
         ("PoE-g", Gaussian(), 0.5 - mean),
