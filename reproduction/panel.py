@@ -562,7 +562,6 @@ def llmbar(
         context = ["\n\n".join(row) for row in parts.itertuples(index=False)]
     return LabelledPanel(
         f"LLMBar {sets}",
-        "recorded",
         Judgements.from_table(values.loc[:, values.notna().any()]),
         (labels.to_numpy() == 1).astype(np.intp),
         context,

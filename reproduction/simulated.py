@@ -51,11 +51,10 @@ class LabelledPanel:
     """Judgements with what is true, to see how well a method does; no method is shown the truth.
 
     judgements : of N samples by K judges. truth : (N,) class positions. context : N texts,
-    (N, F) vectors, or None. kind : "recorded" or "simulated". name : for tables.
+    (N, F) vectors, or None. name : for tables.
     """
 
     name: str
-    kind: str
     judgements: Judgements
     truth: NDArray[np.integer[Any]]
     context: Any = field(default=None, repr=False)
@@ -190,7 +189,7 @@ class SimulatedPanel:
             context[:, 0] += ndtri(context_accuracy) * y
             context[:, 1] += error_visible * u
         judgements = Judgements.from_table(p, judges=self.judges)
-        return LabelledPanel("simulated panel", "simulated", judgements, truth, context)
+        return LabelledPanel("simulated panel", judgements, truth, context)
 
 
 def _right(skill: ArrayLike, lean: ArrayLike, prevalence: float) -> Floats:

@@ -416,8 +416,7 @@ def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
     sets, rows = len(p), np.arange(len(p))
     order = rng.permuted(np.tile(np.arange(n), (sets, 1)), axis=1)
     pairs = np.stack([order[:, :-1], order[:, 1:]], axis=-1)
-    asked = np.zeros((sets, n, n), dtype=bool)
-    asked[:, np.arange(n), np.arange(n)] = True
+    asked = np.tile(np.eye(n, dtype=bool), (sets, 1, 1))
     asked[rows[:, None], order[:, :-1], order[:, 1:]] = True
     asked |= np.swapaxes(asked, -1, -2)
     counts = settings.target.options.get("counts", COUNTS[judge.dataset])
@@ -426,9 +425,10 @@ def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
     while True:
         stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
         scores = newton.solve(stack, BradleyTerry(), tol=1e-8).scores
-        if 2 * pairs.shape[1] in wanted:
-            found[2 * pairs.shape[1]] = per_context(scores.reshape(draws, contexts, n), gold)
-        if 2 * pairs.shape[1] >= wanted[-1]:
+        calls = 2 * pairs.shape[1]
+        if calls in wanted:
+            found[calls] = per_context(scores.reshape(draws, contexts, n), gold)
+        if calls >= wanted[-1]:
             return found
         i, j = _most_telling(stack, scores, asked, rng)
         asked[rows, i, j] = asked[rows, j, i] = True
@@ -473,7 +473,6 @@ def laplacian_experts(settings: Settings) -> pd.DataFrame:
             people = gold[judge.attribute]
             calls = Calls("summeval", 48, seed=settings.seed)
             clean = answers(judge, calls, people, seed=[settings.seed, 11], draws=draws)
-            clean = clean.flattened()
             wrong = np.random.default_rng([settings.seed, done]).random(clean.p.shape) < TURNED
             turned = replace(clean, p=np.where(wrong, 1.0 - clean.p, clean.p))
             for how, stack in (("none", clean), ("turned", turned)):
