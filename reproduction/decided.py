@@ -20,14 +20,13 @@ from poe.scores import average_probability
 from poe.selection import Rule, select_stack
 from poe.stack import Stack
 from reproduction.likelihood import likelihood_ranking
-from reproduction.published import load
+from reproduction.published import all_tables, load
 from reproduction.settings import Settings, bootstrap_se, cell, point
 from reproduction.small import per_context
 from reproduction.twins import Twin, calibration_cells, labels, stream
 
 PAPER = "comparative_assessment"
 JUDGES = ("FlanT5-3B", "FlanT5-11B", "Llama2-7B", "Llama2-13B")
-SOURCES = ("table5", "table6", "table9", "table10")  # whose cells the twins were calibrated on
 
 
 # By measure as printed, and threshold: Spearman in each context (draws, C), shares (draws,).
@@ -138,7 +137,7 @@ def _experiment(row: pd.Series) -> tuple[str, ...]:
 @cache
 def _used() -> frozenset[tuple[str, ...]]:
     """Experiments of cells that the twins were calibrated on."""
-    printed = pd.concat([load(name, paper=PAPER) for name in SOURCES])
+    printed = all_tables(paper=PAPER)
     used = printed[printed["id"].isin(calibration_cells())]
     return frozenset(_experiment(row) for _, row in used.iterrows())
 

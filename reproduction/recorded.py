@@ -70,8 +70,18 @@ def hanna(settings: Settings) -> pd.DataFrame:
     times = settings.target.options.get("times", TIMES)
 
     def work(panel: tuple[str, str, int]) -> pd.DataFrame:
-        draws = range(min(settings.large_draws, max(DRAWS, 40 // panel[-1])))
-        return pd.DataFrame([_agreement(*panel, draw, own, settings.seed) for draw in draws])
+        """Spearman times 100 by method, a row a draw of calls and prompts."""
+        name, attribute, each = panel
+        scores, present = under_all_prompts(name, attribute)
+        gold, n = labels("hanna").scores[attribute][0][present], len(present)
+        found = []
+        for draw in range(min(settings.large_draws, max(DRAWS, 40 // each))):
+            rng = np.random.default_rng([settings.seed, draw, each])
+            known = large.pool(n, settings.seed, draw)
+            c = large.compared(n, each * n, ManyPrompts(scores, own, rng), rng, known=known)
+            made = large.scores(c, large.METHODS).items()
+            found.append({method: 100.0 * float(spearman(x, gold)) for method, x in made})
+        return pd.DataFrame(found)
 
     rows = []
     done = settings.map(work, product(recorded.HANNA_JUDGES, ATTRIBUTES, times))
@@ -81,19 +91,6 @@ def hanna(settings: Settings) -> pd.DataFrame:
             about = (panel, count, str(method), "random", values.to_numpy())
             rows.append(point(settings, *about, kind="recorded"))
     return pd.DataFrame(rows)
-
-
-def _agreement(
-    name: str, attribute: str, times: int, draw: int, own: bool, seed: int
-) -> dict[str, float]:
-    """Spearman times 100 by method, of one draw of calls and prompts."""
-    scores, present = under_all_prompts(name, attribute)
-    gold, n = labels("hanna").scores[attribute][0][present], len(present)
-    rng = np.random.default_rng([seed, draw, times])
-    pool = large.pool(n, seed, draw)
-    c = large.compared(n, times * n, ManyPrompts(scores, own, rng), rng, known=pool)
-    found = large.scores(c, large.METHODS)
-    return {method: 100.0 * float(spearman(each, gold)) for method, each in found.items()}
 
 
 def llmbar(settings: Settings) -> pd.DataFrame:
