@@ -462,13 +462,19 @@ def _methods() -> dict[str, Any]:
 
 
 def _block(task: tuple[str, str, int, int], *, calls: tuple[int, ...] = CALLS) -> dict[str, float]:
-    from reproduction.small import agreements
+    from reproduction.settings import Calls
+    from reproduction.small import answers, correlations
     from reproduction.twins import twins
 
     judge, attribute, number, draws = task
-    data, twin = poe.datasets.load("summeval"), twins("summeval")[judge, attribute]
-    found = agreements(twin, data, calls=calls, draws=draws, seed=[number], methods=_methods())
-    return {m: float(np.mean([found[k, m] for k in calls])) for m in _methods()}
+    gold = poe.datasets.load("summeval").scores[attribute]
+    twin = twins("summeval")[judge, attribute]
+    found: dict[str, list[Any]] = {method: [] for method in _methods()}
+    for k in calls:
+        stack = answers(twin, Calls("summeval", k), gold, seed=[number], draws=draws)
+        for (method, _), each in correlations(stack, gold, _methods()).items():
+            found[method].append(np.nanmean(each, axis=-1))
+    return {method: float(np.mean(each)) for method, each in found.items()}
 
 
 def _textbook_sweep(count: int) -> tuple[float, int]:

@@ -41,8 +41,9 @@ from reproduction.measured import Measured
 from reproduction.recorded import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import METHODS as MODES
-from reproduction.small import Method, draw_pairs, per_context
+from reproduction.small import Method, all_calls, draw_pairs, per_context
 from reproduction.smollm2 import DATASETS, group
+from reproduction.trials import Trial, by_evidence
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
 
 CALLS = {"summeval": (32, 48, 96, 240), "topicalchat": (12, 18, 30)}  # a context
@@ -51,30 +52,24 @@ TIMES = (1.2, 2.0, 3.0, 5.0, 10.0)  # calls a text on HANNA
 CLOSER_TIMES = 2.0  # and where greedy selection is tried on HANNA: a set of pairs takes seconds
 BASELINES = ("PoE-g", "PoE-BT", "PoE-g, papers' prior", "win-ratio")
 
-Scorer = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
-
-def _alone(method: Method) -> Scorer:
+def _alone(method: Method) -> Trial:
     return lambda stack, _: method(stack)
 
 
-def _with_prior(expert: Any) -> Scorer:
+def _with_prior(expert: Any) -> Trial:
     """The papers' prior, as strong as they have it and on every pair, as in their code."""
     return lambda stack, _: (
         newton.solve(add_prior(stack, 1.0 / (stack.n_items - 1)), expert, tol=1e-9).scores
     )
 
 
-def _empirical(expert: str) -> Scorer:
-    return lambda stack, pool: empirical.solve(stack, expert, pool=pool).scores
-
-
-METHODS: dict[str, Scorer] = {
+METHODS: dict[str, Trial] = {
     **{name: _alone(MODES[name]) for name in ("win-ratio", "avg-prob", "PoE-BT", "PoE-g")},
     "PoE-BT, papers' prior": _with_prior(BradleyTerry()),
     "PoE-g, papers' prior": _with_prior(Gaussian()),
-    "EB-g": _empirical("gaussian"),
-    "EB-logit-g": _empirical("logit-gaussian"),
+    "EB-g": by_evidence("gaussian"),
+    "EB-logit-g": by_evidence("logit-gaussian"),
     "EB-g-hard": lambda stack, pool: empirical.solve(stack.hard(), pool=pool).scores,
 }
 GREEDY = {f"{name}, greedy pairs": METHODS[name] for name in ("PoE-g", "EB-logit-g")}
@@ -86,50 +81,37 @@ GREEDY = {f"{name}, greedy pairs": METHODS[name] for name in ("PoE-g", "EB-logit
 Found = dict[tuple[str, float, str], Floats]
 
 
-@dataclass(frozen=True)
-class Part:
-    """What was asked about one dataset, and what its standard errors are over.
-
-    over : "draws", "judge-attributes" or "contexts".
-    """
-
-    dataset: str
-    n: int
-    over: str
-    found: Found
-
-
-def rows(part: Part, settings: Settings, kind: str) -> Iterator[dict[str, object]]:
+def rows(
+    dataset: str, found: Found, settings: Settings, *, over: str, kind: str
+) -> Iterator[dict[str, object]]:
     """A row a method, and one for each difference: value and se x 100, and units in which it won.
 
     against : "" or the method that was subtracted, draw by draw. wins : of judge-attributes.
+    over : what standard errors are over, "draws", "judge-attributes" or "contexts".
     """
-    for (question, calls, method), values in part.found.items():
+    for (question, calls, method), values in found.items():
         bases = {"methods": BASELINES, "trials": (trials.AGAINST.get(method, ""),)}
         names = [other for other in bases.get(question, ()) if other != method]
-        others: dict[str, Floats | None] = {"": None}
-        others |= {
-            x: part.found[question, calls, x] for x in names if (question, calls, x) in part.found
-        }
-        for against, known in others.items():
-            each = values if known is None else values - known
+        there = [other for other in names if (question, calls, other) in found]
+        for against in ("", *there):
+            each = values - found[question, calls, against] if against else values
             by_unit = np.array([np.nanmean(one) for one in each])
-            if part.over == "draws":
+            if over == "draws":
                 error = each.mean(axis=0).std(ddof=1) / np.sqrt(each.shape[1])
-            elif part.over == "contexts":
+            elif over == "contexts":
                 error = bootstrap_se(each)
             else:
                 error = by_unit.std(ddof=1) / np.sqrt(len(by_unit))
             yield {
                 "question": question,
-                "dataset": part.dataset,
+                "dataset": dataset,
                 "k": round(calls),
-                "calls_per_text": calls / part.n,
+                "calls_per_text": calls / labels(dataset).n_candidates,
                 "method": method,
                 "against": against,
                 "value": 100.0 * by_unit.mean(),
                 "se": 100.0 * float(error),
-                "over": part.over,
+                "over": over,
                 "wins": int((by_unit > 0.0).sum()) if against else 0,
                 "of": len(by_unit),
                 "kind": kind,
@@ -175,7 +157,7 @@ def ask(judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: i
     design = np.random.default_rng([*start, count, len(rule)])
     contexts, n = gold.shape
     pairs = draw_pairs(rule, count, draws * contexts, n, design)
-    pairs = np.broadcast_to(pairs, (draws * contexts, count, 2)).reshape(draws, contexts, count, 2)
+    pairs = pairs.reshape(draws, contexts, count, 2)
     if isinstance(judge, Measured):
         truth = np.nanmean(judge.p + 1.0 - np.swapaxes(judge.p, -1, -2), axis=-1)
         truth = np.broadcast_to(truth, (draws, *gold.shape))
@@ -187,7 +169,7 @@ def ask(judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: i
 def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found:
     """(draws, C) of one judge and attribute; trials with fewer draws."""
     found: Found = {}
-    c, everything = len(gold), gold.shape[1] * (gold.shape[1] - 1)
+    c, everything = len(gold), all_calls(judge.dataset)
     for count in CALLS[judge.dataset]:
         asked = ask(judge, gold, count, "symmetric", seed=seed, draws=draws)
         stack = asked.stack()
@@ -218,48 +200,36 @@ def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found
 
 def simulated(settings: Settings) -> pd.DataFrame:
     """The twins. Errors are Monte Carlo errors over draws of the mean over judge-attributes."""
+    judges = [twin for dataset in CALLS for twin in twins(dataset).values()]
+    gold = {twin: labels(twin.dataset).scores[twin.attribute] for twin in judges}
     draws, fewer = max(settings.draws // 10, 2), max(settings.draws // 50, 2)
-    jobs = [twin for dataset in CALLS for twin in twins(dataset).values()]
-
-    def work(twin: Twin) -> Found:
-        gold = labels(twin.dataset).scores[twin.attribute]
-        return small(twin, gold, settings.seed, draws, fewer)
-
-    done = settings.map(work, jobs)
-    made: list[dict[str, object]] = []
-    for dataset in CALLS:
-        parts = [
-            # NaN where people gave all texts of a context the same score.
-            {key: np.nanmean(x, axis=-1) for key, x in found.items()}
-            for twin, found in zip(jobs, done, strict=True)
-            if twin.dataset == dataset
-        ]
-        n = labels(dataset).n_candidates
-        made += rows(Part(dataset, n, "draws", _stacked(parts)), settings, "simulated")
-    return pd.DataFrame(made)
+    return _in_contexts(gold, draws, fewer, settings, over="draws", kind="simulated")
 
 
 def measured(settings: Settings) -> pd.DataFrame:
     """SmolLM2. Errors are over contexts that all attributes were asked about."""
-    draws = max(settings.draws // 4, 2)
-    made: list[dict[str, object]] = []
-    for dataset in DATASETS:
-        asked = group(dataset)
-        if not asked:
-            continue
+    gold: dict[Twin, Floats] = {}
+    for asked in filter(None, map(group, DATASETS)):
         common = sorted(set.intersection(*(set(one.contexts) for one in asked)))
-        known: dict[Measured, Floats] = {}
         for one in asked:
             here = [one.contexts.index(c) for c in common]
-            name = (measure.NAME, dataset, one.attribute, 1.0, 1.0, 0.0, 0.0)
-            known[Measured(*name, p=one.p[here])] = one.gold[here]
+            judge = Measured(measure.NAME, one.dataset, one.attribute, p=one.p[here])
+            gold[judge] = one.gold[here]
+    draws = max(settings.draws // 4, 2)
+    return _in_contexts(gold, draws, draws, settings, over="contexts", kind="measured")
 
-        def work(judge: Measured, known: dict[Measured, Floats] = known) -> Found:
-            return small(judge, known[judge], settings.seed, draws, draws)
 
-        done = settings.map(work, list(known))
-        n = labels(dataset).n_candidates
-        made += rows(Part(dataset, n, "contexts", _stacked(done)), settings, "measured")
+def _in_contexts(
+    gold: Mapping[Twin, Floats], draws: int, fewer: int, settings: Settings, *, over: str, kind: str
+) -> pd.DataFrame:
+    """`small` of judges, by people's scores of what each is asked about, as rows."""
+    done = settings.map(lambda one: small(one, gold[one], settings.seed, draws, fewer), gold)
+    made: list[dict[str, object]] = []
+    for dataset in dict.fromkeys(judge.dataset for judge in gold):
+        found = _stacked(part for judge, part in done.items() if judge.dataset == dataset)
+        if over == "draws":  # NaN where people gave all texts of a context the same score
+            found = {key: np.nanmean(x, axis=-1) for key, x in found.items()}
+        made += rows(dataset, found, settings, over=over, kind=kind)
     return pd.DataFrame(made)
 
 
@@ -275,9 +245,8 @@ def recorded_judges(settings: Settings) -> pd.DataFrame:
         {key: np.array([one[key] for one in each if key in one]) for key in each[0]}
         for each in done.values()
     ]
-    n = labels("hanna").n_candidates
-    part = Part("hanna", n, "judge-attributes", _stacked(parts))
-    return pd.DataFrame(rows(part, settings, "recorded"))
+    made = rows("hanna", _stacked(parts), settings, over="judge-attributes", kind="recorded")
+    return pd.DataFrame(made)
 
 
 def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]:
@@ -302,14 +271,14 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
         fits = {
             "EB-g": poe.fit(c, "gaussian", prior="fit"),
             "EB-logit-g": poe.fit(c, "logit-gaussian", prior="fit"),
-            "EB-g-hard": poe.fit(c.hard(), "gaussian", prior="fit"),
         }
+        plain |= {method: fit.scores for method, fit in fits.items()}
+        plain["EB-g-hard"] = poe.fit(c.hard(), "gaussian", prior="fit").scores
         # The papers' prior on all pairs as the ridge that it is to Gaussian experts, and to
         # Bradley-Terry ones near a tie: sum over pairs of (s_i - s_j)^2 is N |s|^2.
         ridge = 2.0 * n / (n - 1)
         plain["PoE-BT, papers' prior"] = trials.ridge_bt(c, ridge / 4.0)[0]
         plain["PoE-g, papers' prior"] = empirical.by_conjugate_gradients(c, Gaussian(), 0.0, ridge)
-        plain |= {method: fit.scores for method, fit in fits.items()}
         for method in METHODS:
             note("methods", times, method, plain[method])
         if times == CLOSER_TIMES:
@@ -321,12 +290,11 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
             for method, made in zip(GREEDY, (selected, both), strict=True):
                 note("methods", times, method, made)
         if times == CLOSER_TIMES and draw == 0:
-            known = {"EB-g": fits["EB-g"], "EB-logit-g": fits["EB-logit-g"]}
             for method, expert in (("PoE-g", "gaussian"), ("PoE-BT", "bradley-terry")):
-                known[method] = poe.fit(c, expert, covariance="curvature")
-            for method, fit in known.items():
-                spread = fit.covariance()
-                certain, right = confidence((fit.scores[None], spread[None]), truth[None])
+                fits[method] = poe.fit(c, expert, covariance="curvature")
+            for method, fit in fits.items():
+                posterior = (fit.scores[None], fit.covariance()[None])
+                certain, right = confidence(posterior, truth[None])
                 found["confidence", times * whole, f"{method}: sure"] = float(certain[0])
                 found["confidence", times * whole, f"{method}: right"] = float(right[0])
             for method, trial in trials.LARGE.items():

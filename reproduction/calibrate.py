@@ -45,7 +45,7 @@ most of its luck. Noise and bias are in units of perceived quality until they ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -54,7 +54,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from poe import newton
-from poe.comparisons import Floats, Indices
+from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import BradleyTerry
 from poe.judges.simulated import correlated, simulated_answers
 from poe.metrics import spearman, summary_level
@@ -94,7 +94,7 @@ class Fitted:
     rho_se: float | None = None
     noise_se: float | None = None
     sharpness_se: float | None = None
-    reached: Mapping[str, float] | None = None
+    reached: Mapping[str, float] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
 
@@ -502,7 +502,7 @@ def levelled(
         name: replace(
             twin,
             cells=(*twin.cells, cell),
-            reached={**(twin.reached or {}), "full_set": full[name]},
+            reached={**twin.reached, "full_set": full[name]},
         )
         for name, twin in found.items()
     }
@@ -536,25 +536,17 @@ class LargeBench:
     ) -> Floats:
         """(2 * LARGE_TASTES,) dataset-level Spearman; logits : sharpness and bias."""
         sharpness, bias = logits
-        n, found = len(self.gold), []
-        for k, taste in enumerate(self.taste):
-            i, j = self.pairs[times][k].T
-            seen = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+        options = {"sharpness": sharpness, "bias": bias, "noise": sharpness * noise}
+        found = []
+        for taste, pairs, e in zip(self.taste, self.pairs[times], self.calls[times], strict=True):
             for mirrored in (taste, -taste):
                 q = rho * self.z + np.sqrt(1.0 - rho**2) * mirrored
-                there, back = (
-                    simulated_answers(
-                        sign * (q[i] - q[j]),
-                        sharpness=sharpness,
-                        bias=bias,
-                        noise=sharpness * noise,
-                        e=e,
-                    )
-                    for sign, e in zip((1.0, -1.0), self.calls[times][k], strict=True)
-                )
+                d = q[pairs[:, 0]] - q[pairs[:, 1]]
+                there = simulated_answers(d, e=e[0], **options)
+                back = simulated_answers(-d, e=e[1], **options)
                 p = (there + 1.0 - back) / 2.0
-                won = np.bincount(i, p, n) + np.bincount(j, 1.0 - p, n)
-                found.append(float(spearman(won / seen, self.gold)))
+                c = Comparisons.from_pairs(pairs, p, items=len(q))
+                found.append(float(spearman(average_probability(c), self.gold)))
         return np.array(found)
 
 
@@ -649,7 +641,7 @@ def _entry(dataset: str, judge: str, attribute: str, twin: Fitted) -> str:
         f'[[twin]]\njudge = "{judge}"\ndataset = "{dataset}"\nattribute = "{attribute}"\n'
         f"rho = {twin.rho:.4f}\nsharpness = {scale:.4f}\nnoise = {scale * twin.noise:.4f}\n"
         f"bias = {scale * twin.bias:.4f}\n{bound}"
-        f"{earlier}se = {_table(errors)}\nreached = {_table(twin.reached or {})}\n"
+        f"{earlier}se = {_table(errors)}\nreached = {_table(twin.reached)}\n"
         f"calibrated_on = [\n{_listed(dict.fromkeys(twin.cells))}]\n"
     )
 

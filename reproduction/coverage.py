@@ -114,7 +114,7 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     replicates = REPLICATES * settings.draws // 100
     jobs = [(k, replicates, settings.seed) for k in range(len(GRID))]
-    rows = [row for found in settings.map(lambda job: cell(*job), jobs) for row in found]
+    rows = [row for found in settings.map(lambda job: cell(*job), jobs).values() for row in found]
     return pd.DataFrame(rows).assign(labels="none", draws=settings.draws, seed=settings.seed)
 
 
@@ -135,9 +135,7 @@ def cell(k: int, replicates: int, seed: int) -> list[dict[str, object]]:
         truth = newton.solve(Stack.of(TEXTS, every, _at(expected, every)), expert, **options)
         found = newton.solve(Stack.of(TEXTS, pairs, p), expert, **options)
         use = np.flatnonzero(found.converged & (np.abs(found.scores).max(axis=1) < 20.0))
-        held: dict[Covariance, list[tuple[float, ...]]] = {
-            choice: [] for choice in COVARIANCES[name]
-        }
+        held: dict[Covariance, list[tuple[float, ...]]] = {c: [] for c in COVARIANCES[name]}
         for r in use:
             c = Comparisons.from_pairs(
                 pairs[r], p[r], items=TEXTS, weight=np.full(count, max(judge.tosses, 1.0))

@@ -20,23 +20,17 @@ from poe.scores import average_probability
 from poe.selection import Rule, select_stack
 from poe.stack import Stack
 from reproduction.likelihood import likelihood_ranking
-from reproduction.published import load
+from reproduction.published import all_tables, load
 from reproduction.settings import Settings, bootstrap_se, cell, point
 from reproduction.small import per_context
-from reproduction.twins import Twin, attributes, calibration_cells, key_of, labels, stream
+from reproduction.twins import Twin, calibration_cells, labels, stream
 
 PAPER = "comparative_assessment"
 JUDGES = ("FlanT5-3B", "FlanT5-11B", "Llama2-7B", "Llama2-13B")
-SOURCES = ("table5", "table6", "table9", "table10")  # whose cells the twins were calibrated on
 
 
 # By measure as printed, and threshold: Spearman in each context (draws, C), shares (draws,).
 Decisions = dict[tuple[str, str], Floats]
-
-
-def judge_of(settings: Settings, dataset: str, system: str, attribute: str) -> Twin:
-    """The measured judge, or its twin under that paper's prompts."""
-    return settings.judge(dataset, system, attribute).of_earlier_paper()
 
 
 def matrices(judge: Twin, gold: Floats, seed: int, draws: int) -> Iterator[Floats]:
@@ -72,21 +66,15 @@ def margin(won: Floats) -> Floats:
 
 def table(settings: Settings) -> pd.DataFrame:
     """What twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
-    known = cells(settings.target.table)
-    used = _used()
-    keys = [key_of(name) for name in known["dataset"]]
-    places = zip(keys, known["system"], known["attribute"], strict=True)
-    judges = [judge_of(settings, k, name, attributes(k, label)[0]) for k, name, label in places]
     rows = []
-    every = zip(_all_decided(judges, settings), judges, known.iterrows(), strict=True)
-    for found, judge, (_, row) in every:
+    for row, judge, found in _all_decided(cells(settings.target.table), settings):
         how, metric = "debiased" if row["method"] == "debiased" else "standard", row["metric"]
         about = cell(
             row,
             _values(found, metric, how),
             run_sd=_run_sd(row, found, how),
             boot_se=100.0 * bootstrap_se(found[metric, how]) if metric == "spearman" else np.nan,
-            role="calibrated" if _experiment(row) in used else "seen",
+            role="calibrated" if _experiment(row) in _used() else "seen",
             kind=settings.kind(judge),
             dataset=judge.dataset,
         )
@@ -94,9 +82,15 @@ def table(settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
 
 
-def _all_decided(judges: list[Twin], settings: Settings) -> list[Decisions]:
+def _all_decided(
+    printed: pd.DataFrame, settings: Settings
+) -> Iterator[tuple[pd.Series, Twin, Decisions]]:
+    """Printed cells, the judge of each under that paper's prompts, and what it decides."""
+    rows = [row for _, row in printed.iterrows()]
+    judges = [settings.judge_of(row).of_earlier_paper() for row in rows]
     tasks = [(judge, settings.seed, settings.draws) for judge in judges]
-    return settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
+    found = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
+    return zip(rows, judges, [found[task] for task in tasks], strict=True)
 
 
 def _values(found: Decisions, metric: str, how: str) -> Floats:
@@ -143,9 +137,9 @@ def _experiment(row: pd.Series) -> tuple[str, ...]:
 @cache
 def _used() -> frozenset[tuple[str, ...]]:
     """Experiments of cells that the twins were calibrated on."""
-    used = calibration_cells("summeval", "topicalchat")
-    printed = pd.concat([load(name, paper=PAPER) for name in SOURCES])
-    return frozenset(_experiment(r) for _, r in printed.iterrows() if r["id"] in used)
+    printed = all_tables(paper=PAPER)
+    used = printed[printed["id"].isin(calibration_cells())]
+    return frozenset(_experiment(row) for _, row in used.iterrows())
 
 
 def consistency(settings: Settings) -> pd.DataFrame:
@@ -153,7 +147,7 @@ def consistency(settings: Settings) -> pd.DataFrame:
 
     FlanT5-3B, coherence; n of the sixteen drawn at random in each context and draw.
     """
-    judge = judge_of(settings, "summeval", "FlanT5-3B", "coherence")
+    judge = settings.judge("summeval", "FlanT5-3B", "coherence").of_earlier_paper()
     gold = labels("summeval").scores["coherence"]
     printed = load("table8", paper=PAPER)
     values: dict[str, list[float]] = {id_: [] for id_ in printed["id"]}
@@ -188,12 +182,8 @@ LIKELIHOOD_DRAWS = 40  # a search in every context
 
 def likeliest(settings: Settings) -> pd.DataFrame:
     """Table 11: the likeliest ranking against the win-ratio, FlanT5-3B on SummEval."""
-    rows, printed = [], load("table11", paper=PAPER)
-    names = [attributes("summeval", name)[0] for name in printed["attribute"]]
-    pairs = zip(printed["system"], names, strict=True)
-    judges = [judge_of(settings, "summeval", *pair) for pair in pairs]
-    every = zip(_all_decided(judges, settings), judges, printed.iterrows(), strict=True)
-    for found, judge, (_, row) in every:
+    rows = []
+    for row, judge, found in _all_decided(load("table11", paper=PAPER), settings):
         each = found["spearman", "standard"]
         # How judges scatter is the same for both rankings, and a few draws cannot tell.
         scatter = float(_values(found, "spearman", "standard").std(ddof=1))
@@ -218,17 +208,17 @@ def likeliest(settings: Settings) -> pd.DataFrame:
 def _likeliest(judge: Twin, settings: Settings) -> Floats:
     gold = labels("summeval").scores[judge.attribute]
     n = gold.shape[1]
-    pairs = np.array([(i, j) for i in range(n) for j in range(n) if i != j])
+    pairs = np.argwhere(~np.eye(n, dtype=bool))
 
     def ranked(p: Floats) -> Floats:
         of_pairs = [context[pairs[:, 0], pairs[:, 1]] for context in p]
         every = [Comparisons.from_pairs(pairs, one, items=n) for one in of_pairs]
-        ranks = [likelihood_ranking(c, floor=1e-9, restarts=1).scores for c in every]
+        ranks = [likelihood_ranking(c, restarts=1).scores for c in every]
         return per_context(np.stack(ranks), gold)
 
     draws = list(matrices(judge, gold, settings.seed, min(settings.draws, LIKELIHOOD_DRAWS)))
     found = settings.map(lambda number: ranked(draws[number]), range(len(draws)))
-    return np.stack(found)
+    return np.stack(list(found.values()))
 
 
 RULES: tuple[Rule, ...] = ("random", "no-repeat", "symmetric")
@@ -243,7 +233,7 @@ def curve(settings: Settings) -> pd.DataFrame:
     """Win-ratio against the number of calls, three ways to choose them, debiased or not."""
     (panel,) = settings.target.panels
     system, dataset, attribute = panel
-    judge = judge_of(settings, dataset, system, attribute)
+    judge = settings.judge(dataset, system, attribute).of_earlier_paper()
     gold = labels(dataset).scores[attribute]
     contexts, n = gold.shape
     rows = np.arange(contexts)[:, None]
@@ -268,11 +258,9 @@ def curve(settings: Settings) -> pd.DataFrame:
                     found[rule, count, bias] = 100.0 * each
         return found
 
-    every = settings.map(run, range(runs))
-    return pd.DataFrame(
-        [
-            point(settings, panel, count, "win-ratio", rule, values, bias=bias)
-            for rule, count, bias in every[0]
-            for values in [np.array([one[rule, count, bias] for one in every])]
-        ]
-    )
+    every = pd.DataFrame(settings.map(run, range(runs)))
+    made = [
+        point(settings, panel, count, "win-ratio", rule, values.to_numpy(), bias=bias)
+        for (rule, count, bias), values in every.iterrows()
+    ]
+    return pd.DataFrame(made)

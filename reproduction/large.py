@@ -24,20 +24,11 @@ from poe.comparisons import Comparisons, Floats, Indices
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.metrics import spearman
 from poe.resistance import component_of
-from poe.scores import add_prior
+from poe.scores import add_prior, average_probability, win_ratio
 from poe.selection import select
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, cell, point, run_variance, spread
-from reproduction.twins import (
-    Asker,
-    Twin,
-    attributes,
-    calibration_cells,
-    key_of,
-    labels,
-    perceived,
-    stream,
-)
+from reproduction.twins import Asker, Twin, calibration_cells, labels, perceived, stream
 
 POOL = 200_000  # calls
 MOST_TIMES = 100  # calls an item in the largest set any target draws
@@ -99,11 +90,10 @@ def compared(
 
     known : the pool, see `linked_pairs`. rule : "symmetric" or "no-repeat".
     """
+    pairs = linked_pairs(n, count // 2 if rule == "symmetric" else count, rng, known)
     if rule == "symmetric":
-        pairs = linked_pairs(n, count // 2, rng, known)
         p = (answer(pairs) + 1.0 - answer(pairs[:, ::-1])) / 2.0
     else:
-        pairs = linked_pairs(n, count, rng, known)
         flip = rng.random(len(pairs)) < 0.5
         pairs[flip] = pairs[flip][:, ::-1]
         p = np.asarray(answer(pairs), dtype=float)
@@ -120,8 +110,8 @@ def scores(
     hard = c.hard()
     mean = float(c.p.mean()) if bias == "plug-in" else 0.5
     made: dict[str, Callable[[], Floats]] = {
-        "win-ratio": lambda: mean_by_item(hard),
-        "avg-prob": lambda: mean_by_item(c),
+        "win-ratio": lambda: win_ratio(c),
+        "avg-prob": lambda: average_probability(c),
         # The prior as the paper's text has it, on each comparison made: on every pair, as in its
         # code, the graph would be complete.
         "BT": lambda: _mode(add_prior(hard, 1.0 / (c.n_items - 1), on="compared"), BradleyTerry()),
@@ -134,13 +124,6 @@ def scores(
 
 def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
     return sparse.solve(c, expert, bias=bias, tol=1e-12).scores[0]
-
-
-def mean_by_item(c: Comparisons) -> Floats:
-    """Average probability without checks that cost more than the sum."""
-    won = np.bincount(c.first, c.p, c.n_items) + np.bincount(c.second, 1.0 - c.p, c.n_items)
-    seen = np.bincount(c.first, minlength=c.n_items) + np.bincount(c.second, minlength=c.n_items)
-    return np.asarray(won / seen, dtype=float)
 
 
 # Draws ---------------------------------------------------------------------------------------
@@ -195,9 +178,7 @@ def table(settings: Settings) -> pd.DataFrame:
     printed = load("table3")
 
     def job(row: pd.Series, times: int) -> Job:
-        key = key_of(row["dataset"])
-        judge = settings.judge(key, row["system"], attributes(key, row["attribute"])[0])
-        return symmetric(judge, 2 * times, SOFT, settings.seed)
+        return symmetric(settings.judge_of(row), 2 * times, SOFT, settings.seed)
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
     found = repeated(jobs, settings)
@@ -213,12 +194,11 @@ def table(settings: Settings) -> pd.DataFrame:
     ]
     alike = [printed[name] for name in ("dataset", "k", "method")]
     pooled = pd.Series(variances, printed.index).groupby(alike).transform("mean")
-    used = calibration_cells("hanna", "cmcqrd")
-    runs = list(dict.fromkeys(jobs))
-    errors = dict(zip(runs, settings.map(text_errors, runs), strict=True))
-    twins = list(dict.fromkeys(one[0] for one in jobs if settings.kind(one[0]) == "simulated"))
-    known = settings.map(lambda one: perception(one, settings.large_draws, settings.seed), twins)
-    perceived_by = dict(zip(twins, known, strict=True))
+    errors = settings.map(text_errors, jobs)
+    twins = [judge for judge, *_ in jobs if settings.kind(judge) == "simulated"]
+    perceived_by = settings.map(
+        lambda one: perception(one, settings.large_draws, settings.seed), twins
+    )
     rows = []
     for one, (place, row) in zip(jobs, printed.iterrows(), strict=True):
         judge, method = one[0], row["method"]
@@ -229,7 +209,7 @@ def table(settings: Settings) -> pd.DataFrame:
             more_se=error,
             boot_se=errors[one][method],
             run_sd=np.sqrt(max(pooled[place], 0.0)),
-            role="calibrated" if row["id"] in used else "seen",
+            role="calibrated" if row["id"] in calibration_cells() else "seen",
             kind=settings.kind(judge),
             dataset=judge.dataset,
             place=True,
@@ -325,10 +305,9 @@ def curve(settings: Settings) -> pd.DataFrame:
         for (rule, bias, methods), each in product(designs, options.get("times", times))
     ]
     found = run(jobs, settings)
-    return pd.DataFrame(
-        [
-            point(settings, panel, job[1].count, m, job[1].rule, found[job][m], bias=job[2])
-            for job in jobs
-            for m in job[3]
-        ]
-    )
+    rows = [
+        point(settings, panel, calls.count, method, calls.rule, values, bias=bias)
+        for (_, calls, bias, _), each in found.items()
+        for method, values in each.items()
+    ]
+    return pd.DataFrame(rows)

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from poe.baselines import OrderOfItems
-from poe.comparisons import Comparisons, Floats, Indices, refuse_rows
-
-__all__ = ["LikelihoodRanking", "likelihood_ranking"]
+from poe.comparisons import Comparisons, Floats, Indices
 
 LONGEST_BLOCK = 8  # items that the local search moves together
+FLOOR = 1e-9  # of probabilities: an exact 0 or 1 would forbid orders for certain
 
 
-@dataclass(frozen=True, eq=False)
-class LikelihoodRanking(OrderOfItems):
-    """The most likely order found.
-
-    log_likelihood : of the comparisons under this order. optimal : whether it is proven that
-        none is more likely, as no comparisons contradict each other; otherwise it is the best
-        that a local search found.
-    """
-
-    log_likelihood: float
-    optimal: bool
-
-
-def likelihood_ranking(
-    comparisons: Comparisons, *, floor: float = 0.0, restarts: int = 20, seed: int = 0
-) -> LikelihoodRanking:
-    """Order that maximises the likelihood of the probabilities.
+def likelihood_ranking(comparisons: Comparisons, *, restarts: int = 20) -> OrderOfItems:
+    """Order that maximises the likelihood of the probabilities, the best that was found.
 
     (comparative_assessment appendix B, eqs. 11 and 12.) With z = 1 if the order places the
     first item above the second and 0 otherwise, the probability of a comparison that the judge
@@ -45,29 +28,15 @@ def likelihood_ranking(
     Up to a constant the log-likelihood is the sum of logit(p) over the comparisons with z = 1,
     so this is a linear ordering problem: NP-hard in general. Items that contradict each other
     in circles are ordered by local search (single items, then blocks of up to eight, from the
-    order of their sums and from `restarts` random orders drawn with `seed`); such groups of
-    items among each other need no search. Among equally good orders the one nearer to the
-    sums of logits is preferred.
+    order of their sums and from `restarts` random orders); such groups of items among each
+    other need no search. Among equally good orders the one nearer to the sums of logits is
+    preferred.
 
-    floor : probabilities are moved into [floor, 1 - floor] before taking logarithms. Without
-        it a p of exactly 0 or 1 is refused: it would forbid orders for certain.
-
-    Raises ComparisonError, DisconnectedError with the items' names.
+    Raises DisconnectedError with the items' names.
     """
     comparisons.require_connected()
-    if not 0.0 <= floor < 0.5:
-        raise ValueError(f"floor must lie in [0, 0.5), not {floor}")
     first, second = comparisons.first, comparisons.second
-    p = np.clip(comparisons.p, floor, 1.0 - floor)
-    refuse_rows(
-        (p == 0.0) | (p == 1.0),
-        first,
-        second,
-        comparisons.items,
-        lambda k: (
-            f"p is {p[k]:g}, so an order against it would be impossible; give floor=1e-6, say"
-        ),
-    )
+    p = np.clip(comparisons.p, FLOOR, 1.0 - FLOOR)
     gain = np.zeros((comparisons.n_items,) * 2)  # what is earned if i is placed above j
     np.add.at(gain, (first, second), comparisons.weight * np.log(p))
     np.add.at(gain, (second, first), comparisons.weight * np.log1p(-p))
@@ -75,21 +44,14 @@ def likelihood_ranking(
     tol = 1e-12 * len(gain) * max(np.abs(gain).max(), np.finfo(float).tiny)
     by_sum = np.argsort(-margin.sum(axis=1), kind="stable")
     margin = margin[np.ix_(by_sum, by_sum)]
-    groups = _circles(margin > tol)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     found = [
         group[_search(margin[np.ix_(group, group)], tol, restarts, rng)]
         if len(group) > 1
         else group
-        for group in groups
+        for group in _circles(margin > tol)
     ]
-    positions = by_sum[np.concatenate(found)]
-    return LikelihoodRanking(
-        items=comparisons.items,
-        positions=positions,
-        log_likelihood=float(np.triu(gain[np.ix_(positions, positions)]).sum()),
-        optimal=len(groups) == len(gain),
-    )
+    return OrderOfItems(comparisons.items, by_sum[np.concatenate(found)])
 
 
 def _circles(above: Floats) -> list[Indices]:

@@ -49,6 +49,10 @@ class Measured(Twin):
     judge by name and answer differently, so each is equal to itself alone.
     """
 
+    rho: float = 1.0
+    sharpness: float = 1.0
+    noise: float = 0.0
+    bias: float = 0.0
     p: Any = None
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -156,8 +160,7 @@ def stored(path: Path, *, system: str | None = None) -> Stored:
                 if gap:
                     partly[key] = gap
                 else:
-                    known = (name, dataset, attribute, 1.0, 1.0, 0.0, 0.0)
-                    judges[key] = Measured(*known, pool=pool, p=p)
+                    judges[key] = Measured(name, dataset, attribute, pool=pool, p=p)
     return Stored(path, name, judges, partly)
 
 

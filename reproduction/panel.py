@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.metadata import version
 from itertools import product
 from typing import Any, Literal
@@ -69,7 +69,6 @@ SHORT = {
     "Beluga": "StableBeluga-7B",
 }
 N_SMALL = 10  # Table 3 lists the ten 7B and 8B judges first
-REPEAT = 0.5  # share of a judge's own noise that stays when the order is swapped; declared
 # How much of the judges' common error the context shows. It is not in the paper, no cell fixes it,
 # and the order of the methods depends on it: see the target skill-context.
 VISIBLE = 0.25
@@ -202,11 +201,11 @@ def paper_panel(task: str, pool: str, *, lean: float = 0.0) -> SimulatedPanel:
 
 
 @cache
-def panel_of(task: str, pool: str, *, n: int = 60_000) -> SimulatedPanel:
+def panel_of(task: str, pool: str) -> SimulatedPanel:
     """The panel of a task: Chatbot Arena's judges have a common position bias (section 6.6).
 
     It is the bias with which asking in both orders lifts the majority from Table 1's value to
-    Table 2's, the nearest of steps of 0.05, by simulation with `n` samples.
+    Table 2's, the nearest of steps of 0.05, by simulation with 60,000 samples.
     """
     if task != "ChatbotArena":
         return paper_panel(task, pool)
@@ -214,7 +213,7 @@ def panel_of(task: str, pool: str, *, n: int = 60_000) -> SimulatedPanel:
     tried: list[tuple[float, SimulatedPanel]] = []
     for lean in np.arange(0.0, 1.5, 0.05):
         panel = paper_panel(task, pool, lean=float(lean))
-        drawn = panel.draw(n, seed=0, swapped=True, repeat=REPEAT)
+        drawn = panel.draw(60_000, seed=0, swapped=True)
         off = aggregate(drawn.judgements, "majority").accuracy(drawn.truth) - wanted
         tried.append((abs(off), panel))
         if off > 0:  # it only rises
@@ -228,18 +227,6 @@ def subset_judges(name: str, task: str) -> list[str]:
         left_out = SHORT[name.removeprefix("without ").strip()]
         return [judge for judge in single_accuracies(task, "7B-8B").index if judge != left_out]
     return [SHORT[part.strip()] for part in name.replace("+", ",").split(",")]
-
-
-def subset_panel(judges: list[str], task: str) -> SimulatedPanel:
-    """Small judges with their accuracies of Table 3; correlation and bias are the whole pool's."""
-    whole = panel_of(task, "7B-8B")
-    return SimulatedPanel.of(
-        single_accuracies(task, "7B-8B", removed=True)[judges].to_numpy(),
-        correlation=whole.correlation,
-        lean=float(whole.lean[0]),
-        prevalence=PREVALENCE[task],
-        judges=judges,
-    )
 
 
 def draw(
@@ -263,7 +250,6 @@ def draw(
         context_accuracy=cell(1, system=pool, dataset=task, method="train-on-majority-voting"),
         error_visible=error_visible,
         swapped=swapped,
-        repeat=REPEAT,
     )
 
 
@@ -284,58 +270,49 @@ def accuracies(
     the methods that have one; no method is scored on them. lambda is chosen there among `LAMBDAS`,
     and is 0.05 without one.
     """
-    orders = [
-        np.random.default_rng([seed, 7]).permutation(len(panel))
-        for panel, seed in zip(panels, seeds, strict=True)
-    ]
-    rows = [np.sort(order[:n_dev]).tolist() for order in orders]
-    devs = [
-        (some, panel.truth[some].tolist()) if n_dev else None
-        for panel, some in zip(panels, rows, strict=True)
-    ]
+    trainings, scored = [], []
+    for panel, seed in zip(panels, seeds, strict=True):
+        order = np.random.default_rng([seed, 7]).permutation(len(panel))
+        rows = np.sort(order[:n_dev]).tolist()
+        dev = (rows, panel.truth[rows].tolist()) if n_dev else None
+        trainings.append(Training(seed=seed, dev=dev, epochs=of.epochs, batch=of.batch))
+        scored.append(np.sort(order[n_dev:]))
     found = {}
     for name in methods:
         method, regularised = METHODS[name]
         if method in WITH_CONTEXT:
-            alike: dict[str, Any] = {
-                "epochs": of.epochs,
-                "batch": of.batch,
-                "regulariser": LAMBDAS if regularised and n_dev else 0.05 * regularised,
-            }
-            given = zip(panels, seeds, devs, strict=True)
-            results = learn(
-                method,
-                [
-                    (panel.judgements, panel.context, Training(seed=seed, dev=dev, **alike))
-                    for panel, seed, dev in given
-                ],
-            )
+            regulariser = LAMBDAS if regularised and n_dev else 0.05 * regularised
+            given = [
+                (panel.judgements, panel.context, replace(training, regulariser=regulariser))
+                for panel, training in zip(panels, trainings, strict=True)
+            ]
+            results = learn(method, given)
         else:
             results = [aggregate(panel.judgements, method) for panel in panels]
         found[name] = [
-            100 * result.accuracy(panel.truth, rows=np.sort(order[n_dev:]))
-            for panel, result, order in zip(panels, results, orders, strict=True)
+            100 * result.accuracy(panel.truth, rows=rows)
+            for panel, result, rows in zip(panels, results, scored, strict=True)
         ]
     return found
 
 
-Case = tuple[dict[str, Any], Callable[[int], LabelledPanel]]  # columns of its rows; seed to panel
+Case = tuple[dict[str, Any], Callable[..., LabelledPanel]]  # columns of its rows; `draw` of a seed
 
 
-def compare(cases: list[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
+def compare(cases: Sequence[Case], methods: Iterable[str], settings: Settings) -> pd.DataFrame:
     """One row a case and method: mean over seeds of the accuracy, and of the gain over the vote."""
     rows: list[dict[str, Any]] = []
     names, numbers = list(methods), seeds(settings)
 
     def run(case: int) -> dict[str, list[float]]:
-        panels = [cases[case][1](seed) for seed in numbers]
+        panels = [cases[case][1](seed=seed) for seed in numbers]
         return accuracies(panels, names, size(settings), seeds=numbers)
 
-    for case, found in enumerate(settings.map(run, range(len(cases)))):
-        for seed, method in product(range(len(numbers)), names):
-            value = found[method][seed]
-            about = cases[case][0] | {"method": method, "seed": numbers[seed], "value": value}
-            rows.append(about | {"gain": value - found["majority-voting"][seed]})
+    for case, found in settings.map(run, range(len(cases))).items():
+        for (k, seed), method in product(enumerate(numbers), names):
+            value, vote = found[method][k], found["majority-voting"][k]
+            about = {"method": method, "seed": seed, "value": value, "gain": value - vote}
+            rows.append(cases[case][0] | about)
     return summary(rows, [*cases[0][0], "method"], gain=("gain", "mean"), gain_sd=("gain", "std"))
 
 
@@ -391,7 +368,7 @@ def table3(s: Settings) -> pd.DataFrame:
 def _case(table: int, task: str, pool: str, s: Settings) -> Case:
     """A task and pool of Table 1 or 2, asked in one order or in both."""
     about = {"table": table, "dataset": task, "system": pool}
-    return about, lambda seed: draw(task, pool, n=samples(task, s), seed=seed, swapped=table == 2)
+    return about, partial(draw, task, pool, n=samples(task, s), swapped=table == 2)
 
 
 def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
@@ -419,12 +396,19 @@ def subsets(s: Settings) -> pd.DataFrame:
     table = int(s.target.table.removeprefix("table"))
     task, figure = {4: ("TruthfulQA", "figure4"), 5: ("ChatbotArena", "figure11")}[table]
     n = min(size(s).subset, SAMPLES[task])
+    whole = panel_of(task, "7B-8B")
 
     def case(name: str) -> Case:
         judges = subset_judges(name, task)
-        panel = subset_panel(judges, task)
+        panel = SimulatedPanel.of(
+            single_accuracies(task, "7B-8B", removed=True)[judges].to_numpy(),
+            correlation=whole.correlation,
+            lean=float(whole.lean[0]),
+            prevalence=PREVALENCE[task],
+            judges=judges,
+        )
         about = {"system": name, "judges": len(judges)}
-        return about, lambda seed: draw(task, "7B-8B", n=n, seed=seed, panel=panel)
+        return about, partial(draw, task, "7B-8B", n=n, panel=panel)
 
     found = compare([case(name) for name in printed(table)["system"].unique()], SUBSETS, s)
     cells = printed(table).set_index(["system", "method"])["id"]
@@ -453,9 +437,8 @@ def figure3(s: Settings) -> pd.DataFrame:
         panel = draw(task, "7B-8B", n=samples(task, s), seed=seed)
         accuracy = panel.judge_accuracy()["accuracy"]
         training = Training(seed=seed, regulariser=0.05, epochs=of.epochs, batch=of.batch)
-        for method in ("SkillAggregation", "DawidSkene"):
-            more: dict[str, Any] = {"context": panel.context, "training": training}
-            more = more if method == "SkillAggregation" else {}
+        learning: dict[str, Any] = {"context": panel.context, "training": training}
+        for method, more in (("SkillAggregation", learning), ("DawidSkene", {})):
             slope = aggregate(panel.judgements, METHODS[method][0], **more).slope
             about = {
                 "dataset": task,
@@ -484,12 +467,11 @@ def figure6(s: Settings) -> pd.DataFrame:
 
     The development set has 250 samples of its own at every size, as the paper's.
     """
-
-    def case(task: str, n: int) -> Case:
-        about = {"dataset": task, "k": n, "samples": n}
-        return about, lambda seed: draw(task, "7B-8B", n=n + N_DEV, seed=seed)
-
-    found = compare([case(task, n) for task in TASKS for n in size(s).sizes], SIZES, s)
+    cases = [
+        ({"dataset": task, "k": n, "samples": n}, partial(draw, task, "7B-8B", n=n + N_DEV))
+        for task, n in product(TASKS, size(s).sizes)
+    ]
+    found = compare(cases, SIZES, s)
     columns = "panel dataset method value sd gain gain_sd k samples system"
     return result(found, columns, s, panel="figure6", system="7B-8B")
 
@@ -500,13 +482,9 @@ def context(s: Settings) -> pd.DataFrame:
 
     HaluEval's small judges; what Crowdlayer and the regulariser gain depends on it.
     """
-    n = samples("HaluEval", s)
-
-    def case(visible: float) -> Case:
-        about = {"k": visible}
-        return about, lambda seed: draw("HaluEval", "7B-8B", n=n, seed=seed, error_visible=visible)
-
-    found = compare([case(visible) for visible in (0.0, 0.25, 0.5, 1.0)], CONTEXTS, s)
+    drawn = partial(draw, "HaluEval", "7B-8B", n=samples("HaluEval", s))
+    cases = [({"k": k}, partial(drawn, error_visible=k)) for k in (0.0, 0.25, 0.5, 1.0)]
+    found = compare(cases, CONTEXTS, s)
     columns = "panel dataset k method value sd system"
     return result(found, columns, s, panel="context", dataset="HaluEval", system="7B-8B")
 
@@ -521,7 +499,7 @@ def calls(s: Settings) -> pd.DataFrame:
     for seed in range(s.seed, s.seed + 4 * len(seeds(s))):
         order = np.random.default_rng([seed, 3]).permutation(len(panel.judges))
         drawn = {
-            how: panel.draw(4000, seed=seed, swapped=how == "both orders", repeat=REPEAT)
+            how: panel.draw(4000, seed=seed, swapped=how == "both orders")
             for how in ("one order", "both orders")
         }
         for count, (how, given) in product((2, 4, 6, 8), drawn.items()):
@@ -584,7 +562,6 @@ def llmbar(
         context = ["\n\n".join(row) for row in parts.itertuples(index=False)]
     return LabelledPanel(
         f"LLMBar {sets}",
-        "recorded",
         Judgements.from_table(values.loc[:, values.notna().any()]),
         (labels.to_numpy() == 1).astype(np.intp),
         context,
@@ -606,11 +583,11 @@ def llmbar_comparisons(sets: str) -> dict[Hashable, Comparisons]:
     return found
 
 
-def experts_on_llmbar(name: str, *, spread: float = 2.0) -> pd.DataFrame:
+def experts_on_llmbar(name: str) -> pd.DataFrame:
     """One row a way of combining: percent of a set's pairs whose better output scores higher.
 
     "average first" is the sign of the summed verdicts of all judges in both orders, ties half
-    right. "skill-weighted PoE" is `fit_panel` with this spread (a normal prior in logits of the
+    right. "skill-weighted PoE" is `fit_panel` with a spread of 2 (a normal prior in logits of the
     typical judge, without which unanimous pairs have no finite difference), its sign from the
     assumption that most weight is on judges better than chance; "trusted" takes the sign from that
     judge. message says where no sign is identified.
@@ -621,7 +598,7 @@ def experts_on_llmbar(name: str, *, spread: float = 2.0) -> pd.DataFrame:
     for way, known in (("skill-weighted PoE", None), ("skill-weighted PoE, trusted", TRUSTED)):
         value, message = float("nan"), ""
         try:
-            found = fit_panel(llmbar_comparisons(name), spread=spread, trusted=known)
+            found = fit_panel(llmbar_comparisons(name), spread=2.0, trusted=known)
             scores = pd.Series(found.scores, pd.MultiIndex.from_tuples(found.items)).unstack()
             value, message = _share_right(scores[1] - scores[2], labels), found.message
         except UnidentifiedPanelError as error:
@@ -680,14 +657,14 @@ def aggregation(s: Settings) -> pd.DataFrame:
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         return [*rows, about | slopes | {"draws": 1}]
 
-    rows = [row for found in s.map(rows_of, cases) for row in found]
+    rows = [row for found in s.map(rows_of, cases).values() for row in found]
     columns = "dataset system selection judges k method quantity value sd best_judge"
     return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
 
 
 def experts(s: Settings) -> pd.DataFrame:
     """LLMBar's judges under the plain prompt as experts in one product."""
-    found = pd.concat(s.map(experts_on_llmbar, list(LLMBAR))).assign(draws=1, sd=np.nan)
+    found = pd.concat(s.map(experts_on_llmbar, LLMBAR).values()).assign(draws=1, sd=np.nan)
     return _recorded(found, "dataset k method value message sd", "recorded-experts", s)
 
 

@@ -68,43 +68,29 @@ def hanna(settings: Settings) -> pd.DataFrame:
     """
     own = settings.target.options.get("prompts", "each") == "each"
     times = settings.target.options.get("times", TIMES)
-    panels = list(product(recorded.HANNA_JUDGES, ATTRIBUTES, times))
 
-    def draws(each: int) -> range:
-        return range(min(settings.large_draws, max(DRAWS, 40 // each)))
+    def work(panel: tuple[str, str, int]) -> pd.DataFrame:
+        """Spearman times 100 by method, a row a draw of calls and prompts."""
+        name, attribute, each = panel
+        scores, present = under_all_prompts(name, attribute)
+        gold, n = labels("hanna").scores[attribute][0][present], len(present)
+        found = []
+        for draw in range(min(settings.large_draws, max(DRAWS, 40 // each))):
+            rng = np.random.default_rng([settings.seed, draw, each])
+            known = large.pool(n, settings.seed, draw)
+            c = large.compared(n, each * n, ManyPrompts(scores, own, rng), rng, known=known)
+            made = large.scores(c, large.METHODS).items()
+            found.append({method: 100.0 * float(spearman(x, gold)) for method, x in made})
+        return pd.DataFrame(found)
 
-    jobs = [(*panel, draw, own, settings.seed) for panel in panels for draw in draws(panel[-1])]
-    done = iter(settings.map(lambda job: _agreement(*job), jobs))
     rows = []
-    for name, attribute, each in panels:
-        found = [next(done) for _ in draws(each)]
-        n = len(under_all_prompts(name, attribute)[1])
-        rows += [
-            point(
-                settings,
-                (name, "hanna", attribute),
-                each * n,
-                method,
-                "random",
-                np.array([one[method] for one in found]),
-                kind="recorded",
-            )
-            for method in large.METHODS
-        ]
+    done = settings.map(work, product(recorded.HANNA_JUDGES, ATTRIBUTES, times))
+    for (name, attribute, each), found in done.items():
+        panel, count = (name, "hanna", attribute), each * len(under_all_prompts(name, attribute)[1])
+        for method, values in found.items():
+            about = (panel, count, str(method), "random", values.to_numpy())
+            rows.append(point(settings, *about, kind="recorded"))
     return pd.DataFrame(rows)
-
-
-def _agreement(
-    name: str, attribute: str, times: int, draw: int, own: bool, seed: int
-) -> dict[str, float]:
-    """Spearman times 100 by method, of one draw of calls and prompts."""
-    scores, present = under_all_prompts(name, attribute)
-    gold, n = labels("hanna").scores[attribute][0][present], len(present)
-    rng = np.random.default_rng([seed, draw, times])
-    pool = large.pool(n, seed, draw)
-    c = large.compared(n, times * n, ManyPrompts(scores, own, rng), rng, known=pool)
-    found = large.scores(c, large.METHODS)
-    return {method: 100.0 * float(spearman(each, gold)) for method, each in found.items()}
 
 
 def llmbar(settings: Settings) -> pd.DataFrame:
@@ -126,21 +112,11 @@ def llmbar(settings: Settings) -> pd.DataFrame:
             "both-orders": (np.sign(both - 0.5) + 1.0) / 2.0,
             "consistent": (both != 0.5).astype(float),
         }
-        head = (settings.target.name, judge, "llmbar", name)
+        head = {"panel": settings.target.name, "system": judge, "dataset": "llmbar"}
         for method, values in shares.items():
-            error = 100.0 * values.std(ddof=1) / np.sqrt(len(values))
-            rows.append((*head, len(values), method, "full", "none", 100.0 * values.mean(), error))
-    columns = [
-        "panel",
-        "system",
-        "dataset",
-        "attribute",
-        "k",
-        "method",
-        "selection",
-        "bias",
-        "value",
-        "se",
-    ]
+            about = {"attribute": name, "k": len(values), "method": method}
+            value, error = 100.0 * values.mean(), 100.0 * values.std(ddof=1) / np.sqrt(len(values))
+            told = {"selection": "full", "bias": "none", "value": value, "se": error}
+            rows.append(head | about | told)
     end = {"kind": table.attrs["kind"], "labels": "real", "draws": 1, "seed": settings.seed}
-    return pd.DataFrame(rows, columns=columns).assign(**end)
+    return pd.DataFrame(rows).assign(**end)

@@ -16,7 +16,7 @@ import pandas as pd
 from poe._paths import WASM
 from poe.comparisons import Floats
 from reproduction.targets import Target
-from reproduction.twins import Twin, labels, twins
+from reproduction.twins import Twin, attributes, key_of, labels, twins
 
 if TYPE_CHECKING:
     from reproduction.measured import Key, Stored
@@ -74,12 +74,18 @@ class Settings:
             return twins(dataset)[system, attribute]
         return given
 
-    def group(self, dataset: str, system: str, attributes: Iterable[str]) -> list[Twin]:
+    def judge_of(self, row: pd.Series, *, every: bool = False) -> Twin:
+        """The judge of a printed cell about one attribute, see `judge`."""
+        key = key_of(row["dataset"])
+        (name,) = attributes(key, row["attribute"])
+        return self.judge(key, row["system"], name, every=every)
+
+    def group(self, dataset: str, system: str, names: Iterable[str]) -> list[Twin]:
         """One judge an attribute for a mean over them: all measured, or all twins.
 
         A mean of measured and simulated numbers would be neither.
         """
-        names = list(attributes)
+        names = list(names)
         judges = [self.judge(dataset, system, name) for name in names]
         if {self.kind(judge) for judge in judges} == {"measured"}:
             return judges
@@ -97,17 +103,18 @@ class Settings:
     def map(
         self,
         work: Callable[[Job], Result],
-        jobs: Sequence[Job],
+        jobs: Iterable[Job],
         *,
         known: dict[Job, Result] | None = None,
-    ) -> list[Result]:
-        """Results in the order of the jobs; `known` ones are not made again, new ones go there."""
+    ) -> dict[Job, Result]:
+        """The result of each job, in order; `known` ones are not made again, new ones go there."""
         known = {} if known is None else known
-        new = [job for job in dict.fromkeys(jobs) if job not in known]
+        wanted = dict.fromkeys(jobs)
+        new = [job for job in wanted if job not in known]
         for done, result in enumerate(_parallel(work, new, self.workers), start=1):
             known[new[done - 1]] = result
             self.step(done, len(new))
-        return [known[job] for job in jobs]
+        return {job: known[job] for job in wanted}
 
     def drawn(
         self,
@@ -119,9 +126,8 @@ class Settings:
     ) -> dict[Job, list[Result]]:
         """`count` draws of every job: `work(job, number)`, see `map`."""
         wanted = list(dict.fromkeys(jobs))
-        tasks = list(product(wanted, range(count)))
-        done = iter(self.map(lambda task: work(*task), tasks, known=known))
-        return {job: [next(done) for _ in range(count)] for job in wanted}
+        done = self.map(lambda task: work(*task), product(wanted, range(count)), known=known)
+        return {job: [done[job, number] for number in range(count)] for job in wanted}
 
 
 _under_way: dict[str, Any] = {}  # what forked processes find where they begin
@@ -236,7 +242,6 @@ def cell(
     run_sd: float | None = None,
     more_se: float = 0.0,
     place: bool = False,
-    **more: object,
 ) -> dict[str, object]:
     """The row of a printed cell, from what each draw gives in its place.
 
@@ -256,7 +261,6 @@ def cell(
         "common": more_se,
         "boot_se": boot_se,
         "run_sd": float(np.std(values, ddof=1)) if run_sd is None else run_sd,
-        **more,
         "role": role,
         "kind": kind,
         "labels": labels(dataset).source,
@@ -273,12 +277,11 @@ def point(
     *,
     bias: str = "none",
     kind: str | None = None,
-    **changed: object,
 ) -> dict[str, object]:
     """The row of a curve's point: value, se, low and high (the 95 % band), from its draws."""
     value, se = spread(values)
     system, dataset, attribute = panel
-    row = {
+    return {
         "panel": settings.target.name,
         "system": system,
         "dataset": dataset,
@@ -296,4 +299,3 @@ def point(
         "draws": len(values),
         "seed": settings.seed,
     }
-    return row | changed

@@ -6,8 +6,8 @@ tempts all judges alike; judge k decides for class 1 where
     z_nk = mu_k y_n + delta_k + sqrt(rho) u_n + sqrt(1 - rho) e_nk > 0,    u, e ~ Normal(0, 1):
 
 mu_k its skill, delta_k its lean to class 1 (for comparisons: to what is shown first), rho the
-correlation of errors. Shown the other order it answers with -delta_k and a share `repeat` of the
-variance of e_nk unchanged. It reports the probability sigma(certainty z_nk).
+correlation of errors. Shown the other order it answers with -delta_k and a share `REPEAT` of the
+variance of e_nk unchanged. It reports the probability sigma(2 z_nk).
 
 Given u all judges are independent, so accuracies of single judges and of the majority are one
 integral over u. `SimulatedPanel.calibrated` reads mu from given accuracies of single judges and rho
@@ -35,6 +35,7 @@ from poe.panel import Judgements, PanelError
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
 FEATURES = 20  # of a drawn context
+REPEAT = 0.5  # share of a judge's own noise that stays when the order is swapped; declared
 KINDS = {  # of judges: sharpness, noise and position bias in logits
     "none": (),
     "weak": (0.1, 1.5, 0.0),
@@ -50,11 +51,10 @@ class LabelledPanel:
     """Judgements with what is true, to see how well a method does; no method is shown the truth.
 
     judgements : of N samples by K judges. truth : (N,) class positions. context : N texts,
-    (N, F) vectors, or None. kind : "recorded" or "simulated". name : for tables.
+    (N, F) vectors, or None. name : for tables.
     """
 
     name: str
-    kind: str
     judgements: Judgements
     truth: NDArray[np.integer[Any]]
     context: Any = field(default=None, repr=False)
@@ -163,16 +163,13 @@ class SimulatedPanel:
         seed: int,
         context_accuracy: float | None = None,
         error_visible: float = 0.0,
-        certainty: float = 2.0,
         swapped: bool = False,
-        repeat: float = 0.5,
     ) -> LabelledPanel:
         """N samples. With `swapped` the judges are asked in both orders and the answers averaged.
 
         context_accuracy : what the best reader of the context alone would reach; the context is
         then (N, 20) Gaussian vectors, one direction shifted by the truth and another by
-        error_visible times u, the judges' common error. certainty : of the reported
-        probabilities; large is over-confident.
+        error_visible times u, the judges' common error.
         """
         rng = np.random.default_rng(seed)
         truth = (rng.random(n) < self.prevalence).astype(np.intp)
@@ -181,10 +178,10 @@ class SimulatedPanel:
         own = rng.standard_normal((n, k))
         base = self.skill * y[:, None] + np.sqrt(self.correlation) * u[:, None]
         scale = np.sqrt(1 - self.correlation)
-        p = simulated_answers(base + self.lean + scale * own, sharpness=certainty)
+        p = simulated_answers(base + self.lean + scale * own, sharpness=2.0)
         if swapped:
-            again = np.sqrt(repeat) * own + np.sqrt(1 - repeat) * rng.standard_normal((n, k))
-            p = p + simulated_answers(base - self.lean + scale * again, sharpness=certainty)
+            again = np.sqrt(REPEAT) * own + np.sqrt(1 - REPEAT) * rng.standard_normal((n, k))
+            p = p + simulated_answers(base - self.lean + scale * again, sharpness=2.0)
             p /= 2.0
         context = None
         if context_accuracy is not None:
@@ -192,7 +189,7 @@ class SimulatedPanel:
             context[:, 0] += ndtri(context_accuracy) * y
             context[:, 1] += error_visible * u
         judgements = Judgements.from_table(p, judges=self.judges)
-        return LabelledPanel("simulated panel", "simulated", judgements, truth, context)
+        return LabelledPanel("simulated panel", judgements, truth, context)
 
 
 def _right(skill: ArrayLike, lean: ArrayLike, prevalence: float) -> Floats:

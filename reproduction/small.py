@@ -38,12 +38,13 @@ from reproduction.twins import (
     twins,
 )
 
+Job = tuple[Twin, Calls]
 Method = Callable[[Stack], Floats]
 Correlations = dict[tuple[str, str], Floats]  # by (method, kind)
 
 BLOCK = 25  # draws solved together: small enough for the cache and a smooth progress bar
 KINDS = {"spearman": spearman, "pearson": pearson}
-_KNOWN: dict[tuple[tuple[Twin, Calls], int], Correlations] = {}  # blocks that some target needed
+_KNOWN: dict[tuple[Job, int], Correlations] = {}  # blocks that some target needed
 _LEVELS: dict[tuple[Twin, int], Floats] = {}  # of twins that some table needed
 DESIGNS = 100  # greedy sets of pairs to draw from; they do not depend on answers
 
@@ -74,9 +75,7 @@ TABLE1 = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
 # Draws ---------------------------------------------------------------------------------------
 
 
-def run_blocks(
-    jobs: Iterable[tuple[Twin, Calls]], settings: Settings
-) -> dict[tuple[Twin, Calls], Correlations]:
+def run_blocks(jobs: Iterable[Job], settings: Settings) -> dict[Job, Correlations]:
     """All draws of every job: correlations (draws, C) by (method, kind), as `block` has them."""
     wanted = list(jobs)
     for calls in {calls for _, calls in wanted if calls.rule == "greedy"}:
@@ -88,20 +87,15 @@ def run_blocks(
     }
 
 
-def block(job: tuple[Twin, Calls], number: int, draws: int = 0) -> Correlations:
-    """Correlations in each context by (method, kind), (draws or BLOCK, C), of one block of draws.
+def block(job: Job, number: int) -> Correlations:
+    """Correlations in each context by (method, kind), (BLOCK, C), of one block of draws.
 
     NaN where all human scores of the context are equal; 0 where only the method's are.
     """
-    (twin, calls), draws = job, draws or BLOCK
+    twin, calls = job
     gold = labels(calls.dataset).scores[twin.attribute]
-    stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=draws).flattened()
-    scored = {name: score(stack).reshape(draws, *gold.shape) for name, score in METHODS.items()}
-    return {
-        (name, kind): per_context(scores, gold, kind)
-        for name, scores in scored.items()
-        for kind in KINDS
-    }
+    stack = answers(twin, calls, gold, seed=[calls.seed, number], draws=BLOCK)
+    return correlations(stack, gold, METHODS, KINDS)
 
 
 def answers(twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draws: int) -> Stack:
@@ -151,61 +145,45 @@ def per_context(scores: Floats, gold: Floats, kind: str = "spearman") -> Floats:
     return np.where(np.ptp(gold, axis=-1) > 0, np.nan_to_num(each, nan=0.0), np.nan)
 
 
-def agreements(
-    twin: Twin,
-    data: datasets.Dataset,
-    *,
-    calls: Iterable[int],
-    draws: int,
-    seed: Sequence[int],
-    methods: Mapping[str, Method],
-) -> dict[tuple[int, str], Floats]:
-    """Summary-level Spearman (draws,) of one twin by (number of calls, method).
-
-    Each draw makes a fresh twin and, in every context, a fresh symmetric set of calls. All methods,
-    the paper's or your own, score the same draws.
-    """
-    gold = data.scores[twin.attribute]
-    found = {}
-    for count in calls:
-        stack = answers(twin, Calls(data.name, count), gold, seed=seed, draws=draws).flattened()
-        for name, score in methods.items():
-            each = per_context(score(stack).reshape(draws, *gold.shape), gold)
-            found[count, name] = np.nanmean(each, axis=-1)
+def correlations(
+    stack: Stack, gold: Floats, methods: Mapping[str, Method], kinds: Iterable[str] = ("spearman",)
+) -> Correlations:
+    """Of every method's scores in each context, (draws, C) by (method, kind)."""
+    stack, found = stack.flattened(), {}
+    for name, score in methods.items():
+        scores = score(stack).reshape(-1, *gold.shape)
+        found.update({(name, kind): per_context(scores, gold, kind) for kind in kinds})
     return found
 
 
 def efficiency(
-    judge: str,
-    data: datasets.Dataset,
-    *,
-    calls: Sequence[int],
-    draws: int = 10,
-    seed: int = 0,
-    methods: Sequence[str] = TABLE1,
+    judge: str, data: datasets.Dataset, *, calls: Iterable[int], methods: Iterable[str]
 ) -> pd.DataFrame:
     """Agreement against the number of calls, mean over the dataset's attributes, times 100.
 
-    One row a number of calls and method: k, method, value, se (Monte Carlo).
+    One row a number of calls and method: k, method, value, se (Monte Carlo). Each of ten draws
+    makes fresh twins and, in every context, a fresh symmetric set of calls.
     """
     chosen = {name: METHODS[name] for name in methods}
-    parts = [
-        agreements(twin, data, calls=calls, draws=draws, seed=[seed], methods=chosen)
-        for (name, _), twin in twins(data.name).items()
-        if name == judge
-    ]
-    if not parts:
+    judges = [twin for (name, _), twin in twins(data.name).items() if name == judge]
+    if not judges:
         raise ValueError(f"there is no twin of {judge!r} on {data.name}")
     rows = []
-    for k, method in product(calls, methods):
-        value, se = spread(100.0 * np.mean([part[k, method] for part in parts], axis=0))
-        rows.append({"k": k, "method": method, "value": value, "se": se})
+    for k in calls:
+        parts = []
+        for twin in judges:
+            gold = data.scores[twin.attribute]
+            stack = answers(twin, Calls(data.name, k), gold, seed=[0], draws=10)
+            parts.append(correlations(stack, gold, chosen))
+        for method in chosen:
+            each = [np.nanmean(part[method, "spearman"], axis=-1) for part in parts]
+            value, se = spread(100.0 * np.mean(each, axis=0))
+            rows.append({"k": k, "method": method, "value": value, "se": se})
     return pd.DataFrame(rows)
 
 
 # Tables --------------------------------------------------------------------------------------
 
-FULL = {"SummEval": 240, "TopicalChat": 30}
 PAPER_DRAWS = 100  # draws of calls behind a printed mean
 TASTES = {"summeval": 20, "topicalchat": 80}  # blocks of judges behind the level of a twin
 RUNS = {"summeval": 1, "topicalchat": 4}  # blocks of judges asked twice; few contexts tell less
@@ -222,12 +200,6 @@ class Cell:
     rule: str
     method: str
     metric: str
-
-    @property
-    def everything(self) -> Cell:
-        """What the average probability of all calls says of the same judge: Spearman."""
-        alone = {"rule": "symmetric", "method": "avg-prob", "metric": "spearman"}
-        return replace(self, calls=FULL[self.dataset], **alone)
 
 
 def cells(table: str, paper: str = "poe_v2") -> pd.DataFrame:
@@ -260,48 +232,37 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     target = settings.target
     printed = cells(target.table, target.paper)
-
-    def jobs(of: Cell) -> list[tuple[Twin, Calls]]:
+    asked: dict[Cell, list[Job]] = {}
+    for of in printed["cell"]:
         key = key_of(of.dataset)
         judges = settings.group(key, of.system, attributes(key, of.attribute))
-        return [(judge, Calls(key, of.calls, of.rule, settings.seed)) for judge in judges]
-
-    wanted = [job for of in printed["cell"] for one in (of, of.everything) for job in jobs(one)]
-    found = run_blocks(wanted, settings)
+        asked[of] = [(judge, Calls(key, of.calls, of.rule, settings.seed)) for judge in judges]
+    wanted = [job for jobs in asked.values() for job in jobs]
+    found = run_blocks([*wanted, *map(_whole, wanted)], settings)
     runs = BLOCK * min(RUNS[name] for name in target.datasets)
     again = run_blocks(map(_again, wanted), replace(settings, draws=min(runs, settings.draws)))
-
-    def each(of: Cell) -> Floats:
-        """(attributes, draws, contexts)."""
-        return np.stack([found[job][of.method, of.metric] for job in jobs(of)])
-
-    def means(of: Cell) -> Floats:
-        """(draws,)."""
-        return np.asarray(100.0 * np.nanmean(each(of), axis=-1).mean(axis=0))
-
-    judges = list(dict.fromkeys(judge for of in printed["cell"] for judge, _ in jobs(of)))
-    tasks = [(judge, settings.seed) for judge in judges]
-    made = settings.map(lambda task: level(*task), tasks, known=_LEVELS)
-    levels = dict(zip(judges, made, strict=True))
-
+    tasks = [(judge, settings.seed) for judge, _ in wanted]
+    levels = settings.map(lambda task: level(*task), tasks, known=_LEVELS)
     rows = []
     for _, row in printed.iterrows():
-        of: Cell = row["cell"]
-        many = 100.0 * np.mean([levels[judge] for judge, _ in jobs(of)], axis=0)
-        shift, error = spread(many)
-        key, full = (of.method, of.metric), (of.everything.method, of.everything.metric)
-        parts = [
-            _run_variance(found[job][key], again[_again(job)][key], found[whole][full])
-            for job, whole in zip(jobs(of), jobs(of.everything), strict=True)
-        ]
+        of, jobs = row["cell"], asked[row["cell"]]
+        kind = (of.method, of.metric)
+        # (attributes, draws, contexts)
+        each = np.stack([found[job][kind] for job in jobs])
+        other = np.stack([again[_again(job)][kind] for job in jobs])
+        full = np.stack([found[_whole(job)]["avg-prob", "spearman"] for job in jobs])
+        means, of_full = (100.0 * np.nanmean(x, axis=-1).mean(axis=0) for x in (each, full))
+        many = [levels[judge, settings.seed] for judge, _ in jobs]
+        shift, error = spread(100.0 * np.mean(many, axis=0))
+        variance = sum(map(_run_variance, each, other, full))
         about = cell(
             row,
-            means(of) - means(of.everything) + shift,
+            means - of_full + shift,
             more_se=error,
-            boot_se=100.0 * bootstrap_se(each(of)),
-            run_sd=100.0 * float(np.sqrt(max(sum(parts), 0.0))) / len(parts),
+            boot_se=100.0 * bootstrap_se(each),
+            run_sd=100.0 * float(np.sqrt(max(variance, 0.0))) / len(jobs),
             role=role(of),
-            kind=settings.kind(jobs(of)[0][0]),
+            kind=settings.kind(jobs[0][0]),
             dataset=key_of(of.dataset),
         )
         rows.append(about | {"k": int(row["k"])})
@@ -323,11 +284,23 @@ def level(twin: Twin, seed: int) -> Floats:
     return np.concatenate(found)
 
 
-def _again(job: tuple[Twin, Calls]) -> tuple[Twin, Calls]:
+def all_calls(dataset: str) -> int:
+    """Both orders of every pair of a context."""
+    n = labels(dataset).n_candidates
+    return n * (n - 1)
+
+
+def _whole(job: Job) -> Job:
+    """The same judges asked all calls."""
+    judge, calls = job
+    return judge, replace(calls, count=all_calls(calls.dataset), rule="symmetric")
+
+
+def _again(job: Job) -> Job:
     """The same judges asked another draw of calls; of all calls there is one only."""
     judge, calls = job
-    n = labels(calls.dataset).n_candidates
-    return job if calls.count == n * (n - 1) else (judge, replace(calls, again=1))
+    whole = calls.count == all_calls(calls.dataset)
+    return job if whole else (judge, replace(calls, again=1))
 
 
 def _run_variance(one: Floats, other: Floats, full: Floats) -> float:
@@ -350,7 +323,7 @@ def role(cell: Cell) -> str:
     """
     if cell in _calibrated():
         return "calibrated"
-    full = cell.calls == FULL[cell.dataset]
+    full = cell.calls == all_calls(key_of(cell.dataset))
     same = cell.method == "PoE-g" or (cell.method == "PoE-BT" and cell.metric == "spearman")
     if full and same and replace(cell, method="avg-prob") in _calibrated():
         return "implied"
@@ -362,27 +335,27 @@ def role(cell: Cell) -> str:
 @cache
 def _calibrated() -> frozenset[Cell]:
     known = pd.concat([cells(f"table{number}") for number in (5, 6, 7, 8)])
-    used = calibration_cells("summeval", "topicalchat")
-    return frozenset(known.loc[known["id"].isin(used), "cell"])
+    return frozenset(known.loc[known["id"].isin(calibration_cells()), "cell"])
 
 
 def by_attribute(settings: Settings) -> pd.DataFrame:
     """PoE-BT and the win-ratio by attribute: what Table 1 averages over, from the same draws."""
-    panels = list(product(JUDGES, labels("summeval").scores, (48, 240)))
-    jobs = [
-        (settings.judge("summeval", system, name), Calls("summeval", k, seed=settings.seed))
-        for system, name, k in panels
-    ]
-    found = run_blocks(jobs, settings)
+    data = labels("summeval")
+    jobs = {
+        (system, "summeval", name, k): (
+            settings.judge("summeval", system, name),
+            Calls("summeval", k, seed=settings.seed),
+        )
+        for system, name, k in product(JUDGES, data.scores, (48, 240))
+    }
+    found = run_blocks(jobs.values(), settings)
     rows = []
-    for (system, attribute, k), job in zip(panels, jobs, strict=True):
-        head = {"system": system, "dataset": "summeval", "attribute": attribute, "k": k}
-        for method in TABLE1:
-            value, se = spread(100.0 * np.nanmean(found[job][method, "spearman"], axis=-1))
-            about = {"method": method, "value": value, "se": se, "kind": settings.kind(job[0])}
-            rows.append(head | about)
-    source = labels("summeval").source
-    return pd.DataFrame(rows).assign(labels=source, draws=_drawn(settings), seed=settings.seed)
+    for (head, job), method in product(jobs.items(), TABLE1):
+        value, se = spread(100.0 * np.nanmean(found[job][method, "spearman"], axis=-1))
+        rows.append((*head, method, value, se, settings.kind(job[0])))
+    columns = ["system", "dataset", "attribute", "k", "method", "value", "se", "kind"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(labels=data.source, draws=_drawn(settings), seed=settings.seed)
 
 
 def _drawn(settings: Settings) -> int:
@@ -443,8 +416,7 @@ def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
     sets, rows = len(p), np.arange(len(p))
     order = rng.permuted(np.tile(np.arange(n), (sets, 1)), axis=1)
     pairs = np.stack([order[:, :-1], order[:, 1:]], axis=-1)
-    asked = np.zeros((sets, n, n), dtype=bool)
-    asked[:, np.arange(n), np.arange(n)] = True
+    asked = np.tile(np.eye(n, dtype=bool), (sets, 1, 1))
     asked[rows[:, None], order[:, :-1], order[:, 1:]] = True
     asked |= np.swapaxes(asked, -1, -2)
     counts = settings.target.options.get("counts", COUNTS[judge.dataset])
@@ -453,9 +425,10 @@ def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
     while True:
         stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
         scores = newton.solve(stack, BradleyTerry(), tol=1e-8).scores
-        if 2 * pairs.shape[1] in wanted:
-            found[2 * pairs.shape[1]] = per_context(scores.reshape(draws, contexts, n), gold)
-        if 2 * pairs.shape[1] >= wanted[-1]:
+        calls = 2 * pairs.shape[1]
+        if calls in wanted:
+            found[calls] = per_context(scores.reshape(draws, contexts, n), gold)
+        if calls >= wanted[-1]:
             return found
         i, j = _most_telling(stack, scores, asked, rng)
         asked[rows, i, j] = asked[rows, j, i] = True
@@ -500,13 +473,12 @@ def laplacian_experts(settings: Settings) -> pd.DataFrame:
             people = gold[judge.attribute]
             calls = Calls("summeval", 48, seed=settings.seed)
             clean = answers(judge, calls, people, seed=[settings.seed, 11], draws=draws)
-            clean = clean.flattened()
             wrong = np.random.default_rng([settings.seed, done]).random(clean.p.shape) < TURNED
             turned = replace(clean, p=np.where(wrong, 1.0 - clean.p, clean.p))
-            for (how, stack), name in product((("none", clean), ("turned", turned)), methods):
-                scores = methods[name](stack).reshape(draws, *people.shape)
-                each = 100.0 * np.nanmean(per_context(scores, people), axis=-1)
-                parts.setdefault((how, name), []).append(each)
+            for how, stack in (("none", clean), ("turned", turned)):
+                for (name, _), each in correlations(stack, people, methods).items():
+                    mean = 100.0 * np.nanmean(each, axis=-1)
+                    parts.setdefault((how, name), []).append(mean)
         for (how, name), values in parts.items():
             panel = (system, "summeval", "mean")
             mean = np.mean(values, axis=0)
@@ -539,9 +511,8 @@ def joint_moments(settings: Settings) -> pd.DataFrame:
     for head, p, gap in _joint(settings):
         edges = np.linspace(p.min(), p.max(), BINS + 1)
         place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, BINS - 1)
-        inside = pd.Series(gap).groupby(place)
-        found = inside.agg(["size", "mean", lambda x: x.var(ddof=0)]).reindex(range(BINS))
-        found.columns = ["count", "value", "variance"]
+        moments = {"count": "size", "value": "mean", "variance": lambda x: x.var(ddof=0)}
+        found = pd.Series(gap).groupby(place).agg(**moments).reindex(range(BINS))
         found["count"] = found["count"].fillna(0).astype(int)
         rows.append(found.assign(**head, p=(edges[:-1] + edges[1:]) / 2.0))
     names = [*head, "p", "count", "value", "variance"]

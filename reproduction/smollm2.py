@@ -27,8 +27,8 @@ from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import measure
 from reproduction.measured import Measured
-from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors
-from reproduction.small import COUNTS, KINDS, METHODS, answers, per_context
+from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
+from reproduction.small import COUNTS, KINDS, METHODS, answers, correlations, per_context
 from reproduction.twins import ATTRIBUTES, labels
 
 DATASETS = ("topicalchat", "summeval")
@@ -122,8 +122,7 @@ def rows_of(
     for place, key in enumerate(found[0]):
         for (attribute, contexts, every), shared in zip(parts, common, strict=True):
             each = every[key]
-            per_draw = np.nanmean(each, axis=-1).mean(axis=0)
-            many = len(per_draw) > 1
+            value, draw_se = spread(100.0 * np.nanmean(each, axis=-1).mean(axis=0))
             yield {
                 "system": measure.NAME,
                 "dataset": asked[0].dataset,
@@ -131,10 +130,10 @@ def rows_of(
                 "template": asked[0].template,
                 "contexts": len(contexts),
                 **dict(zip(columns, key, strict=True)),
-                "value": 100.0 * per_draw.mean(),
+                "value": value,
                 "se": 100.0 * bootstrap_se(each),
                 "common": 100.0 * shared[place],
-                "draw_se": 100.0 * per_draw.std(ddof=1) / np.sqrt(len(per_draw)) if many else 0.0,
+                "draw_se": draw_se,
             }
 
 
@@ -147,11 +146,11 @@ def _table(
     """`made` for all that was asked, as rows."""
     groups = [found for d in DATASETS for t in templates if (found := group(d, t))]
     every = [one for found in groups for one in found]
-    done = dict(zip(map(id, every), settings.map(made, every), strict=True))
+    done = settings.map(made, every)
     rows = [
         row
         for found in groups
-        for row in rows_of(found, [done[id(one)] for one in found], columns=columns)
+        for row in rows_of(found, [done[one] for one in found], columns=columns)
     ]
     end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)
@@ -170,7 +169,7 @@ def methods(settings: Settings) -> pd.DataFrame:
 
 
 def _methods(one: Asked, settings: Settings) -> Found:
-    judge = Measured(measure.NAME, one.dataset, one.attribute, 1.0, 1.0, 0.0, 0.0, p=one.p)
+    judge = Measured(measure.NAME, one.dataset, one.attribute, p=one.p)
     counts = COUNTS[one.dataset]
     found: dict[tuple[Any, ...], Floats] = {}
     designs = [(k, rule) for k in counts[:-1] for rule in ("symmetric", "greedy")]
@@ -178,12 +177,10 @@ def _methods(one: Asked, settings: Settings) -> Found:
         full = rule == "full"  # all calls can be drawn in one way only
         calls = Calls(one.dataset, k, "symmetric" if full else rule)
         draws, seed = 1 if full else settings.draws, [settings.seed, 21]
-        stack = answers(judge, calls, one.gold, seed=seed, draws=draws).flattened()
+        stack = answers(judge, calls, one.gold, seed=seed, draws=draws)
         selection = "random" if rule == "symmetric" else rule
-        for name, score in METHODS.items():
-            scores = score(stack).reshape(draws, *one.gold.shape)
-            for metric in KINDS:
-                found[k, selection, name, metric] = per_context(scores, one.gold, metric)
+        for key, each in correlations(stack, one.gold, METHODS, KINDS).items():
+            found[k, selection, *key] = each
     return found
 
 
@@ -228,12 +225,9 @@ def _corrected(stack: Stack, contexts: int) -> dict[tuple[str, str], Floats]:
     mean = np.repeat(draws.mean(axis=1), contexts)
     middle = np.repeat(np.median(logit(draws), axis=1), contexts)
     moved = replace(stack, p=expit(logit(stack.p) - middle[:, None]))
-    found = {
-        ("win-ratio", "none"): win_ratio(stack),
-        ("win-ratio", "plug-in"): win_ratio(moved),
-        ("avg-prob", "none"): average_probability(stack),
-        ("avg-prob", "plug-in"): average_probability(moved),
-    }
+    found: dict[tuple[str, str], Floats] = {}
+    for name, score in (("win-ratio", win_ratio), ("avg-prob", average_probability)):
+        found[name, "none"], found[name, "plug-in"] = score(stack), score(moved)
     for name, expert, gamma in (
         ("PoE-BT", BradleyTerry(), -logit(mean)),
         ("PoE-g", Gaussian(), 0.5 - mean),
@@ -294,13 +288,10 @@ def absolute(settings: Settings) -> pd.DataFrame:
 
 def _absolute(one: Asked) -> Found:
     marks = np.full((*one.gold.shape, 5), np.nan)
-    try:
-        contexts, log_p = measure.answers(one.dataset, one.attribute, "g-eval")
-    except LookupError:
-        contexts = []
+    alone = asked(one.dataset, one.attribute, "g-eval")
     for row, c in enumerate(one.contexts):
-        if c in contexts:
-            marks[row] = np.exp(log_p[contexts.index(c)])
+        if alone and c in alone.contexts:
+            marks[row] = np.exp(alone.log_p[alone.contexts.index(c)])
     scored = np.asarray(~np.isnan(marks).any(axis=(1, 2)))
     share = np.where(scored[:, None, None], marks, 0.2)
     share = share / share.sum(axis=-1, keepdims=True)

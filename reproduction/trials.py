@@ -14,6 +14,7 @@ All strengths are chosen by the marginal likelihood alone, on grids declared her
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit
@@ -23,6 +24,8 @@ from poe.comparisons import Comparisons, Floats
 from poe.empirical import Spectrum
 from poe.experts import Gaussian, log_odds
 from poe.stack import Stack, by_item, differences, laplacian
+
+Trial = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
 
 BETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)  # of tau^2, the variance of an added error or bias
@@ -197,17 +200,12 @@ def text_bias(stack: Stack, pool: int) -> Floats:
     return with_effect(stack, shown @ np.swapaxes(shown, 1, 2), pool=pool)[0]
 
 
-def logit(stack: Stack, pool: int) -> Floats:
-    """The empirical-Bayes expert itself, of answers averaged over both orders."""
-    return empirical.solve(stack, "logit-gaussian", pool=pool).scores
+def by_evidence(expert: str, *, bias: float | Literal["fit"] = 0.0) -> Trial:
+    """The empirical-Bayes expert itself; a fitted bias is common to a pool."""
+    return lambda stack, pool: empirical.solve(stack, expert, pool=pool, bias=bias).scores
 
 
-def with_bias(stack: Stack, pool: int) -> Floats:
-    """The same of calls as they came, with a bias common to a pool."""
-    return empirical.solve(stack, "logit-gaussian", pool=pool, bias="fit").scores
-
-
-Trial = Callable[[Stack, int], Floats]
+logit, with_bias = by_evidence("logit-gaussian"), by_evidence("logit-gaussian", bias="fit")
 AVERAGED: dict[str, Trial] = {"EB-logit-g": logit, "EB-BT": bt, "temperature": temperature}
 APART: dict[str, Trial] = {"calls apart": with_bias, "pair error": pair_error}
 ONE_ORDER: dict[str, Trial] = {"one order": with_bias, "text bias": text_bias}

@@ -1,14 +1,16 @@
-"""Random problems, invented texts and other processes, shared by the tests."""
+"""Random problems, invented texts, other processes and short targets, shared by the tests."""
 
 import functools
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import poe
 from poe.datasets.originals import ALL, Content
+from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
 # First line of a program that a test interrupts: a shell's background job, and all that it starts,
@@ -44,3 +46,9 @@ def placeholders(data):
         for k in contexts
     )
     return Content(contexts, data.candidate_ids, texts, {})
+
+
+def short(name, **options):
+    """A target with fewer points: those of a curve do not depend on the others."""
+    target = TARGETS[name]
+    return replace(target, options={**target.options, **options})

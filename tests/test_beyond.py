@@ -30,8 +30,8 @@ def test_rows_by_hand():
         ("methods", 48, "EB-g"): np.array([[0.2, 0.2], [0.2, 0.3]]),
     }
     for over, error in (("draws", 0.0), ("judge-attributes", 5.0)):
-        part = beyond.Part("summeval", 16, over, found)
-        made = {(r["method"], r["against"]): r for r in beyond.rows(part, Settings(), "simulated")}
+        rows = beyond.rows("summeval", found, Settings(), over=over, kind="simulated")
+        made = {(r["method"], r["against"]): r for r in rows}
         assert set(made) == {("PoE-g", ""), ("EB-g", ""), ("EB-g", "PoE-g")}
         row = made["EB-g", "PoE-g"]
         assert row["value"] == pytest.approx(0.0)

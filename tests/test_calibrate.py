@@ -94,29 +94,28 @@ class TestShared:
 class TestLarge:
     gold = poe.datasets.load("cmcqrd").scores["difficulty"][0][:200]
 
-    def test_average_probabilities_give_back_rho_and_noise(self):
-        bench = calibrate.LargeBench(self.gold)
+    def printed(self, *, noise=1.5, shared=0.0):
+        """What 5N and 50N pairs give, and the bench that they are of."""
+        bench = calibrate.LargeBench(self.gold, shared=shared)
         few, many = (
-            bench.average_probability(times, 0.6, 1.5, (1.0, 0.0)).mean() for times in (5, 50)
+            bench.average_probability(times, 0.6, noise, (1.0, 0.0)).mean() for times in (5, 50)
         )
+        return bench, few, many
+
+    def test_average_probabilities_give_back_rho_and_noise(self):
+        bench, few, many = self.printed()
         found = calibrate.fit_large(bench, few, many, (1.0, None), 0.5)
         assert found.rho == pytest.approx(0.6, abs=0.002)
         assert found.noise == pytest.approx(1.5, abs=0.02)
 
     def test_noise_about_the_place_counts_for_less(self):
         """Negative control: numbers of a judge whose noise cancels ask for less of another's."""
-        bench = calibrate.LargeBench(self.gold, shared=-0.5)
-        few, many = (
-            bench.average_probability(times, 0.6, 1.5, (1.0, 0.0)).mean() for times in (5, 50)
-        )
+        _, few, many = self.printed(shared=-0.5)
         other = calibrate.LargeBench(self.gold, shared=0.5)
         assert calibrate.fit_large(other, few, many, (1.0, None), 0.5).noise < 1.2
 
     def test_numbers_that_ask_for_less_than_no_noise_are_marked(self):
-        bench = calibrate.LargeBench(self.gold)
-        few, many = (
-            bench.average_probability(times, 0.6, 0.0, (1.0, 0.0)).mean() for times in (5, 50)
-        )
+        bench, few, many = self.printed(noise=0.0)
         found = calibrate.fit_large(bench, few + 0.01, many, (1.0, 0.1), 0.5)
         assert found.at_bound == ("noise",)
         assert found.noise_se is None
@@ -125,9 +124,8 @@ class TestLarge:
 
 
 def test_the_file_is_what_calibration_gives():
-    gold = {"relevance": poe.datasets.load("summeval").scores["relevance"]}
     filed = twins("summeval")["FlanT5-3B", "relevance"]
-    bench = Bench(gold["relevance"], shared=filed.shared)
+    bench = Bench(poe.datasets.load("summeval").scores["relevance"], shared=filed.shared)
     printed = "comparative_assessment/{}/FlanT5-3B/SummEval-REL/{}"
     full, right = (number(printed.format(t, "debiased")) / 100 for t in ("table6", "table10"))
     first = np.mean([number(printed.format("table5", f"prompt{k}")) for k in (1, 2)])

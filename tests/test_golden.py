@@ -6,17 +6,16 @@ by how much. With two calls an item the mode of HANNA's recorded scores has ties
 of a sum decides, so there the processor's linear algebra may show.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from poe._paths import data_dir
 from reproduction import run
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
+from tests.helpers import short
 
 WHOLE = ("figure9", "figure10", "comparative-table8", "recorded-llmbar")
-PARTS = {  # points of a curve do not depend on the others
+PARTS = {
     "figure5d": {"counts": (18,)},
     "figure7a": {"times": (2,)},
 }
@@ -35,8 +34,7 @@ def test_quick_targets_are_the_committed_bytes(tmp_path):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_of_a_slower_target_is_among_the_committed_lines(name, tmp_path):
-    target = TARGETS[name]
-    part = replace(target, options={**target.options, **PARTS[name]})
+    part = short(name, **PARTS[name])
     made = lines(run.make(Settings(part), out=tmp_path).path)
     committed = lines(data_dir() / "results" / f"{name}.csv")
     assert len(made) > 5

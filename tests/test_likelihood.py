@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 import poe
-from poe.errors import ComparisonError, DisconnectedError
+from poe.errors import DisconnectedError
 from reproduction.likelihood import likelihood_ranking
 from tests.helpers import random_comparisons
 
@@ -24,15 +24,11 @@ def log_likelihood(c, order):
 
 @pytest.mark.parametrize("n", [2, 3, 5, 6, 7])
 def test_likelihood_against_every_permutation(n):
-    proven = 0
     for seed in range(4):
         c = random_comparisons(seed, n=n, count=min(2 * n, n * (n - 1)), spread=0.3)
         value = {order: log_likelihood(c, order) for order in permutations(range(n))}
         found = likelihood_ranking(c)
-        assert found.log_likelihood == pytest.approx(max(value.values()))
         assert value[tuple(found.positions)] == pytest.approx(max(value.values()))
-        proven += found.optimal
-    assert proven == 4 if n == 2 else proven < 4, "circles leave something to search"
 
 
 def test_likelihood_by_hand():
@@ -40,10 +36,9 @@ def test_likelihood_by_hand():
     c = poe.Comparisons(first=["A", "B", "C"], second=["B", "C", "A"], p=[0.9, 0.8, 0.6])
     found = likelihood_ranking(c)
     assert found.order == ["A", "B", "C"]
-    assert found.log_likelihood == pytest.approx(np.log(0.9 * 0.8 * 0.4))
-    assert not found.optimal
+    assert log_likelihood(c, found.positions) == pytest.approx(np.log(0.9 * 0.8 * 0.4))
     chain = likelihood_ranking(poe.Comparisons(first=["A", "C"], second=["B", "B"], p=[0.9, 0.2]))
-    assert (chain.order, chain.optimal) == (["A", "B", "C"], True)
+    assert chain.order == ["A", "B", "C"]
 
 
 def test_the_papers_equation_12_as_printed_chooses_another_order():
@@ -71,20 +66,15 @@ def test_a_hidden_order_of_many_items_is_found():
     turn = rng.permutation(40)
     c = poe.Comparisons.from_pairs(turn[pairs], expit(d), items=40)
     found = likelihood_ranking(c, restarts=3)
-    assert found.log_likelihood >= log_likelihood(c, turn) - 1e-9
+    assert log_likelihood(c, found.positions) >= log_likelihood(c, turn) - 1e-9
     assert spearmanr(found.ranks[turn], np.arange(40)).statistic > 0.99
     sharper = poe.Comparisons.from_pairs(turn[pairs], expit(3 * d), items=40)
     assert likelihood_ranking(sharper, restarts=3).order == found.order
 
 
-def test_likelihood_refuses_with_names():
-    c = poe.Comparisons(first=["A", "B"], second=["B", "C"], p=[1.0, 0.3])
-    with pytest.raises(ComparisonError, match=r"row 0 \('A' against 'B'\).*floor=1e-6"):
-        likelihood_ranking(c)
-    found = likelihood_ranking(c, floor=0.01)
-    assert found.log_likelihood == pytest.approx(np.log(0.99 * 0.7))
-    with pytest.raises(ValueError, match="floor must lie"):
-        likelihood_ranking(c, floor=0.5)
+def test_certain_answers_leave_an_order_and_parts_without_a_link_none():
+    certain = poe.Comparisons(first=["A", "B"], second=["B", "C"], p=[1.0, 0.3])
+    assert likelihood_ranking(certain).order in (["A", "C", "B"], ["C", "A", "B"])
     apart = poe.Comparisons(first=["A", "C"], second=["B", "D"], p=[0.8, 0.7])
     with pytest.raises(DisconnectedError, match="'C', 'D'"):
         likelihood_ranking(apart)

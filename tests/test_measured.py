@@ -25,7 +25,7 @@ from reproduction import large, measured, published, run, small
 from reproduction.measured import stored
 from reproduction.settings import Calls, Settings
 from reproduction.targets import TARGETS
-from tests.helpers import placeholders
+from tests.helpers import placeholders, short
 
 N = 1056  # stories
 NEEDED = 5 * N  # pairs in both orders; here the largest set that a target draws is a small one
@@ -111,12 +111,6 @@ def talk(dialogues):
 def reproduce(name, path, out, *, system="Mistral-7B"):
     options = ["--draws", "4", "--out", str(out)]
     return main(["reproduce", name, "--store", str(path), "--as", system, *options])
-
-
-def short(name, **options):
-    """A target with fewer points."""
-    target = TARGETS[name]
-    return replace(target, options={**target.options, **options})
 
 
 class TestHanna:

@@ -21,6 +21,7 @@ from reproduction.settings import (
 from reproduction.small import Cell
 from reproduction.targets import ALIASES, KEPT, TARGETS, find
 from reproduction.twins import Twin, labels, symmetric_stack, twins
+from tests.helpers import short
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +30,6 @@ def few(monkeypatch):
     monkeypatch.setattr(small, "_KNOWN", {})  # such blocks are nothing for other tests
     monkeypatch.setattr(small, "TASTES", {"summeval": 1, "topicalchat": 1})
     monkeypatch.setattr(small, "_LEVELS", {})
-
-
-def part(name, **options):
-    """Settings for a part of a target, two draws."""
-    target = TARGETS[name]
-    return Settings(replace(target, options={**target.options, **options}), draws=2, workers=1)
 
 
 class TestTargets:
@@ -220,6 +215,7 @@ class TestRunVariance:
         few, whole = ("PoE-BT", "spearman"), ("avg-prob", "spearman")
         chosen = {name: small.METHODS[name] for name, _ in (few, whole)}
         monkeypatch.setattr(small, "METHODS", chosen)
+        monkeypatch.setattr(small, "BLOCK", 100)
         by_context, pooled = [], []
         for seed in (0, 1):
             parts = []
@@ -228,7 +224,7 @@ class TestRunVariance:
                 job = (twin, Calls("topicalchat", 18, seed=seed))
                 every = (twin, Calls("topicalchat", 30, seed=seed))
                 assert small._again(every) == every, "of all calls there is one set"
-                found = [small.block(each, 0, 100) for each in (job, small._again(job), every)]
+                found = [small.block(each, 0) for each in (job, small._again(job), every)]
                 parts.append([each[of] for each, of in zip(found, (few, few, whole), strict=True)])
             by_context.append(sum(small._run_variance(*part) for part in parts) / 16)
             means = np.mean([[np.nanmean(x, axis=-1) for x in part] for part in parts], axis=0)
@@ -240,8 +236,9 @@ class TestRunVariance:
     def test_contexts_are_independent(self, monkeypatch):
         """Which `_run_variance` rests on: 600 judges' means scatter as single contexts say."""
         monkeypatch.setattr(small, "METHODS", {"avg-prob": small.METHODS["avg-prob"]})
+        monkeypatch.setattr(small, "BLOCK", 600)
         twin = twins("topicalchat")["FlanT5-3B", "coherency"]
-        one = small.block((twin, Calls("topicalchat", 18)), 0, 600)["avg-prob", "spearman"]
+        one = small.block((twin, Calls("topicalchat", 18)), 0)["avg-prob", "spearman"]
         means = np.nanmean(one, axis=-1).var(ddof=1)
         assert small._run_variance(one, one, 0.0 * one) == pytest.approx(means, rel=0.2)
 
@@ -275,7 +272,8 @@ class TestRunVariance:
 class TestCurves:
     def test_a_curve_shares_its_draws_with_the_tables(self):
         """Same twin, same K, same seed: figure and table must report the same number."""
-        curve = small.curve(part("figure5d", counts=(18,))).set_index("method")["value"]
+        settings = Settings(short("figure5d", counts=(18,)), draws=2, workers=1)
+        curve = small.curve(settings).set_index("method")["value"]
         job = (twins("topicalchat")["FlanT5-11B", "coherency"], Calls("topicalchat", 18))
         found = small.run_blocks([job], Settings(draws=2))[job]
         mean = 100 * np.nanmean(found["PoE-BT", "spearman"])
@@ -338,7 +336,5 @@ class TestRecorded:
         verdicts.attrs["kind"] = "recorded"
         monkeypatch.setattr(recorded.recorded, "llmbar", lambda: verdicts)
         found = table("recorded-llmbar").set_index("method")["value"]
-        assert found["first-position"] == 75.0
-        assert found["accuracy"] == 75.0
-        assert found["both-orders"] == 75.0
-        assert found["consistent"] == 50.0
+        shares = {"first-position": 75.0, "accuracy": 75.0, "both-orders": 75.0, "consistent": 50.0}
+        assert found.to_dict() == shares

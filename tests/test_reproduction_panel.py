@@ -38,7 +38,6 @@ def test_judges_have_the_accuracies_asked_for():
     drawn = made.draw(40_000, seed=0)
     seen = drawn.judge_accuracy()
     assert (np.abs(seen["accuracy"] - ACCURACY) < 4 * seen["se"]).all()
-    assert drawn.kind == "simulated"
     # The integral over the common error gives the majority of the draws.
     share = aggregate(drawn.judgements, "majority").accuracy(drawn.truth)
     assert share == pytest.approx(made.majority_accuracy(), abs=4 * np.sqrt(0.25 / 40_000))
