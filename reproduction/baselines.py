@@ -70,7 +70,9 @@ def table(settings: Settings) -> pd.DataFrame:
             place=True,
         )
         rows.append(about | {"draws": len(values)})
-    return pd.DataFrame(rows).assign(seed=settings.seed)
+    made = pd.DataFrame(rows)
+    pooled = (made["run_sd"] ** 2).groupby([made["dataset"], made["method"]]).transform("mean")
+    return made.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
 
 
 def _judge(row: pd.Series, settings: Settings) -> Twin:
