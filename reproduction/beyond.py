@@ -264,7 +264,7 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
 
     for times in TIMES:
         rng = np.random.default_rng([seed, 31, draw, round(10 * times)])
-        judge = ManyPrompts(scores, True, rng)
+        judge = ManyPrompts(scores, rng)
         pool = large.pool(n, seed, draw)
         c = large.compared(n, round(times * n), judge, rng, known=pool, rule="no-repeat")
         plain = large.scores(c, ("win-ratio", "avg-prob", "PoE-BT", "PoE-g"))

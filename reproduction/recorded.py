@@ -33,18 +33,16 @@ DRAWS = 5  # of calls and prompts, more where calls are few; the judge is what i
 class ManyPrompts:
     """One of HANNA's judges, asked with a prompt drawn anew for every call.
 
-    scores : (4, N) under the authors' four prompts, of the stories that have all four. each :
-    whether either story of a call has a prompt of its own, or both the same.
+    Either story of a call has a prompt of its own. scores : (4, N) under the authors' four
+    prompts, of the stories that have all four.
     """
 
     scores: Floats
-    each: bool
     rng: np.random.Generator
 
     def __call__(self, pairs: Indices) -> Floats:
         """P(first is better) for (K, 2) positions."""
         first, second = self.rng.integers(len(self.scores), size=(2, len(pairs)))
-        second = second if self.each else first
         difference = self.scores[first, pairs[:, 0]] - self.scores[second, pairs[:, 1]]
         return simulated_answers(difference)
 
@@ -62,11 +60,7 @@ def under_all_prompts(judge: str, attribute: str) -> tuple[Floats, Indices]:
 
 
 def hanna(settings: Settings) -> pd.DataFrame:
-    """Efficiency curves of HANNA's judges: every method, hard and soft, random pairs.
-
-    The target's `prompts`: "each", a prompt for either story of a call, or "call", one for both.
-    """
-    own = settings.target.options.get("prompts", "each") == "each"
+    """Efficiency curves of HANNA's judges: every method, hard and soft, random pairs."""
     times = settings.target.options.get("times", TIMES)
 
     def work(panel: tuple[str, str, int]) -> pd.DataFrame:
@@ -78,7 +72,7 @@ def hanna(settings: Settings) -> pd.DataFrame:
         for draw in range(min(settings.large_draws, max(DRAWS, 40 // each))):
             rng = np.random.default_rng([settings.seed, draw, each])
             known = large.pool(n, settings.seed, draw)
-            c = large.compared(n, each * n, ManyPrompts(scores, own, rng), rng, known=known)
+            c = large.compared(n, each * n, ManyPrompts(scores, rng), rng, known=known)
             made = large.scores(c, large.METHODS).items()
             found.append({method: 100.0 * float(spearman(x, gold)) for method, x in made})
         return pd.DataFrame(found)
