@@ -29,9 +29,9 @@ from poe.comparisons import Indices
 from poe.errors import name_some
 from poe.findings import judged_of, percent, places, signed
 from poe.judges.asking import cautions
-from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
+from poe.rounds import RULES, typical_error
 from poe.tables import csv_text
 
 if TYPE_CHECKING:

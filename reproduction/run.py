@@ -40,7 +40,7 @@ ASKING = (
 )
 # Rankings and tables of the user's own, which no result is made from.
 FOR_USERS = (
-    *("__main__", "answers", "changes", "clusters", "columns", "findings", "leaderboard"),
+    *("__main__", "clusters", "columns", "findings", "leaderboard"),
     *("plots", "ranking", "rankings", "report", "rounds", "tables"),
 )
 # What tells of results, and makes none.

@@ -6,7 +6,6 @@ import math
 import threading
 import warnings
 from collections import defaultdict
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,17 +25,10 @@ class SpendingLimitError(AskingEndedError):
     """The next call could go over the limit in calls or tokens."""
 
 
-@dataclass(frozen=True)
-class Spent:
-    """Calls made, and tokens read and written."""
-
-    calls: int = 0
-    tokens: int = 0
-
-
 class Spending:
     """What was spent and what may be; one judge's threads share it, and never exceed it.
 
+    calls : made so far. tokens : read and written in those that have ended.
     Room for a call is reserved before it is made, for the most tokens that it may take, and
     what it did take is noted afterwards. So up to one call's bound of the limit stays unused.
     """
@@ -48,14 +40,8 @@ class Spending:
                     f"{name} is a whole number of at least 1, not {limit!r}; leave it out for none"
                 )
         self._call_limit, self._token_limit = calls, tokens
-        self._calls = self._tokens = self._reserved = 0
+        self.calls = self.tokens = self._reserved = 0
         self._lock = threading.Lock()
-
-    @property
-    def spent(self) -> Spent:
-        """So far."""
-        with self._lock:
-            return Spent(self._calls, self._tokens)
 
     def reserve(self, bound: int) -> bool:
         """Room for one call of at most `bound` tokens; False if calls under way must end first.
@@ -63,12 +49,12 @@ class Spending:
         Raises SpendingLimitError if there is none even then.
         """
         with self._lock:
-            room = math.inf if self._token_limit is None else self._token_limit - self._tokens
-            if self._calls == self._call_limit or bound > room:
+            room = math.inf if self._token_limit is None else self._token_limit - self.tokens
+            if self.calls == self._call_limit or bound > room:
                 raise SpendingLimitError(self._message(bound))
             if self._reserved + bound > room:
                 return False
-            self._calls += 1
+            self.calls += 1
             self._reserved += bound
             return True
 
@@ -80,14 +66,14 @@ class Spending:
         with self._lock:
             self._reserved -= bound
             if turned_away:
-                self._calls -= 1
+                self.calls -= 1
             else:
-                self._tokens += bound if tokens is None else tokens
+                self.tokens += bound if tokens is None else tokens
 
     def _message(self, bound: int) -> str:
         limit = f"{self._token_limit or 0:,} tokens"
-        used = f"{self._calls:,} calls and {self._tokens:,} tokens were used"
-        if self._calls == self._call_limit:
+        used = f"{self.calls:,} calls and {self.tokens:,} tokens were used"
+        if self.calls == self._call_limit:
             limit = f"{self._call_limit:,} calls"
         else:
             used += f", and the next call may need {bound:,}"

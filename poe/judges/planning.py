@@ -207,11 +207,18 @@ class Cost:
     seconds_by: str
 
 
-def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -> Cost:
+def cost(
+    questions: Sequence[Question],
+    judge: Reader,
+    answered: pd.DataFrame,
+    *,
+    calls: int | None = None,
+) -> Cost:
     """Tokens and time of questions, from a sample and from what the judge did before.
 
     answered : rows of the store's `table` for this judge; their times of storing give the
-        throughput, pauses left out.
+        throughput, pauses left out. calls : how many questions there are, where those given are
+        only some.
     """
     if not questions:
         return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
@@ -224,7 +231,7 @@ def cost(questions: Sequence[Question], judge: Reader, answered: pd.DataFrame) -
         words = np.mean([len(question.text.split()) for question in sample])
         each = words if demo else 4.0 / 3.0 * words
         by = "words; the demo judge has no tokens" if demo else "words, at four tokens for three"
-    n, seconds, measured = len(questions), None, ""
+    n, seconds, measured = len(questions) if calls is None else calls, None, ""
     rate = throughput(answered["at"]) if len(answered) else None
     if rate:
         seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
