@@ -39,9 +39,8 @@ from poe.errors import InvalidDataError, name_some
 from poe.fitting import fit
 from poe.judges import Question, Reader, Store, Text, prompts
 from poe.judges import open as open_judge
-from poe.judges.accounts import AskingEndedError
+from poe.judges.accounts import AskingEndedError, Meter
 from poe.judges.asking import cautions, decided
-from poe.judges.planning import Meter
 from poe.planning import parse_budget
 from poe.rounds import CTRL_C, settled
 from poe.tables import as_name, find_column, place, read_table

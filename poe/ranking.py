@@ -277,8 +277,7 @@ def run(
     made of what the store has of them, or left out, with a note.
     """
     from poe import judges
-    from poe.judges.accounts import AskingEndedError, Spending
-    from poe.judges.planning import Meter
+    from poe.judges.accounts import AskingEndedError, Meter, Spending
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
     limited = limit_calls is not None or limit_tokens is not None

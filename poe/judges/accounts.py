@@ -1,19 +1,28 @@
-"""What a judge keeps account of: what it spent, and how often it said none of the label words."""
+"""Accounts of a judge: what it may spend, spent and will spend, and how often it gave no label."""
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import warnings
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poe.comparisons import Floats
 from poe.errors import JudgeError
-from poe.judges.questions import Answer, Prompt
+from poe.judges.questions import Answer, Prompt, Question, Reader
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SILENT = 10  # answers without a label, from the start on, after which there is no point
+SAMPLE = 64  # questions whose tokens are counted
+PAUSE = 60.0  # seconds without an answer that end a run
 SMALL = 0.5  # mean label mass below which a model mostly means to say something else
 
 
@@ -132,3 +141,129 @@ class Tally:
         if (prompt, kind) not in self._said:
             self._said.add((prompt, kind))
             warnings.warn(text, stacklevel=4)
+
+
+# What it costs -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars (or any money) for a million tokens read, and for a million written."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0.0 <= value < math.inf:
+                raise ValueError(
+                    f"the price of {name} tokens is a number of at least 0, not {value}"
+                )
+
+    def of(self, read: float, written: float) -> float:
+        """What so many tokens cost."""
+        return (read * self.input + written * self.output) / 1e6
+
+
+def written(judge: Reader | None) -> int:
+    """Most tokens that one answer of a judge has, 1 where nothing else is known."""
+    return int(getattr(getattr(judge, "options", None), "written", 1))
+
+
+class Meter:
+    """New answers counted, priced, and shown by a bar after two seconds; a store's `progress`.
+
+    total : calls at most. shown : whether there is a bar; by default on a terminal and in a
+    notebook. price : for a million tokens read, and written. judge : whose answers come now.
+    """
+
+    def __init__(
+        self, total: int, *, shown: object = None, price: tuple[float, float] | None = None
+    ) -> None:
+        with warnings.catch_warnings():  # a bar of letters will do where there are no widgets
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+        watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self.bar = tqdm(
+            total=total,
+            unit="call",
+            disable=shown is False or (shown is not True and not watched),
+            delay=2.0,
+            mininterval=0.2 if watched else 10.0,
+            leave=False,
+        )
+        self.price = price and Price(*price)
+        self.judge: Reader | None = None
+        self.calls = self.read = self.written = self.done = 0
+
+    def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
+        """Note new answers."""
+        self.calls += len(answers)
+        self.read += int(sum(max(answer.tokens, answer.computed) for answer in answers))
+        self.written += written(self.judge) * len(answers)
+        self.bar.update(len(answers))
+
+    def passed(self, calls: int) -> None:
+        """A ranking is made, whether its calls were needed or not."""
+        self.done += calls
+        self.bar.update(self.done - self.bar.n)
+
+    def notes(self) -> list[str]:
+        """What was asked, priced."""
+        if self.price is None:
+            return []
+        return [
+            f"asked now: {self.calls:,} calls, {self.read:,} tokens read and at most "
+            f"{self.written:,} written, ${self.price.of(self.read, self.written):,.4f} at "
+            f"${self.price.input:g} and ${self.price.output:g} a million"
+        ]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What asking will take: tokens and seconds with how they were found, None if unknown."""
+
+    tokens: float
+    tokens_by: str
+    seconds: float | None
+    seconds_by: str
+
+
+def cost(
+    questions: Sequence[Question],
+    judge: Reader,
+    answered: pd.DataFrame,
+    *,
+    calls: int | None = None,
+) -> Cost:
+    """Tokens and time of questions, from a sample and from what the judge did before.
+
+    answered : rows of the store's `table` for this judge; their times of storing give the
+        throughput, pauses left out. calls : how many questions there are, where those given are
+        only some.
+    """
+    from poe.judges.demo import DemoJudge
+
+    if not questions:
+        return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
+    sample = list(questions[:: max(len(questions) // SAMPLE, 1)][:SAMPLE])
+    demo = isinstance(judge, DemoJudge)
+    count = getattr(judge, "count_tokens", None)
+    if count is not None:
+        each, by = np.mean(count(sample)), f"the judge's tokenizer, {len(sample)} questions"
+    else:
+        words = np.mean([len(question.text.split()) for question in sample])
+        each = words if demo else 4.0 / 3.0 * words
+        by = "words; the demo judge has no tokens" if demo else "words, at four tokens for three"
+    n, seconds, measured = len(questions) if calls is None else calls, None, ""
+    rate = throughput(answered["at"]) if len(answered) else None
+    if rate:
+        seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
+    return Cost(float(each) * n, by, seconds, measured)
+
+
+def throughput(at: pd.Series) -> float | None:
+    """Answers a second while a judge was at work, from the times at which they were stored."""
+    gaps = at.sort_values().diff().dt.total_seconds().to_numpy()[1:]
+    busy = gaps[gaps < PAUSE]
+    return float(len(busy) / busy.sum()) if busy.size and busy.sum() > 0 else None
