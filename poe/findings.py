@@ -21,26 +21,6 @@ from poe.tables import printable, short
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "aligned",
-    "calibration",
-    "drowned",
-    "headline",
-    "in_text",
-    "in_words",
-    "judge_name",
-    "kind",
-    "matrix",
-    "neighbours",
-    "percent",
-    "places",
-    "position",
-    "rate_in_words",
-    "rows_of",
-    "settled_share",
-    "standing",
-]
-
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 RIVALS = 5  # texts that are named where any of them could be the best
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
@@ -175,16 +155,19 @@ def judge_name(found: Ranking) -> str:
 
 
 def judged_of(found: Ranking) -> Any:
+    """The judge of texts with its answers; ValueError for a ranking by a plain function."""
     if found.judged is None:
         raise ValueError("a report is about texts that a judge read; this ranking has none")
     return found.judged
 
 
 def expert_of(found: Ranking) -> str:
+    """The expert's name."""
     return type(found.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
 
 
 def plural(thing: str) -> str:
+    """More than one thing."""
     if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
         return thing[:-1] + "ies"
     return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")

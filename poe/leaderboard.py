@@ -198,7 +198,6 @@ def leaderboard(
             progress=progress,
             seed=seed,
         )
-        asking.recall()
         asking.run(answers.calls(budget, both_orders=both_orders))
         found = asking.columns()
     return of_columns(found, length=length, bias=bias, prior=prior, level=level)
@@ -298,9 +297,9 @@ class Asking:
     """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
 
     progress : whether to show a bar. price : for a million tokens read, and written.
-    made : (K, 3) prompt, first and second system of what was asked. p : (K,) what was said. equal :
-    how many of them needed no call, both answers being the same word for word. partial : why it
-    stopped before its time, if it did.
+    made : (K, 3) prompt, first and second system of what was asked; what the store has is there
+    from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
+    answers being the same word for word. partial : why it stopped before its time, if it did.
     """
 
     def __init__(
@@ -327,6 +326,7 @@ class Asking:
         self.equal, self.partial = 0, ""
         there = answers.texts != ""
         self.left = there[:, :, None] & there[:, None, :] & ~np.eye(there.shape[1], dtype=bool)
+        self.recall()
 
     def questions(self, rows: Indices) -> list[Question]:
         """Of (K, 3) prompts, first and second systems."""
@@ -340,8 +340,8 @@ class Asking:
             for k, i, j in rows.tolist()
         ]
 
-    def recall(self) -> int:
-        """Take every answer that the store has; how many there are. Nothing is asked."""
+    def recall(self) -> None:
+        """Take every answer that the store has; nothing is asked."""
         stored, rows = self.store.answered(self.judge, self.prompt), list[tuple[int, int, int]]()
         for k, about in enumerate(self.answers.prompts):
             holders: dict[str, list[int]] = {}
@@ -355,7 +355,6 @@ class Asking:
                 if self.left[k, i, j]
             ]
         self.ask(np.array(rows, dtype=np.intp).reshape(-1, 3))
-        return len(rows)
 
     def run(self, calls: int) -> None:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""

@@ -278,6 +278,7 @@ def run(
     """
     from poe import judges
     from poe.judges.accounts import AskingEndedError, Meter, Spending
+    from poe.judges.asking import stored_judge
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
     limited = limit_calls is not None or limit_tokens is not None
@@ -301,7 +302,7 @@ def run(
             ask = not (offline or stop)
             try:
                 if ask not in readers:
-                    reader = opened(job.judge) if ask else _from_store(job.judge, store)
+                    reader = opened(job.judge) if ask else stored_judge(store, job.judge)
                     readers[ask] = reader, cache(partial(store.answered, reader))
                 meter.judge, answered = readers[ask]
                 judged = job.judged(
@@ -344,16 +345,6 @@ def run(
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
         notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
     return [replace(one, notes=(*one.notes, *notes)) for one in found], stop
-
-
-def _from_store(judge: Any, store: Store) -> Reader:
-    """The judge whose answers a store has, which is not opened, nor called if it is open."""
-    from poe.judges.asking import stored_judge
-
-    if isinstance(judge, str):
-        return stored_judge(store, judge)
-    # A server's specification may take a call.
-    return stored_judge(store, f"openai:{judge.model}@") if hasattr(judge, "described") else judge
 
 
 def shares(

@@ -87,7 +87,7 @@ def report(
         rankings=[_page(one, thing, findings.told_apart(one, found)) for one in found],
         changes=None if before is None else _changes(found[0], before),
         script=script,
-        script_digest=_digest(script),
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         settings=_settings(found[0]),
         specification=judged_of(found[0]).judge.specification,
         prompt=judged_of(found[0]).prompt,
@@ -131,10 +131,6 @@ def _rendered(template: str, **said: Any) -> str:
     )
     environment.filters.update(rate=findings.rate_in_words)
     return environment.get_template(template).render(version=__version__, **said)
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _number_of_texts(found: Sequence[Ranking]) -> int:
@@ -254,7 +250,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         ],
         "next": [
             (first, second, percent(p))
-            for first, second, p in (next_pairs(one, 10) if len(later) > 1 else [])
+            for first, second, p in (next_pairs(one, 10) if later else [])
         ],
         "texts": [
             (rank, name, texts[str(name)]) for rank, name in shown[["rank", "id"]].to_numpy()

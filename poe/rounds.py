@@ -98,9 +98,8 @@ def in_rounds(
                 now = _as_set(pairs)
                 if not (now <= left or left <= now):
                     return None
-                if offline:
-                    stored = [pair in left for pair in map(tuple, pairs.tolist())]
-                    pairs = pairs[stored].reshape(-1, 2)
+                if offline and judged is not None:
+                    pairs = judged.only_stored(pairs)
                 try:
                     answers = ask(pairs)
                 except (AskingEndedError, KeyboardInterrupt) as error:

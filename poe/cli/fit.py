@@ -184,7 +184,7 @@ def leaderboard(
                 price=price,
                 seed=seed,
             )
-            known = asking.recall()
+            known = len(asking.p)
             new = max(calls - known, 0)
             if dry_run:
                 questions = asking.sample(new)

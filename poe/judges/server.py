@@ -31,15 +31,6 @@ from poe.judges.http import (
 )
 from poe.judges.questions import Answer, Prompt, Question, Text
 
-__all__ = [
-    "ModelChangedError",
-    "NoLabelError",
-    "ServerError",
-    "ServerJudge",
-    "ServerOptions",
-    "SpendingLimitError",
-]
-
 SPACES = " \t\r\n▁ĠĊ"  # as text, and as SentencePiece and byte-level vocabularies write them
 MARKS = SPACES + "*_`\"'([{#"  # may stand before a label in a sampled answer
 SAMPLED_TOKENS = 8  # enough for "Summary A", "**A**", "Answer: A"
