@@ -16,13 +16,16 @@ import typer
 
 # Importing a module of commands is what adds them.
 from poe.cli import fit, judging, ranking  # noqa: F401
-from poe.cli.options import app
+from poe.cli.options import Command, app
 from poe.errors import DatasetError, JudgeError, NoJudgeError, NotConvergedError
 
 __all__ = ["app", "main", "parse"]
 
 ORDER = ["rank", "leaderboard", "fit", "judge", "prompts"]  # in the help
 app.registered_commands.sort(key=lambda one: ORDER.index(one.callback.__name__))  # type: ignore[union-attr]
+for group in (app, *(one.typer_instance for one in app.registered_groups)):
+    for one in group.registered_commands:  # type: ignore[union-attr]
+        one.cls = Command
 
 # Commands that need the repository: the papers' numbers are not in the package.
 IN_A_CLONE = {

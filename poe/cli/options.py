@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from poe import _paths
 from poe.errors import JudgeError
@@ -21,15 +22,37 @@ if TYPE_CHECKING:
     from poe.judges import Question, Reader, Store
 
 
+class _Shown:
+    """In the help a flag has no type beside it, and what takes a word says so in one."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for one in params:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+        return list(params)
+
+
+class Command(_Shown, TyperCommand):
+    """A command, its help without noise."""
+
+
+class Group(_Shown, TyperGroup):
+    """Commands, their help without noise."""
+
+
 app = typer.Typer(
+    cls=Group,
     help="Judging by comparison: products of experts for LLM judges.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-store_app = typer.Typer(help="List, merge or export judgement stores.", no_args_is_help=True)
-data_app = typer.Typer(help="List or fetch the datasets.", no_args_is_help=True)
+store_app = typer.Typer(
+    cls=Group, help="List, merge or export judgement stores.", no_args_is_help=True
+)
+data_app = typer.Typer(cls=Group, help="List or fetch the datasets.", no_args_is_help=True)
 app.add_typer(store_app, name="store")
 app.add_typer(data_app, name="data")
 
