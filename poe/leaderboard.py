@@ -344,16 +344,10 @@ class Asking:
         """Take every answer that the store has; nothing is asked."""
         stored, rows = self.store.answered(self.judge, self.prompt), list[tuple[int, int, int]]()
         for k, about in enumerate(self.answers.prompts):
-            holders: dict[str, list[int]] = {}
-            for i, text in enumerate(self.answers.texts[k]):
-                holders.setdefault(Text("", text).digest, []).append(i)
-            rows += [
-                (k, i, j)
-                for one, other in sorted(stored.get(Text("", about).digest, ()))
-                for i in holders.get(one, ())
-                for j in holders.get(other, ())
-                if self.left[k, i, j]
-            ]
+            if known := stored.get(Text("", about).digest):
+                own = [Text("", text).digest for text in self.answers.texts[k]]
+                left = np.argwhere(self.left[k]).tolist()
+                rows += [(k, i, j) for i, j in left if (own[i], own[j]) in known]
         self.ask(np.array(rows, dtype=np.intp).reshape(-1, 3))
 
     def run(self, calls: int) -> None:
