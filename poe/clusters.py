@@ -25,7 +25,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array, diags_array
 
 from poe.comparisons import Floats, Indices
@@ -147,21 +146,25 @@ def _newton(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
     c, expert = fit.comparisons, fit.expert
     scale = float(np.max(np.abs(rows).T @ c.weight))
 
-    def energy(at: Floats) -> tuple[float, Floats]:
-        d = rows @ at + offset
-        return float(c.weight @ expert.energy(d, c.p)), rows.T @ (c.weight * expert.slope(d, c.p))
+    def energy(at: Floats) -> float:
+        return float(c.weight @ expert.energy(rows @ at + offset, c.p))
 
-    def hessian(at: Floats) -> Floats:
-        stiffness = c.weight * expert.curvature(rows @ at + offset, c.p)
-        return _curvature(rows, stiffness, c.n_items)
-
-    options = {"gtol": 1e-7 * scale, "maxiter": 60}
-    found = minimize(energy, unknown, jac=True, hess=hessian, method="trust-exact", options=options)
-    if not found.success:
-        raise NotConvergedError(
-            "no optimum with the covariate after 60 steps; leave it out (--no-length)"
-        )
-    return np.asarray(found.x)
+    for _ in range(60):
+        d = rows @ unknown + offset
+        gradient = rows.T @ (c.weight * expert.slope(d, c.p))
+        if np.abs(gradient).max() <= 1e-7 * scale:
+            return unknown
+        hessian = _curvature(rows, c.weight * expert.curvature(d, c.p), c.n_items)
+        step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
+        size, now = 1.0, energy(unknown)
+        while energy(unknown + size * step) > now + 1e-4 * size * float(gradient @ step):
+            size /= 2.0
+            if size < 1e-6:
+                break
+        unknown = unknown + size * step
+    raise NotConvergedError(
+        "no optimum with the covariate after 60 steps; leave it out (--no-length)"
+    )
 
 
 def _sandwich(
