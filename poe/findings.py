@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -181,6 +181,12 @@ def totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
     return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
 
 
+def notes_of(found: Sequence[Ranking]) -> list[str]:
+    """What must be said of the judges, and what a reader should know, each once."""
+    every = ([*cautions(judged_of(one).judge.specification), *one.notes] for one in found)
+    return list(dict.fromkeys(chain(*every)))
+
+
 # In a terminal --------------------------------------------------------------------------------
 
 
@@ -192,17 +198,12 @@ def in_text(found: Sequence[Ranking]) -> str:
         parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
         parts += [printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = totals(found)
-    notes = dict.fromkeys(
-        note
-        for one in found
-        for note in [*cautions(judged_of(one).judge.specification), *one.notes]
-    )
     return "\n".join(
         [
             *parts,
             f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
             f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
-            *(f"Note: {note}." for note in notes),
+            *(f"Note: {note}." for note in notes_of(found)),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",
         ]

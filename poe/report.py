@@ -28,7 +28,6 @@ from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
 from poe.findings import judged_of, percent, places, signed
-from poe.judges.asking import cautions
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
 from poe.rounds import RULES, typical_error
@@ -160,9 +159,7 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 
 def _notes(found: Sequence[Ranking]) -> list[str]:
-    judges = [judged_of(one).judge.specification for one in found]
-    notes = list(dict.fromkeys(note for one in judges for note in cautions(one)))
-    notes += dict.fromkeys(note for one in found for note in one.notes)
+    notes = findings.notes_of(found)
     if copies := [copy for one in found for copy in one.copies]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
     if ties := sum(judged_of(one).ties for one in found):
