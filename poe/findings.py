@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,26 +20,6 @@ from poe.tables import printable, short
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "aligned",
-    "calibration",
-    "drowned",
-    "headline",
-    "in_text",
-    "in_words",
-    "judge_name",
-    "kind",
-    "matrix",
-    "neighbours",
-    "percent",
-    "places",
-    "position",
-    "rate_in_words",
-    "rows_of",
-    "settled_share",
-    "standing",
-]
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 RIVALS = 5  # texts that are named where any of them could be the best
@@ -175,16 +155,19 @@ def judge_name(found: Ranking) -> str:
 
 
 def judged_of(found: Ranking) -> Any:
+    """The judge of texts with its answers; ValueError for a ranking by a plain function."""
     if found.judged is None:
         raise ValueError("a report is about texts that a judge read; this ranking has none")
     return found.judged
 
 
 def expert_of(found: Ranking) -> str:
+    """The expert's name."""
     return type(found.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
 
 
 def plural(thing: str) -> str:
+    """More than one thing."""
     if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
         return thing[:-1] + "ies"
     return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
@@ -198,6 +181,12 @@ def totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
     return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
 
 
+def notes_of(found: Sequence[Ranking]) -> list[str]:
+    """What must be said of the judges, and what a reader should know, each once."""
+    every = ([*cautions(judged_of(one).judge.specification), *one.notes] for one in found)
+    return list(dict.fromkeys(chain(*every)))
+
+
 # In a terminal --------------------------------------------------------------------------------
 
 
@@ -209,17 +198,12 @@ def in_text(found: Sequence[Ranking]) -> str:
         parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
         parts += [printable(" ".join(headline(one))), _diagnosis(one)]
     calls, new, tokens, unit = totals(found)
-    notes = dict.fromkeys(
-        note
-        for one in found
-        for note in [*cautions(judged_of(one).judge.specification), *one.notes]
-    )
     return "\n".join(
         [
             *parts,
             f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
             f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
-            *(f"Note: {note}." for note in notes),
+            *(f"Note: {note}." for note in notes_of(found)),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",
         ]

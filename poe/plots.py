@@ -8,7 +8,7 @@ in lightness and each method has its own marker and dash, so figures survive a g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,6 @@ __all__ = [
     "PAPER",
     "Look",
     "curves",
-    "end_labels",
     "evidence",
     "ranking",
     "use_style",
@@ -116,10 +115,10 @@ def curves(
             half = np.asarray(errors[method], dtype=float)
             ax.fill_between(x, line - half, line + half, color=look.colour, alpha=0.15, lw=0)
     if label:
-        end_labels(ax, x[-1], {m: float(np.asarray(y)[-1]) for m, y in values.items()})
+        _end_labels(ax, x[-1], {m: float(np.asarray(y)[-1]) for m, y in values.items()})
 
 
-def end_labels(ax: Axes, x: float, heights: Mapping[str, float], **text: Any) -> None:
+def _end_labels(ax: Axes, x: float, heights: Mapping[str, float]) -> None:
     """Label lines at their right ends, pushed apart until no two overlap."""
     bottom, top = ax.get_ylim()
     gap = 0.075 * (top - bottom)
@@ -140,7 +139,6 @@ def end_labels(ax: Axes, x: float, heights: Mapping[str, float], **text: Any) ->
             color=look.colour,
             fontsize=9.5,
             annotation_clip=False,
-            **text,
         )
 
 

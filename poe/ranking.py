@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,14 +24,14 @@ from poe.experts import Expert
 from poe.planning import parse_budget
 from poe.rankings import Ranking
 from poe.result import COVARIANCE_ITEMS, Covariance
-from poe.rounds import CTRL_C, RULES, Judge, in_rounds, typical_error
+from poe.rounds import CTRL_C, Judge, in_rounds
 from poe.stopping import Until
 
 if TYPE_CHECKING:
     from poe.datasets import TextGroup
     from poe.judges import Prompt, Reader, Store, Text, TextJudge
 
-__all__ = ["RULES", "Job", "distinct", "jobs", "rank", "run", "shares", "typical_error"]
+__all__ = ["Job", "distinct", "jobs", "rank", "run", "shares"]
 
 
 def rank(
@@ -276,8 +277,8 @@ def run(
     made of what the store has of them, or left out, with a note.
     """
     from poe import judges
-    from poe.judges.accounts import AskingEndedError, Spending
-    from poe.judges.planning import Meter
+    from poe.judges.accounts import AskingEndedError, Meter, Spending
+    from poe.judges.asking import stored_judge
 
     spending = Spending(calls=limit_calls, tokens=limit_tokens)
     limited = limit_calls is not None or limit_tokens is not None
@@ -295,22 +296,25 @@ def run(
         return reader
 
     for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
-        readers: dict[bool, Reader] = {}  # the judge, and what stands in for it once asking ended
-        known: dict[tuple[bool, Prompt], Any] = {}  # what the store had when its turn came
+        # The judge, and what stands in for it once asking ended; what the store had of it then.
+        readers: dict[bool, tuple[Reader, Callable[[Prompt], Any]]] = {}
         for job in of_one_judge:
             ask = not (offline or stop)
             try:
                 if ask not in readers:
-                    readers[ask] = opened(job.judge) if ask else _from_store(job.judge, store)
-                meter.judge = reader = readers[ask]
-                if (ask, job.prompt) not in known:
-                    known[ask, job.prompt] = store.answered(reader, job.prompt)
-                answered = known[ask, job.prompt]
+                    reader = opened(job.judge) if ask else stored_judge(store, job.judge)
+                    readers[ask] = reader, cache(partial(store.answered, reader))
+                meter.judge, answered = readers[ask]
+                judged = job.judged(
+                    meter.judge,
+                    store,
+                    undecided=undecided,
+                    progress=meter,
+                    answered=answered(job.prompt),
+                )
                 one = in_rounds(
                     [text.id for text in job.texts],
-                    job.judged(
-                        reader, store, undecided=undecided, progress=meter, answered=answered
-                    ),
+                    judged,
                     job.calls,
                     offline=not ask,
                     progress=progress if callable(progress) else None,
@@ -341,16 +345,6 @@ def run(
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
         notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
     return [replace(one, notes=(*one.notes, *notes)) for one in found], stop
-
-
-def _from_store(judge: Any, store: Store) -> Reader:
-    """The judge whose answers a store has, which is not opened, nor called if it is open."""
-    from poe.judges.asking import stored_judge
-
-    if isinstance(judge, str):
-        return stored_judge(store, judge)
-    # A server's specification may take a call.
-    return stored_judge(store, f"openai:{judge.model}@") if hasattr(judge, "described") else judge
 
 
 def shares(

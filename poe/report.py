@@ -28,10 +28,9 @@ from poe.adaptive import curvature_at, next_comparisons, resistances
 from poe.comparisons import Indices
 from poe.errors import name_some
 from poe.findings import judged_of, percent, places, signed
-from poe.judges.asking import cautions
-from poe.ranking import RULES, typical_error
 from poe.rankings import Ranking
 from poe.resistance import effective_resistance
+from poe.rounds import RULES, typical_error
 from poe.tables import csv_text
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def report(
         rankings=[_page(one, thing, findings.told_apart(one, found)) for one in found],
         changes=None if before is None else _changes(found[0], before),
         script=script,
-        script_digest=_digest(script),
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         settings=_settings(found[0]),
         specification=judged_of(found[0]).judge.specification,
         prompt=judged_of(found[0]).prompt,
@@ -133,10 +132,6 @@ def _rendered(template: str, **said: Any) -> str:
     return environment.get_template(template).render(version=__version__, **said)
 
 
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
 def _number_of_texts(found: Sequence[Ranking]) -> int:
     return sum(len(one.fit.items) + len(one.copies) for one in found)
 
@@ -164,9 +159,7 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 
 def _notes(found: Sequence[Ranking]) -> list[str]:
-    judges = [judged_of(one).judge.specification for one in found]
-    notes = list(dict.fromkeys(note for one in judges for note in cautions(one)))
-    notes += dict.fromkeys(note for one in found for note in one.notes)
+    notes = findings.notes_of(found)
     if copies := [copy for one in found for copy in one.copies]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
     if ties := sum(judged_of(one).ties for one in found):
@@ -254,7 +247,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         ],
         "next": [
             (first, second, percent(p))
-            for first, second, p in (next_pairs(one, 10) if len(later) > 1 else [])
+            for first, second, p in (next_pairs(one, 10) if later else [])
         ],
         "texts": [
             (rank, name, texts[str(name)]) for rank, name in shown[["rank", "id"]].to_numpy()

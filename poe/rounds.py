@@ -90,22 +90,25 @@ def in_rounds(
 
     def run(pairs: Indices, total: int, rng: np.random.Generator) -> Ranking | None:
         """The ranking that begins with these pairs; None if the store was filled otherwise."""
-        history, made, stop = _History(rules), None, ""
-        left = set() if judged is None else _as_set(judged.stored())
+        history, made, stop, left = _History(rules), None, "", set[tuple[int, int]]()
         interrupted: BaseException | None = None
+        if judged is not None:
+            judged.forget()
+            left = _as_set(judged.stored())
         try:
             while True:
                 now = _as_set(pairs)
                 if not (now <= left or left <= now):
                     return None
-                if offline:
-                    stored = [pair in left for pair in map(tuple, pairs.tolist())]
-                    pairs = pairs[stored].reshape(-1, 2)
+                if offline and judged is not None:
+                    pairs = judged.only_stored(pairs)
                 try:
                     answers = ask(pairs)
                 except (AskingEndedError, KeyboardInterrupt) as error:
-                    pairs = pairs[:0] if judged is None else judged.only_stored(pairs)
-                    if judged is None or (made is None and not len(pairs)):
+                    if judged is None:
+                        raise
+                    pairs = judged.only_stored(pairs)
+                    if made is None and not len(pairs):
                         raise
                     answers, interrupted = ask(pairs), error
                     stop = str(error) or CTRL_C
@@ -176,12 +179,8 @@ def in_rounds(
 
     rng = np.random.default_rng(seed)
     pairs = in_orders_shown(regular(n, first, seed=rng), both_orders=both_orders, rng=rng)
-    if judged is not None:
-        judged.forget()
     found = run(pairs, calls, rng)
-    if found is None:
-        assert judged is not None
-        judged.forget()
+    if found is None and judged is not None:
         rng = np.random.default_rng(seed)
         found = run(*opening(n, judged.stored(), calls, first, each, rng), rng)
     assert found is not None
@@ -304,9 +303,6 @@ class _History:
         self.rows.append(
             {
                 "asked": len(answers),
-                "moved": float(np.abs(found.scores - self.scores[-1]).max())
-                if self.scores
-                else np.nan,
                 "bias": found.bias,
                 "rate": first_position_rate(answers).rate,
                 "error": typical_error(found) if small else np.nan,
@@ -324,6 +320,8 @@ class _History:
         import pandas as pd
 
         table = pd.DataFrame(self.rows, index=pd.RangeIndex(1, len(self.rows) + 1, name="round"))
+        moved = np.abs(np.diff(self.scores, axis=0)).max(axis=1)
+        table.insert(1, "moved", [np.nan, *moved])
         last = self.scores[-1]
         table["agreement"] = [float(metrics.spearman(s, last)) for s in self.scores]
         return table

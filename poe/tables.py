@@ -24,18 +24,6 @@ from poe.errors import DataNotFoundError, InvalidDataError, name_some
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "as_name",
-    "as_number",
-    "csv_text",
-    "find_column",
-    "place",
-    "printable",
-    "read_table",
-    "require_printable",
-    "short",
-]
-
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet runs, or we marked as not to be run
@@ -94,7 +82,6 @@ def _described(
 
 def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, list[str]]:
     """The text of a file, and a note where its encoding was guessed."""
-    notes: list[str] = []
     if encoding is None:
         every_second = content[1:400:2]
         if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -102,17 +89,15 @@ def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, lis
         elif every_second and every_second.count(0) > len(every_second) / 2:
             encoding = "utf-16-le"
         else:
-            encoding = "utf-8-sig"
             try:
-                content.decode(encoding)
+                return content.decode("utf-8-sig"), []
             except UnicodeDecodeError:
-                encoding = "cp1252"
-                notes = [
+                return _decoded(path, content, "cp1252")[0], [
                     f"{path} is not UTF-8 and was read as Windows-1252; if letters look wrong, "
                     "name its encoding with --encoding"
                 ]
     try:
-        return content.decode(encoding), notes
+        return content.decode(encoding), []
     except LookupError:
         raise InvalidDataError(
             f"no encoding is called {encoding!r}; utf-8, utf-16, cp1252 and mac-roman are some"

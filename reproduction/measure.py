@@ -30,8 +30,8 @@ import pandas as pd
 from poe import datasets, judges
 from poe._paths import data_dir
 from poe.comparisons import Floats
-from poe.judges import planning, prompts
-from poe.judges.questions import Question, Text
+from poe.judges import prompts
+from poe.judges.questions import Question, Text, questions_of
 from poe.judges.store import Store
 
 JUDGE = "smollm2"
@@ -67,7 +67,7 @@ class Run:
         """One context's questions, the attributes together: they share all but the last words."""
         made: list[Question] = []
         for attribute in self.attributes:
-            made += planning.questions_of(data, self._prompt(attribute), contexts=[c])
+            made += questions_of(data, self._prompt(attribute), contexts=[c])
         return made
 
     def _prompt(self, attribute: str) -> judges.Prompt:

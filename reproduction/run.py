@@ -35,12 +35,12 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("poe", "reproduction")
 # What asks models, or shows numbers that are made: none of it can change a stored number.
 ASKING = (
-    *("accounts", "asking", "demo", "http", "planning", "prompts", "questions", "server"),
+    *("accounts", "asking", "demo", "http", "prompts", "questions", "server"),
     "store",
 )
 # Rankings and tables of the user's own, which no result is made from.
 FOR_USERS = (
-    *("__main__", "answers", "changes", "clusters", "columns", "findings", "leaderboard"),
+    *("__main__", "clusters", "columns", "findings", "leaderboard"),
     *("plots", "ranking", "rankings", "report", "rounds", "tables"),
 )
 # What tells of results, and makes none.

@@ -9,7 +9,9 @@ import pytest
 import poe
 from poe import datasets
 from poe.errors import JudgeError
-from poe.judges import Answer, Store, TextJudge, planning, prompts
+from poe.judges import Answer, Store, TextJudge, prompts
+from poe.judges.accounts import cost, throughput
+from poe.judges.questions import pairs_of, questions_of
 from tests.judging import HashJudge, texts
 
 DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
@@ -21,35 +23,35 @@ pytestmark = pytest.mark.usefixtures("placeholder_texts")
 def test_all_comparisons_in_an_order_whose_beginnings_are_good():
     for n in (2, 3, 6, 11, 16):
         for both in (False, True):
-            every = planning.pairs_of(n, None, both_orders=both, seed=(0, 1))
+            every = pairs_of(n, None, both_orders=both, seed=(0, 1))
             assert len({tuple(pair) for pair in every.tolist()}) == len(every) == n * (n - 1)
             assert (every[:, 0] != every[:, 1]).all()
             step = 2 if both else 1
             for count in range(2 * step, len(every), 2 * step):
-                beginning = planning.pairs_of(n, count, both_orders=both, seed=(0, 1))
+                beginning = pairs_of(n, count, both_orders=both, seed=(0, 1))
                 np.testing.assert_array_equal(beginning, every[:count])
                 pairs = len(np.unique(np.sort(beginning, axis=1), axis=0))
                 assert pairs == (count // 2 if both else min(count, n * (n - 1) // 2))
                 if count >= 2 * step * (n - 1) and n > 2:
                     c = poe.Comparisons.from_pairs(beginning, np.full(count, 0.5), items=n)
                     assert len(c.components()) == 1
-    some = [planning.pairs_of(10, 20, both_orders=False, seed=(seed, 0)) for seed in range(60)]
+    some = [pairs_of(10, 20, both_orders=False, seed=(seed, 0)) for seed in range(60)]
     shown_first = np.bincount(np.ravel([pairs[:, 0] for pairs in some]))
     assert abs(shown_first / 1200 - 0.1).max() < 0.02
     for count, both, message in ((31, False, "have 30"), (5, True, "in twos: 6, not 5")):
         with pytest.raises(JudgeError, match=message):
-            planning.pairs_of(6, count, both_orders=both, seed=(0,))
+            pairs_of(6, count, both_orders=both, seed=(0,))
 
 
 def test_questions_go_context_by_context():
-    made = planning.questions_of(DATASET, PROMPT, contexts=range(2, 4), calls=7)
+    made = questions_of(DATASET, PROMPT, contexts=range(2, 4), calls=7)
     assert len(made) == 14
     for k, question in enumerate(made):
         c = 2 + k // 7
         assert question.context == DATASET.context(c)
         assert {question.first, question.second} <= set(DATASET.candidates(c))
     scoring = prompts.load("topicalchat", PROMPT.name.split("/")[1], "g-eval")
-    made = planning.questions_of(DATASET, scoring, contexts=range(3), calls=5)
+    made = questions_of(DATASET, scoring, contexts=range(3), calls=5)
     assert [q.first for q in made] == [t for c in range(3) for t in DATASET.candidates(c)]
     assert all(q.second is None for q in made)
 
@@ -59,14 +61,14 @@ def test_cost_from_words_and_from_what_was_done():
         return pd.to_datetime(pd.Series(seconds, dtype=float), unit="s", utc=True)
 
     # Two gaps of half a second each; the pause does not count.
-    assert planning.throughput(times([0, 0.5, 1, 1000, 1000.5])) == pytest.approx(2.0)
-    assert planning.throughput(times([0, 1000])) is None
-    questions = planning.questions_of(DATASET, PROMPT, contexts=range(4), calls=10)
+    assert throughput(times([0, 0.5, 1, 1000, 1000.5])) == pytest.approx(2.0)
+    assert throughput(times([0, 1000])) is None
+    questions = questions_of(DATASET, PROMPT, contexts=range(4), calls=10)
     nothing, at = pd.DataFrame({"at": []}), pd.DataFrame({"at": times(np.arange(11) / 5)})
     words = np.mean([len(q.text.split()) for q in questions])
-    found = planning.cost(questions, HashJudge(), nothing)
+    found = cost(questions, HashJudge(), nothing)
     assert (found.tokens, found.seconds) == (pytest.approx(40 * words * 4 / 3), None)
-    assert planning.cost(questions, HashJudge(), at).seconds == pytest.approx(40 / 5)
+    assert cost(questions, HashJudge(), at).seconds == pytest.approx(40 / 5)
 
 
 # Texts as positions -------------------------------------------------------------------------

@@ -11,12 +11,11 @@ import pytest
 from scipy.special import expit, log_expit, logit
 
 import poe
-from poe.answers import Asking, read_answers
 from poe.cli import main
 from poe.clusters import clustered, standardised
 from poe.judges import Answer, Store
 from poe.judges.recorded import pandalm
-from poe.leaderboard import leaderboard
+from poe.leaderboard import Asking, leaderboard, read_answers
 from poe.rounds import settled
 
 

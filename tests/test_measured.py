@@ -16,9 +16,9 @@ from scipy.special import expit
 import poe
 from poe.cli import main
 from poe.errors import JudgeError
-from poe.judges import planning, prompts
+from poe.judges import prompts
 from poe.judges.demo import DemoJudge
-from poe.judges.questions import Answer
+from poe.judges.questions import Answer, questions_of
 from poe.judges.store import Store
 from poe.metrics import spearman
 from reproduction import large, measured, published, run, small
@@ -70,7 +70,7 @@ def fill(path, name, attribute, judge=None, **options):
     data = poe.datasets.load(name)
     script = Script(data, attribute) if judge is None else judge
     prompt = prompts.load(name, attribute)
-    questions = planning.questions_of(data, prompt, contexts=range(data.n_contexts), **options)
+    questions = questions_of(data, prompt, contexts=range(data.n_contexts), **options)
     with Store(path) as store:
         store.ask(script, questions)
     return script

@@ -99,7 +99,7 @@ def test_transformers_serve_with_a_model_made_on_the_spot(tmp_path):
             (answer,) = store.ask(judge, [question])
             again = ServerJudge(folder, url, draws=draws, options=options, **given)
             assert store.missing(again, [question]) == []
-    assert judge.spent.calls == draws
+    assert judge.spending.calls == draws
     assert answer.tokens == ids.shape[1]
     for log_p, share in zip(answer.log_p, (shares[label] for label in labels), strict=True):
         assert abs(math.exp(log_p) - share) < 4 * math.sqrt(share * (1 - share) / draws)

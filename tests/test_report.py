@@ -17,11 +17,11 @@ from scipy.special import expit, stdtr, stdtrit
 import poe
 from poe import findings
 from poe import report as module
-from poe.changes import changes, read_ranking
 from poe.cli import main
 from poe.findings import position
 from poe.judges import Answer, Store, Text, TextJudge, prompts
 from poe.judges.demo import DemoJudge
+from poe.rankings import changes, read_ranking
 from poe.report import next_pairs, prospects, report
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"

@@ -135,7 +135,7 @@ def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     with serving(lambda k, body: "one-choice") as served:
         judge, (answer,) = judged(served, [question], draws=5)
         assert [body["n"] for body in served.requests] == [5, 4, 3, 2, 1]
-    assert (answer.draws, judge.spent.calls) == (5, 5)
+    assert (answer.draws, judge.spending.calls) == (5, 5)
     assert answer.computed == 5 * answer.tokens
 
 
@@ -174,7 +174,7 @@ def test_a_garbled_reply_is_asked_again_and_one_garbled_for_ever_is_a_sentence()
     asked, coming = questions(2), iter(BODIES.values())
     with serving(lambda k, _: next(coming, None) if k % 2 else None) as served:
         judge, answers = judged(served, asked * len(BODIES), concurrency=1)
-        assert judge.spent.calls == len(served.requests) == 3 * len(BODIES)
+        assert judge.spending.calls == len(served.requests) == 3 * len(BODIES)
         assert all(0 < answer.mass <= 1 for answer in answers)
     for name, message in {
         "truncated": "something that is not JSON",
@@ -261,7 +261,7 @@ def test_too_many_requests_are_waited_for_as_asked():
         assert time.monotonic() - begun >= 0.7
         assert len(answers) == len(asked)
         assert len(served.requests) == len(asked) + 1
-    assert judge.spent.calls == len(asked)  # the one turned away is free
+    assert judge.spending.calls == len(asked)  # the one turned away is free
     begun = time.monotonic()
     with (
         serving(first_is("429:3600")) as served,
@@ -328,14 +328,14 @@ def test_the_call_limit_is_never_exceeded_and_the_answers_are_kept(tmp_path):
         judge = ServerJudge("tiny", served.url, call_limit=9)
         with pytest.raises(SpendingLimitError, match=r"limit of 9 calls.*12 of 20 questions"):
             store.ask(judge, asked)
-        assert len(served.requests) == judge.spent.calls == 9  # with the one that failed
+        assert len(served.requests) == judge.spending.calls == 9  # with the one that failed
         assert len(store) == 8
         with pytest.raises(SpendingLimitError):  # the same judge has nothing left
             store.ask(judge, asked)
         assert len(served.requests) == 9
         more = ServerJudge("tiny", served.url)
         store.ask(more, asked)
-        assert more.spent.calls == 12
+        assert more.spending.calls == 12
 
 
 @pytest.mark.parametrize("usage", ["", "no-usage"])
@@ -346,9 +346,9 @@ def test_the_token_limit_is_never_exceeded(usage):
         with pytest.raises(SpendingLimitError, match="limit of 1,500 tokens"):
             answers.extend(judge.answer(questions(8)))
         assert len(answers) == len(served.requests) > 1
-        assert judge.spent.tokens <= 1500
+        assert judge.spending.tokens <= 1500
         counted = sum(answer.tokens + 1 for _, answer in answers)
-        assert usage or judge.spent.tokens == counted
+        assert usage or judge.spending.tokens == counted
 
 
 def test_what_a_store_has_costs_no_call_and_nothing_is_asked_of_no_use(tmp_path):
@@ -359,7 +359,7 @@ def test_what_a_store_has_costs_no_call_and_nothing_is_asked_of_no_use(tmp_path)
         assert len(store.missing(judge, asked)) == 12
         assert served.requests == []
         said = store.ask(judge, asked)
-        assert len(served.requests) == judge.spent.calls == 12
+        assert len(served.requests) == judge.spending.calls == 12
         known, name = judge.specification, judge.described["server"]
         assert list(store.specifications().values()) == [known]
         again = ServerJudge("tiny", "http://127.0.0.1:9/v1", server=name)  # nobody is there
@@ -397,8 +397,8 @@ def test_many_threads_never_exceed_a_limit():
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(made) == spending.spent.calls == 50
-    assert spending.spent.tokens == 350
+    assert len(made) == spending.calls == 50
+    assert spending.tokens == 350
 
 
 def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
@@ -408,7 +408,7 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     spending.settle(80, 20)  # it took less than its bound
     assert spending.reserve(80)
     spending.settle(80, None)  # not said: the bound counts
-    assert (spending.spent.calls, spending.spent.tokens) == (2, 100)
+    assert (spending.calls, spending.tokens) == (2, 100)
     with pytest.raises(
         SpendingLimitError, match=r"limit of 100 tokens is reached .2 calls and 100 tokens were"
     ):

@@ -205,15 +205,15 @@ def test_limits_on_calls_and_tokens_are_never_exceeded(share):
         reader, found = judge(LLAMA, share_prefixes=share, **limit), []
         with pytest.raises(SpendingLimitError, match=f"limit of {most:,}.*what was answered is"):
             found.extend(reader.answer(asked))
-        assert reader.spent.calls == len(found)
-        assert reader.spent.tokens == sum(each[k] for k, _ in found)
-        spent = reader.spent.calls if "call_limit" in limit else reader.spent.tokens
+        assert reader.spending.calls == len(found)
+        assert reader.spending.tokens == sum(each[k] for k, _ in found)
+        spent = reader.spending.calls if "call_limit" in limit else reader.spending.tokens
         assert spent <= most < spent + max(each)
     reader = judge(LLAMA, call_limit=len(asked))
     running = reader.answer(asked)
     next(running)
     running.close()  # what was not answered is not counted
-    assert reader.spent.calls == 1
+    assert reader.spending.calls == 1
     assert len(answers(reader, asked[1:])) == len(asked) - 1
 
 

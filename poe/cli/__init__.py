@@ -76,7 +76,7 @@ def _attach(arguments: Sequence[str]) -> None:
                     "the repository and run it there"
                 ) from None
             run = getattr(cli, name)
-        app.command(name, help=about)(run)
+        app.command(name, cls=Command, help=about)(run)
 
 
 def parse(arguments: Sequence[str]) -> str:

@@ -141,10 +141,9 @@ def leaderboard(
 ) -> None:
     """Rank systems that answer the same prompts: errors clustered on the prompt, length held."""
     from poe import findings
-    from poe.answers import Asking, read_answers
     from poe.columns import read
     from poe.judges.asking import stored_judge
-    from poe.leaderboard import of_columns
+    from poe.leaderboard import Asking, of_columns, read_answers
     from poe.report import board
     from poe.rounds import CTRL_C
     from poe.tables import csv_text, read_table
@@ -185,7 +184,7 @@ def leaderboard(
                 price=price,
                 seed=seed,
             )
-            known = asking.recall()
+            known = len(asking.p)
             new = max(calls - known, 0)
             if dry_run:
                 questions = asking.sample(new)

@@ -59,8 +59,9 @@ def judge(
     its own, then `poe store merge` them.
     """
     from poe import datasets, judges
-    from poe.judges import planning, prompts
-    from poe.judges.accounts import SpendingLimitError
+    from poe.judges import prompts
+    from poe.judges.accounts import Meter, SpendingLimitError
+    from poe.judges.questions import contexts_of, questions_of, shard_of
 
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
     both_orders = orders == "both"
@@ -76,15 +77,15 @@ def judge(
         raise JudgeError(f"there is no file {dataset}")
     else:
         data = datasets.load(dataset)
-        whole = planning.questions_of(
+        whole = questions_of(
             data,
             prompts.load(dataset, attribute, template, decoder_only=decoder_only),
-            contexts=planning.contexts_of(data, contexts),
+            contexts=contexts_of(data, contexts),
             calls=calls,
             both_orders=both_orders,
             seed=seed,
         )
-    questions = planning.shard_of(whole, shard)
+    questions = shard_of(whole, shard)
     if not questions:
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
@@ -104,7 +105,7 @@ def judge(
             there = different - len(new)
             o.print_cost(o.estimate(judge, reader, kept_answers, new, calls=len(new), stored=there))
             return
-        meter = planning.Meter(len(missing), shown=not quiet)
+        meter = Meter(len(missing), shown=not quiet)
         try:
             answers = kept_answers.ask(reader, questions, progress=meter)
         except SpendingLimitError as error:
@@ -177,8 +178,8 @@ def prompts(
     from itertools import islice
 
     from poe import datasets
-    from poe.judges import planning
     from poe.judges import prompts as known
+    from poe.judges.questions import examples
 
     if dataset is None or attribute is None:
         print(known.overview(dataset))
@@ -189,7 +190,7 @@ def prompts(
         print(f"\n{prompt.template}")
         return
     for number, question in enumerate(
-        islice(planning.examples(datasets.load(dataset), prompt, cut=cut), show), start=1
+        islice(examples(datasets.load(dataset), prompt, cut=cut), show), start=1
     ):
         print(f"\n--- {number}: {', '.join(question.ids)} ---\n{question.text}")
         if prompt.prefix:

@@ -212,24 +212,14 @@ def estimate(
     price: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """What so many calls to a judge would take, judged by some of their questions."""
-    from poe.judges import planning
+    from poe.judges import accounts
 
     table, ours = store.table(), store.specification(judge)
     same = [digest for digest, one in store.specifications().items() if one == ours]
-    cost = planning.cost(questions, judge, table[table["judge"].isin(same)])
-    more = calls / max(len(questions), 1)
-    row = {
-        "judge": name,
-        "calls": calls,
-        "stored": stored,
-        "tokens": cost.tokens * more,
-        "tokens_by": cost.tokens_by,
-        "seconds": None if cost.seconds is None else cost.seconds * more,
-        "seconds_by": cost.seconds_by,
-    }
+    cost = accounts.cost(questions, judge, table[table["judge"].isin(same)], calls=calls)
+    row = {"judge": name, "calls": calls, "stored": stored, **vars(cost)}
     if price is not None:
-        written = planning.written(judge) * calls
-        row["cost"] = planning.Price(*price).of(cost.tokens * more, written)
+        row["cost"] = accounts.Price(*price).of(cost.tokens, accounts.written(judge) * calls)
     return row
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,7 +18,7 @@ from poe.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.judges import Prompt, Store
+    from poe.judges import Store
     from poe.ranking import Job
     from poe.rankings import Ranking
     from poe.stopping import StopRule
@@ -112,11 +114,12 @@ def rank(
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from poe import judges
-    from poe.changes import read_ranking
     from poe.findings import in_text
-    from poe.ranking import CTRL_C, jobs, run
+    from poe.ranking import jobs, run
+    from poe.rankings import read_ranking
     from poe.report import report as page
     from poe.result import require_level
+    from poe.rounds import CTRL_C
 
     for name in [] if offline else judge:
         judges.check_name(name)
@@ -238,16 +241,11 @@ def _estimates(
     from poe.rounds import calls_left
 
     rows = []
-    for name in dict.fromkeys(str(job.judge) for job in todo):
-        reader, sample = o.open_judge(name, settings), []
-        known: dict[Prompt, Any] = {}
-        calls = stored = 0
-        for job in todo:
-            if job.judge != name:
-                continue
-            if job.prompt not in known:
-                known[job.prompt] = store.answered(reader, job.prompt)
-            judged, n = job.judged(reader, store, answered=known[job.prompt]), len(job.texts)
+    for name, of_one_judge in groupby(todo, key=lambda job: str(job.judge)):
+        reader, sample, calls, stored = o.open_judge(name, settings), [], 0, 0
+        answered = cache(partial(store.answered, reader))  # one look for all contexts
+        for job in of_one_judge:
+            judged, n = job.judged(reader, store, answered=answered(job.prompt)), len(job.texts)
             there = judged.stored()
             left = calls_left(n, there, job.calls)
             calls, stored = calls + left, stored + len(there)

@@ -55,26 +55,29 @@ def open(name: str, **options: Any) -> Reader:
     the judge needs is not there.
     """
     try:
-        return _open(name, options)
+        return _open(name.strip(), options)
     except JudgeError as error:
         raise NoJudgeError(str(error)) from error
 
 
 def _open(name: str, options: dict[str, Any]) -> Reader:
     check_name(name)
-    kind, _, rest = name.strip().partition(":")
+    kind, _, rest = name.partition(":")
     if kind == "demo":
         from poe.judges.demo import DemoJudge
 
         return _make(DemoJudge, **options)
-    if kind == "smollm2":
-        from poe.judges.transformers import gguf
-
-        rest = str(gguf.smollm2())
     if kind in ("hf", "smollm2"):
-        return _open_transformers(rest, options)
+        from poe.judges.transformers import TransformersJudge, gguf
+
+        model, at, revision = rest.partition("@")
+        if kind == "smollm2":
+            model = str(gguf.smollm2())
+        elif not model or (at and not revision):
+            raise JudgeError(f"'hf:{rest}' names no model; write hf:MODEL or hf:MODEL@REVISION")
+        return _make(TransformersJudge, model, revision=revision or None, **options)
     if kind != "openai":
-        rest = f"{options.pop('model', '')}@{name.strip()}"
+        rest = f"{options.pop('model', '')}@{name}"
     # Model names hold slashes and may hold an @; an address starts with its scheme.
     cut = max(rest.rfind("@http://"), rest.rfind("@https://"))
     if cut < 1:
@@ -93,15 +96,6 @@ def check_name(name: str) -> None:
     known = kind in ("hf", "openai", "demo", "smollm2", "http", "https")
     if not known or (kind in ("demo", "smollm2")) != (rest == ""):
         raise NoJudgeError(f"there is no judge {name!r}: a judge is named {FORMS}")
-
-
-def _open_transformers(rest: str, options: dict[str, Any]) -> Reader:
-    from poe.judges.transformers import TransformersJudge
-
-    model, at, revision = rest.partition("@")
-    if not model or (at and not revision):
-        raise JudgeError(f"'hf:{rest}' names no model; write hf:MODEL or hf:MODEL@REVISION")
-    return _make(TransformersJudge, model, revision=revision or None, **options)
 
 
 def _make(kind: Any, *places: Any, **options: Any) -> Reader:

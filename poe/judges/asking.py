@@ -125,9 +125,16 @@ class StoredJudge:
         raise JudgeError(f"offline: {len(questions)} questions have no answer in the store")
 
 
-def stored_judge(store: Store, name: str) -> StoredJudge:
-    """The judge in a store that a name, or the start of a digest, means; no other is opened."""
-    given, name = store.specifications(), name.strip()
+def stored_judge(store: Store, judge: Any) -> Reader:
+    """The judge in a store that a name, or the start of a digest, means; none is opened.
+
+    One that is open stands for itself, except a server, whose specification may take a call.
+    """
+    if not isinstance(judge, str):
+        if not hasattr(judge, "described"):
+            return judge
+        judge = f"openai:{judge.model}@"
+    given, name = store.specifications(), judge.strip()
     near = [one for digest, one in given.items() if digest.startswith(name) or _means(name, one)]
     if len(near) == 1:
         return StoredJudge(near[0])

@@ -136,7 +136,6 @@ class Caller:
     def __init__(self, url: str, options: ServerOptions) -> None:
         self.name = check_url(url)
         self.options = options
-        self.spending = Spending(calls=options.call_limit, tokens=options.token_limit)
         self.served: str | None = None
         self.heard = False
         base, _, query = url.partition("?")
@@ -178,10 +177,12 @@ class Caller:
         body: Mapping[str, Any],
         read: Callable[[dict[str, Any]], Read],
         ending: threading.Event,
+        spending: Spending,
     ) -> Read:
         """Send a request until what comes back can be read.
 
         read : takes what is needed out of the reply; raises ValueError if that is not in it.
+        spending : what may be spent, and every try is noted in.
         ending : once it is set, nothing more is sent. The first call of all finds out which model
         answers and what a call costs at least; a server that is not there, or is none, is not
         waited for then. Raises ServerError, ServerGoneError, ModelChangedError or
@@ -206,7 +207,9 @@ class Caller:
             reraise=True,
         )
         try:
-            return retrying(self._once, client, sent, read, monotonic() + patience, ending)
+            return retrying(
+                self._once, client, sent, read, monotonic() + patience, ending, spending
+            )
         except PassingError as last:
             error = before if last.cut and before else last  # what was wrong all the time
             tried = retrying.statistics["attempt_number"]
@@ -222,11 +225,12 @@ class Caller:
         read: Callable[[dict[str, Any]], Read],
         deadline: float,
         ending: threading.Event,
+        spending: Spending,
     ) -> Read:
         """One try, accounted for whatever becomes of it."""
         # A token is at least a byte of the text.
         bound = len(sent) + self._beside + self.options.written
-        while not ending.is_set() and not self.spending.reserve(bound):
+        while not ending.is_set() and not spending.reserve(bound):
             ending.wait(0.02)
         if ending.is_set():
             raise ServerError("not sent, because the run is ending")
@@ -248,7 +252,7 @@ class Caller:
             turned_away = error.turned_away
             raise
         finally:
-            self.spending.settle(bound, tokens, turned_away=turned_away)
+            spending.settle(bound, tokens, turned_away=turned_away)
 
     def _post(
         self, client: httpx.Client, sent: bytes, seconds: float

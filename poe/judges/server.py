@@ -21,7 +21,7 @@ import httpx
 import numpy as np
 
 from poe.errors import JudgeError
-from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Spent, Tally
+from poe.judges.accounts import SILENT, Spending, SpendingLimitError, Tally
 from poe.judges.http import (
     Caller,
     ModelChangedError,
@@ -30,15 +30,6 @@ from poe.judges.http import (
     token_counts,
 )
 from poe.judges.questions import Answer, Prompt, Question, Text
-
-__all__ = [
-    "ModelChangedError",
-    "NoLabelError",
-    "ServerError",
-    "ServerJudge",
-    "ServerOptions",
-    "SpendingLimitError",
-]
 
 SPACES = " \t\r\n▁ĠĊ"  # as text, and as SentencePiece and byte-level vocabularies write them
 MARKS = SPACES + "*_`\"'([{#"  # may stand before a label in a sampled answer
@@ -206,6 +197,7 @@ class ServerJudge:
         try:
             self.options = ServerOptions(**options)
             self._caller = Caller(url, self.options)
+            self.spending = Spending(calls=self.options.call_limit, tokens=self.options.token_limit)
         except (AttributeError, TypeError, ValueError) as error:
             shown = [f"{name}={options[name]!r}" for name in options if name != "key_env"]
             known = ", ".join(one.name for one in fields(ServerOptions))
@@ -218,20 +210,6 @@ class ServerJudge:
 
     def __repr__(self) -> str:
         return f"ServerJudge({self.model!r}, {self._caller.name!r})"
-
-    @property
-    def spending(self) -> Spending:
-        """What it spent and may; set it to another judge's for one limit of both."""
-        return self._caller.spending
-
-    @spending.setter
-    def spending(self, shared: Spending) -> None:
-        self._caller.spending = shared
-
-    @property
-    def spent(self) -> Spent:
-        """Calls and tokens so far."""
-        return self.spending.spent
 
     @property
     def described(self) -> dict[str, str]:
@@ -357,7 +335,9 @@ class ServerJudge:
         try:
             while len(found) < max(draws, 1):  # some servers draw one answer whatever n says
                 body = self.options.body(question, self.model, draws=draws - len(found))
-                some, (tokens, cached, _) = self._caller.call(client, body, self._read, ending)
+                some, (tokens, cached, _) = self._caller.call(
+                    client, body, self._read, ending, self.spending
+                )
                 found += some
                 read, computed = max(read, tokens), computed + tokens - cached
         except (ModelChangedError, UnreachableError):  # no question's fault

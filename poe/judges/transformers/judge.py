@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poe.errors import JudgeError
-from poe.judges.accounts import Spending, SpendingLimitError, Spent, Tally
+from poe.judges.accounts import Spending, SpendingLimitError, Tally
 from poe.judges.questions import PLACES, Answer, Question
 from poe.judges.transformers.model import Loaded, find, require, writer_for
 
@@ -94,11 +94,6 @@ class TransformersJudge:
             "system message": "a place of its own" if self.writer.takes_system else "merge",
             "too long": "refused",  # was an option once, and is in old stores
         }
-
-    @property
-    def spent(self) -> Spent:
-        """Answers and tokens so far."""
-        return self.spending.spent
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Answers with their positions, as they come: those that share a prefix together.
