@@ -8,7 +8,8 @@ import nbformat
 import pytest
 
 from book.tools.exercises import split, write_module
-from book.tools.handout import grade, write_handouts
+from book.tools.grading import grade
+from book.tools.handout import write_handouts
 from book.tools.pages import find_pages
 from tests.scratch_book import HEADER
 

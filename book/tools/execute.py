@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import hashlib
 import json
 import os
@@ -22,7 +21,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from book.tools.pages import BuildError, Page, hash_files, plain, signature
+from book.tools.pages import BuildError, Page, code_cells, hash_files, plain, signature
 from poe.datasets import cache_dir
 
 # Vector figures, the same bytes on every run; and no word from each kernel
@@ -81,11 +80,9 @@ def shared_state(root: Path) -> dict[str, str]:
     """
     poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
+    folders = ("poe/", "reproduction/", "data/", "benchmarks/results/")
     return {
-        "poe/": hash_files(root / "poe"),
-        "reproduction/": hash_files(root / "reproduction"),
-        "data/": hash_files(root / "data"),
-        "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
+        **{folder: hash_files(root / folder) for folder in folders},
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed())),
         "book/tools/": text_hash("".join(path.read_text() for path in EXECUTED_BY)),
@@ -102,12 +99,6 @@ def environment_in_words() -> str:
     named = [("numpy", "NumPy"), ("scipy", "SciPy"), (max(base), "cvxpy")]
     versions = [f"{name} {version(package)}" for package, name in named]
     return f"Python {platform.python_version()}, {', '.join(versions[:-1])} and {versions[-1]}"
-
-
-def today() -> str:
-    """Return the date in words."""
-    day = datetime.now(UTC).date()
-    return f"{day.day} {calendar.month_name[day.month]} {day.year}"
 
 
 def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
@@ -132,11 +123,6 @@ def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
         "SOURCE_DATE_EPOCH": "0",  # keeps the date out of SVG figures
         "JUPYTER_PREFER_ENV_PATH": "1",
     }
-
-
-def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return the cells that execute."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def complaint(
@@ -212,9 +198,10 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     record.unlink(missing_ok=True)  # a result without a record is never served
     start = time.perf_counter()
     notebook = run_notebook(page, root=root, build=build)
+    day = datetime.now(UTC)
     facts = {
         "seconds": time.perf_counter() - start,
-        "when": today(),
+        "when": f"{day.day} {day:%B %Y}",
         "environment": environment_in_words(),
     }
     nbformat.write(notebook, result)
@@ -227,9 +214,8 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
 
 def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Execution]:
     """Execute what changed, told in the order of the file names."""
-    executed = build / "executed"
     names = {page.name for page in pages}
-    for path in executed.glob("*") if executed.is_dir() else ():
+    for path in (build / "executed").glob("*"):
         if path.stem not in names:
             path.unlink()
     shared = shared_state(root)

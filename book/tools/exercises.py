@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import pprint
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import nbformat
 
 from book.tools.pages import Page
 
+FENCE = re.compile(r"^[`:]{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", re.MULTILINE)
 MODULE = "poe_exercises"
 SOURCE = '''"""Checks of the exercises, which hold answers. Made from the chapters: do not edit."""
 
@@ -64,7 +66,7 @@ import {module}
 
 def defines_checks(cell: nbformat.NotebookNode) -> list[ast.FunctionDef]:
     """The functions `check_...` of a cell; nothing of one that is not plain Python."""
-    if cell.cell_type != "code" or "def check_" not in cell.source:
+    if "def check_" not in cell.source:
         return []
     body = ast.parse(cell.source).body
     return [n for n in body if isinstance(n, ast.FunctionDef) and n.name.startswith("check_")]
@@ -89,21 +91,24 @@ def split(cell: nbformat.NotebookNode, *, question: bool) -> tuple[str, str]:
     )  # type: ignore[return-value]
 
 
+def placed(notebook: nbformat.NotebookNode) -> Iterator[tuple[nbformat.NotebookNode, str]]:
+    """The cells that execute, each with what it stands in: "exercise", "solution" or ""."""
+    inside = ""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            yield cell, inside
+        elif fences := FENCE.findall(cell.source):
+            kind, side, _ = fences[-1]
+            inside = kind if side == "start" else ""
+
+
 def cells_with_checks(
     notebook: nbformat.NotebookNode,
-) -> Iterator[tuple[int, nbformat.NotebookNode, bool]]:
-    """Position, cell, and whether it stands inside a question; cells of solutions are left out."""
-    inside = ""
-    for k, cell in enumerate(notebook.cells):
-        if cell.cell_type == "markdown":
-            for line in cell.source.splitlines():
-                for kind in ("exercise", "solution"):
-                    if line.lstrip("`").startswith(f"{{{kind}-start}}"):
-                        inside = kind
-                    elif line.lstrip("`").startswith(f"{{{kind}-end}}"):
-                        inside = ""
-        elif inside != "solution" and defines_checks(cell):
-            yield k, cell, inside == "exercise"
+) -> Iterator[tuple[nbformat.NotebookNode, bool]]:
+    """Cells, and whether each stands inside a question; those of solutions are left out."""
+    for cell, inside in placed(notebook):
+        if inside != "solution" and defines_checks(cell):
+            yield cell, inside == "exercise"
 
 
 def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.NotebookNode:
@@ -111,19 +116,19 @@ def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.No
 
     Each call says in its metadata which functions it `defines`; grading protects them.
     """
-    for number, (k, cell, question) in enumerate(list(cells_with_checks(notebook))):
+    for number, (cell, question) in enumerate(cells_with_checks(notebook)):
         moves, stays = split(cell, question=question)
         made = [n.name for n in ast.parse(moves).body if isinstance(n, ast.FunctionDef)]
-        notebook.cells[k].metadata["defines"] = made
+        cell.metadata["defines"] = made
         call = CALL.format(module=MODULE, chapter=name, number=number)
-        notebook.cells[k].source = f"{call}\n\n{stays}".rstrip()
+        cell.source = f"{call}\n\n{stays}".rstrip()
     return notebook
 
 
 def module_source(pages: list[Page]) -> str:
     """The module: the moved source of every chapter, by its name and the order of its cells."""
     cells = {
-        page.name: [split(c, question=q)[0] for _, c, q in cells_with_checks(page.notebook())]
+        page.name: [split(c, question=q)[0] for c, q in cells_with_checks(page.notebook())]
         for page in pages
         if page.executes and "def check_" in page.text
     }

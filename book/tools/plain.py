@@ -21,8 +21,8 @@ from pybtex.richtext import Text
 
 from book.tools.handout import as_asked
 from book.tools.hosted import repository, site
-from book.tools.pages import BuildError, Page
-from book.tools.slides import glued, tags
+from book.tools.pages import BuildError, Page, tags
+from book.tools.slides import formatted, glued
 
 FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\{(?P<name>[a-z:-]+)\}[ \t]*(?P<title>.*)$")
 OPTION = re.compile(r"^:([a-z-]+):[ \t]*(.*)$")
@@ -119,10 +119,7 @@ def number(text: str, *, page: str, book: Book) -> str:
     values = book.glued.get(place.removesuffix(".md") or page, {})
     if key not in values:
         raise BuildError(f"{page}: no cell glues {key!r}")
-    value = values[key].strip("'\"")
-    if not form or form == "s":
-        return value
-    return format(int(value) if form.endswith("d") else float(value), form)
+    return formatted(values[key], form)
 
 
 def referred(match: re.Match[str], *, page: str, book: Book) -> str:

@@ -57,7 +57,7 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for source in (root / "book", root / "notebooks"):
-        for path in source_files(source, skip=("tools",)) if source.is_dir() else ():
+        for path in source_files(source, skip=("tools",)):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)

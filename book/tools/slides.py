@@ -28,7 +28,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.attrs import attrs_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from book.tools.pages import BuildError, Page
+from book.tools.pages import BuildError, Page, tags
 
 ONLY = "slide-only"
 HERE = Path(__file__).parent
@@ -44,11 +44,6 @@ class Slide:
     parts: list[str] = field(default_factory=list)
     cell: int = -1  # of the chapter, where it stands
     notes: str = ""
-
-
-def tags(cell: nbformat.NotebookNode) -> set[str]:
-    """Return the tags of a cell."""
-    return set(cell.get("metadata", {}).get("tags", []))
 
 
 def without_slides(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -82,6 +77,14 @@ def glued(notebook: nbformat.NotebookNode) -> dict[str, str]:
     return found
 
 
+def formatted(value: str, form: str | None) -> str:
+    """A glued number as its format says."""
+    value = value.strip("'\"")
+    if not form or form == "s":
+        return value
+    return format(int(value) if form.endswith("d") else float(value), form)
+
+
 def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
     """Put glued numbers into the text of a slide, and refuse what only Sphinx can resolve."""
 
@@ -89,10 +92,7 @@ def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
         key, form = match.groups()
         if key not in numbers:
             raise BuildError(f"{name}: a slide asks for {key!r}, which no cell glues")
-        value = numbers[key]
-        if not form:
-            return value.strip("'\"")
-        return format(int(value) if form.endswith("d") else float(value), form)
+        return formatted(numbers[key], form)
 
     text = GLUE.sub(number, text)
     if left := ROLE.search(text):
