@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,12 @@ MOVES = 16  # of all cells by their errors
 SURE = 2.0  # errors
 DIGITS = {"points": 0.1, "% accuracy": 0.01, "% of pairs": 0.1}  # printed, by unit
 BUILTINS = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
+# By whose recorded judges the claims of a paper are held against others' experiments.
+RECORDED = {
+    "poe_v2": "hanna",
+    "comparative_assessment": "llmbar",
+    "skill_aggregation": "aggregation",
+}
 # Table 3's K counts pairs in both orders; the curves of recorded judges count calls.
 RECORDED_K = {10: "5N", 20: "10N", 40: "20N", 100: "50N"}
 # Where SmolLM2's numbers for a table of comparative_assessment are: the result, its rows, which of
@@ -193,12 +199,8 @@ def accepted() -> pd.DataFrame:
     """What `evaluate` gave when it was last accepted."""
     table = read("claims")
     assert table is not None, "data/results/claims.csv is missing"
-    table["judge"] = table["judge"].fillna("")
-    fields = table[list(Number.__dataclass_fields__)]
-    numbers = [Number(*row) for row in fields.itertuples(index=False, name=None)]
-    return _judged(
-        dict(zip(zip(table["id"], table["evidence"], strict=True), numbers, strict=True))
-    )
+    rows = table.fillna({"judge": ""}).drop(columns="verdict").set_index(["id", "evidence"])
+    return _judged({key: Number(**row) for key, row in rows.to_dict("index").items()})
 
 
 def _judged(numbers: Mapping[tuple[str, str], Number]) -> pd.DataFrame:
@@ -297,16 +299,14 @@ def _of_cells(recipe: str, cells: pd.DataFrame | None, moves: int) -> Number:
         return Number(value)
     rng = np.random.default_rng(0)
     moved = [on_cells(recipe, _moved(cells, "number", "error", rng)) for _ in range(moves)]
-    changed = {}
+    number = Number(value, float(np.std(moved, ddof=1)))
     systems = cells["system"].unique()
-    for system in systems if len(systems) > 2 else ():
-        without = on_cells(recipe, cells[cells["system"] != system])
-        if abs(without - value) > 1e-9:  # false too where it cannot do without
-            changed[system] = without
-    (judge, without), *others = changed.items() if changed else [("", np.nan)]
-    if others:
-        judge, without = "", np.nan
-    return Number(value, float(np.std(moved, ddof=1)), judge, without)
+    without = {name: on_cells(recipe, cells[cells["system"] != name]) for name in systems}
+    # False too where it cannot do without.
+    changed = [name for name in systems if abs(without[name] - value) > 1e-9]
+    if len(systems) > 2 and len(changed) == 1:
+        number = replace(number, judge=changed[0], without=without[changed[0]])
+    return number
 
 
 def _of_curves(recipe: str, panels: list[pd.DataFrame], evidence: str, moves: int) -> Number:
@@ -363,14 +363,10 @@ def on_curves(recipe: str, panels: list[pd.DataFrame], evidence: str) -> float:
     def needed(curve: pd.Series) -> int:
         return int(curve.index[curve >= curve.iloc[-1] - 1.0][0])
 
-    def result(name: str) -> pd.DataFrame | None:
-        return _result(name, evidence)
-
     if not panels:
         return np.nan
-    return run(
-        recipe, panels=panels, table=table, line=line, texts=texts, needed=needed, result=result
-    )
+    names = {"panels": panels, "table": table, "line": line, "texts": texts, "needed": needed}
+    return run(recipe, **names, result=partial(_result, evidence=evidence))
 
 
 def cells_of(targets: list[str], evidence: str) -> pd.DataFrame | None:
@@ -380,10 +376,9 @@ def cells_of(targets: list[str], evidence: str) -> pd.DataFrame | None:
     None where there is nothing of a kind.
     """
     parts = [_cells(*target.split("/"), evidence=evidence) for target in targets]
-    there = [part for part in parts if part is not None]
-    if len(there) < len(parts):
+    if any(part is None for part in parts):
         return None
-    return pd.concat(there, ignore_index=True).drop_duplicates(ignore_index=True)
+    return pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
 
 
 def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
@@ -413,13 +408,8 @@ def _recorded(target: str) -> pd.DataFrame | None:
     accuracies of comparative_assessment; LLMBar's panels for skill_aggregation's, asked in one
     order (Table 1) or in both (Table 2), with sets and prompts in the place of tasks and pools.
     """
-    name = {
-        "poe_v2": "hanna",
-        "comparative_assessment": "llmbar",
-        "skill_aggregation": "aggregation",
-    }
     paper, _, table = target.partition("/")
-    rows = _result(f"recorded-{name.get(paper)}", "recorded")
+    rows = _result(f"recorded-{RECORDED.get(paper)}", "recorded")
     if rows is None:
         return None
     rows = rows.assign(number=rows["value"], error=rows["se"], table=table, printed=True)

@@ -13,10 +13,9 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from book.tools.edition import edition, releases
 from book.tools.execute import Execution
 from book.tools.finish import BRANCH, finish
-from book.tools.hosted import repository, site
+from book.tools.hosted import edition, releases, repository, site
 from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 from book.tools.slides import without_slides
 
