@@ -38,7 +38,8 @@ JUDGE = "smollm2"
 NAME = "SmolLM2-135M"
 DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
 SUMMARY = ("coherence", "consistency", "fluency", "relevance")
-PLACES = ["attribute", "context", "first", "second"]
+CONTEXT = ["attribute", "context"]
+PLACES = [*CONTEXT, "first", "second"]
 DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
 
 
@@ -94,9 +95,8 @@ def work(store: Path, *, part: int = 0, parts: int = 1) -> None:
     """Ask all questions of every `parts`-th context, counted from `part`, a line after each."""
     reader = judges.open(JUDGE)
     for run in RUNS:
-        data, there = datasets.load(run.dataset), kept(run.name)
-        there = pd.DataFrame(columns=PLACES) if there is None else there
-        known = set(there[["attribute", "context"]].itertuples(index=False, name=None))
+        data = datasets.load(run.dataset)
+        known = set(kept(run.name)[CONTEXT].itertuples(index=False, name=None))
         contexts = range(run.contexts or data.n_contexts)[part::parts]
         left = [c for c in contexts if not {(a, c) for a in run.attributes} <= known]
         began = time.monotonic()
@@ -148,17 +148,13 @@ def ask_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
         with torch.inference_mode():
             logits = model(torch.tensor(ids, device=reader.loaded.device)).logits[0, -1]
         best = logits.float().log_softmax(-1).topk(tokens)
+        likely = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         said.append(
             {
                 "first": question.first.id,
                 "second": question.second.id if question.second else None,
                 "log_p": [round(value, DIGITS) for value in log_p[k]],
-                "next": {
-                    tokenizer.decode([token]): round(value, DIGITS)
-                    for token, value in zip(
-                        best.indices.tolist(), best.values.tolist(), strict=True
-                    )
-                },
+                "next": {tokenizer.decode([t]): round(value, DIGITS) for t, value in likely},
             }
         )
     return {"judge": NAME, "specification": dict(reader.specification), "asked": said}
@@ -196,10 +192,7 @@ def keep(store: Path, out: Path | None = None) -> None:
     for name in dict.fromkeys(run.name for run in RUNS):
         whole, cost = _rows(table, [run for run in RUNS if run.name == name])
         old = kept(name, out)
-        old = pd.DataFrame(columns=whole.columns) if old is None else old
-        place = [tuple(row) for row in whole[["attribute", "context"]].to_numpy()]
-        there = {tuple(row) for row in old[["attribute", "context"]].to_numpy()}
-        new = np.array([one not in there for one in place], dtype=bool)
+        new = ~whole.set_index(CONTEXT).index.isin(old.set_index(CONTEXT).index)
         if new.any():
             every = whole[new] if old.empty else pd.concat([old, whole[new]])
             _write(out / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
@@ -229,7 +222,7 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
     found.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
     n = data.n_candidates
     whole = n * (n - 1) if (found["second"] >= 0).all() else n
-    complete = found.groupby(["attribute", "context"])["first"].transform("size") == whole
+    complete = found.groupby(CONTEXT)["first"].transform("size") == whole
     return found[complete], rows[complete]
 
 
@@ -263,13 +256,13 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 # Reading ------------------------------------------------------------------------------------
 
 
-def kept(name: str, place: Path | None = None) -> pd.DataFrame | None:
-    """A table of data/measured, None where there is none.
+def kept(name: str, place: Path | None = None) -> pd.DataFrame:
+    """A table of data/measured, without rows where there is none.
 
     Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
     """
     path = (folder() if place is None else place) / f"{name}.csv.gz"
-    return pd.read_csv(path) if path.exists() else None
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=PLACES)
 
 
 def digest() -> str:
@@ -293,8 +286,8 @@ def answers(dataset: str, attribute: str, template: str = "poe") -> tuple[list[i
     Raises LookupError where nothing was asked.
     """
     table = kept(f"{dataset}-{template}")
-    rows = None if table is None else table[table["attribute"] == attribute]
-    if rows is None or rows.empty:
+    rows = table[table["attribute"] == attribute]
+    if rows.empty:
         raise LookupError(f"{NAME} was not asked about {dataset} {attribute} with {template!r}")
     contexts, place = np.unique(rows["context"], return_inverse=True)
     n = int(rows["first"].max()) + 1

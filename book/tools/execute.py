@@ -26,12 +26,14 @@ from poe.datasets import cache_dir
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
-IPYTHON_CONFIG = """\
+SETTINGS = {
+    "profile_default/ipython_config.py": """\
 c = get_config()
 c.InlineBackend.figure_formats = {"svg"}
 c.IPKernelApp.log_level = 40
-"""
-MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
+""",
+    "matplotlibrc": "svg.hashsalt: judging-by-comparison\n",
+}
 EXECUTED_BY = [Path(__file__), Path(__file__).with_name("pages.py")]  # the rest only renders
 SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
 
@@ -104,12 +106,9 @@ def environment_in_words() -> str:
 def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
     """Environment of the kernels: poe importable, nobody's personal settings, fixed output."""
     settings = build / "settings"
-    profile = settings / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
-    for path, text in (
-        (profile / "ipython_config.py", IPYTHON_CONFIG),
-        (settings / "matplotlibrc", MATPLOTLIB_CONFIG),
-    ):
+    (settings / "profile_default").mkdir(parents=True, exist_ok=True)
+    for name, text in SETTINGS.items():
+        path = settings / name
         if not path.exists() or path.read_text() != text:  # another kernel may be reading it
             path.write_text(text)
     chosen = {name: os.environ[name] for name in DATA_VARIABLES if os.environ.get(name)}
@@ -125,15 +124,13 @@ def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
     }
 
 
-def complaint(
-    page: Page, *, cells: list[nbformat.NotebookNode], number: int, verb: str, details: str
-) -> str:
-    """Point to a code cell of a page (the first is 0), show it, and say what it did."""
+def complaint(page: Page, cells: list[nbformat.NotebookNode], number: int, verb: str) -> str:
+    """Point to a code cell of a page (the first is 0), say what it did, and show it."""
     source = cells[number].source
     line = page.text.count("\n", 0, page.text.find(source)) + 1
     code = "\n".join("    " + row for row in source.splitlines())
     where = f"{page.path.name}, line {line}, code cell {number + 1} of {len(cells)}"
-    return f"{where} {verb}:\n\n{code}\n\n{details}"
+    return f"{where} {verb}:\n\n{code}\n\n"
 
 
 def failure_message(page: Page, notebook: nbformat.NotebookNode, *, error: Exception) -> str:
@@ -149,7 +146,7 @@ def failure_message(page: Page, notebook: nbformat.NotebookNode, *, error: Excep
     else:
         traces = [o.traceback for o in cells[number].outputs if o.output_type == "error"]
         trace = plain("\n".join(traces[-1])) if traces else str(error)
-    return complaint(page, cells=cells, number=number, verb="failed", details=trace)
+    return complaint(page, cells, number, "failed") + trace
 
 
 def refuse_stderr(page: Page, notebook: nbformat.NotebookNode) -> None:
@@ -159,7 +156,7 @@ def refuse_stderr(page: Page, notebook: nbformat.NotebookNode) -> None:
         said = "".join(o.text for o in cell.outputs if o.get("name") == "stderr")
         if said:
             verb = "writes to stderr, which would stand in the page"
-            raise BuildError(complaint(page, cells=cells, number=number, verb=verb, details=said))
+            raise BuildError(complaint(page, cells, number, verb) + said)
 
 
 def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNode:

@@ -11,8 +11,8 @@ import ast
 import csv
 import re
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import jupytext
 import nbformat
@@ -27,8 +27,7 @@ MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
 SECONDS = 120  # a cell of a student may take
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """One exercise of one student; `why` is empty where the verdict is the check's own."""
 
     student: str
@@ -68,10 +67,9 @@ def protected(handout: nbformat.NotebookNode) -> set[str]:
     found = set()
     for cell in code_cells(handout):
         if label(cell) is None:
+            nodes = ast.walk(ast.parse(MAGIC.sub("", cell.source)))
+            found |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
             found |= set(cell.metadata.get("defines", []))
-            for node in ast.walk(ast.parse(MAGIC.sub("", cell.source))):
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    found.add(node.name)
     return found
 
 
@@ -92,9 +90,7 @@ def restored(
         if (answer := theirs.get(cell["id"])) is None:
             changed[name] = "a cell is missing"
             continue
-        if last_line(cell.source) is not None and last_line(answer.source) != last_line(
-            cell.source
-        ):
+        if last_line(cell.source) not in (None, last_line(answer.source)):
             changed[name] = "the check was changed"
         if bound(answer.source) & (checks - bound(cell.source)):
             changed[name] = "a function that checks was replaced"
@@ -161,14 +157,13 @@ def grade_folder(folder: Path, *, handouts: Path, output: Path, seconds: int = S
         raise BuildError(f"There are no handouts in {handouts}; name the kit's with KIT=")
     with output.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["student", "notebook", "exercise", "verdict", "why"])
+        writer.writerow(Mark._fields)
         for path in submissions:
             handout, student = handouts / path.name, path.parent.name
             marks = [Mark(student, path.name, "", "by hand", "no handout has this name")]
             if handout.is_file():
                 marks = grade_one(path, handout=handout, student=student, seconds=seconds)
-            for m in marks:
-                writer.writerow([m.student, m.notebook, m.exercise, m.verdict, m.why])
+            writer.writerows(marks)
             file.flush()  # what is marked stays marked
             counts = Counter(mark.verdict for mark in marks)
             said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())

@@ -42,7 +42,6 @@ def glue(name, value, display=True):
         show(value)
 
 '''
-KINDS = {"theorem": "Theorem", "proposition": "Proposition", "lemma": "Lemma", "proof": "Proof"}
 
 
 @dataclass(frozen=True)
@@ -178,8 +177,7 @@ def box(
     if name in ("solution-start", "solution"):
         return ["", f"**Solution to {book.numbers.get(anchor(title), 'the exercise')}**", "", *body]
     if name.startswith("prf:"):
-        kind = KINDS.get(name[4:], name[4:].title())
-        known = book.numbers.get(label, kind)
+        known = book.numbers.get(label, name[4:].title())
         return quoted(f"{known} ({title})" if title else known, body)
     if name == "table":
         return ["", f"*{title}*", "", *body, ""]
