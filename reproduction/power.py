@@ -10,7 +10,6 @@ predictions (`verdicts.predictions`). `overview` puts it into one row a table.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -164,48 +163,38 @@ def baseline(card: pd.DataFrame) -> pd.Series:
     straight line in 1/K from 5N to 50N, and PoE-BT at every K as the average probability at 50N.
     """
     (paper,) = card["paper"].unique()
-    values = dict(zip(card["id"], card["number"], strict=True))
     printed = all_tables(paper=paper)
     full = (printed["selection"] == "full") & printed["number"].notna()
     level = (printed["method"] == "avg-prob") & (printed["metric"] == "spearman")
     anchors = printed[full & (level | (printed["method"] == "debiased"))]
-
-    def others(cell: str, name: str, judges: list[str]) -> float:
-        found = np.array([values.get(cell.replace(f"/{name}/", f"/{j}/"), np.nan) for j in judges])
-        return float(np.nanmean(found)) if np.isfinite(found).any() else np.nan
-
-    @cache
-    def parameter(dataset: str, metric: str, system: str) -> tuple[float, list[str]]:
-        """Of the judge, and the others that have one."""
+    by_judge = card.assign(place=_places(card)).pivot(
+        index="place", columns="system", values="number"
+    )
+    found = pd.Series(np.nan, index=card.index)
+    for (dataset, metric, system), rows in card.groupby(["dataset", "metric", "system"]):
         known = anchors[anchors["dataset"] == dataset]
         if (known["method"] == "debiased").any():
             known = known[known["metric"] == metric]
-        judges = sorted(set(known["system"]) - {system})
+        others = by_judge[sorted(set(known["system"]) - {system})].mean(axis=1)
         own = known[known["system"] == system]
-        rest = np.array([others(cell, system, judges) for cell in own["id"]])
+        rest = others[_places(own)].to_numpy()
         shared = np.isfinite(rest)
-        if not shared.any():
-            return np.nan, judges
-        rest, printed = rest[shared], own["number"].to_numpy()[shared]
-        return float(rest @ printed / (rest @ rest)), judges
-
-    def scaled(row: pd.Series) -> float:
-        factor, judges = parameter(row["dataset"], row["metric"], row["system"])
-        return factor * others(row["id"], row["system"], judges)
-
-    def interpolated(row: pd.Series) -> float:
+        if shared.any():
+            rest, its = rest[shared], own["number"].to_numpy()[shared]
+            found[rows.index] = rest @ its / (rest @ rest) * others[_places(rows)].to_numpy()
+    values = dict(zip(card["id"], card["number"], strict=True))
+    for at, row in card[card["id"].str.startswith("poe_v2/table3/")].iterrows():
         head = f"poe_v2/table3/{row['system']}/K{{}}N/{row['dataset']}-{row['attribute']}/avg-prob"
         few, many = values[head.format(5)], values[head.format(50)]
-        if row["method"] == "PoE-BT":
-            return float(many)
         share = (1 / 5 - 1 / float(row["k"].removesuffix("N"))) / (1 / 5 - 1 / 50)
-        return float(few + share * (many - few))
+        found[at] = many if row["method"] == "PoE-BT" else few + share * (many - few)
+    return found
 
-    found = [
-        interpolated(row) if (paper, row["table"]) == ("poe_v2", "table3") else scaled(row)
-        for _, row in card.iterrows()
-    ]
-    return pd.Series(found, index=card.index, dtype=float)
+
+def _places(cells: pd.DataFrame) -> list[str]:
+    """The ids of cells without their judges."""
+    both = zip(cells["id"], cells["system"], strict=True)
+    return [cell.replace(f"/{system}/", "/") for cell, system in both]
 
 
 # Together --------------------------------------------------------------------------------------

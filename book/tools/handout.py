@@ -15,7 +15,8 @@ from book.tools.exercises import FENCE, MODULE, without_checks, write_module
 from book.tools.pages import Page
 from book.tools.slides import without_slides
 
-CLOSING = re.compile(r"\s*^`{3,}[ \t]*$", re.MULTILINE)  # of a fence that has nothing in it
+SOLVED = re.compile(r"^[`:]{3,}\{solution-(start|end)\}.*$", re.MULTILINE)
+CLOSING = re.compile(r"\A\s*^[`:]{3,}[ \t]*$", re.MULTILINE)  # of a fence that has nothing in it
 LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)
 SOLUTION = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{solution\}.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
@@ -31,20 +32,12 @@ def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
             if not inside:
                 kept.append(cell)
             continue
-        pieces, place = [], 0
-        for fence in FENCE.finditer(cell.source):
-            kind, side, _ = fence.groups()
-            if kind != "solution":
-                continue
-            if side == "start":
-                pieces.append(cell.source[place : fence.start()])
-                inside = True
-            else:
-                closing = CLOSING.match(cell.source, fence.end())
-                place, inside = (closing or fence).end(), False
-        if not inside:
-            pieces.append(cell.source[place:])
-        cell.source = SOLUTION.sub("", "".join(pieces)).strip()
+        text, *pieces = SOLVED.split(cell.source)
+        text = "" if inside else text
+        for side, piece in zip(pieces[::2], pieces[1::2], strict=True):
+            inside = side == "start"
+            text += "" if inside else CLOSING.sub("", piece)
+        cell.source = SOLUTION.sub("", text).strip()
         if cell.source:
             kept.append(cell)
     copy = nbformat.from_dict(dict(notebook))

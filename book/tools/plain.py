@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -188,24 +189,20 @@ def box(
 
 def unboxed(text: str, *, page: str, book: Book) -> str:
     """Turn directives into plain Markdown, from the outside in."""
-    lines, made = text.split("\n"), list[str]()
-    at = 0
-    while at < len(lines):
-        opening = FENCE.match(lines[at])
+    lines, made = iter(text.split("\n")), list[str]()
+    for line in lines:
+        opening = FENCE.match(line)
         if opening is None:
-            made.append(lines[at])
-            at += 1
+            made.append(line)
             continue
-        end = at + 1
-        while end < len(lines) and lines[end].strip() != opening["mark"]:
-            end += 1
-        inside, options = lines[at + 1 : end], {}
+        mark = opening["mark"]
+        inside = list(takewhile(lambda row, mark=mark: row.strip() != mark, lines))
+        options = {}
         while inside and (option := OPTION.match(inside[0])):
             options[option[1]] = option[2]
             inside.pop(0)
         body = unboxed("\n".join(inside).strip("\n"), page=page, book=book).split("\n")
         made += box(opening["name"], opening["title"].strip(), options, body, book=book)
-        at = end + 1
     return "\n".join(made)
 
 
