@@ -102,22 +102,19 @@ def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
 
 def picture(cell: nbformat.NotebookNode) -> str:
     """The figures and tables that a cell shows."""
-    shown = []
-    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    shown = ""
+    alt = html.escape(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", ""))
     for output in cell.get("outputs", []):
         data = output.get("data", {})
         if "image/svg+xml" in data:
             content = base64.b64encode(data["image/svg+xml"].encode()).decode()
-            source = f"data:image/svg+xml;base64,{content}"
+            shown += f'<img src="data:image/svg+xml;base64,{content}" alt="{alt}">'
         elif "image/png" in data:
-            source = f"data:image/png;base64,{data['image/png'].strip()}"
+            content = data["image/png"].strip()
+            shown += f'<img src="data:image/png;base64,{content}" alt="{alt}">'
         elif "text/html" in data:
-            shown.append(f'<div class="table">{data["text/html"]}</div>')
-            continue
-        else:
-            continue
-        shown.append(f'<img src="{source}" alt="{html.escape(alt, quote=True)}">')
-    return "".join(shown)
+            shown += f'<div class="table">{data["text/html"]}</div>'
+    return shown
 
 
 def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
