@@ -107,7 +107,7 @@ def work(store: Path, *, part: int = 0, parts: int = 1) -> None:
             print(f"{run.name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
 
 
-def measure(store: Path, *, processes: int | None = None) -> None:
+def measure(store: Path) -> None:
     """Ask all of `RUNS`, one process a core, and keep the answers; JudgeError if one failed.
 
     The example comes first: it refuses in one line where the model is not ready, and leaves the
@@ -115,7 +115,7 @@ def measure(store: Path, *, processes: int | None = None) -> None:
     """
     said = ask_ferry(judges.open(JUDGE))
     (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-    parts = processes or os.cpu_count() or 1
+    parts = os.cpu_count() or 1
     one_core = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "reproduction.measure", str(store)]
     started = [
@@ -174,28 +174,27 @@ def folder() -> Path:
     return data_dir() / "measured"
 
 
-def keep(store: Path, out: Path | None = None) -> None:
+def keep(store: Path) -> None:
     """Add a store's answers to data/measured: a table a template, and measured.json.
 
     Contexts and texts are positions in the dataset, as `poe.datasets` has them; log-probabilities
     are natural, one column a label word. Only contexts that were asked in full are kept.
     """
-    out = folder() if out is None else out
-    out.mkdir(parents=True, exist_ok=True)
+    folder().mkdir(parents=True, exist_ok=True)
     with Store(store) as answers:
         if not len(answers):  # all was kept before
             return
         table = answers.table()
         (specification,) = answers.specifications().values()
-    path = out / "measured.json"
+    path = folder() / "measured.json"
     about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"runs": {}}
     for name in dict.fromkeys(run.name for run in RUNS):
         whole, cost = _rows(table, [run for run in RUNS if run.name == name])
-        old = kept(name, out)
+        old = kept(name)
         new = ~whole.set_index(CONTEXT).index.isin(old.set_index(CONTEXT).index)
         if new.any():
             every = whole[new] if old.empty else pd.concat([old, whole[new]])
-            _write(out / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
+            _write(folder() / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
             about["runs"].setdefault(name, []).append(
                 _cost(cost[new], datasets.load(name.split("-")[0]))
             )
@@ -256,12 +255,12 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 # Reading ------------------------------------------------------------------------------------
 
 
-def kept(name: str, place: Path | None = None) -> pd.DataFrame:
+def kept(name: str) -> pd.DataFrame:
     """A table of data/measured, without rows where there is none.
 
     Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
     """
-    path = (folder() if place is None else place) / f"{name}.csv.gz"
+    path = folder() / f"{name}.csv.gz"
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=PLACES)
 
 

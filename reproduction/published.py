@@ -76,15 +76,20 @@ def text() -> pd.DataFrame:
 
 def number(cell: str) -> float:
     """The printed number with that id, of any paper's tables or text."""
-    if cell not in (values := _values()):
+    values = _values()
+    if cell not in values:
         raise KeyError(f"no published number has the id {cell!r}")
     return float(values[cell])
 
 
 @cache
 def _values() -> dict[str, str]:
-    every = pd.concat(map(_csv, sorted(p.stem for p in (data_dir() / "published").glob("*.csv"))))
-    return every.dropna(subset="id").set_index("id")["value"].to_dict()
+    found: dict[str, str] = {}
+    for path in sorted((data_dir() / "published").glob("*.csv")):
+        frame = _csv(path.stem)
+        if {"id", "value"} <= set(frame.columns):
+            found.update(zip(frame["id"], frame["value"], strict=True))
+    return found
 
 
 @cache
