@@ -311,10 +311,8 @@ def _of_curves(recipe: str, panels: list[pd.DataFrame], evidence: str, moves: in
     if np.isnan(value) or not moves or not all("se" in panel for panel in panels):
         return Number(value)
     rng = np.random.default_rng(0)
-    values = [
-        on_curves(recipe, [_moved(panel, "value", "se", rng) for panel in panels], evidence)
-        for _ in range(moves)
-    ]
+    moved = [[_moved(panel, "value", "se", rng) for panel in panels] for _ in range(moves)]
+    values = [on_curves(recipe, one, evidence) for one in moved]
     return Number(value, float(np.std(values, ddof=1)))
 
 
@@ -422,9 +420,10 @@ def _recorded(target: str) -> pd.DataFrame | None:
     if (shaped := _shaped(target, "recorded")) is None:
         return None
     rows = shaped[0]
-    named = {"dataset": rows["dataset"].replace(NAMES), "attribute": rows["attribute"].fillna("")}
+    attribute = rows["attribute"].astype(object).fillna("")
     table = rows["table"] if "table" in rows else target.partition("/")[2]
-    return rows.assign(**named, table=table, printed=True)
+    dataset = rows["dataset"].replace(NAMES)
+    return rows.assign(dataset=dataset, attribute=attribute, table=table, printed=True)
 
 
 def _one_model(targets: list[str]) -> bool:

@@ -423,13 +423,14 @@ def claims(overview: pd.DataFrame) -> Markup:
     return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
 
 
-def told(overview: pd.DataFrame, kind: str = "simulated") -> Markup:
-    """Claims, each with its outcome under one kind of number: what a figure comes to."""
+def told(overview: pd.DataFrame) -> Markup:
+    """Claims, each with its outcome for the twins: what a figure comes to."""
     item = Markup('<li><b class="{}">{}</b> {} {}</li>')
     rows = []
     for row in overview.to_dict("records"):
-        verdict = row[f"{kind} verdict"] or "cannot be checked"
-        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], _small(row[kind])))
+        verdict = row["simulated verdict"] or "cannot be checked"
+        shown = _small(row["simulated"])
+        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], shown))
     return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
 
 
