@@ -237,12 +237,8 @@ def _cost(rows: pd.DataFrame, data: datasets.Dataset) -> dict[str, Any]:
 
 
 def _digest_of_texts(data: datasets.Dataset) -> str:
-    found = hashlib.sha256()
-    for c in range(data.n_contexts):
-        for text in (data.context(c), *data.candidates(c)):
-            if text is not None:
-                found.update(text.digest.encode())
-    return found.hexdigest()
+    texts = (x for c in range(data.n_contexts) for x in (data.context(c), *data.candidates(c)))
+    return hashlib.sha256("".join(x.digest for x in texts if x is not None).encode()).hexdigest()
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:

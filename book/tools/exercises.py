@@ -101,18 +101,16 @@ def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.No
     return notebook
 
 
-def module_source(pages: list[Page]) -> str:
-    """The module: the moved source of every chapter, by its name and the order of its cells."""
+def write_module(pages: list[Page], *, folder: Path) -> Path:
+    """Write poe_exercises.py into a folder of notebooks.
+
+    It has the moved source of every chapter, by its name and the order of its cells.
+    """
     cells = {
         page.name: [cell.source for cell in cells_with_checks(page.notebook())]
         for page in pages
         if page.executes and "def check_" in page.text
     }
-    return SOURCE.format(cells=pprint.pformat(cells, width=100, sort_dicts=True))
-
-
-def write_module(pages: list[Page], *, folder: Path) -> Path:
-    """Write poe_exercises.py into a folder of notebooks."""
-    path = folder / f"{MODULE}.py"
-    path.write_text(module_source(pages), encoding="utf-8")
+    path, shown = folder / f"{MODULE}.py", pprint.pformat(cells, width=100, sort_dicts=True)
+    path.write_text(SOURCE.format(cells=shown), encoding="utf-8")
     return path

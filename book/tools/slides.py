@@ -147,18 +147,13 @@ def mathjax() -> str:
     return (folder / "static" / "mathjax" / "tex-svg-full.js").read_text(encoding="utf-8")
 
 
-def spoken(slide: Slide) -> str:
-    """The notes of a slide, which the key N shows."""
-    return f'<aside class="notes" hidden>{slide.notes}</aside>' if slide.notes else ""
-
-
 def deck(title: str, slides: list[Slide], *, script: str) -> str:
-    """Write the deck."""
-    sections = "".join(
-        f'<section id="s{number}" aria-label="Slide {number} of {len(slides)}">'
-        f"{''.join(slide.parts)}{spoken(slide)}</section>"
-        for number, slide in enumerate(slides, start=1)
-    )
+    """Write the deck; the key N shows the notes of a slide."""
+    sections = ""
+    for number, slide in enumerate(slides, start=1):
+        said = f'<aside class="notes" hidden>{slide.notes}</aside>' if slide.notes else ""
+        place = f'id="s{number}" aria-label="Slide {number} of {len(slides)}"'
+        sections += f"<section {place}>{''.join(slide.parts)}{said}</section>"
     frame = (HERE / "slides.html").read_text(encoding="utf-8")
     whole = {"TITLE": html.escape(title), "SLIDES": sections}
     whole["MATHJAX"] = script
