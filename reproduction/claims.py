@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +42,6 @@ MOVES = 16  # of all cells by their errors
 SURE = 2.0  # errors
 DIGITS = {"points": 0.1, "% accuracy": 0.01, "% of pairs": 0.1}  # printed, by unit
 BUILTINS = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
-# Table 3's K counts pairs in both orders; the curves of recorded judges count calls.
-RECORDED_K = {10: "5N", 20: "10N", 40: "20N", 100: "50N"}
-# Where SmolLM2's numbers for a table of comparative_assessment are: the result, its rows, which of
-# the printed columns one of its columns fills, with which names, and how many of its units are one.
-WINS = "method == 'win-ratio' and design == 'both orders' and quantity == 'spearman'"
-_OF_CA = "comparative_assessment/table"
-MEASURED: dict[str, tuple[str, str, str, str, dict[str, str], float]] = {
-    f"{_OF_CA}5": ("wording", "quantity == 'first-position'", "prompt", "template",
-                   {"comparative-1": "1", "comparative-2": "2"}, 100.0),
-    f"{_OF_CA}6": ("bias", WINS, "method", "bias",
-                   {"none": "standard", "plug-in": "debiased"}, 1.0),
-    f"{_OF_CA}7": ("wording", "template == 'poe'", "method", "quantity",
-                   {"accuracy": "standard", "averaged": "debiased"}, 1.0),
-}  # fmt: skip
 # The main claims about Table 1, which carry the paper, and how their number is written.
 MAIN = {
     "v2-fifth-within-2": "{:.0f} of 5",
@@ -65,6 +51,19 @@ MAIN = {
     "v2-gaussian-bt-alike-soft": "{:.0%} of model and dataset pairs",
     "v2-full-within-1": "{:.1f} at most",
 }
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a stored result takes the shape of printed tables; see the comments of the file."""
+
+    result: str
+    tables: list[str]
+    rows: str = "index >= 0"
+    column: str = "method"
+    by: str = "method"
+    names: Mapping[str, str] = field(default_factory=dict)
+    unit: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -175,8 +174,12 @@ def _others(rows: pd.DataFrame, without: tuple[str, ...]) -> pd.DataFrame:
 @cache
 def all_claims() -> dict[str, Claim]:
     """All claims by id, in the order of the file."""
-    entries = tomllib.loads((data_dir() / "claims.toml").read_text(encoding="utf-8"))["claim"]
-    return {entry["id"]: Claim(**entry) for entry in entries}
+    return {entry["id"]: Claim(**entry) for entry in _file()["claim"]}
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads((data_dir() / "claims.toml").read_text(encoding="utf-8"))
 
 
 def evaluate() -> pd.DataFrame:
@@ -193,12 +196,8 @@ def accepted() -> pd.DataFrame:
     """What `evaluate` gave when it was last accepted."""
     table = read("claims")
     assert table is not None, "data/results/claims.csv is missing"
-    table["judge"] = table["judge"].fillna("")
-    fields = table[list(Number.__dataclass_fields__)]
-    numbers = [Number(*row) for row in fields.itertuples(index=False, name=None)]
-    return _judged(
-        dict(zip(zip(table["id"], table["evidence"], strict=True), numbers, strict=True))
-    )
+    rows = table.fillna({"judge": ""}).drop(columns="verdict").set_index(["id", "evidence"])
+    return _judged({key: Number(**row) for key, row in rows.to_dict("index").items()})
 
 
 def _judged(numbers: Mapping[tuple[str, str], Number]) -> pd.DataFrame:
@@ -297,16 +296,14 @@ def _of_cells(recipe: str, cells: pd.DataFrame | None, moves: int) -> Number:
         return Number(value)
     rng = np.random.default_rng(0)
     moved = [on_cells(recipe, _moved(cells, "number", "error", rng)) for _ in range(moves)]
-    changed = {}
+    number = Number(value, float(np.std(moved, ddof=1)))
     systems = cells["system"].unique()
-    for system in systems if len(systems) > 2 else ():
-        without = on_cells(recipe, cells[cells["system"] != system])
-        if abs(without - value) > 1e-9:  # false too where it cannot do without
-            changed[system] = without
-    (judge, without), *others = changed.items() if changed else [("", np.nan)]
-    if others:
-        judge, without = "", np.nan
-    return Number(value, float(np.std(moved, ddof=1)), judge, without)
+    without = {name: on_cells(recipe, cells[cells["system"] != name]) for name in systems}
+    # False too where it cannot do without.
+    changed = [name for name in systems if abs(without[name] - value) > 1e-9]
+    if len(systems) > 2 and len(changed) == 1:
+        number = replace(number, judge=changed[0], without=without[changed[0]])
+    return number
 
 
 def _of_curves(recipe: str, panels: list[pd.DataFrame], evidence: str, moves: int) -> Number:
@@ -314,10 +311,8 @@ def _of_curves(recipe: str, panels: list[pd.DataFrame], evidence: str, moves: in
     if np.isnan(value) or not moves or not all("se" in panel for panel in panels):
         return Number(value)
     rng = np.random.default_rng(0)
-    values = [
-        on_curves(recipe, [_moved(panel, "value", "se", rng) for panel in panels], evidence)
-        for _ in range(moves)
-    ]
+    moved = [[_moved(panel, "value", "se", rng) for panel in panels] for _ in range(moves)]
+    values = [on_curves(recipe, one, evidence) for one in moved]
     return Number(value, float(np.std(values, ddof=1)))
 
 
@@ -363,14 +358,10 @@ def on_curves(recipe: str, panels: list[pd.DataFrame], evidence: str) -> float:
     def needed(curve: pd.Series) -> int:
         return int(curve.index[curve >= curve.iloc[-1] - 1.0][0])
 
-    def result(name: str) -> pd.DataFrame | None:
-        return _result(name, evidence)
-
     if not panels:
         return np.nan
-    return run(
-        recipe, panels=panels, table=table, line=line, texts=texts, needed=needed, result=result
-    )
+    names = {"panels": panels, "table": table, "line": line, "texts": texts, "needed": needed}
+    return run(recipe, **names, result=partial(_result, evidence=evidence))
 
 
 def cells_of(targets: list[str], evidence: str) -> pd.DataFrame | None:
@@ -380,10 +371,9 @@ def cells_of(targets: list[str], evidence: str) -> pd.DataFrame | None:
     None where there is nothing of a kind.
     """
     parts = [_cells(*target.split("/"), evidence=evidence) for target in targets]
-    there = [part for part in parts if part is not None]
-    if len(there) < len(parts):
+    if any(part is None for part in parts):
         return None
-    return pd.concat(there, ignore_index=True).drop_duplicates(ignore_index=True)
+    return pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
 
 
 def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
@@ -406,41 +396,34 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     return cells.assign(**found)
 
 
-def _recorded(target: str) -> pd.DataFrame | None:
-    """What recorded judges have to say in the shape of a table's cells; None where nothing.
-
-    HANNA's judges stand for those of poe_v2's Table 3, LLMBar's for the first-position rates and
-    accuracies of comparative_assessment; LLMBar's panels for skill_aggregation's, asked in one
-    order (Table 1) or in both (Table 2), with sets and prompts in the place of tasks and pools.
-    """
-    name = {
-        "poe_v2": "hanna",
-        "comparative_assessment": "llmbar",
-        "skill_aggregation": "aggregation",
-    }
-    paper, _, table = target.partition("/")
-    rows = _result(f"recorded-{name.get(paper)}", "recorded")
-    if rows is None:
+def _shaped(target: str, evidence: str) -> tuple[pd.DataFrame, list[str]] | None:
+    """A stored result in the shape of a table's cells, and the columns that it fills, or None."""
+    found = [Shape(**one) for one in _file()["shape"] if target in one["tables"]]
+    shape = next((one for one in found if one.result.startswith(evidence)), None)
+    rows = _result(shape.result, evidence) if shape else None
+    if shape is None or rows is None:
         return None
-    rows = rows.assign(number=rows["value"], error=rows["se"], table=table, printed=True)
-    if target == "poe_v2/table3":
-        times = (rows["k"] / TEXTS["hanna"]).round().astype(int)
-        rows = rows.assign(k=times.map(RECORDED_K), dataset="HANNA").dropna(subset="k")
-        return rows[rows["method"].isin(["avg-prob", "PoE-BT"])]
-    if target == "comparative_assessment/table5":
-        rows = rows[rows["method"] == "first-position"]
-        share = {"number": rows["value"] / 100.0, "error": rows["se"] / 100.0}
-        return rows.assign(method="standard", **share)
-    if target == "comparative_assessment/table7":
-        method = rows["method"].map({"accuracy": "standard", "both-orders": "debiased"})
-        return rows.assign(method=method).dropna(subset="method")
-    if paper == "skill_aggregation":
-        orders = rows["selection"].map({"given": "table1", "both": "table2"})
-        rows = rows.assign(table=orders, attribute="")
-        # Naming the classes by a judge that is trusted is no method of the paper.
-        kept = (rows["quantity"] == "accuracy") & (rows["method"] != "DawidSkene, trusted")
-        return rows[kept]
-    return None
+    if "k" in rows:
+        rows["times"] = (rows["k"] / TEXTS["hanna"]).round().astype(int).astype(str)
+    rows = rows.query(shape.rows)
+    keys = ["k", "method", "selection", "metric"]
+    if shape.names:
+        keys = [shape.column]
+        rows = rows[rows[shape.by].isin(shape.names)]
+        rows = rows.assign(**{shape.column: rows[shape.by].map(shape.names)})
+    rows = rows.assign(number=rows["value"] / shape.unit, error=rows["se"] / shape.unit)
+    return rows.assign(common=rows["common"] / shape.unit) if "common" in rows else rows, keys
+
+
+def _recorded(target: str) -> pd.DataFrame | None:
+    """What recorded judges have to say about a table; None where nothing."""
+    if (shaped := _shaped(target, "recorded")) is None:
+        return None
+    rows = shaped[0]
+    attribute = rows["attribute"].astype(object).fillna("")
+    table = rows["table"] if "table" in rows else target.partition("/")[2]
+    dataset = rows["dataset"].replace(NAMES)
+    return rows.assign(dataset=dataset, attribute=attribute, table=table, printed=True)
 
 
 def _one_model(targets: list[str]) -> bool:
@@ -452,29 +435,15 @@ def _one_model(targets: list[str]) -> bool:
 def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     """What SmolLM2 says in the place of a table's judges: the cells of one of them, filled.
 
-    The tables of poe_v2 on SummEval and TopicalChat, and those of comparative_assessment on
-    position bias (5), debiased win-ratios (6) and accuracies (7, where "debiased" are the
-    decisions on both orders' average). None where a cell of a table was not measured.
+    None where a cell of a table was not measured.
     """
-    keys, chosen = ["dataset", "attribute"], MEASURED.get(target)
-    rows = read(f"measured-{chosen[0] if chosen else 'methods'}")
-    if rows is None:
+    if (shaped := _shaped(target, "measured")) is None:
         return None
-    if chosen:
-        _, query, key, column, names, unit = chosen
-        rows, keys = rows.query(query), [*keys, key]
-        rows = rows[rows[column].isin(names)]
-        numbers = {name: rows[name] / unit for name in ("value", "se", "common")}
-        rows = rows.assign(**{key: rows[column].map(names)}, **numbers)
-    elif target in {f"poe_v2/table{n}" for n in (1, 2, 5, 6, 7, 8)}:
-        keys += ["k", "method", "selection", "metric"]
-    else:
-        return None
+    rows, keys = shaped[0], ["dataset", "attribute", *shaped[1]]
     labels = {name: label for known in ATTRIBUTES.values() for label, name in known.items()}
     labels["mean"] = "mean"
     rows = rows.assign(dataset=rows["dataset"].map(NAMES), attribute=rows["attribute"].map(labels))
-    found = {"number": rows["value"], "error": rows["se"], "common": rows["common"]}
-    ours = rows[keys].astype(str).assign(**found).dropna()
+    ours = rows[keys].astype(str).join(rows[["number", "error", "common"]]).dropna()
     one = cells[cells["system"] == cells["system"].iloc[0]].drop(columns=["number", "error"])
     one = one.merge(ours, "left", on=keys, validate="many_to_one")
     # Part of a table is no table: what a claim counts would be too few.

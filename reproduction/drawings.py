@@ -144,8 +144,8 @@ def _panels(table: pd.DataFrame) -> list[tuple[Callable[[Axes, pd.DataFrame], No
 
 def efficiency(ax: Axes, table: pd.DataFrame) -> None:
     """Correlation against calls, one line a method, with its 95 % band."""
-    looks = {m: plots.METHODS[m] for m in table["method"].unique()}
-    _curves(ax, table, table["method"], {m: Look(*look[1:]) for m, look in looks.items()})
+    looks = {m: Look(*plots.METHODS[m][1:]) for m in table["method"].unique()}
+    _curves(ax, table, table["method"], looks)
     ax.set_title(_title(table))
 
 
@@ -179,10 +179,10 @@ def joint(ax: Axes, table: pd.DataFrame) -> None:
 def moments(ax: Axes, table: pd.DataFrame) -> None:
     """Mean and variance of the score difference by probability."""
     looks = {"mean": Look(plots.ITEMS[0], "o"), "variance": Look(plots.ITEMS[1], "s", DASHED)}
-    lines = table[["p", "value", "variance"]].set_axis(["p", "mean", "variance"], axis=1)
+    lines = {"mean": table["value"], "variance": table["variance"]}
     for name, look in looks.items():
-        ax.plot(lines["p"], lines[name], color=look.colour, marker=look.marker, ls=look.dash)
-    ends = {name: float(lines[name].iloc[-1]) for name in looks}
+        ax.plot(table["p"], lines[name], color=look.colour, marker=look.marker, ls=look.dash)
+    ends = {name: float(line.iloc[-1]) for name, line in lines.items()}
     _names(ax, pd.DataFrame({"last": ends, "mean": ends}), looks)
     ax.set_title(_title(table))
     ax.set(xlabel="probability of the first text", ylabel="score difference")

@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from poe._paths import data_dir
 from reproduction.pages import Cell, badge, table
-from reproduction.run import outdated
+from reproduction.run import folder, outdated
 from reproduction.targets import TARGETS
 from reproduction.twins import labels
 
@@ -20,15 +19,10 @@ UP_TO_DATE = "up to date"
 HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds", "state", "code")
 
 
-def descriptions(folder: Path | None = None) -> dict[str, dict[str, Any]]:
+def descriptions(out: Path | None = None) -> dict[str, dict[str, Any]]:
     """What lies beside each result, by its name."""
-    folder = data_dir() / "results" if folder is None else folder
-    found = sorted(folder.glob("*.json"))
-    return {
-        path.stem: json.loads(path.read_text())
-        for path in found
-        if path.with_suffix(".csv").exists()
-    }
+    results = [p for p in sorted(folder(out).glob("*.json")) if p.with_suffix(".csv").exists()]
+    return {path.stem: json.loads(path.read_text()) for path in results}
 
 
 def state(name: str, about: Mapping[str, Any]) -> str:

@@ -38,7 +38,8 @@ JUDGE = "smollm2"
 NAME = "SmolLM2-135M"
 DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
 SUMMARY = ("coherence", "consistency", "fluency", "relevance")
-PLACES = ["attribute", "context", "first", "second"]
+CONTEXT = ["attribute", "context"]
+PLACES = [*CONTEXT, "first", "second"]
 DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
 
 
@@ -94,9 +95,8 @@ def work(store: Path, *, part: int = 0, parts: int = 1) -> None:
     """Ask all questions of every `parts`-th context, counted from `part`, a line after each."""
     reader = judges.open(JUDGE)
     for run in RUNS:
-        data, there = datasets.load(run.dataset), kept(run.name)
-        there = pd.DataFrame(columns=PLACES) if there is None else there
-        known = set(there[["attribute", "context"]].itertuples(index=False, name=None))
+        data = datasets.load(run.dataset)
+        known = set(kept(run.name)[CONTEXT].itertuples(index=False, name=None))
         contexts = range(run.contexts or data.n_contexts)[part::parts]
         left = [c for c in contexts if not {(a, c) for a in run.attributes} <= known]
         began = time.monotonic()
@@ -107,7 +107,7 @@ def work(store: Path, *, part: int = 0, parts: int = 1) -> None:
             print(f"{run.name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
 
 
-def measure(store: Path, *, processes: int | None = None) -> None:
+def measure(store: Path) -> None:
     """Ask all of `RUNS`, one process a core, and keep the answers; JudgeError if one failed.
 
     The example comes first: it refuses in one line where the model is not ready, and leaves the
@@ -115,7 +115,7 @@ def measure(store: Path, *, processes: int | None = None) -> None:
     """
     said = ask_ferry(judges.open(JUDGE))
     (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-    parts = processes or os.cpu_count() or 1
+    parts = os.cpu_count() or 1
     one_core = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "reproduction.measure", str(store)]
     started = [
@@ -148,17 +148,13 @@ def ask_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
         with torch.inference_mode():
             logits = model(torch.tensor(ids, device=reader.loaded.device)).logits[0, -1]
         best = logits.float().log_softmax(-1).topk(tokens)
+        likely = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         said.append(
             {
                 "first": question.first.id,
                 "second": question.second.id if question.second else None,
                 "log_p": [round(value, DIGITS) for value in log_p[k]],
-                "next": {
-                    tokenizer.decode([token]): round(value, DIGITS)
-                    for token, value in zip(
-                        best.indices.tolist(), best.values.tolist(), strict=True
-                    )
-                },
+                "next": {tokenizer.decode([t]): round(value, DIGITS) for t, value in likely},
             }
         )
     return {"judge": NAME, "specification": dict(reader.specification), "asked": said}
@@ -178,31 +174,27 @@ def folder() -> Path:
     return data_dir() / "measured"
 
 
-def keep(store: Path, out: Path | None = None) -> None:
+def keep(store: Path) -> None:
     """Add a store's answers to data/measured: a table a template, and measured.json.
 
     Contexts and texts are positions in the dataset, as `poe.datasets` has them; log-probabilities
     are natural, one column a label word. Only contexts that were asked in full are kept.
     """
-    out = folder() if out is None else out
-    out.mkdir(parents=True, exist_ok=True)
+    folder().mkdir(parents=True, exist_ok=True)
     with Store(store) as answers:
         if not len(answers):  # all was kept before
             return
         table = answers.table()
         (specification,) = answers.specifications().values()
-    path = out / "measured.json"
+    path = folder() / "measured.json"
     about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"runs": {}}
     for name in dict.fromkeys(run.name for run in RUNS):
         whole, cost = _rows(table, [run for run in RUNS if run.name == name])
-        old = kept(name, out)
-        old = pd.DataFrame(columns=whole.columns) if old is None else old
-        place = [tuple(row) for row in whole[["attribute", "context"]].to_numpy()]
-        there = {tuple(row) for row in old[["attribute", "context"]].to_numpy()}
-        new = np.array([one not in there for one in place], dtype=bool)
+        old = kept(name)
+        new = ~whole.set_index(CONTEXT).index.isin(old.set_index(CONTEXT).index)
         if new.any():
             every = whole[new] if old.empty else pd.concat([old, whole[new]])
-            _write(out / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
+            _write(folder() / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
             about["runs"].setdefault(name, []).append(
                 _cost(cost[new], datasets.load(name.split("-")[0]))
             )
@@ -229,7 +221,7 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
     found.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
     n = data.n_candidates
     whole = n * (n - 1) if (found["second"] >= 0).all() else n
-    complete = found.groupby(["attribute", "context"])["first"].transform("size") == whole
+    complete = found.groupby(CONTEXT)["first"].transform("size") == whole
     return found[complete], rows[complete]
 
 
@@ -245,12 +237,8 @@ def _cost(rows: pd.DataFrame, data: datasets.Dataset) -> dict[str, Any]:
 
 
 def _digest_of_texts(data: datasets.Dataset) -> str:
-    found = hashlib.sha256()
-    for c in range(data.n_contexts):
-        for text in (data.context(c), *data.candidates(c)):
-            if text is not None:
-                found.update(text.digest.encode())
-    return found.hexdigest()
+    texts = (x for c in range(data.n_contexts) for x in (data.context(c), *data.candidates(c)))
+    return hashlib.sha256("".join(x.digest for x in texts if x is not None).encode()).hexdigest()
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:
@@ -263,13 +251,13 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 # Reading ------------------------------------------------------------------------------------
 
 
-def kept(name: str, place: Path | None = None) -> pd.DataFrame | None:
-    """A table of data/measured, None where there is none.
+def kept(name: str) -> pd.DataFrame:
+    """A table of data/measured, without rows where there is none.
 
     Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
     """
-    path = (folder() if place is None else place) / f"{name}.csv.gz"
-    return pd.read_csv(path) if path.exists() else None
+    path = folder() / f"{name}.csv.gz"
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=PLACES)
 
 
 def digest() -> str:
@@ -293,8 +281,8 @@ def answers(dataset: str, attribute: str, template: str = "poe") -> tuple[list[i
     Raises LookupError where nothing was asked.
     """
     table = kept(f"{dataset}-{template}")
-    rows = None if table is None else table[table["attribute"] == attribute]
-    if rows is None or rows.empty:
+    rows = table[table["attribute"] == attribute]
+    if rows.empty:
         raise LookupError(f"{NAME} was not asked about {dataset} {attribute} with {template!r}")
     contexts, place = np.unique(rows["context"], return_inverse=True)
     n = int(rows["first"].max()) + 1

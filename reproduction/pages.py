@@ -147,16 +147,21 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
     found = overview(card).set_index(["paper", "table"])
     rows = []
     for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
-        row: dict[str, Any] = {"paper": paper, "table": name, "cells": len(cells)}
         known = found.loc[(TITLES[paper], name)] if (TITLES[paper], name) in found.index else {}
-        row |= {key: known.get(key, 0) for key in ("tested", "predicted")}
-        row |= {key: known.get(key, np.nan) for key in ("agree", "error")}
         sizes = predictions(cells)["difference"].abs()
         swaps = {of: known.get(f"wrong {of}", np.nan) for of in (METHODS, JUDGES, ATTRIBUTES)}
         swapped = next((of for of, share in swaps.items() if np.isfinite(share)), "")
-        row |= {"worst": sizes.idxmax() if len(sizes) else None}
-        row |= {"swapped": swapped, "passes": swaps.get(swapped, np.nan)}
-        row |= {"nearer": bool(known.get("baseline", np.nan) < known.get("twins", np.nan))}
+        row = {
+            "paper": paper,
+            "table": name,
+            "cells": len(cells),
+            **{key: known.get(key, 0) for key in ("tested", "predicted")},
+            **{key: known.get(key, np.nan) for key in ("agree", "error")},
+            "worst": sizes.idxmax() if len(sizes) else None,
+            "swapped": swapped,
+            "passes": swaps.get(swapped, np.nan),
+            "nearer": bool(known.get("baseline", np.nan) < known.get("twins", np.nan)),
+        }
         rows.append(row | {"word": _word(row, known.get("power", ""))})
     return pd.DataFrame(rows)
 
@@ -189,86 +194,68 @@ def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> 
     tables : `standing(card)`; claims : `claims.overview()`.
     """
     rows = predictions(verdicts.unique(card))
-    ten = claims[claims["id"].isin(HEADLINES)]
-    outcomes = ten["simulated verdict"].value_counts()
-    agree = int((rows["verdict"] == "agrees").sum())
-    missing = int((card["verdict"] == "not tested").sum())
-    lost = claims[claims["published verdict"].eq("holds")]
-    lost = lost[lost["simulated verdict"].eq("does not hold")]
-    odd = rows[rows["verdict"] == "differs"]
+    odd, missing = rows[rows["verdict"] == "differs"], (card["verdict"] == "not tested").sum()
+    ten = claims[claims["id"].isin(HEADLINES)]["simulated verdict"].value_counts()
+    lost = claims[
+        claims["published verdict"].eq("holds") & claims["simulated verdict"].eq("does not hold")
+    ]
     judge = odd["system"].value_counts().index[0]
-    part = (odd["system"] == judge).sum(), (rows["system"] == judge).sum()
+    agree, n, cells = (rows["verdict"] == "agrees").sum(), len(rows), len(card)
 
     def of(*words: str) -> str:
         return listed(tables[tables["word"].isin(words)]) or "none"
 
-    boxes = (
-        (
-            "agrees",
-            "Came out again",
-            f"{agree} of {len(rows)}",
-            "predictions agree with print",
-            [
-                f"{outcomes.get('holds', 0)} of {len(ten)} headline claims hold for the twins; "
-                f"{outcomes.get('does not hold', 0)} fail.",
-                f"Tables that agree, or mostly: {of('agrees', 'mostly agrees')}.",
-            ],
-        ),
-        (
-            "differs",
-            "Did not come out",
-            f"{len(odd)} of {len(rows)}",
-            "predictions differ from print by more than chance explains "
-            f"(with perfect twins about {verdicts.BY_CHANCE * len(rows):.0f} would)",
-            [
-                f"Tables in which more than a third differ: {of('differs')}.",
-                f"The twin of one judge accounts for {part[0]} of the {len(odd)}: {judge} "
-                f"({part[1]} predictions).",
-                f"{len(lost)} of {len(claims)} claims hold in print and fail for the twins: "
-                + "; ".join(f"“{text}”" for text in lost["claim"])
-                + ".",
-            ],
-        ),
-        (
-            "undecided",
-            "No test here could tell",
-            f"{missing} of {len(card)}",
-            "printed numbers have nothing here to be held against",
-            [
-                f"Whole tables without a test: {of('not tested')}.",
-                "Tested, but a wrong method would often have passed as well, or there was none to "
-                f"try: {of('cannot tell')}.",
-                "How the papers’ own judges would answer today: none of them was run."
-                if "measured" not in set(card["kind"])
-                else "How all of the papers’ own judges would answer today.",
-                f"Of the headline claims {outcomes.get('borderline', 0)} borderline for the twins, "
-                f"{outcomes.get('cannot be checked', 0)} out of their reach.",
-            ],
-        ),
+    answer = Markup(
+        f"<p><b>{100 * agree / n:.0f}% of the predictions come out again</b>: {agree} of {n}; the "
+        f"other {len(odd)} do not. Where they come from: of {cells} printed numbers "
+        f"{cells - missing} could be tested; repeats of one experiment count once; and those that "
+        f"went into the twins do not count. The first two boxes share out the {n} predictions; the "
+        f"third counts what of the {cells} was not tested.</p>"
     )
+    out = _box(
+        "agrees",
+        "Came out again",
+        f"{agree} of {n}",
+        "predictions agree with print",
+        f"{ten.get('holds', 0)} of {ten.sum()} headline claims hold for the twins; "
+        f"{ten.get('does not hold', 0)} fail.",
+        f"Tables that agree, or mostly: {of('agrees', 'mostly agrees')}.",
+    )
+    out += _box(
+        "differs",
+        "Did not come out",
+        f"{len(odd)} of {n}",
+        "predictions differ from print by more than chance explains "
+        f"(with perfect twins about {verdicts.BY_CHANCE * n:.0f} would)",
+        f"Tables in which more than a third differ: {of('differs')}.",
+        f"The twin of one judge accounts for {(odd['system'] == judge).sum()} of the {len(odd)}: "
+        f"{judge} ({(rows['system'] == judge).sum()} predictions).",
+        f"{len(lost)} of {len(claims)} claims hold in print and fail for the twins: "
+        + "; ".join(f"“{text}”" for text in lost["claim"])
+        + ".",
+    )
+    out += _box(
+        "undecided",
+        "No test here could tell",
+        f"{missing} of {cells}",
+        "printed numbers have nothing here to be held against",
+        f"Whole tables without a test: {of('not tested')}.",
+        "Tested, but a wrong method would often have passed as well, or there was none to "
+        f"try: {of('cannot tell')}.",
+        "How the papers’ own judges would answer today: none of them was run."
+        if "measured" not in set(card["kind"])
+        else "How all of the papers’ own judges would answer today.",
+        f"Of the headline claims {ten.get('borderline', 0)} borderline for the twins, "
+        f"{ten.get('cannot be checked', 0)} out of their reach.",
+    )
+    return answer + Markup('<div class="in-short">{}</div>').format(out)
+
+
+def _box(look: str, head: str, count: str, what: str, *lines: str) -> Markup:
     box = Markup(
         '<section class="{}"><p class="head">{}</p><p><b>{}</b> {}</p><ul>{}</ul></section>'
     )
-    made = (
-        box.format(css(look), head, count, what, _list("<li>{}</li>", lines))
-        for look, head, count, what, lines in boxes
-    )
-    answer = Markup(
-        "<p><b>{:.0f}% of the predictions come out again</b>: {} of {}; the other {} do "
-        "not. Where they come from: of {} printed numbers {} could be tested; repeats of one "
-        "experiment count once; and those that went into the twins do not count. The first two "
-        "boxes share out the {} predictions; the third counts what of the {} was not tested.</p>"
-    ).format(
-        100 * agree / len(rows),
-        agree,
-        len(rows),
-        len(odd),
-        len(card),
-        len(card) - missing,
-        len(rows),
-        len(card),
-    )
-    return answer + Markup('<div class="in-short">{}</div>').format(Markup().join(made))
+    return box.format(css(look), head, count, what, _list("<li>{}</li>", lines))
 
 
 def _list(form: str, items: Iterable[object]) -> Markup:
@@ -278,54 +265,51 @@ def _list(form: str, items: Iterable[object]) -> Markup:
 def tables(card: pd.DataFrame, rows: pd.DataFrame) -> Markup:
     """One row a table (some rows of `standing`), which opens to its command and heat map."""
     heads = ("table", "predicted", "agree", "error", "worst", "wrong pass", "comes to")
-    head = Markup('<div class="row head" aria-hidden="true">{}</div>')
-    made = [_opening(row, card) for _, row in rows.iterrows()]
-    top = head.format(_list("<span>{}</span>", heads))
-    return Markup('<div class="tables">{}{}</div>').format(top, Markup().join(made))
+    return Markup(
+        '<div class="tables"><div class="row head" aria-hidden="true">{}</div>{}</div>'
+    ).format(
+        _list("<span>{}</span>", heads),
+        _list("{}", (_opening(row, card) for _, row in rows.iterrows())),
+    )
 
 
 def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
     cells = card[(card["paper"] == row["paper"]) & (card["table"] == row["table"])]
     about = [", ".join(x for x in cells[of].unique() if x) for of in ("dataset", "metric")]
     name = Markup("{}{}").format(title(row["table"]), _small(" · ".join(x for x in about if x)))
-    inside = []
-    if cells["command"].iloc[0]:
-        inside.append(Markup("<p><code>{}</code></p>").format(cells["command"].iloc[0]))
-    numbers: list[object] = [""] * 5
+    command, numbers = cells["command"].iloc[0], [Markup()] * 5
     if row["predicted"]:
-        worst = card.loc[row["worst"]]
+        worst, swapped = card.loc[row["worst"]], row["swapped"]
         place = worst["id"].removeprefix(f"{row['paper']}/{row['table']}/").replace("/", ", ")
-        inside.append(
-            Markup("<p>Furthest from print: {}, {:.1f} for {}. {}</p>").format(
-                place, worst["ours"], worst["published"], _sentence(worst["cause"])
-            )
-        )
-        passes = f"{row['passes']:.0f}%" if row["swapped"] else "no swap"
+        said = f"Furthest from print: {place}, {worst['ours']:.1f} for {worst['published']}. "
+        said += _sentence(worst["cause"])
         numbers = [
             _said(row["predicted"], "predicted"),
             _said(f"{row['agree']:.0f}%", "agree"),
             _said(f"{row['error']:.2f}", "points off"),
             _said(_minus(written(worst["difference"], 1, "+")), "worst"),
-            _said(passes, f"of wrong {row['swapped']} pass" if row["swapped"] else "to test"),
+            _said(f"{row['passes']:.0f}%", f"of wrong {swapped} pass")
+            if swapped
+            else _said("no swap", "to test"),
         ]
     else:
         counts = cells.loc[cells["reason"] != "", "reason"].value_counts()
-        why = counts.index[0] if len(counts) else "all of its tested cells calibrate twins"
-        inside.append(Markup("<p>{}</p>").format(_sentence(why)))
-    if row["nearer"]:
-        inside.append(
-            Markup("<p>A guess that needs no simulation is nearer to print than the twins.</p>")
+        said = _sentence(
+            counts.index[0] if len(counts) else "all of its tested cells calibrate twins"
         )
+    nearer = "A guess that needs no simulation is nearer to print than the twins."
+    lines = [said, nearer] if row["nearer"] else [said]
     word = Markup('<span class="word {}">{}{}</span>').format(
         css(WORDS[row["word"]]), row["word"], " *" if row["nearer"] else ""
     )
     return Markup(
-        '<details><summary class="row"><span class="name">{}</span>{}{}</summary>{}{}</details>'
+        '<details><summary class="row"><span class="name">{}</span>{}{}</summary>{}{}{}</details>'
     ).format(
         name,
         _list('<span class="number">{}</span>', numbers),
         word,
-        Markup().join(inside),
+        Markup("<p><code>{}</code></p>").format(command) if command else "",
+        _list("<p>{}</p>", lines),
         heat(cells, row["table"]),
     )
 
@@ -341,9 +325,9 @@ def _said(value: object, what: str) -> Markup:
 
 def roles() -> Markup:
     """What a published cell can be to us, with its mark."""
-    item = Markup("<li>{} <b>{}</b>: {}.</li>")
+    item = Markup("{} <b>{}</b>: {}.")
     rows = (item.format(MARKS[name], name, text) for name, text in ROLES.items())
-    return Markup('<ul class="marks">{}</ul>').format(Markup().join(rows))
+    return Markup('<ul class="marks">{}</ul>').format(_list("<li>{}</li>", rows))
 
 
 def swaps(card: pd.DataFrame) -> Markup:
@@ -439,13 +423,14 @@ def claims(overview: pd.DataFrame) -> Markup:
     return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
 
 
-def told(overview: pd.DataFrame, kind: str = "simulated") -> Markup:
-    """Claims, each with its outcome under one kind of number: what a figure comes to."""
+def told(overview: pd.DataFrame) -> Markup:
+    """Claims, each with its outcome for the twins: what a figure comes to."""
     item = Markup('<li><b class="{}">{}</b> {} {}</li>')
     rows = []
     for row in overview.to_dict("records"):
-        verdict = row[f"{kind} verdict"] or "cannot be checked"
-        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], _small(row[kind])))
+        verdict = row["simulated verdict"] or "cannot be checked"
+        shown = _small(row["simulated"])
+        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], shown))
     return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
 
 

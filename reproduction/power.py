@@ -9,9 +9,6 @@ predictions (`verdicts.predictions`). `overview` puts it into one row a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
@@ -50,52 +47,42 @@ def power(card: pd.DataFrame) -> pd.DataFrame:
     place: against the same printed number and within the same tolerance). With several others, the
     mean over them, which is what random permutations give.
     """
-    ours = card.set_index("id")["ours"]
     rows = []
     for (paper, table), part in card.groupby(["paper", "table"], sort=False):
-        for kind, swap, pairs in _swaps(predictions(part), part):
-            cells = card.loc[pairs["cell"]]
-            other = ours.reindex(pairs["other"]).to_numpy()
-            known = ~np.isnan(other)
-            if not known.any():
+        swaps = [
+            (METHODS, f"{one} / {other}", "method", part[part["method"].isin([one, other])])
+            for one, other in PAIRS
+        ]
+        swaps += [(JUDGES, "judges permuted", "system", part)]
+        swaps += [(ATTRIBUTES, "attributes permuted", "attribute", part)]
+        for kind, swap, column, cells in swaps:
+            cells = cells.assign(place=_places(cells, column))
+            pairs = predictions(cells).merge(
+                cells[["place", "dataset", column, "ours"]].dropna(subset="ours"),
+                on=["place", "dataset"],
+                suffixes=("", " of the other"),
+            )
+            pairs = pairs[pairs[column] != pairs[f"{column} of the other"]]
+            if pairs.empty:
                 continue
-            passed = np.abs(other - cells["number"]) <= cells["tolerance"]
+            passed = (pairs["ours of the other"] - pairs["number"]).abs() <= pairs["tolerance"]
             found = {
-                "cells": pairs["cell"][known].nunique(),
-                "right": float((cells["verdict"] == "agrees")[known].mean()),
-                "wrong": float(passed[known].mean()),
+                "cells": pairs["id"].nunique(),
+                "right": float((pairs["verdict"] == "agrees").mean()),
+                "wrong": float(passed.mean()),
             }
             rows.append({"paper": paper, "table": table, "swap": swap, "kind": kind, **found})
     names = ["paper", "table", "swap", "kind", "cells", "right", "wrong"]
     return pd.DataFrame(rows, columns=names)
 
 
-def _swaps(rows: pd.DataFrame, table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Kind and name of each swap, with the cells (positions in the card) and the others' ids."""
-    for one, other in PAIRS:
-        turned = {one: other, other: one}
-        chosen = rows[rows["method"].isin(turned)]
-        ids = [
-            f"{cell.removesuffix(method)}{turned[method]}"
-            for cell, method in zip(chosen["id"], chosen["method"], strict=True)
-        ]
-        if one in set(table["method"]) and other in set(table["method"]):
-            yield METHODS, f"{one} / {other}", _pairs(chosen.index, ids)
-    for kind, column in ((JUDGES, "system"), (ATTRIBUTES, "attribute")):
-        found = [
-            (at, cell.replace(f"{before}{name}/", f"{before}{another}/"))
-            for at, cell, name, data in zip(
-                rows.index, rows["id"], rows[column], rows["dataset"], strict=True
-            )
-            for before in ("/" if column == "system" else f"{data}-",)
-            for another in table[column].unique()
-            if another != name and f"{before}{name}/" in cell
-        ]
-        yield kind, f"{kind} permuted", _pairs([at for at, _ in found], [i for _, i in found])
-
-
-def _pairs(cells: object, others: list[str]) -> pd.DataFrame:
-    return pd.DataFrame({"cell": cells, "other": others}).astype({"other": object})
+def _places(cells: pd.DataFrame, column: str = "system") -> list[str]:
+    """The ids of cells without their judges, methods or attributes: the same for all of them."""
+    names = cells[column]
+    if column == "attribute":
+        names = cells["dataset"] + "-" + names
+    both = zip(cells["id"], names, strict=True)
+    return [f"{cell}/".replace(f"/{name}/", "/") for cell, name in both]
 
 
 def weak(found: pd.DataFrame) -> str:
@@ -164,48 +151,32 @@ def baseline(card: pd.DataFrame) -> pd.Series:
     straight line in 1/K from 5N to 50N, and PoE-BT at every K as the average probability at 50N.
     """
     (paper,) = card["paper"].unique()
-    values = dict(zip(card["id"], card["number"], strict=True))
     printed = all_tables(paper=paper)
     full = (printed["selection"] == "full") & printed["number"].notna()
     level = (printed["method"] == "avg-prob") & (printed["metric"] == "spearman")
     anchors = printed[full & (level | (printed["method"] == "debiased"))]
-
-    def others(cell: str, name: str, judges: list[str]) -> float:
-        found = np.array([values.get(cell.replace(f"/{name}/", f"/{j}/"), np.nan) for j in judges])
-        return float(np.nanmean(found)) if np.isfinite(found).any() else np.nan
-
-    @cache
-    def parameter(dataset: str, metric: str, system: str) -> tuple[float, list[str]]:
-        """Of the judge, and the others that have one."""
+    by_judge = card.assign(place=_places(card)).pivot(
+        index="place", columns="system", values="number"
+    )
+    found = pd.Series(np.nan, index=card.index)
+    for (dataset, metric, system), rows in card.groupby(["dataset", "metric", "system"]):
         known = anchors[anchors["dataset"] == dataset]
         if (known["method"] == "debiased").any():
             known = known[known["metric"] == metric]
-        judges = sorted(set(known["system"]) - {system})
+        others = by_judge[sorted(set(known["system"]) - {system})].mean(axis=1)
         own = known[known["system"] == system]
-        rest = np.array([others(cell, system, judges) for cell in own["id"]])
+        rest = others[_places(own)].to_numpy()
         shared = np.isfinite(rest)
-        if not shared.any():
-            return np.nan, judges
-        rest, printed = rest[shared], own["number"].to_numpy()[shared]
-        return float(rest @ printed / (rest @ rest)), judges
-
-    def scaled(row: pd.Series) -> float:
-        factor, judges = parameter(row["dataset"], row["metric"], row["system"])
-        return factor * others(row["id"], row["system"], judges)
-
-    def interpolated(row: pd.Series) -> float:
+        if shared.any():
+            rest, its = rest[shared], own["number"].to_numpy()[shared]
+            found[rows.index] = rest @ its / (rest @ rest) * others[_places(rows)].to_numpy()
+    values = dict(zip(card["id"], card["number"], strict=True))
+    for at, row in card[card["id"].str.startswith("poe_v2/table3/")].iterrows():
         head = f"poe_v2/table3/{row['system']}/K{{}}N/{row['dataset']}-{row['attribute']}/avg-prob"
         few, many = values[head.format(5)], values[head.format(50)]
-        if row["method"] == "PoE-BT":
-            return float(many)
         share = (1 / 5 - 1 / float(row["k"].removesuffix("N"))) / (1 / 5 - 1 / 50)
-        return float(few + share * (many - few))
-
-    found = [
-        interpolated(row) if (paper, row["table"]) == ("poe_v2", "table3") else scaled(row)
-        for _, row in card.iterrows()
-    ]
-    return pd.Series(found, index=card.index, dtype=float)
+        found[at] = many if row["method"] == "PoE-BT" else few + share * (many - few)
+    return found
 
 
 # Together --------------------------------------------------------------------------------------

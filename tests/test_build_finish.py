@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from pybtex.database import parse_string
 
-from book.tools.edition import edition
 from book.tools.finish import take_away
-from book.tools.hosted import feed, publish, repository, site
+from book.tools.hosted import edition, feed, publish, repository, site
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
 from tests.scratch_book import HEADER, released

@@ -7,9 +7,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book.tools.exercises import split, write_module
-from book.tools.handout import grade, write_handouts
-from book.tools.pages import find_pages
+from book.tools.exercises import write_module
+from book.tools.grading import grade
+from book.tools.handout import write_handouts
+from book.tools.pages import BuildError, find_pages
 from tests.scratch_book import HEADER
 
 CHAPTER = (
@@ -127,10 +128,7 @@ def check_twice(double):
 ````{exercise-start} Two""",
 ).replace(
     """"not yet" if answer is ... else "right" if answer == 4 else "not right: count again\"""",
-    """def check_here(answer):
-    return "right" if answer == 4 else "not right"
-
-check_sum(answer)""",
+    "check_sum(answer)",
 )
 ANYTHING = [None, [], "", "four", float("nan"), {}, object(), b"4", [[1, 2], [3]], len, -1, True]
 
@@ -151,9 +149,7 @@ def test_handouts_call_the_checks_and_hold_none(root: Path) -> None:
     text = "\n".join(code)
     assert "secret" not in text
     assert "def check_" not in text
-    assert text.count('poe_exercises.checks("03-sums", ') == 2
-    # What the reader writes stays where it is, after the call.
-    assert code[1].index("globals())") < code[1].index("answer = ...") < code[1].index("check_sum(")
+    assert text.count('poe_exercises.checks("03-sums", ') == 1
     assert module.name == "poe_exercises.py"
     (line, *_), graded = grade(path).splitlines(), path.with_name("answered.ipynb")
     assert "not yet" in line
@@ -179,10 +175,9 @@ def test_a_check_answers_anything_with_a_sentence(root: Path) -> None:
         names["check_sum"].__wrapped__(None)
 
 
-def test_of_a_question_only_the_checks_move() -> None:
-    cell = nbformat.v4.new_code_cell("x = ...\n\ndef check_x(x):\n    return x\n\ncheck_x(x)")
-    assert split(cell, question=True) == (
-        "def check_x(x):\n    return x",
-        "x = ...\n\n\ncheck_x(x)",
-    )
-    assert split(cell, question=False) == (cell.source, "")
+def test_a_check_inside_a_question_is_refused(root: Path) -> None:
+    """The reader writes there, and a check that moved away would leave its answer behind."""
+    inside = CHAPTER.replace("answer = ...", "def check_sum(answer):\n    return 4\n\nanswer = ...")
+    (root / "notebooks/03-sums.md").write_text(inside)
+    with pytest.raises(BuildError, match="beside its exercise"):
+        write_handouts(find_pages(root), folder=root / "handout")

@@ -67,7 +67,7 @@ def test_only_whole_contexts_are_kept_and_nothing_is_asked_twice(small, tmp_path
 
 # What was kept -----------------------------------------------------------------------------
 
-KEPT = sorted({run.name for run in measure.RUNS if measure.kept(run.name) is not None})
+KEPT = sorted({run.name for run in measure.RUNS if len(measure.kept(run.name))})
 
 
 def test_there_are_answers():

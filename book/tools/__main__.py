@@ -15,8 +15,8 @@ from pathlib import Path
 
 from book.tools.course import write_course
 from book.tools.execute import execute_pages
-from book.tools.grading import grade_folder
-from book.tools.handout import grade, write_handouts
+from book.tools.grading import grade, grade_folder
+from book.tools.handout import write_handouts
 from book.tools.notes import told
 from book.tools.pages import BuildError, find_pages, rendered
 from book.tools.pdf import print_book

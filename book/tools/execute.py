@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import hashlib
 import json
 import os
@@ -22,17 +21,19 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from book.tools.pages import BuildError, Page, hash_files, plain, signature
+from book.tools.pages import BuildError, Page, code_cells, hash_files, plain, signature
 from poe.datasets import cache_dir
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
-IPYTHON_CONFIG = """\
+SETTINGS = {
+    "profile_default/ipython_config.py": """\
 c = get_config()
 c.InlineBackend.figure_formats = {"svg"}
 c.IPKernelApp.log_level = 40
-"""
-MATPLOTLIB_CONFIG = "svg.hashsalt: judging-by-comparison\n"
+""",
+    "matplotlibrc": "svg.hashsalt: judging-by-comparison\n",
+}
 EXECUTED_BY = [Path(__file__), Path(__file__).with_name("pages.py")]  # the rest only renders
 SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
 
@@ -81,11 +82,9 @@ def shared_state(root: Path) -> dict[str, str]:
     """
     poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
+    folders = ("poe/", "reproduction/", "data/", "benchmarks/results/")
     return {
-        "poe/": hash_files(root / "poe"),
-        "reproduction/": hash_files(root / "reproduction"),
-        "data/": hash_files(root / "data"),
-        "benchmarks/results/": hash_files(root / "benchmarks" / "results"),
+        **{folder: hash_files(root / folder) for folder in folders},
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed())),
         "book/tools/": text_hash("".join(path.read_text() for path in EXECUTED_BY)),
@@ -104,21 +103,12 @@ def environment_in_words() -> str:
     return f"Python {platform.python_version()}, {', '.join(versions[:-1])} and {versions[-1]}"
 
 
-def today() -> str:
-    """Return the date in words."""
-    day = datetime.now(UTC).date()
-    return f"{day.day} {calendar.month_name[day.month]} {day.year}"
-
-
 def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
     """Environment of the kernels: poe importable, nobody's personal settings, fixed output."""
     settings = build / "settings"
-    profile = settings / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
-    for path, text in (
-        (profile / "ipython_config.py", IPYTHON_CONFIG),
-        (settings / "matplotlibrc", MATPLOTLIB_CONFIG),
-    ):
+    (settings / "profile_default").mkdir(parents=True, exist_ok=True)
+    for name, text in SETTINGS.items():
+        path = settings / name
         if not path.exists() or path.read_text() != text:  # another kernel may be reading it
             path.write_text(text)
     chosen = {name: os.environ[name] for name in DATA_VARIABLES if os.environ.get(name)}
@@ -134,20 +124,13 @@ def kernel_environment(root: Path, *, build: Path) -> dict[str, str]:
     }
 
 
-def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return the cells that execute."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def complaint(
-    page: Page, *, cells: list[nbformat.NotebookNode], number: int, verb: str, details: str
-) -> str:
-    """Point to a code cell of a page (the first is 0), show it, and say what it did."""
+def complaint(page: Page, cells: list[nbformat.NotebookNode], number: int, verb: str) -> str:
+    """Point to a code cell of a page (the first is 0), say what it did, and show it."""
     source = cells[number].source
     line = page.text.count("\n", 0, page.text.find(source)) + 1
     code = "\n".join("    " + row for row in source.splitlines())
     where = f"{page.path.name}, line {line}, code cell {number + 1} of {len(cells)}"
-    return f"{where} {verb}:\n\n{code}\n\n{details}"
+    return f"{where} {verb}:\n\n{code}\n\n"
 
 
 def failure_message(page: Page, notebook: nbformat.NotebookNode, *, error: Exception) -> str:
@@ -163,7 +146,7 @@ def failure_message(page: Page, notebook: nbformat.NotebookNode, *, error: Excep
     else:
         traces = [o.traceback for o in cells[number].outputs if o.output_type == "error"]
         trace = plain("\n".join(traces[-1])) if traces else str(error)
-    return complaint(page, cells=cells, number=number, verb="failed", details=trace)
+    return complaint(page, cells, number, "failed") + trace
 
 
 def refuse_stderr(page: Page, notebook: nbformat.NotebookNode) -> None:
@@ -173,7 +156,7 @@ def refuse_stderr(page: Page, notebook: nbformat.NotebookNode) -> None:
         said = "".join(o.text for o in cell.outputs if o.get("name") == "stderr")
         if said:
             verb = "writes to stderr, which would stand in the page"
-            raise BuildError(complaint(page, cells=cells, number=number, verb=verb, details=said))
+            raise BuildError(complaint(page, cells, number, verb) + said)
 
 
 def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNode:
@@ -212,9 +195,10 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     record.unlink(missing_ok=True)  # a result without a record is never served
     start = time.perf_counter()
     notebook = run_notebook(page, root=root, build=build)
+    day = datetime.now(UTC)
     facts = {
         "seconds": time.perf_counter() - start,
-        "when": today(),
+        "when": f"{day.day} {day:%B %Y}",
         "environment": environment_in_words(),
     }
     nbformat.write(notebook, result)
@@ -227,9 +211,8 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
 
 def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Execution]:
     """Execute what changed, told in the order of the file names."""
-    executed = build / "executed"
     names = {page.name for page in pages}
-    for path in executed.glob("*") if executed.is_dir() else ():
+    for path in (build / "executed").glob("*"):
         if path.stem not in names:
             path.unlink()
     shared = shared_state(root)

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import ast
 import pprint
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 
-from book.tools.pages import Page
+from book.tools.pages import BuildError, Page
 
+FENCE = re.compile(r"^[`:]{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", re.MULTILINE)
 MODULE = "poe_exercises"
 SOURCE = '''"""Checks of the exercises, which hold answers. Made from the chapters: do not edit."""
 
@@ -62,48 +64,30 @@ import {module}
 {module}.checks("{chapter}", {number}, globals())"""
 
 
-def defines_checks(cell: nbformat.NotebookNode) -> list[ast.FunctionDef]:
-    """The functions `check_...` of a cell; nothing of one that is not plain Python."""
-    if cell.cell_type != "code" or "def check_" not in cell.source:
-        return []
-    body = ast.parse(cell.source).body
-    return [n for n in body if isinstance(n, ast.FunctionDef) and n.name.startswith("check_")]
-
-
-def split(cell: nbformat.NotebookNode, *, question: bool) -> tuple[str, str]:
-    """What moves and what stays of a cell with checks.
-
-    A cell beside the exercises moves whole, with what its checks need. Of one inside a question,
-    where the reader writes, only the checks do.
-    """
-    if not question:
-        return cell.source, ""
-    lines = cell.source.splitlines()
-    moved: set[int] = set()
-    for check in defines_checks(cell):
-        first = min([check.lineno, *(d.lineno for d in check.decorator_list)])
-        moved |= set(range(first - 1, check.end_lineno or first))
-    return tuple(
-        "\n".join(line for k, line in enumerate(lines) if (k in moved) == wanted).strip("\n")
-        for wanted in (True, False)
-    )  # type: ignore[return-value]
-
-
-def cells_with_checks(
-    notebook: nbformat.NotebookNode,
-) -> Iterator[tuple[int, nbformat.NotebookNode, bool]]:
-    """Position, cell, and whether it stands inside a question; cells of solutions are left out."""
+def placed(notebook: nbformat.NotebookNode) -> Iterator[tuple[nbformat.NotebookNode, str]]:
+    """The cells that execute, each with what it stands in: "exercise", "solution" or ""."""
     inside = ""
-    for k, cell in enumerate(notebook.cells):
-        if cell.cell_type == "markdown":
-            for line in cell.source.splitlines():
-                for kind in ("exercise", "solution"):
-                    if line.lstrip("`").startswith(f"{{{kind}-start}}"):
-                        inside = kind
-                    elif line.lstrip("`").startswith(f"{{{kind}-end}}"):
-                        inside = ""
-        elif inside != "solution" and defines_checks(cell):
-            yield k, cell, inside == "exercise"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            yield cell, inside
+        elif fences := FENCE.findall(cell.source):
+            kind, side, _ = fences[-1]
+            inside = kind if side == "start" else ""
+
+
+def cells_with_checks(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
+    """The cells beside the exercises that define a function `check_...`, solutions left out."""
+    for cell, inside in placed(notebook):
+        if inside != "solution" and any(name.startswith("check_") for name in functions(cell)):
+            if inside == "exercise":  # where the reader writes
+                raise BuildError(f"This check must stand beside its exercise:\n\n{cell.source}")
+            yield cell
+
+
+def functions(cell: nbformat.NotebookNode) -> list[str]:
+    """The functions that a cell with a check defines; nothing of one that is not plain Python."""
+    body = ast.parse(cell.source).body if "def check_" in cell.source else []
+    return [node.name for node in body if isinstance(node, ast.FunctionDef)]
 
 
 def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.NotebookNode:
@@ -111,27 +95,22 @@ def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.No
 
     Each call says in its metadata which functions it `defines`; grading protects them.
     """
-    for number, (k, cell, question) in enumerate(list(cells_with_checks(notebook))):
-        moves, stays = split(cell, question=question)
-        made = [n.name for n in ast.parse(moves).body if isinstance(n, ast.FunctionDef)]
-        notebook.cells[k].metadata["defines"] = made
-        call = CALL.format(module=MODULE, chapter=name, number=number)
-        notebook.cells[k].source = f"{call}\n\n{stays}".rstrip()
+    for number, cell in enumerate(cells_with_checks(notebook)):
+        cell.metadata["defines"] = functions(cell)
+        cell.source = CALL.format(module=MODULE, chapter=name, number=number)
     return notebook
 
 
-def module_source(pages: list[Page]) -> str:
-    """The module: the moved source of every chapter, by its name and the order of its cells."""
+def write_module(pages: list[Page], *, folder: Path) -> Path:
+    """Write poe_exercises.py into a folder of notebooks.
+
+    It has the moved source of every chapter, by its name and the order of its cells.
+    """
     cells = {
-        page.name: [split(c, question=q)[0] for _, c, q in cells_with_checks(page.notebook())]
+        page.name: [cell.source for cell in cells_with_checks(page.notebook())]
         for page in pages
         if page.executes and "def check_" in page.text
     }
-    return SOURCE.format(cells=pprint.pformat(cells, width=100, sort_dicts=True))
-
-
-def write_module(pages: list[Page], *, folder: Path) -> Path:
-    """Write poe_exercises.py into a folder of notebooks."""
-    path = folder / f"{MODULE}.py"
-    path.write_text(module_source(pages), encoding="utf-8")
+    path, shown = folder / f"{MODULE}.py", pprint.pformat(cells, width=100, sort_dicts=True)
+    path.write_text(SOURCE.format(cells=shown), encoding="utf-8")
     return path

@@ -1,9 +1,14 @@
-"""What a site has that is served from a host: addresses, cards, a sitemap, a feed of changes."""
+"""What a site has that is served from a host: addresses, cards, a sitemap, a feed of changes.
+
+The site shows the newest commit. Every release keeps its own book, PDF and course kit beside its
+package (.github/workflows/release.yml), so the list of releases is the list of versions.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -14,7 +19,7 @@ from markdown_it import MarkdownIt
 from book.tools.pages import BuildError
 
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-RELEASE = re.compile(r"^## (?P<version>[\d.]+), (?P<when>[\d-]{10}|unreleased)$", re.MULTILINE)
+RELEASE = re.compile(r"^## ([\d.]+), ([\d-]{10}|unreleased)$", re.MULTILINE)
 XML = '<?xml version="1.0" encoding="utf-8"?>\n'
 NAME = "Judging by Comparison"
 
@@ -33,6 +38,30 @@ def site(hosted: str | None) -> str | None:
         return None
     owner, name = hosted.split("/")
     return f"https://{owner.lower()}.github.io/{name}"
+
+
+def releases(hosted: str) -> str:
+    """Address of the releases."""
+    return f"https://github.com/{hosted}/releases"
+
+
+def git(root: Path, *words: str) -> str:
+    """What git says, nothing where there is no git or no repository."""
+    try:
+        done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def edition(root: Path, *, hosted: str) -> str:
+    """The version and commit that pages are built from, and a link to the other versions."""
+    commit = git(root, "rev-parse", "HEAD")
+    tags = git(root, "tag", "--points-at", "HEAD", "v[0-9]*").split()
+    version = f"Version {tags[-1].removeprefix('v')}" if tags else "Not a release"
+    link = f'<a href="https://github.com/{hosted}/commit/{commit}">commit {commit[:7]}</a>'
+    built = f"{version}, built from {link}. " if commit else ""
+    return f'{built}<a href="{releases(hosted)}">Other versions</a>.'
 
 
 def publish(html: Path, *, address: str, root: Path) -> None:
@@ -120,13 +149,12 @@ def sitemap(address: str, names: list[str]) -> str:
 def feed(changes: str, *, address: str, today: date) -> str:
     """The changelog as an Atom feed, an entry a version; what is unreleased is as of today."""
     page, entries, newest = f"{address}/changelog.html", [], ""
-    found = list(RELEASE.finditer(changes))
-    ends = [match.start() for match in found[1:]] + [len(changes)]
-    for match, end in zip(found, ends, strict=True):
-        version, released = match["version"], match["when"] != "unreleased"
-        when = f"{match['when'] if released else today.isoformat()}T00:00:00Z"
+    parts = RELEASE.split(changes)[1:]
+    for version, day, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        released = day != "unreleased"
+        when = f"{day if released else today.isoformat()}T00:00:00Z"
         newest = max(newest, when)
-        content = MarkdownIt("commonmark").render(changes[match.end() : end])
+        content = MarkdownIt("commonmark").render(text)
         entries.append(
             f"<entry><title>{version}{'' if released else ', unreleased'}</title>"
             f"<id>{page}#{version}</id><link href='{page}'/><updated>{when}</updated>"

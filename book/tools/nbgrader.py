@@ -12,7 +12,8 @@ from copy import deepcopy
 
 import nbformat
 
-from book.tools.grading import code, label, last_line, protected
+from book.tools.grading import label, last_line, protected
+from book.tools.pages import code_cells
 
 TEST = """\
 verdict = {check}
@@ -39,7 +40,7 @@ def check(cell: nbformat.NotebookNode, *, checks: set[str]) -> str | None:
 def source(handout: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """The handout with locked checks, and a locked test of a point after every exercise."""
     whole, checks = deepcopy(handout), protected(handout)
-    last = {label(cell): cell["id"] for cell in code(handout) if label(cell)}
+    last = {label(cell): cell["id"] for cell in code_cells(handout) if label(cell)}
     found: dict[str, list[str]] = {name: [] for name in last}
     cells: list[nbformat.NotebookNode] = []
     for cell in whole.cells:

@@ -11,9 +11,9 @@ import re
 
 import nbformat
 
-from book.tools.pages import Page
+from book.tools.pages import Page, tags
 from book.tools.plain import Book, inline, unboxed
-from book.tools.slides import ONLY, Slide, markdown, tags
+from book.tools.slides import ONLY, Slide, markdown
 
 SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[A-Z$*])")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,16 @@ class Page:
         for number, cell in enumerate(notebook.cells, start=1):
             cell["id"] = f"cell-{number}"  # jupytext draws these at random
         return notebook
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells that execute."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def tags(cell: nbformat.NotebookNode) -> set[str]:
+    """The tags of a cell."""
+    return set(cell.get("metadata", {}).get("tags", []))
 
 
 def plain(text: str) -> str:
@@ -100,13 +110,21 @@ def source_files(folder: Path, *, skip: tuple[str, ...] = ()) -> Iterator[Path]:
             yield path
 
 
-def hash_files(folder: Path) -> str:
-    """Hash names and contents of every file of a folder; a missing folder hashes as empty."""
+def hash_files(folder: Path, state: Callable[[Path], object] | None = None) -> str:
+    """Hash names and contents of every file of a folder; a missing folder hashes as empty.
+
+    state : what to hash in place of the content.
+    """
     digest = hashlib.sha256()
     for path in source_files(folder):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = state(path) if state else hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
     return digest.hexdigest()
+
+
+def signature(folder: Path) -> str:
+    """Summarise a folder by file names, sizes and times; an empty one is as good as none."""
+    return hash_files(folder, lambda path: (path.stat().st_size, path.stat().st_mtime_ns))
 
 
 def rendered(build: Path) -> Path:
@@ -114,13 +132,3 @@ def rendered(build: Path) -> Path:
     if not (build / "html" / "index.html").is_file():
         raise BuildError("There is no rendered book yet; run make book first")
     return build / "html"
-
-
-def signature(folder: Path) -> str:
-    """Summarise a folder by file names, sizes and times; an empty one is as good as none."""
-    digest = hashlib.sha256()
-    for path in source_files(folder) if folder.is_dir() else ():
-        state = path.stat()
-        name = path.relative_to(folder).as_posix()
-        digest.update(f"{name}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
-    return digest.hexdigest()

@@ -7,13 +7,13 @@ numbers the pages and makes bookmarks of the headings. Live figures keep their s
 
 from __future__ import annotations
 
-from html import escape
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
 import yaml
 from bs4 import BeautifulSoup, Tag
+from jinja2 import Environment
 
 from book.tools.browser import FLAGS, find_chromium
 from book.tools.pages import BuildError
@@ -69,10 +69,23 @@ FIT = """() => {
 }"""
 WIDTH = 672  # CSS pixels of A4 less the margins: 178 mm
 AUTHOR = "The Judging by Comparison authors"
-SUBTITLE = "<p>Products of experts for language models that compare texts</p>"
 FOOTER = (
     '<div style="width: 100%; font-size: 8px; color: #555; text-align: center">'
     '<span class="pageNumber"></span></div>'
+)
+DOCUMENT = Environment(autoescape=True).from_string(
+    '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
+    "<title>{{ titles[0] }}</title>{{ styles | safe }}<style>{{ style | safe }}</style>"
+    "{{ scripts | safe }}</head><body><main class='bd-main'>"
+    "<div class='bd-content'><div class='bd-article-container bd-article'>"
+    '<section class="jc-cover"><p class="jc-title">{{ titles[0] }}</p>'
+    "<p>Products of experts for language models that compare texts</p>"
+    "{% for words in executed %}<p>{{ words }}</p>{% endfor %}</section>"
+    '<section class="jc-contents"><h2>Contents</h2><ol>{% for name, title in contents %}'
+    '<li><a href="#{{ name }}--top">{{ title }}</a></li>{% endfor %}</ol></section></div></div>'
+    "{% for article in articles %}<div class='bd-content jc-chapter'>"
+    "<div class='bd-article-container'>{{ article | string | safe }}</div></div>{% endfor %}"
+    "</main></body></html>"
 )
 
 
@@ -93,11 +106,6 @@ def renamed(link: str, *, here: str, pages: set[str]) -> str:
     if page not in pages:
         return link
     return f"#{page}--{anchor}" if anchor else f"#{page}--top"
-
-
-def read(html: Path, name: str) -> BeautifulSoup:
-    """Parse a rendered page."""
-    return BeautifulSoup((html / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
 
 
 def chapter(page: BeautifulSoup, name: str, *, pages: set[str]) -> Tag:
@@ -122,37 +130,24 @@ def chapter(page: BeautifulSoup, name: str, *, pages: set[str]) -> Tag:
 def one_document(html: Path, names: list[str]) -> str:
     """Put the whole book into one page."""
     pages = set(names)
-    whole = {name: read(html, name) for name in names}
+    texts = {name: (html / f"{name}.html").read_text(encoding="utf-8") for name in names}
+    whole = {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
     first = whole[names[0]]
     executed = dict.fromkeys(p.get_text() for w in whole.values() for p in w.select(".jc-executed"))
     articles = [chapter(page, name, pages=pages) for name, page in whole.items()]
     # Some pages have styles that others do without; each is taken once, where it first stands.
     linked = [str(link) for page in whole.values() for link in page.select(STYLES)]
-    styles = "".join(dict.fromkeys(linked))
     scripts = [s for s in first.find_all("script") if "MathJax" in s.get_text()]
     scripts += [s for s in first.find_all("script", src=True) if "mathjax" in s["src"]]
     titles = [article.find("h1").get_text().strip() for article in articles]
-    contents = "".join(
-        f'<li><a href="#{name}--top">{escape(title)}</a></li>'
-        for name, title in zip(names[1:], titles[1:], strict=True)
-    )
-    cover = (
-        f'<section class="jc-cover"><p class="jc-title">{escape(titles[0])}</p>{SUBTITLE}'
-        f"{''.join(f'<p>{escape(words)}</p>' for words in executed)}</section>"
-    )
-    listing = f'<section class="jc-contents"><h2>Contents</h2><ol>{contents}</ol></section>'
-    return (
-        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>{escape(titles[0])}</title>{styles}<style>{STYLE}</style>"
-        f"{''.join(map(str, scripts))}</head><body><main class='bd-main'>"
-        "<div class='bd-content'><div class='bd-article-container bd-article'>"
-        f"{cover}{listing}</div></div>"
-        + "".join(
-            "<div class='bd-content jc-chapter'>"
-            f"<div class='bd-article-container'>{article}</div></div>"
-            for article in articles
-        )
-        + "</main></body></html>"
+    return DOCUMENT.render(
+        style=STYLE,
+        styles="".join(dict.fromkeys(linked)),
+        scripts="".join(map(str, scripts)),
+        executed=executed,
+        titles=titles,
+        contents=list(zip(names, titles, strict=True))[1:],
+        articles=articles,
     )
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -21,8 +22,8 @@ from pybtex.richtext import Text
 
 from book.tools.handout import as_asked
 from book.tools.hosted import repository, site
-from book.tools.pages import BuildError, Page
-from book.tools.slides import glued, tags
+from book.tools.pages import BuildError, Page, tags
+from book.tools.slides import formatted, glued
 
 FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\{(?P<name>[a-z:-]+)\}[ \t]*(?P<title>.*)$")
 OPTION = re.compile(r"^:([a-z-]+):[ \t]*(.*)$")
@@ -42,7 +43,6 @@ def glue(name, value, display=True):
         show(value)
 
 '''
-KINDS = {"theorem": "Theorem", "proposition": "Proposition", "lemma": "Lemma", "proof": "Proof"}
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,7 @@ def number(text: str, *, page: str, book: Book) -> str:
     values = book.glued.get(place.removesuffix(".md") or page, {})
     if key not in values:
         raise BuildError(f"{page}: no cell glues {key!r}")
-    value = values[key].strip("'\"")
-    if not form or form == "s":
-        return value
-    return format(int(value) if form.endswith("d") else float(value), form)
+    return formatted(values[key], form)
 
 
 def referred(match: re.Match[str], *, page: str, book: Book) -> str:
@@ -181,8 +178,7 @@ def box(
     if name in ("solution-start", "solution"):
         return ["", f"**Solution to {book.numbers.get(anchor(title), 'the exercise')}**", "", *body]
     if name.startswith("prf:"):
-        kind = KINDS.get(name[4:], name[4:].title())
-        known = book.numbers.get(label, kind)
+        known = book.numbers.get(label, name[4:].title())
         return quoted(f"{known} ({title})" if title else known, body)
     if name == "table":
         return ["", f"*{title}*", "", *body, ""]
@@ -193,24 +189,20 @@ def box(
 
 def unboxed(text: str, *, page: str, book: Book) -> str:
     """Turn directives into plain Markdown, from the outside in."""
-    lines, made = text.split("\n"), list[str]()
-    at = 0
-    while at < len(lines):
-        opening = FENCE.match(lines[at])
+    lines, made = iter(text.split("\n")), list[str]()
+    for line in lines:
+        opening = FENCE.match(line)
         if opening is None:
-            made.append(lines[at])
-            at += 1
+            made.append(line)
             continue
-        end = at + 1
-        while end < len(lines) and lines[end].strip() != opening["mark"]:
-            end += 1
-        inside, options = lines[at + 1 : end], {}
+        mark = opening["mark"]
+        inside = list(takewhile(lambda row, mark=mark: row.strip() != mark, lines))
+        options = {}
         while inside and (option := OPTION.match(inside[0])):
             options[option[1]] = option[2]
             inside.pop(0)
         body = unboxed("\n".join(inside).strip("\n"), page=page, book=book).split("\n")
         made += box(opening["name"], opening["title"].strip(), options, body, book=book)
-        at = end + 1
     return "\n".join(made)
 
 

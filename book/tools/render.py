@@ -13,10 +13,9 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from book.tools.edition import edition, releases
 from book.tools.execute import Execution
 from book.tools.finish import BRANCH, finish
-from book.tools.hosted import repository, site
+from book.tools.hosted import edition, releases, repository, site
 from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 from book.tools.slides import without_slides
 
@@ -57,7 +56,7 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for source in (root / "book", root / "notebooks"):
-        for path in source_files(source, skip=("tools",)) if source.is_dir() else ():
+        for path in source_files(source, skip=("tools",)):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)

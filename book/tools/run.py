@@ -19,9 +19,9 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from book.tools.exercises import without_checks
-from book.tools.pages import BuildError, Page
-from book.tools.slides import tags, without_slides
+from book.tools.exercises import placed, without_checks
+from book.tools.pages import BuildError, Page, code_cells, tags
+from book.tools.slides import without_slides
 from book.tools.wheel import build_wheel
 
 ASSETS = Path(__file__).with_name("run_page")
@@ -39,7 +39,6 @@ NEEDED = {
     "httpx": r"\bjudges\b",
 }
 PURE = ("choix", "platformdirs", "tenacity", "tqdm")  # plain Python that Pyodide may lack
-FENCE = re.compile(r"^[`:]{3,}\{solution-(start|end)\}", re.MULTILINE)
 TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
 FILL = "to fetch what is needed, say python -m book.tools.run"
 WITHOUT_SERVER = (
@@ -72,14 +71,15 @@ def cells(page: Page) -> list[dict[str, Any]]:
 
     shown: it has a place in the page, in their order; solution: it runs only when asked.
     """
-    found, inside = [], False
-    for cell in without_checks(without_slides(page.notebook()), name=page.name).cells:
-        if cell.cell_type == "code":
-            shown = "remove-cell" not in tags(cell)
-            found.append({"source": cell.source, "shown": shown, "solution": inside})
-        elif sides := FENCE.findall(cell.source):
-            inside = sides[-1] == "start"
-    return found
+    notebook = without_checks(without_slides(page.notebook()), name=page.name)
+    return [
+        {
+            "source": cell.source,
+            "shown": "remove-cell" not in tags(cell),
+            "solution": inside == "solution",
+        }
+        for cell, inside in placed(notebook)
+    ]
 
 
 def has_code(page: Page) -> bool:
@@ -89,9 +89,8 @@ def has_code(page: Page) -> bool:
     """
     if not page.executes:
         return False
-    unseen = {"remove-cell", "remove-input"}
-    code = [cell for cell in page.notebook().cells if cell.cell_type == "code"]
-    seen = any(not tags(cell) & unseen for cell in code)
+    code = code_cells(page.notebook())
+    seen = any(not tags(cell) & {"remove-cell", "remove-input"} for cell in code)
     return seen and not any("poe.cli" in cell.source for cell in code)
 
 
@@ -112,15 +111,11 @@ def write_bundle(path: Path) -> None:
     wheel.replace(path)
 
 
-def closure(wanted: list[str], *, lock: dict[str, Any]) -> list[str]:
-    """Packages with all that they depend on."""
-    found: list[str] = []
-    queue = list(wanted)
-    while queue:
-        name = queue.pop()
-        if name not in found:
-            found.append(name)
-            queue += lock["packages"][name]["depends"]
+def closure(wanted: list[str], packages: dict[str, Any]) -> list[str]:
+    """Names of packages with all that they depend on."""
+    found = list(wanted)
+    for name in found:
+        found += [other for other in packages[name]["depends"] if other not in found]
     return sorted(found)
 
 
@@ -131,10 +126,10 @@ def vendored(folder: Path) -> list[Path]:
         raise BuildError(f"{folder} has no pyodide-lock.json; {FILL} {folder}")
     if checksum(lock_path.read_bytes()) != LOCK:
         raise BuildError(f"{lock_path} is not that of Pyodide {VERSION}; {FILL} {folder}")
-    lock = json.loads(lock_path.read_bytes())
+    packages = json.loads(lock_path.read_bytes())["packages"]
     files = [folder / name for name in CORE_AND_LOCK]
-    for name in closure([*ALWAYS, *NEEDED], lock=lock):
-        entry = lock["packages"][name]
+    for name in closure([*ALWAYS, *NEEDED], packages):
+        entry = packages[name]
         path = folder / entry["file_name"]
         if not path.is_file() or checksum(path.read_bytes()) != entry["sha256"]:
             raise BuildError(f"{path} is missing or damaged; {FILL} {folder}")
@@ -149,19 +144,16 @@ def checksum(content: bytes) -> str:
 def fetch(folder: Path) -> None:
     """Fetch Pyodide, and the packages that pages need, from its CDN."""
     folder.mkdir(parents=True, exist_ok=True)
-    base = CDN.format(version=VERSION)
-    names = list(CORE_AND_LOCK)
-    while names:
-        name = names.pop(0)
+    base, names = CDN.format(version=VERSION), list(CORE_AND_LOCK)
+    for name in names:  # which grow by the packages that the lock names
         try:
             with urllib.request.urlopen(base + name, timeout=120) as answer:
                 (folder / name).write_bytes(answer.read())
         except OSError as error:
             raise BuildError(f"{base}{name} could not be fetched: {error}") from None
         if name == "pyodide-lock.json":
-            lock = json.loads((folder / name).read_bytes())
-            wanted = closure([*ALWAYS, *NEEDED], lock=lock)
-            names += [lock["packages"][one]["file_name"] for one in wanted]
+            packages = json.loads((folder / name).read_bytes())["packages"]
+            names += [packages[one]["file_name"] for one in closure([*ALWAYS, *NEEDED], packages)]
     vendored(folder)
 
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from book.tools.pages import Page, find_pages
 from book.tools.run import ASSETS, cells, has_code, write_bundle
 
@@ -58,11 +60,9 @@ LACKED = re.compile(r"No module named '(?:{})".format("|".join(LACKING)))
 class Outcome:
     """The cells of a page: how many ran, which could not for want of a module, which failed."""
 
-    name: str
     passed: int = 0
     excused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    seconds: float = 0.0
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def run_cell(session: Any, source: str, place: str) -> dict[str, Any]:
 
 def run_page(page: Page, opened: Any) -> Outcome:
     """Run every cell of a page in order, solutions too."""
-    outcome, start = Outcome(page.name), time.perf_counter()
+    outcome = Outcome()
     with opened() as session:
         session.run(START)
         for number, cell in enumerate(cells(page), start=1):
@@ -118,7 +118,6 @@ def run_page(page: Page, opened: Any) -> Outcome:
             line = f"cell {number}: {failed[:160]}"
             excused = said["wanted"] or LACKED.search(trace) or (follows and outcome.excused)
             (outcome.excused if excused else outcome.failed).append(line)
-    outcome.seconds = time.perf_counter() - start
     return outcome
 
 
@@ -131,22 +130,21 @@ def main(names: list[str]) -> int:
     except ImportError:
         print('This needs the extra "wasm": make wasm, or pip install -e ".[dev,wasm]"')
         return 1
-    outcomes = []
+    counts = np.zeros(3, dtype=int)
     with wasm_python() as opened:
         for page in pages:
-            one = run_page(page, opened)
-            outcomes.append(one)
-            total = one.passed + len(one.excused) + len(one.failed)
-            print(f"  {one.name:<28} {one.passed:>3} of {total} ({one.seconds:.0f} s)", flush=True)
+            start, one = time.perf_counter(), run_page(page, opened)
+            seconds = time.perf_counter() - start
+            found = (one.passed, len(one.excused), len(one.failed))
+            counts += found
+            print(f"  {page.name:<28} {one.passed:>3} of {sum(found)} ({seconds:.0f} s)")
             for line in one.excused:
                 print(f"      lacks a module: {line}")
             for line in one.failed:
-                print(f"      FAILED {line}", flush=True)
-    passed = sum(one.passed for one in outcomes)
-    excused = sum(len(one.excused) for one in outcomes)
-    failed = sum(len(one.failed) for one in outcomes)
-    total = passed + excused + failed
-    print(f"{passed} of {total} cells ran; {excused} lack a module; {failed} failed")
+                print(f"      FAILED {line}")
+            sys.stdout.flush()
+    passed, excused, failed = counts
+    print(f"{passed} of {counts.sum()} cells ran; {excused} lack a module; {failed} failed")
     return int(failed > 0 or not pages)
 
 

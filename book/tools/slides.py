@@ -28,7 +28,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.attrs import attrs_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from book.tools.pages import BuildError, Page
+from book.tools.pages import BuildError, Page, tags
 
 ONLY = "slide-only"
 HERE = Path(__file__).parent
@@ -44,11 +44,6 @@ class Slide:
     parts: list[str] = field(default_factory=list)
     cell: int = -1  # of the chapter, where it stands
     notes: str = ""
-
-
-def tags(cell: nbformat.NotebookNode) -> set[str]:
-    """Return the tags of a cell."""
-    return set(cell.get("metadata", {}).get("tags", []))
 
 
 def without_slides(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -82,6 +77,14 @@ def glued(notebook: nbformat.NotebookNode) -> dict[str, str]:
     return found
 
 
+def formatted(value: str, form: str | None) -> str:
+    """A glued number as its format says."""
+    value = value.strip("'\"")
+    if not form or form == "s":
+        return value
+    return format(int(value) if form.endswith("d") else float(value), form)
+
+
 def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
     """Put glued numbers into the text of a slide, and refuse what only Sphinx can resolve."""
 
@@ -89,10 +92,7 @@ def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
         key, form = match.groups()
         if key not in numbers:
             raise BuildError(f"{name}: a slide asks for {key!r}, which no cell glues")
-        value = numbers[key]
-        if not form:
-            return value.strip("'\"")
-        return format(int(value) if form.endswith("d") else float(value), form)
+        return formatted(numbers[key], form)
 
     text = GLUE.sub(number, text)
     if left := ROLE.search(text):
@@ -102,22 +102,19 @@ def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
 
 def picture(cell: nbformat.NotebookNode) -> str:
     """The figures and tables that a cell shows."""
-    shown = []
-    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    shown = ""
+    alt = html.escape(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", ""))
     for output in cell.get("outputs", []):
         data = output.get("data", {})
         if "image/svg+xml" in data:
             content = base64.b64encode(data["image/svg+xml"].encode()).decode()
-            source = f"data:image/svg+xml;base64,{content}"
+            shown += f'<img src="data:image/svg+xml;base64,{content}" alt="{alt}">'
         elif "image/png" in data:
-            source = f"data:image/png;base64,{data['image/png'].strip()}"
+            content = data["image/png"].strip()
+            shown += f'<img src="data:image/png;base64,{content}" alt="{alt}">'
         elif "text/html" in data:
-            shown.append(f'<div class="table">{data["text/html"]}</div>')
-            continue
-        else:
-            continue
-        shown.append(f'<img src="{source}" alt="{html.escape(alt, quote=True)}">')
-    return "".join(shown)
+            shown += f'<div class="table">{data["text/html"]}</div>'
+    return shown
 
 
 def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
@@ -150,18 +147,13 @@ def mathjax() -> str:
     return (folder / "static" / "mathjax" / "tex-svg-full.js").read_text(encoding="utf-8")
 
 
-def spoken(slide: Slide) -> str:
-    """The notes of a slide, which the key N shows."""
-    return f'<aside class="notes" hidden>{slide.notes}</aside>' if slide.notes else ""
-
-
 def deck(title: str, slides: list[Slide], *, script: str) -> str:
-    """Write the deck."""
-    sections = "".join(
-        f'<section id="s{number}" aria-label="Slide {number} of {len(slides)}">'
-        f"{''.join(slide.parts)}{spoken(slide)}</section>"
-        for number, slide in enumerate(slides, start=1)
-    )
+    """Write the deck; the key N shows the notes of a slide."""
+    sections = ""
+    for number, slide in enumerate(slides, start=1):
+        said = f'<aside class="notes" hidden>{slide.notes}</aside>' if slide.notes else ""
+        place = f'id="s{number}" aria-label="Slide {number} of {len(slides)}"'
+        sections += f"<section {place}>{''.join(slide.parts)}{said}</section>"
     frame = (HERE / "slides.html").read_text(encoding="utf-8")
     whole = {"TITLE": html.escape(title), "SLIDES": sections}
     whole["MATHJAX"] = script

@@ -125,11 +125,10 @@ sys.modules["myst_nb"].glue = glue
 
 def complaint(error, file):
     """A traceback without the frames of this file."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [k for k, frame in enumerate(frames) if frame.filename == file]
-    own = frames[places[0] :] if places else []
-    lines = traceback.format_list(own) + traceback.format_exception_only(error)
-    return "".join(["Traceback (most recent call last):\n"] * bool(own) + lines).rstrip()
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename != file:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace, chain=False)).rstrip()
 
 
 def execute(source, file):
