@@ -229,7 +229,10 @@ def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sq
 @o.store_app.command("merge")
 def store_merge(
     store: Annotated[Path, typer.Argument(help="The store that grows; made if it is not there.")],
-    others: Annotated[list[Path], typer.Argument(help="Stores to take over.", metavar="STORES")],
+    others: Annotated[
+        list[Path],
+        typer.Argument(help="Stores to take over.", metavar="STORES", exists=True, dir_okay=False),
+    ],
     several_judges: o.SeveralJudges = False,
 ) -> None:
     """Take over the answers of other stores."""
