@@ -26,13 +26,13 @@ from reproduction.settings import Calls, Settings, bootstrap_se, cell
 from reproduction.twins import Twin, key_of, labels, perceived, stream
 
 BEAM = 10
-PAIRS_DRAWS = 16  # PairS asks one call after the other, so it cannot be stacked
+PAIRS_DRAWS = 24  # PairS asks one call after the other, so it cannot be stacked
 
 
 def table(settings: Settings) -> pd.DataFrame:
     """One row a cell that can be attempted.
 
-    How far one run scatters is pooled over the cells of a dataset and method: sixteen rankings by
+    How far one run scatters is pooled over the cells of a dataset and method: two dozen rankings by
     PairS say little of one.
     """
     printed = load("table9")

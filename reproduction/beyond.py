@@ -357,6 +357,7 @@ def confidence(posterior: Posterior, truth: Floats) -> tuple[Floats, Floats]:
     scores, spread = posterior
     i, j = np.triu_indices(scores.shape[-1], 1)
     gap = scores[:, i] - scores[:, j]
+    gap = np.where(np.abs(gap) < 1e-9, 0.0, gap)  # rounding differs between machines
     own = np.diagonal(spread, axis1=-2, axis2=-1)
     error = np.sqrt(np.maximum(own[:, i] + own[:, j] - 2.0 * spread[:, i, j], 1e-300))
     real = np.sign(truth[:, i] - truth[:, j])
