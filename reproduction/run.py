@@ -68,16 +68,20 @@ def digest(root: Path = ROOT) -> str:
     """
     found = hashlib.sha256()
     code = [path for name in CODE for path in (root / name).rglob("*.py")]
-    places = [root / "data" / name for name in DATA]
-    every = {path for place in places for path in (place, *place.rglob("*"))}
-    data = [path for path in every if path.is_file() and path.suffix != ".md"]
-    for path in sorted({*code, *data}):
+    for path in sorted([*code, *inputs(root)]):
         name = path.relative_to(root).as_posix()
         if name.startswith(APART):
             continue
         found.update(name.encode())
         found.update(_code(path.read_text("utf-8")) if path.suffix == ".py" else path.read_bytes())
     return found.hexdigest()[:16]
+
+
+def inputs(root: Path = ROOT) -> list[Path]:
+    """The files of data/ that numbers can depend on."""
+    places = [root / "data" / name for name in DATA]
+    every = {path for place in places for path in (place, *place.rglob("*"))}
+    return sorted(path for path in every if path.is_file() and path.suffix != ".md")
 
 
 def _code(text: str) -> bytes:
