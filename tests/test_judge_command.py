@@ -209,7 +209,8 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):
     ):
         assert judge(*more, **options) == (2 if "name" in options else 1)
         assert message in capsys.readouterr().err
-    assert main(["store", "list", "no.sqlite"]) == 1
-    assert "there is no store no.sqlite" in capsys.readouterr().err
-    assert not (folder / "no.sqlite").exists(), "looking makes none"
+    for command in (("list", "no.sqlite"), ("merge", "made.sqlite", "no.sqlite")):
+        assert main(["store", *command]) == 1
+        assert "there is no store no.sqlite" in capsys.readouterr().err
+    assert not list(folder.glob("*.sqlite")), "looking makes none"
     assert asked == []

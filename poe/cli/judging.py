@@ -229,13 +229,12 @@ def store_list(store: Annotated[Path, typer.Argument(help="Such as judgements.sq
 @o.store_app.command("merge")
 def store_merge(
     store: Annotated[Path, typer.Argument(help="The store that grows; made if it is not there.")],
-    others: Annotated[
-        list[Path],
-        typer.Argument(help="Stores to take over.", metavar="STORES", exists=True, dir_okay=False),
-    ],
+    others: Annotated[list[Path], typer.Argument(help="Stores to take over.", metavar="STORES")],
     several_judges: o.SeveralJudges = False,
 ) -> None:
     """Take over the answers of other stores."""
+    if missing := [str(other) for other in others if not other.is_file()]:
+        raise JudgeError(f"there is no store {' or '.join(missing)} to merge; nothing was made")
     with o.open_store(store, several=several_judges) as kept_answers:
         for other in others:
             found = kept_answers.merge(other)
