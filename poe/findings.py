@@ -21,6 +21,31 @@ from poe.tables import printable, short
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "aligned",
+    "calibration",
+    "drowned",
+    "expert_of",
+    "headline",
+    "in_text",
+    "in_words",
+    "judge_name",
+    "judged_of",
+    "kind",
+    "matrix",
+    "neighbours",
+    "notes_of",
+    "percent",
+    "places",
+    "plural",
+    "position",
+    "rate_in_words",
+    "rows_of",
+    "signed",
+    "told_apart",
+    "totals",
+]
+
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 RIVALS = 5  # texts that are named where any of them could be the best
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more

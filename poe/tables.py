@@ -24,6 +24,18 @@ from poe.errors import DataNotFoundError, InvalidDataError, name_some
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "as_name",
+    "as_number",
+    "csv_text",
+    "find_column",
+    "place",
+    "printable",
+    "read_table",
+    "require_printable",
+    "short",
+]
+
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet runs, or we marked as not to be run
