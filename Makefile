@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
+CORE   := .venv-core
+FIRST  := _build/html/index.html
 # Build back ends are pinned as well; older versions of pip ignore the second.
 PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
           $(PY) -m pip install --quiet --disable-pip-version-check
@@ -12,12 +14,14 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test attack lint format notebooks slides judge measure handout check-handout course grade-course wasm lab bench bench-judge clean distclean
+.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout course wasm lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
-	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n\n'
+	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n'
+	@if test -f $(FIRST); then printf '\nThe book is built: open $(FIRST) in a browser.\n\n'; \
+	else printf '\nNext: make book (about four minutes), then open $(FIRST) in a browser.\n\n'; fi
 
 book: $(STAMP) ## Execute every chapter and render the book
 	@$(PY) -m book.tools build
@@ -26,12 +30,19 @@ pdf: book ## The whole book as a PDF (needs Chromium)
 	@$(PY) -m book.tools pdf
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
+	@echo "Running the tests (about four minutes on two cores); the percentage says how far they are"
 	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
 
+# numpy, scipy, cvxpy-base, clarabel and highspy are what poe imports.
+test-core: ## Run the tests of poe in an environment with its five dependencies alone
+	@test -x $(CORE)/bin/python || { echo "Setting up $(CORE) (half a minute, once)"; $(PYTHON) -m venv $(CORE); }
+	@PIP_CONSTRAINT=constraints.txt $(CORE)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  numpy scipy cvxpy-base clarabel highspy pytest hypothesis
+	@$(CORE)/bin/python -m pytest tests/poe $(ARGS)
+
 attack: $(STAMP) ## All faults, kills, mutated replies and inputs (minutes; nightly)
-	@POE_ATTACK=1 $(PY) -m pytest tests/test_attack.py $(ARGS)
-	@for one in tests/attack_*.py; do \
-	  [ ! -e "$$one" ] || $(PY) -m tests.$$(basename $$one .py) || exit 1; done
+	@POE_ATTACK=1 $(PY) -m pytest tests/judging/test_attack.py $(ARGS)
+	@$(PY) -m tests.poe.attack_fits
 
 lint: $(STAMP) ## Check style, format and types
 	@$(PY) -m ruff check .
@@ -48,24 +59,19 @@ notebooks: book ## Write every chapter as a plain .ipynb, with the wheel that ru
 slides: book ## Write a deck of slides for every chapter
 	@$(PY) -m book.tools slides
 
-judge: $(STAMP) ## Add what running language models needs (torch), and a small one
-	@$(PIP) -e ".[dev,judge]"
-	@$(VENV)/bin/poe data fetch smollm2 || echo 'The judge smollm2 is not here; later: $(VENV)/bin/poe data fetch smollm2'
+judge: $(STAMP) ## Add what running language models needs (torch, llama.cpp), and a small one
+	@$(PIP) -e ".[dev,judge,llama]"
+	@$(VENV)/bin/judging data fetch smollm2 || echo 'The judge smollm2 is not here; later: $(VENV)/bin/judging data fetch smollm2'
+	@printf 'A judge that can judge, Qwen2.5-Coder 1.5B, takes a download of 1.1 GB, 2.3 GB of disk while it is put\ntogether and 2.3 GB of memory; no GPU: $(VENV)/bin/judging data fetch qwen\n'
 
 measure: judge ## Ask the small model about the datasets (hours; goes on where it was)
-	@$(PY) -m reproduction.measure
+	@$(PY) -m reproduction.ask_model
 
 handout: $(STAMP) ## Write student notebooks without the solutions
 	@$(PY) -m book.tools handout
 
-check-handout: $(STAMP) ## Grade a student notebook (FILE=its path)
-	@$(PY) -m book.tools check-handout $(if $(FILE),--file "$(FILE)")
-
 course: book ## Write the course kit: decks, handouts, solutions
 	@$(PY) -m book.tools course
-
-grade-course: $(STAMP) ## Mark submissions into a CSV (FOLDER= KIT= CSV=)
-	@$(PY) -m book.tools grade-course $(if $(FOLDER),--folder "$(FOLDER)") $(if $(KIT),--kit "$(KIT)") $(if $(CSV),--csv "$(CSV)")
 
 wasm: $(STAMP) ## Run the pages' cells under a WebAssembly Python (ARGS="04 11" to choose)
 	@$(PIP) -e ".[dev,wasm]"
@@ -84,10 +90,10 @@ bench-judge: judge ## Measure how fast language models judge (on a GPU, if any)
 
 clean: ## Remove what was built, keep the environment
 	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find poe reproduction tests book notebooks benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find poe judging reproduction tests book notebooks benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## Remove the environment as well
-	@rm -rf $(VENV)
+	@rm -rf $(VENV) $(CORE)
 
 # Remade only when the requirements change.
 $(STAMP): pyproject.toml constraints.txt

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import judging
 import poe
 from benchmarks import peers
 from benchmarks import textbook as book
@@ -26,10 +27,12 @@ from benchmarks.timing import (
     probabilities,
     race,
 )
-from poe import central_path, newton, sparse
+from poe import large as one_large
+from poe import newton
 from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.scores import add_prior
 from poe.stack import Stack
+from reproduction import central_path
 
 CASES = {
     "a": "one_context",
@@ -214,7 +217,7 @@ def _large_methods(one: Problem, per_item: int) -> Iterator[list[Entry]]:
     most = per_item == 50
 
     def solver(method: str, expert: Any) -> Entry:
-        run = lambda c: sparse.solve(c, expert, tol=1e-8).scores[0]
+        run = lambda c: one_large.solve(c, expert, tol=1e-8).scores[0]
         entry = one.poe(method, run, "the solution and the layout only", within=1e-9)
         return dataclasses.replace(entry, who="poe, solver alone")
 
@@ -391,7 +394,7 @@ def trees(mode: str) -> list[Row]:
 # (b) The sweep -----------------------------------------------------------------------------------
 
 CALLS = tuple(range(32, 241, 16))  # 14 values, from 2N to all pairs in both orders
-DRAWS, BLOCK, TOLERANCE = 100, 10, 1e-8  # the tolerance of poe reproduce
+DRAWS, BLOCK, TOLERANCE = 100, 10, 1e-8  # the tolerance of judging reproduce
 
 
 def sweep(mode: str) -> list[Row]:
@@ -467,7 +470,7 @@ def _block(task: tuple[str, str, int, int], *, calls: tuple[int, ...] = CALLS) -
     from reproduction.twins import twins
 
     judge, attribute, number, draws = task
-    gold = poe.datasets.load("summeval").scores[attribute]
+    gold = judging.datasets.load("summeval").scores[attribute]
     twin = twins("summeval")[judge, attribute]
     found: dict[str, list[Any]] = {method: [] for method in _methods()}
     for k in calls:
@@ -481,11 +484,11 @@ def _textbook_sweep(count: int) -> tuple[float, int]:
     """Seconds for so many problems of each K, one at a time, scored and correlated."""
     from scipy.stats import spearmanr
 
-    from poe.selection import select_stack
+    from poe.choose.selection import select_stack
     from reproduction.twins import symmetric_stack, twins
 
     twin = next(iter(twins("summeval").values()))
-    gold = poe.datasets.load("summeval").scores[twin.attribute]
+    gold = judging.datasets.load("summeval").scores[twin.attribute]
     n, rng, seconds = gold.shape[1], np.random.default_rng(0), 0.0
     judge = twin.answer(gold, rng)
     for k in CALLS:
@@ -527,7 +530,7 @@ def panel(mode: str) -> list[Row]:
     alone = Entry(
         "poe",
         method,
-        lambda _: poe.panel.aggregate(said),
+        lambda _: judging.panel.aggregate(said),
         read=lambda found: found.p[:1000],
         includes="checks and standard errors",
         goal="dawid-skene-million",
@@ -551,7 +554,7 @@ def _dawid_skene(said: np.ndarray) -> Iterator[Entry]:
     yield Entry(
         "poe",
         "Dawid-Skene",
-        lambda _: poe.panel.aggregate(said, prior="fit"),
+        lambda _: judging.panel.aggregate(said, prior="fit"),
         read=lambda found: found.p,
         includes="checks and standard errors; samples judged alike are counted once",
     )
@@ -587,11 +590,13 @@ def _skill(n: int, seeds: int, *, threads: int) -> list[Row]:
     tells = rng.random(drawn.shape) < 1 / 30
     drawn[tells] = (rng.integers(0, 100, size=drawn.shape) + 100 * truth[:, None])[tells]
     texts = [" ".join(row) for row in np.array([f"w{i}" for i in range(5000)])[drawn]]
-    training = [poe.panel.Training(seed=seed) for seed in range(seeds)]
+    training = [judging.panel.Training(seed=seed) for seed in range(seeds)]
     entry = Entry(
         "poe",
         method,
-        lambda _: [poe.panel.aggregate(said, "skill", context=texts, training=t) for t in training],
+        lambda _: [
+            judging.panel.aggregate(said, "skill", context=texts, training=t) for t in training
+        ],
         read=lambda found: found[0].p[:100],
         includes=f"hashing the texts (200 words each) and {training[0].epochs} epochs a seed",
         goal="skill-34k",

@@ -140,7 +140,7 @@ def work(model: Any) -> Work:
 
 def needed(counted: Work, reader: Any, asked: Sequence[Any]) -> float:
     """Floating-point operations that the questions need, in the way the judge asks them."""
-    from poe.judges.transformers import tree
+    from judging.judges.transformers import tree
 
     ready = reader.prepare(asked)
     sequences = [one.ids for one in ready]
@@ -186,7 +186,7 @@ def tokenizer() -> Any:
 
 def questions(lengths: Lengths, *, contexts: int, most: int | None = None) -> list[Any]:
     """All ordered pairs of summaries and all questions, of some contexts; `most`, spread evenly."""
-    from poe.judges import Prompt, Question, Text
+    from judging.judges import Prompt, Question, Text
 
     def words(seed: int, count: int) -> str:
         """The first words of the vocabulary are kept for the prompt and the labels."""
@@ -282,7 +282,7 @@ def measure(
     """One shape, all ways of asking and all sizes of batches and rows."""
     import torch
 
-    from poe.judges.transformers import Loaded, TransformersJudge
+    from judging.judges.transformers import Loaded, TransformersJudge
 
     shape = SHAPES[name]
     model = build(shape, device=device, dtype=dtype)

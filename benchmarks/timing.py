@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import poe
-from poe.judges.simulated import simulated_answers
+from poe.simulated import simulated_answers
 
 
 @dataclass(frozen=True)

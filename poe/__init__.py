@@ -1,12 +1,13 @@
-"""Judging by comparison: scores from pairwise comparisons as products of experts.
+"""Scores from pairwise comparisons, as products of experts: the mathematics, and nothing else.
 
-    c = poe.Comparisons.from_table(df)                 # columns first, second, p
+    c = poe.Comparisons(first=first, second=second, p=p)
     fit = poe.fit(c, expert="bradley-terry", bias="fit")
     fit.scores; fit.interval(0.95); fit.prob_better("essay-3", "essay-8")
-    poe.rank(texts, judge, attribute="more persuasive")
+    poe.next_comparisons(fit, 20)                      # the pairs worth asking for next
 
-Names and submodules (poe.baselines, poe.datasets, poe.judges, poe.panel, ...) are imported when
-they are first used, so that `import poe` takes no time.
+What reads files, asks language models and ranks texts with this is the package `judging`, which
+this one knows nothing of. Names are imported when they are first used, so that `import poe` takes
+no time.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F401
 if TYPE_CHECKING:
-    from poe import baselines, datasets, debias, experts, judges, metrics, panel, plots, stopping
-    from poe.adaptive import next_comparisons
+    from poe import debias, experts, metrics
+    from poe.choose.adaptive import next_comparisons
+    from poe.choose.planning import plan
+    from poe.choose.selection import select
+    from poe.choose.stopping import ranks_within, se_below, top_known
     from poe.comparisons import Comparisons
     from poe.errors import (
         ComparisonError,
@@ -28,21 +32,20 @@ if TYPE_CHECKING:
     )
     from poe.experts import BradleyTerry, Gaussian, Laplacian
     from poe.fitting import fit
-    from poe.planning import plan
-    from poe.ranking import rank
-    from poe.rankings import Ranking
     from poe.resistance import effective_resistance, log_det
     from poe.result import Fit
     from poe.scores import average_probability, bradley_terry, win_ratio
-    from poe.selection import select
+    from poe.simulated import SimulatedJudge
     from poe.stack import Stack
-    from poe.stopping import ranks_within, se_below, top_known
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # Which module each name comes from.
 _NAMES = {
-    "adaptive": ["next_comparisons"],
+    "choose.adaptive": ["next_comparisons"],
+    "choose.planning": ["plan"],
+    "choose.selection": ["select"],
+    "choose.stopping": ["ranks_within", "se_below", "top_known"],
     "comparisons": ["Comparisons"],
     "errors": [
         "ComparisonError",
@@ -53,15 +56,11 @@ _NAMES = {
     ],
     "experts": ["BradleyTerry", "Gaussian", "Laplacian"],
     "fitting": ["fit"],
-    "planning": ["plan"],
-    "ranking": ["rank"],
-    "rankings": ["Ranking"],
     "resistance": ["effective_resistance", "log_det"],
     "result": ["Fit"],
     "scores": ["average_probability", "bradley_terry", "win_ratio"],
-    "selection": ["select"],
+    "simulated": ["SimulatedJudge"],
     "stack": ["Stack"],
-    "stopping": ["ranks_within", "se_below", "top_known"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -20,21 +20,24 @@ matters while clusters are few. Quantiles are Student's with C - 1 degrees of fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array, diags_array
 
-from poe.comparisons import Floats, Indices
+from poe.arrays import Floats, Indices
 from poe.errors import ComparisonError, NotConvergedError
-from poe.result import Fit
+from poe.result import Covariance, Fit
 
 __all__ = ["Clustered", "Effect", "clustered", "standardised"]
 
 WORK = 3e8  # multiplications beyond which clusters are so many that CR1 is as good
 EXPLAINED = 1e-5  # information of an answer on the coefficient below which there is none
+ENOUGH = 1e-7  # gradient left, in units of the largest weight on an unknown: errors are 1e-2
+MOST_STEPS = 60  # a covariate that is told at all takes about ten
 FREE = 1e-6  # share of a direction that other clusters must tell, at least
 
 
@@ -56,6 +59,21 @@ class Clustered(Fit):
     joint: Floats = field(repr=False)
     clusters: int
     covariate: Effect | None = None
+
+    def with_covariance(self, choice: Covariance) -> Fit:
+        """The scores as a plain `Fit`, whose errors take every answer as independent of others.
+
+        ValueError where a covariate was controlled for: a plain fit does not know of it, so what
+        its answers leave would be taken for scatter.
+        """
+        if choice == self.covariance_choice:
+            return self
+        if self.covariate is not None:
+            raise ValueError(
+                "scores at equal covariates have clustered errors only; for another covariance "
+                "fit without the covariate"
+            )
+        return Fit(**_parts(self) | {"covariance_choice": "paired"}).with_covariance(choice)
 
     @cached_property
     def _joint(self) -> Floats:
@@ -110,7 +128,7 @@ def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Cl
     rows = csr_array(coo_array((at[2], (at[0], at[1])), shape=(len(c), width)))
     offset = 0.0 if fit.bias_fitted else -lever * fit.bias
     unknown = np.concatenate([fit.scores, [fit.bias] * fit.bias_fitted, np.zeros(width)])[:width]
-    unknown = _newton(fit, rows, offset, unknown)
+    unknown = _moved(fit, rows, offset, unknown)
     d = rows @ unknown + offset
     pull = c.weight * fit.expert.slope(d, c.p)
     stiffness = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
@@ -127,11 +145,18 @@ def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Cl
     effect = None
     if covariate is not None:
         effect = Effect(float(unknown[-1]), float(np.sqrt(variance[-1, -1])))
-    given: dict[str, Any] = {name: getattr(fit, name) for name in Fit.__dataclass_fields__}
-    given["scores"] = unknown[:n] - unknown[:n].mean()
-    given["bias"] = float(unknown[n]) if fit.bias_fitted else fit.bias
-    given["energy"] = float(c.weight @ fit.expert.energy(d, c.p))
-    return Clustered(**given, joint=joint, clusters=count, covariate=effect)
+    moved: dict[str, Any] = {
+        "scores": unknown[:n] - unknown[:n].mean(),
+        "bias": float(unknown[n]) if fit.bias_fitted else fit.bias,
+        "energy": float(c.weight @ fit.expert.energy(d, c.p)),
+        "covariance_choice": "clustered",
+    }
+    return Clustered(**_parts(fit) | moved, joint=joint, clusters=count, covariate=effect)
+
+
+def _parts(fit: Fit) -> dict[str, Any]:
+    """What a plain fit is made from, by name."""
+    return {one.name: getattr(fit, one.name) for one in fields(Fit) if one.init}
 
 
 def _curvature(rows: csr_array, stiffness: Floats, n: int) -> Floats:
@@ -141,30 +166,37 @@ def _curvature(rows: csr_array, stiffness: Floats, n: int) -> Floats:
     return np.asarray(made)
 
 
-def _newton(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
-    """Minimise the energy from where the fit left it; without a covariate it is there already."""
+def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
+    """The unknowns of lowest energy, from where the fit left them.
+
+    `poe.newton` knows one unknown beside the scores, the bias. A covariate is a second, for which
+    SciPy's Newton method with a trust region serves, as these problems are neither large nor many.
+    """
     c, expert = fit.comparisons, fit.expert
-    scale = float(np.max(np.abs(rows).T @ c.weight))
 
-    def energy(at: Floats) -> float:
-        return float(c.weight @ expert.energy(rows @ at + offset, c.p))
+    def slope(at: Floats) -> Floats:
+        return np.asarray(rows.T @ (c.weight * expert.slope(rows @ at + offset, c.p)))
 
-    for _ in range(60):
-        d = rows @ unknown + offset
-        gradient = rows.T @ (c.weight * expert.slope(d, c.p))
-        if np.abs(gradient).max() <= 1e-7 * scale:
-            return unknown
-        hessian = _curvature(rows, c.weight * expert.curvature(d, c.p), c.n_items)
-        step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
-        size, now = 1.0, energy(unknown)
-        while energy(unknown + size * step) > now + 1e-4 * size * float(gradient @ step):
-            size /= 2.0
-            if size < 1e-6:
-                break
-        unknown = unknown + size * step
-    raise NotConvergedError(
-        "no optimum with the covariate after 60 steps; leave it out (--no-length)"
+    def curvature(at: Floats) -> Floats:
+        stiffness = c.weight * expert.curvature(rows @ at + offset, c.p)
+        return _curvature(rows, stiffness, c.n_items)
+
+    enough = ENOUGH * float(np.max(np.abs(rows).T @ c.weight))
+    if np.abs(slope(unknown)).max() <= enough:  # without a covariate nothing moves
+        return unknown
+    optimum = minimize(
+        lambda at: float(c.weight @ expert.energy(rows @ at + offset, c.p)),
+        unknown,
+        jac=slope,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": enough, "maxiter": MOST_STEPS},
     )
+    if not np.abs(slope(optimum.x)).max() <= enough:
+        raise NotConvergedError(
+            f"no optimum with the covariate after {optimum.nit} steps; leave it out (--no-length)"
+        )
+    return np.asarray(optimum.x)
 
 
 def _sandwich(

@@ -7,8 +7,8 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import csv
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral, Number
 from pathlib import Path
@@ -17,21 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poe.arrays import Array, Floats, Indices
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.graph import FEW, Array, Floats, Indices, Mask, component_labels
+from poe.graph import FEW, Layout, component_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from poe.sparse import Layout
 
 __all__ = [
-    "Array",
     "Comparisons",
-    "Floats",
-    "Indices",
-    "Mask",
-    "as_comparisons",
     "as_pairs",
     "refuse_rows",
     "require_unique",
@@ -132,35 +127,36 @@ class Comparisons:
     @classmethod
     def from_table(
         cls,
-        table: pd.DataFrame,
+        table: Mapping[str, Any] | pd.DataFrame,
         *,
         items: int | Iterable[Any] | None = None,
-        **columns: str | None,
     ) -> Comparisons:
-        """Read a table with one row a comparison, of any form that `poe.columns` knows.
+        """Build from columns first, second and p, and weight where there is one.
 
-        With first, second and p; or model_a, model_b and winner, ties in any spelling; or
-        alpaca_eval's annotations. The keywords first, second, p, winner and weight name columns
-        that have other names; a column called weight is used when it is there.
+        `judging.read` reads the many other forms of table that people have.
         """
-        from poe.columns import read
-
-        found = read(table, **columns)
-        for note in found.notes:
-            warnings.warn(note, stacklevel=2)
+        missing = [name for name in ("first", "second", "p") if name not in table]
+        if missing:
+            raise ComparisonError(
+                f"the table has no column {name_some(missing)}; it has {name_some(table, 12)}. "
+                "Name its columns first, second and p, or read it by judging.read, which knows "
+                "other forms"
+            )
         return cls(
-            first=found.first, second=found.second, p=found.p, weight=found.weight, items=items
+            first=table["first"],
+            second=table["second"],
+            p=table["p"],
+            items=items,
+            weight=table.get("weight"),
         )
 
     @classmethod
-    def from_csv(cls, path: str | Path, **columns: Any) -> Comparisons:
-        """Read a file of any kind that `poe.tables` reads; names in a CSV are kept as text."""
-        from poe.tables import read_table
-
-        return cls.from_table(read_table(path), **columns)
+    def from_csv(cls, path: str | Path, *, items: int | Iterable[Any] | None = None) -> Comparisons:
+        """Read columns first, second and p (and weight) of a CSV file; names are kept as text."""
+        return cls.from_table(_csv_columns(Path(path)), items=items)
 
     def to_table(self) -> pd.DataFrame:
-        """One row a comparison: first, second, p, weight."""
+        """One row per comparison: first, second, p, weight."""
         import pandas as pd
 
         names = pd.Series(self.items, dtype=object)
@@ -214,9 +210,7 @@ class Comparisons:
     @cached_property
     def layout(self) -> Layout:
         """The comparisons sorted by item, for solvers of large problems; made once."""
-        from poe.sparse import Layout
-
-        return Layout.of(self)
+        return Layout.of(self.first, self.second, self.n_items)
 
     @cached_property
     def search(self) -> tuple[Array, Array]:
@@ -237,7 +231,8 @@ class Comparisons:
             alone = [self.items[i] for i in np.flatnonzero(~seen)]
             raise ComparisonError(
                 f"never compared: {name_some(alone)}; add a comparison for each, "
-                "or leave them out of `items`"
+                "or leave them out of `items`",
+                items=alone,
             )
 
     def require_connected(self) -> None:
@@ -248,7 +243,8 @@ class Comparisons:
             raise DisconnectedError(
                 f"items {name_some(groups[1])} share no comparison with the rest "
                 f"({len(groups)} separate groups), so their scores relative to it are undefined; "
-                "add a comparison between the groups, or score each group alone"
+                "add a comparison between the groups, or score each group alone",
+                items=groups[1],
             )
 
     # New comparisons from old ----------------------------------------------------------
@@ -298,19 +294,28 @@ class Comparisons:
         return Comparisons.from_pairs(once.pairs[forth], p, items=self.items, weight=weight)
 
 
-def as_comparisons(given: Any) -> Comparisons:
-    """Comparisons as they are, or read from a data frame (`Comparisons.from_table`)."""
-    if isinstance(given, Comparisons):
-        return given
-    if hasattr(given, "columns"):
-        return Comparisons.from_table(given)
-    raise TypeError(
-        f"comparisons are needed, or a table of them, not {type(given).__name__}: make them with "
-        "poe.Comparisons(first=, second=, p=), or from a file with poe.Comparisons.from_csv(path)"
-    )
-
-
 # What a `Comparisons` may be made from: every refusal names the row, the items and the way out
+
+
+def _csv_columns(path: Path) -> dict[str, list[str]]:
+    """The cells of a CSV file by column; blank lines are no rows."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file)
+            columns: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
+            if not columns or len(columns) < len(rows.fieldnames or ()):
+                raise ComparisonError(f"{path} must begin with a header of different columns")
+            for row in rows:
+                if None in row or None in row.values():  # where csv puts too many, and too few
+                    raise ComparisonError(
+                        f"{path}, line {rows.line_num}: as many cells as columns are needed, "
+                        f"{len(columns)}"
+                    )
+                for name, cell in row.items():
+                    columns[name].append(cell)
+    except UnicodeDecodeError:
+        raise ComparisonError(f"{path} is not text in UTF-8; save it as that") from None
+    return columns
 
 
 def _names(values: Iterable[Any], column: str) -> list[Any]:
@@ -393,14 +398,14 @@ def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
 
 
 def _numbers(values: ArrayLike, what: str) -> Floats:
-    """One number a comparison."""
+    """One number per comparison."""
+    given = np.asarray(np.ma.filled(values, np.nan))
     try:
-        given = np.asarray(np.ma.filled(values, np.nan))
-        if given.dtype.kind not in "biufOUT":  # complex numbers and dates would turn into others
-            raise TypeError
+        if given.dtype.kind not in "biufOUT":
+            raise TypeError(f"{given.dtype} would turn into something else")
         array = np.array(given, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ComparisonError(f"{what} must be numbers, one a comparison") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ComparisonError(f"{what} must be numbers, one per comparison: {error}") from None
     if array.ndim != 1:
         raise ComparisonError(f"{what} must be one-dimensional, not of shape {array.shape}")
     return array

@@ -36,13 +36,8 @@ def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") 
     -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.10). Assumes that what is shown
     first is on average no better than what is shown second, as in random or balanced sets.
     """
-    rule = getattr(get_expert(expert), "mean_bias", None)
-    if rule is None:
-        raise ValueError(
-            "bias='mean' needs the expert to have mean_bias(mean_p), the shift at which that "
-            "mean probability means no difference; or give bias as a number"
-        )
-    return float(rule(float(np.average(comparisons.p, weights=comparisons.weight))))
+    mean_p = float(np.average(comparisons.p, weights=comparisons.weight))
+    return float(get_expert(expert).mean_bias(mean_p))
 
 
 def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:

@@ -1,27 +1,27 @@
 """What can go wrong, by name, so that callers can tell one cause from another."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 __all__ = [
     "ComparisonError",
-    "DataNotFoundError",
-    "DatasetError",
     "DisconnectedError",
-    "DownloadError",
-    "InvalidDataError",
-    "JudgeError",
-    "NoJudgeError",
     "NotConvergedError",
     "SeparableError",
     "UnidentifiedBiasError",
-    "UnknownDatasetError",
     "name_some",
 ]
 
 
 class ComparisonError(ValueError):
-    """The comparisons themselves are not usable; the message names rows and items."""
+    """The comparisons themselves are not usable; the message names rows and items.
+
+    reason : what is the case, without what follows from it. items : the names that it is about.
+    """
+
+    def __init__(self, message: str, *, reason: str = "", items: Iterable[Hashable] = ()) -> None:
+        super().__init__(message)
+        self.reason, self.items = reason or message, tuple(items)
 
 
 class DisconnectedError(ComparisonError):
@@ -38,34 +38,6 @@ class UnidentifiedBiasError(ComparisonError):
 
 class NotConvergedError(RuntimeError):
     """An iteration stopped before reaching its tolerance."""
-
-
-class JudgeError(RuntimeError):
-    """A judge, its prompt or its store cannot go on; the message says what to change."""
-
-
-class NoJudgeError(JudgeError):
-    """The judge that was named cannot be had: no such name, model, option or package."""
-
-
-class DatasetError(RuntimeError):
-    """A dataset that is unknown, not at hand, or not what it should be; see `poe.datasets`."""
-
-
-class DataNotFoundError(DatasetError):
-    """The data are in none of the places looked at."""
-
-
-class InvalidDataError(DatasetError):
-    """The file is there but is not what it should be: wrong checksum, shape, type or range."""
-
-
-class UnknownDatasetError(DatasetError, ValueError):
-    """No dataset has this name."""
-
-
-class DownloadError(DatasetError):
-    """The file could not be downloaded or stored."""
 
 
 def name_some(names: Iterable[Any], limit: int = 5) -> str:

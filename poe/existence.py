@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from poe.comparisons import Comparisons, Indices, Mask
+from poe.arrays import Mask
+from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
-from poe.graph import FEW, Graph, reachable
+from poe.graph import Graph, strong_components
 
 __all__ = [
     "require_beaten",
     "require_bias_held",
     "require_bias_identified",
     "require_finite",
-    "strong_components",
 ]
 
 
@@ -50,23 +50,14 @@ def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
     size = np.bincount(groups)
     group, what = (top, "lost to") if size[top] <= size[bottom] else (bottom, "won against")
     names = [comparisons.items[i] for i in np.flatnonzero(groups == group)]
+    reason = f"{'item' if len(names) == 1 else 'items'} {name_some(names)} never {what} the rest"
     raise SeparableError(
-        f"{'item' if len(names) == 1 else 'items'} {name_some(names)} never {what} the rest, so "
-        "the scores are infinite; use probabilities instead of decisions, add comparisons, "
-        f"or give a prior (the paper's is prior=1/(N-1), here {1 / (comparisons.n_items - 1):.3g})"
+        f"{reason}, so the scores are infinite; use probabilities instead of decisions, add "
+        "comparisons, or give a prior (the paper's is prior=1/(N-1), here "
+        f"{1 / (comparisons.n_items - 1):.3g})",
+        reason=reason,
+        items=names,
     )
-
-
-def strong_components(n_items: int, edges: Indices) -> Indices:
-    """Label of each item's strongly connected component in a directed graph."""
-    if n_items <= FEW:
-        reached = reachable(edges[:, 0], edges[:, 1], n_items)
-        return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
-    return connected_components(graph, directed=True, connection="strong")[1]
 
 
 def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> None:
@@ -74,7 +65,7 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, vstack
 
-    from poe.sparse import incidence
+    from poe.large import incidence
 
     k, n = len(comparisons), comparisons.n_items
     # Rows of (W, -1) times the direction (v, g) must not go where an expert pulls back.
@@ -94,10 +85,14 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
     )
     if found.status == 0 and -found.fun > 1e-6:
         side = "first" if found.x[-1] < 0 else "second"
-        raise SeparableError(
+        reason = (
             "with a fitted bias the decisions are separable: scores and a preference for the "
-            f"{side} position explain every one of them, so neither is finite; use probabilities, "
-            "ask more pairs in both orders, give a prior, or give the bias as a number"
+            f"{side} position explain every one of them"
+        )
+        raise SeparableError(
+            f"{reason}, so neither is finite; use probabilities, ask more pairs in both orders, "
+            "give a prior, or give the bias as a number",
+            reason=reason,
         )
 
 
@@ -108,10 +103,11 @@ def require_bias_held(rises: Mask, falls: Mask) -> None:
     rises, falls : of the answers alone, as for `require_finite`.
     """
     if not (rises.any() and falls.any()):
+        reason = f"every decision went to the {'second' if rises.any() else 'first'} position"
         raise SeparableError(
-            f"every decision went to the {'second' if rises.any() else 'first'} position, so a "
-            "fitted bias is infinite, whatever the prior on the scores; use probabilities, ask "
-            "more pairs in both orders, or give the bias as a number or None"
+            f"{reason}, so a fitted bias is infinite, whatever the prior on the scores; use "
+            "probabilities, ask more pairs in both orders, or give the bias as a number or None",
+            reason=reason,
         )
 
 
@@ -122,9 +118,8 @@ def require_bias_identified(comparisons: Comparisons, graph: Graph) -> None:
     chain a-b-c that is never shown the other way round. graph : of these comparisons.
     """
     ones = np.ones(len(comparisons))
-    border, degree = graph.transposed(ones), graph.degrees(ones)
-    scores, _ = graph.direction(ones, border, enough=1e-10, scale=degree)
-    if 1.0 - float(border @ scores) / len(comparisons) < 1e-8:  # of the bias, what they leave
+    # What scores leave of a bias is a whole number of comparisons or so, or rounding.
+    if graph.bias_information(ones, ones) < 1e-8 * len(comparisons):
         raise UnidentifiedBiasError(
             "a position bias cannot be told from the scores: scores that drop by the same amount "
             f"from first to second in all {len(comparisons)} comparisons would look just like it; "

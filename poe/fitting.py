@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from poe import empirical, existence, newton
-from poe.comparisons import Comparisons, Floats, Mask, as_comparisons
+from poe import existence, newton, priors
+from poe.arrays import Floats, Mask
+from poe.comparisons import Comparisons
 from poe.debias import mean_bias
-from poe.errors import NotConvergedError
+from poe.errors import NotConvergedError, SeparableError, UnidentifiedBiasError
 from poe.experts import FAMILIES, KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
-from poe.graph import Graph
+from poe.graph import DENSE_ITEMS, Graph
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fit"]
+__all__ = ["fit", "settled"]
 
 FARTHEST = 1e100  # a bias whose square is still a number
-DENSE_ITEMS = 300  # above this the sparse solver is faster than a dense factorisation
 
 
 def fit(
@@ -51,7 +51,7 @@ def fit(
         for the value that maximises the product together with the scores.
     prior : wins added in both directions to every pair of items, see `bradley_terry`; or, for
         Gaussian experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence
-        chooses (`poe.empirical`; `Fit.prior` has it). That needs no connected graph, groups
+        chooses (`poe.priors`; `Fit.prior` has it). That needs no connected graph, groups
         without a link being shrunk to the common mean, and answers that tell nothing end with
         next to no spread, in the order of the summed opinions.
     solver : "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
@@ -65,7 +65,7 @@ def fit(
     UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
     than scores that are not the optimum.
     """
-    comparisons = as_comparisons(comparisons)
+    comparisons = _as_comparisons(comparisons)
     chosen = get_expert(expert)
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
@@ -78,7 +78,7 @@ def fit(
         if prior != "fit":
             raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
         gamma = None if fit_bias else _gamma(comparisons, chosen, bias)
-        shrunk = empirical.fit(comparisons, chosen, bias=gamma, dense=solver == "dense")
+        shrunk = priors.fit(comparisons, chosen, bias=gamma, dense=solver == "dense")
         return shrunk.with_covariance(covariance)
     problem = add_prior(comparisons, prior) if prior else comparisons
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
@@ -103,7 +103,7 @@ def fit(
             # Where only a prior links some items, it tells the bias too.
             seen = _graph(comparisons, solver) if prior else graph
             existence.require_bias_identified(comparisons, seen)
-        convex = getattr(chosen, "convex", True)
+        convex = chosen.convex
         tol = tol or (1e-10 if solver == "dense" else 1e-8)
         found = newton.solve(
             problem,
@@ -141,12 +141,24 @@ def fit(
     return fitted.with_covariance(covariance)
 
 
+def _as_comparisons(given: Any) -> Comparisons:
+    """Comparisons as they are, or read from a data frame (`Comparisons.from_table`)."""
+    if isinstance(given, Comparisons):
+        return given
+    if hasattr(given, "columns"):
+        return Comparisons.from_table(given)
+    raise TypeError(
+        f"comparisons are needed, or a table of them, not {type(given).__name__}: make them with "
+        "poe.Comparisons(first=, second=, p=), or from a file with poe.Comparisons.from_csv(path)"
+    )
+
+
 def _graph(comparisons: Comparisons, solver: str) -> Graph:
     if solver == "dense":
         return Graph.of(comparisons)
-    from poe import sparse
+    from poe.large import LargeGraph
 
-    return sparse.Graph(comparisons)
+    return LargeGraph(comparisons)
 
 
 def _pulled_back(problem: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
@@ -175,10 +187,7 @@ def _start(
     problem: Comparisons, expert: Expert, gamma: float, tilt: Floats | float
 ) -> Floats | float:
     """Least-squares scores of the experts' opinions: near the best mode if there are several."""
-    opinion = getattr(expert, "opinion", None)
-    if opinion is None:
-        return 0.0
-    squares = Gaussian(mean=opinion)
+    squares = Gaussian(mean=expert.opinion)
     graph = _graph(problem, "sparse")
     return newton.solve(problem, squares, graph=graph, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
 
@@ -193,3 +202,62 @@ def _gamma(comparisons: Comparisons, expert: Expert, bias: Any) -> float:
     if not (isinstance(bias, Real) and abs(float(bias)) <= FARTHEST):
         raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
     return float(bias)
+
+
+MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
+ONE_WAY = 1e-6  # information on the bias per answer, below which it has no finite value
+
+
+def settled(
+    c: Comparisons,
+    *,
+    expert: str | Expert = "bradley-terry",
+    bias: Any = "fit",
+    prior: float | None = None,
+    covariance: Covariance = "paired",
+) -> tuple[Fit, list[str]]:
+    """`poe.fit` where a bias or scores may have no finite value; and what was done, in words.
+
+    Laplacian experts take the bias from the mean probability, since they cannot fit it. A bias that
+    cannot be told from the scores is left out. Where an item won or lost everything and
+    `prior` is None, the prior is the paper's 1 / (N - 1): every item has one win and one loss
+    more, spread over the others.
+    """
+    notes: list[str] = []
+    wins = prior or 0.0
+    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
+        bias = "mean"
+    while True:
+        one_way = False
+        try:
+            settled_fit = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
+            # Nearly certain answers leave a bias that is finite and says nothing.
+            information = settled_fit.bias_information if settled_fit.bias_fitted else np.inf
+            one_way = information <= ONE_WAY * len(c)
+            if not one_way:
+                return settled_fit, notes
+        except SeparableError as error:
+            one_way = bool(wins) and bias is not None  # a prior holds scores, and not the bias
+            if not one_way:
+                if prior is not None or c.n_items > MOST_PRIOR:
+                    raise SeparableError(
+                        f"{error}; for example --prior 0.1 on the command line (nothing is asked "
+                        "again), prior=0.1 in Python",
+                        reason=error.reason,
+                        items=error.items,
+                    ) from None
+                wins = prior = 1.0 / (c.n_items - 1)
+                notes.append(
+                    f"{error.reason}: every item was given one win and one loss, spread over the "
+                    f"others (a prior of {wins:.3g} wins on every pair), which keeps scores finite"
+                )
+        except UnidentifiedBiasError:
+            if bias is None:
+                raise
+            bias = None
+            notes.append(
+                "too few comparisons to tell a position bias from the scores: none was assumed"
+            )
+        if one_way:
+            bias = None
+            notes.append("a preference for one position explains every decision: none was assumed")

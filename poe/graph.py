@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from poe.arrays import Array, Floats, Indices, Mask
 
 __all__ = [
-    "Array",
-    "Floats",
     "Graph",
-    "Indices",
-    "Mask",
+    "Layout",
     "component_labels",
     "eliminate",
     "reachable",
+    "strong_components",
     "sums",
 ]
 
-Array = NDArray[Any]
-Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
-SMALL = 10_000  # entries of W
-FEW = 100  # items; up to so many, products of matrices find groups sooner than a search
+# All four are about speed alone, timed on two ordinary cores; results do not depend on them.
+SMALL = 10_000  # entries of W up to which products with the dense matrix are quickest
+FEW = 100  # items up to which products of matrices find groups sooner than a search
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
+DENSE_ITEMS = 300  # above this the sparse solver is faster than a dense factorisation
 
 
 class Graph:
@@ -35,11 +32,12 @@ class Graph:
 
     Problems lie along the last axis, so that NumPy's inner loops run over all of them: a number
     an item is (N, *batch), a number a comparison (K, *batch), with batch = () for one problem
-    and (B,) for a stack. `poe.sparse.Graph` does the same for one huge problem.
+    and (B,) for a stack. `poe.large.LargeGraph` does the same for one huge problem.
     """
 
     _matrix: Floats | None = None  # W, where it is so small that products are the quickest way
-    strain: Any = None  # what must be at rest besides each item, for solvers that are not exact
+    ridge: float = 0.0  # added to the diagonal of the Laplacian, by large graphs only
+    has_strain: bool = False  # whether groups of items must be looked at besides each item
 
     def __init__(self, n_items: int, first: Indices, second: Indices) -> None:
         self.n, self.first, self.second = n_items, first, second
@@ -122,6 +120,21 @@ class Graph:
         shift = (lean + (border * plain).sum(axis=0)) / information
         return plain + moved * shift, shift
 
+    def bias_information(self, stiffness: Floats, lever: Floats) -> float:
+        """Curvature of the energy along the bias when the scores follow: 1 / its variance.
+
+        Of one problem; both arguments laid out as the graph has its comparisons.
+        """
+        tilted = lever * stiffness
+        border = self.transposed(tilted)
+        scale = self.degrees(tilted) + self.ridge
+        moved, _ = self.direction(stiffness, border, enough=1e-10, scale=scale)
+        return float(lever @ tilted - border @ moved)
+
+    def strain(self, slope: Floats, scores: Floats) -> float:
+        """How far from rest groups of items are; the solver here is exact, so they are at rest."""
+        return 0.0
+
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve W' diag(stiffness) W x = right with x_0 = 0; (N, *batch) or (N, R, *batch)."""
         links = self.links(stiffness)
@@ -134,24 +147,24 @@ class Graph:
         matrix = -(low + low.swapaxes(-1, -2))
         matrix.reshape(-1, self.n**2)[:, :: self.n + 1] = -matrix.sum(axis=-1).reshape(-1, self.n)
         columns = right.reshape(self.n, -1, *self.batch).transpose(matrices_last)
-        found = np.zeros_like(columns)
-        found[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
-        return found.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
+        x = np.zeros_like(columns)
+        x[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
+        return x.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
 
 
 def solve_one(matrix: Floats, right: Floats) -> Floats:
     """Solve L x = right with x_0 = 0; matrix : L but for its diagonal. (N,) or (N, R).
 
-    By LAPACK itself: at sixteen items NumPy's door to it takes longer than the solution.
+    By LAPACK itself: for sixteen items, calling it through NumPy costs more than solving.
     """
     from scipy.linalg.lapack import dgesv
 
     matrix.reshape(-1)[:: len(matrix) + 1] = -matrix.sum(axis=1)
-    found = np.zeros(right.shape)
-    _, _, found[1:], failed = dgesv(matrix[1:, 1:], right[1:])
+    x = np.zeros(right.shape)
+    _, _, x[1:], failed = dgesv(matrix[1:, 1:], right[1:])
     if failed:
         raise np.linalg.LinAlgError("Singular matrix")
-    return found
+    return x
 
 
 def eliminate(links: Floats, right: Floats) -> Floats:
@@ -197,8 +210,8 @@ def component_labels(first: Array, second: Array, n_items: int) -> Indices:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+    links = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
 
 
 def reachable(tail: Array, head: Array, n_items: int, *, back: bool = False) -> Mask:
@@ -213,3 +226,50 @@ def reachable(tail: Array, head: Array, n_items: int, *, back: bool = False) -> 
             return np.ones(paths.shape, dtype=bool)
         paths = np.minimum(paths @ paths, 1.0)
     return paths > 0
+
+
+def strong_components(n_items: int, edges: Indices) -> Indices:
+    """Label of each item's strongly connected component in a directed graph; edges (E, 2)."""
+    if n_items <= FEW:
+        reached = reachable(edges[:, 0], edges[:, 1], n_items)
+        return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    arrows = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
+    return connected_components(arrows, directed=True, connection="strong")[1]
+
+
+class Layout(NamedTuple):
+    """Comparisons sorted by the item shown first: rows order[start[i]:start[i + 1]] show item i.
+
+    first, second : the items of the sorted rows, first[start[i]:start[i + 1]] = i. Indices are
+    32-bit where that is enough, because large problems are bound by memory traffic.
+    """
+
+    order: Array
+    start: Array
+    first: Array
+    second: Array
+
+    @classmethod
+    def of(cls, first: Array, second: Array, n_items: int) -> Layout:
+        """By the columns of a sparse matrix: a counting sort, linear in their number."""
+        from scipy.sparse import csr_array
+
+        k, n = len(first), n_items
+        index: Any = np.int32 if max(k, n) < 2**31 else np.int64
+        row = np.arange(k + 1)
+        ends = (one.astype(index) for one in (second, first, row))
+        columns = csr_array(tuple(ends), shape=(k, n)).tocsc()
+        item = np.repeat(np.arange(n, dtype=index), np.diff(columns.indptr))
+        return cls(columns.indices, columns.indptr, item, columns.data)
+
+    def search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        one, n = np.broadcast_to(1.0, self.second.shape), len(self.start) - 1
+        shown = csr_array((one, self.second, self.start), shape=(n, n))
+        return tuple(breadth_first_order(shown, 0, directed=False))

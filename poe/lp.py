@@ -4,7 +4,7 @@
 reading and for checking. `solve_l1` gets to the same optimum faster, through the dual program,
 and returns one that is uniquely defined: of all optima, which are many more often than not, the
 one with the least sum of squared misfits. Sweeps of small problems are the business of
-`poe.central_path`. cvxpy is imported when a program is built.
+`reproduction.central_path`. cvxpy is imported when a program is built.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import diags_array
 
-from poe.comparisons import Comparisons, Floats, Indices
+from poe.arrays import Floats, Indices
+from poe.comparisons import Comparisons
 from poe.errors import NotConvergedError
-from poe.existence import strong_components
 from poe.experts import Laplacian
+from poe.graph import strong_components
+from poe.large import incidence
 from poe.newton import Solution
-from poe.sparse import incidence
 
 if TYPE_CHECKING:
     import cvxpy

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poe.comparisons import Floats
+from poe.arrays import Floats
 
 __all__ = [
     "Correlation",

@@ -13,12 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from poe.comparisons import Floats, Indices, Mask
+from poe.arrays import Floats, Indices, Mask
 from poe.experts import Expert, Gaussian
 from poe.graph import Graph
 from poe.stack import Problem, Stack, block_size, in_blocks
 
 __all__ = ["Solution", "solve"]
+
+# The gradient left at an item counts in units of the largest weight on any item, but of no more
+# than OWN times its own and LIGHTEST times the smallest weight of a comparison: weights may differ
+# by many powers of ten, and an item of little weight, or a group that little weight ties to the
+# rest, is to be as exact as any other. Units below ROUNDING of an item's own weight would ask for
+# more digits than the gradient has: 1e-4 times a tolerance of 1e-10 is some rounding errors.
+OWN, LIGHTEST, ROUNDING = 16.0, 1000.0, 1e-4
+
+# Far from its opinion a bounded expert's curvature can underflow; this share of the largest keeps
+# the matrix invertible, and the line search shortens the step.
+STIFFEST = 1e-12
+
+# Early steps need no exact direction; near the mode each doubles the digits, so a system is solved
+# to the gradient squared, or to LOOSE of it, and to FINE of the tolerance at the end.
+LOOSE, FINE = 1e-2, 0.1
+
+# The share of what a step promises that it must keep (Armijo's rule, whose usual value it is), and
+# what is only rounding, of an energy and of a slope.
+KEPT, NOISE, FLAT = 1e-4, 1e-12, 1e-6
+HALVINGS = 40  # to a step of 1e-12, after which nothing that can be told changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +48,8 @@ class Solution:
     scores : (B, N), mean zero. bias : (B,). energy : (B,). gradient : (B,) largest gradient
     entry, divided by the largest weight of comparisons on one item, or by less where weights
     are uneven; of a sparse graph by the item's own weight, and the same of groups that single
-    links or little weight tie to the rest (`poe.sparse.Graph.strain`). steps : (B,) Newton steps.
-    converged : (B,) whether the gradient met the tolerance.
+    links or little weight tie to the rest (`poe.large.LargeGraph.strain`). steps : (B,) Newton
+    steps. converged : (B,) whether the gradient met the tolerance.
     """
 
     scores: Floats
@@ -57,8 +77,8 @@ def solve(
     The mode of paper eq. 3, where the slopes balance (book eq. 5.3). The graph must be
     connected and the minimum finite; `poe.fit` checks both.
 
-    graph : how linear systems are solved, `poe.sparse.Graph` for one large problem. bias : one
-    number or one a problem, held there, or with `fit_bias` the start of its own search. tilt : 1
+    graph : how linear systems are solved, `poe.large.LargeGraph` for one large problem. bias : one
+    number or one per problem, held there, or with `fit_bias` the start of its own search. tilt : 1
     where the order shown matters and 0 where it does not, as for the ties of a prior. start :
     where the scores begin, which matters for energies that are not convex.
     """
@@ -74,63 +94,57 @@ def solve(
     graph = Graph.of(problem) if graph is None else graph
     p, weight = graph.laid(problem.p), graph.laid(problem.weight)
     batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
-    convex = getattr(expert, "convex", True)  # experts that do not say are taken to be
-    lever = graph.laid(np.asarray(tilt, dtype=float))
+    lever = np.asarray(tilt, dtype=float)
+    lever = graph.laid(lever) if lever.ndim else lever
     scores = np.zeros((graph.n, *batch)) + np.asarray(start, dtype=float).T
     gamma = np.zeros(batch) + bias
     if fit_bias:
         lever = np.broadcast_to(lever, p.shape)
-    # What is an array for a stack is a number for one problem, which NumPy's machinery only slows.
-    some, every, highest = (np.any, np.all, np.max) if batch else (bool, bool, float)
-    dot: Any = (lambda a, b: (a * b).sum(axis=0)) if batch else np.dot
     degree = graph.degrees(weight)
     most, total = degree.max(axis=0), weight.sum(axis=0)
-    # Weights may differ by many powers of ten. Then an item of little weight, or a group that
-    # little weight ties to the rest, is to be as exact as any other, as far as rounding allows.
-    scale = np.minimum(np.minimum(most, 16.0 * degree), 1000.0 * weight.min(axis=0))
-    scale = np.maximum(scale, 1e-4 * degree)
-    if graph.strain:  # groups are looked at one by one, so nothing need be done about them here
+    if graph.has_strain:  # groups are looked at one by one, so each item by its own weight will do
         scale = degree
-    # Far from its opinion a bounded expert's curvature can underflow; a little stiffness keeps
-    # the matrix invertible, and the line search shortens the step.
-    floor = 1e-12 * float(expert.curvature(0.0 * p, p).max())
+    else:
+        scale = np.minimum(np.minimum(most, OWN * degree), LIGHTEST * weight.min(axis=0))
+        scale = np.maximum(scale, ROUNDING * degree)
+    floor = STIFFEST * float(expert.curvature(0.0 * p, p).max())
     d = graph.differences(scores) if np.any(start) else np.zeros(p.shape)
-    if some(gamma):
+    if gamma.any():
         d = d - lever * gamma
     pull = weight * expert.slope(d, p)
     lean, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
     for step in range(max_steps + 1):
         slope = graph.transposed(pull)
         gradient = (np.abs(slope) / scale).max(axis=0)
-        if graph.strain:
+        if graph.has_strain:
             gradient = np.maximum(gradient, graph.strain(slope, scores))
         if fit_bias:
             lean = (lever * pull).sum(axis=0)
             gradient = np.maximum(gradient, np.abs(lean) / most)
         going = gradient > tol
-        if step == max_steps or not some(going):
+        if step == max_steps or not going.any():
             break
         stiffness = weight * np.maximum(expert.curvature(d, p), floor)
-        # Early steps need no exact direction; near the mode each doubles the digits. A
-        # quadratic energy is solved in one step, which must then be exact.
-        rest = 0.0 if quadratic else min(1e-2, largest := float(highest(gradient))) * largest
+        # A quadratic energy is solved in one step, which must then be exact.
+        largest = float(gradient.max())
+        rest = 0.0 if quadratic else min(LOOSE, largest) * largest
         rise, shift = graph.direction(
             stiffness,
             -slope,
             lean,
             lever=lever if fit_bias else None,
-            enough=max(0.1 * tol, rest),
+            enough=max(FINE * tol, rest),
             scale=scale,
         )
-        along, promised = graph.differences(rise), dot(slope, rise)
+        along, promised = graph.differences(rise), _inner(slope, rise)
         if fit_bias:
             along, promised = along - lever * shift, promised - lean * shift
         moved = d + along
         ahead = weight * expert.slope(moved, p)
         # Where a convex energy does not rise at the end of a step, it fell all the way.
-        rising = dot(ahead, along) > -1e-6 * promised
-        doubtful = going & (promised < -1e-12 * total) & (rising | (not convex))
-        if some(doubtful) or not every(going):
+        rising = _inner(ahead, along) > -FLAT * promised
+        doubtful = going & (promised < -NOISE * total) & (rising | (not expert.convex))
+        if doubtful.any() or not going.all():
             length = _shortened(expert, p, weight, d, along, promised, going, doubtful)
             rise, shift, moved = length * rise, length * shift, d + length * along
             ahead = weight * expert.slope(moved, p)
@@ -144,6 +158,11 @@ def solve(
     return Solution(np.array(scores.T, ndmin=2), *numbers)
 
 
+def _inner(a: Floats, b: Floats) -> Any:
+    """Products of vectors: one number, or of a stack one for each problem."""
+    return np.dot(a, b) if a.ndim == 1 else (a * b).sum(axis=0)
+
+
 def _shortened(
     expert: Expert,
     p: Floats,
@@ -154,7 +173,7 @@ def _shortened(
     going: Mask,
     doubtful: Mask,
 ) -> Floats:
-    """The step lengths: none for who has arrived, for the doubtful halved until energy falls."""
+    """Step lengths: 0 for converged problems; halved until the energy falls where it might not."""
     length, rows = np.array(going, dtype=float), np.flatnonzero(doubtful)
     if not rows.size:
         return length
@@ -166,9 +185,9 @@ def _shortened(
 
     here, reached = energy(0.0), energy(1.0)
     promised, tried = promised.reshape(-1)[rows], np.ones(len(rows))
-    slack = 1e-12 * np.maximum(1.0, np.abs(here))  # rounding, not ascent
-    for _ in range(40):
-        high = np.flatnonzero(~(reached <= here + 1e-4 * tried * promised + slack))
+    slack = NOISE * np.maximum(1.0, np.abs(here))  # rounding, not ascent
+    for _ in range(HALVINGS):
+        high = np.flatnonzero(~(reached <= here + KEPT * tried * promised + slack))
         if not high.size:
             break
         tried[high] /= 2.0

@@ -11,13 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe.comparisons import Floats, Indices, as_pairs
+from poe.arrays import Floats, Indices
+from poe.comparisons import as_pairs
 from poe.graph import component_labels
 
 __all__ = [
     "add_comparison",
     "component_of",
     "conductances",
+    "difference_variances",
     "effective_resistance",
     "fall",
     "log_det",
@@ -39,10 +41,16 @@ def effective_resistance(
     # Each component is blind to its own level; giving that direction a stiffness of its
     # own makes the matrix invertible and moves no difference inside a component.
     inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + same)
-    level = np.diag(inverse)
-    resistance = level[:, None] + level - (inverse + inverse.T)
+    resistance = difference_variances(inverse)
     np.fill_diagonal(resistance, 0.0)
     return np.where(same, np.maximum(resistance, 0.0), np.inf)
+
+
+def difference_variances(covariance: Floats) -> Floats:
+    """(..., N, N) variances of s_i - s_j, C_ii + C_jj - 2 C_ij, from covariances of that shape."""
+    own = np.diagonal(covariance, axis1=-2, axis2=-1)
+    both = covariance + np.swapaxes(covariance, -1, -2)  # rounding must not prefer an order
+    return np.asarray(own[..., :, None] + own[..., None, :] - both)
 
 
 def add_comparison(resistance: Floats, a: int, b: int, *, weight: float = 1.0) -> Floats:

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import expit, stdtr, stdtrit
 
-from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.arrays import Floats, Indices, Mask
+from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.graph import component_labels
-from poe.scatter import Answers, Scatter, curvature, estimate, inverted, sandwich
-from poe.stack import differences
+from poe.graph import DENSE_ITEMS, Graph, component_labels
+from poe.scatter import Answers, Scatter, curvature, estimate, sandwich
+from poe.stack import differences, pseudo_inverse
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Fit", "Prior", "Scatter", "require_level"]
 
-Covariance = Literal["paired", "scatter", "curvature"]
+Covariance = Literal["paired", "scatter", "curvature", "clustered"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
 
 
@@ -59,6 +60,14 @@ class Prior:
         )
 
 
+@dataclass(eq=False)
+class _Shared:
+    """What the same scores have in common under every covariance, once it is computed."""
+
+    bread: Floats | None = None
+    answers: Answers | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Scores at the mode of the product of experts, with the Gaussian around it.
@@ -87,6 +96,8 @@ class Fit:
     tilt: Floats | float = field(default=1.0, repr=False)
     covariance_choice: Covariance = "paired"
     prior: Prior | None = None
+    # Made anew by `dataclasses.replace`, since other scores have another curvature.
+    _shared: _Shared = field(default_factory=_Shared, init=False, repr=False)
 
     # Uncertainty -----------------------------------------------------------------------
 
@@ -107,14 +118,14 @@ class Fit:
         variance. For other experts, with a fitted prior, above 6,000 items, and where too few
         answers are left to tell how they scatter (`scatter` is None), they are the curvature's.
         """
-        if choice not in ("paired", "scatter", "curvature"):
+        if choice not in ("paired", "scatter", "curvature"):  # "clustered" needs clusters
             raise ValueError(
                 f"covariance must be 'paired', 'scatter' or 'curvature', not {choice!r}"
             )
         if choice == self.covariance_choice:
             return self
-        other, same = replace(self, covariance_choice=choice), ("_bread", "_answers")
-        other.__dict__.update({name: vars(self)[name] for name in same if name in vars(self)})
+        other = replace(self, covariance_choice=choice)
+        object.__setattr__(other, "_shared", self._shared)
         return other
 
     def covariance(self) -> Floats:
@@ -145,14 +156,14 @@ class Fit:
         if not self._is_large:
             c = self.covariance()
             return float(np.sqrt(max(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0)))
-        from poe import sparse
+        from poe import large
 
         pairs = np.array([[i, j]])
         lever = self._lever if self.bias_fitted else None
-        found = sparse.variances(
+        apart = large.variances(
             self.comparisons, self.stiffness, pairs, lever=lever, ridge=self._ridge
         )
-        return float(np.sqrt(self._scale * found[0]))
+        return float(np.sqrt(self._scale * apart[0]))
 
     def quantile(self, level: float = 0.95) -> float:
         """Half the width of a central interval in standard errors: 1.96 where `freedom` is inf."""
@@ -219,7 +230,7 @@ class Fit:
     # To look at ------------------------------------------------------------------------
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """One row an item, best first: rank, item, score, low, high, rank_low, rank_high.
+        """One row an item, best first: rank, name, score, low, high, rank_low, rank_high.
 
         low and high bound the central interval of the score, rank_low and rank_high that of the
         rank, both of this level.
@@ -230,7 +241,7 @@ class Fit:
         order = np.argsort(-self.scores, kind="stable")
         columns: dict[str, Any] = {
             "rank": np.arange(1, len(order) + 1),
-            "item": pd.Series(self.items, dtype=object)[order].to_numpy(),
+            "name": pd.Series(self.items, dtype=object)[order].to_numpy(),
             "score": self.scores[order],
             "low": interval[order, 0],
             "high": interval[order, 1],
@@ -239,29 +250,12 @@ class Fit:
         }
         return pd.DataFrame(columns)
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
-        """Draw the ranking with its intervals, best on top; returns Matplotlib's axes."""
-        import matplotlib.pyplot as plt
-
-        from poe.plots import METHODS
-
-        table = self.to_frame(level)
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.0, 1.0 + 0.22 * len(table)), layout="constrained")
-        y, colour = np.arange(len(table)), METHODS["PoE-BT"].colour
-        ax.hlines(y, table["low"], table["high"], color=colour, alpha=0.45, linewidth=3)
-        ax.plot(table["score"], y, "o", color=colour)
-        ax.set_yticks(y, [str(name) for name in table["item"]])
-        ax.invert_yaxis()
-        ax.set_xlabel(f"score, a difference of {type(self.expert).__name__} experts ({level:.0%})")
-        return ax
-
     def __repr__(self) -> str:
         best = np.argsort(-self.scores, kind="stable")[:3]
         shown = [f"{self.items[i]} {self.scores[i]:+.2f}" for i in best]
         shown += ["..."] if len(self.items) > 3 else []
-        expert = type(self.expert).__name__
-        return f"Fit({len(self.items)} items, {expert}: {', '.join(shown)}; {self.message})"
+        what = f"{len(self.items)} items, {self.expert.family}"
+        return f"Fit({what}: {', '.join(shown)}; {self.message})"
 
     @cached_property
     def _root(self) -> Floats:
@@ -334,23 +328,33 @@ class Fit:
     def stiffness(self) -> Floats:
         """(K,) weighted curvature of each comparison at the mode, the values of W' S^-1 W."""
         # Some experts give the solver another curvature than the energy's own: a positive
-        # stand-in, or none at all where the energy has kinks.
-        expert, c = self.expert, self.comparisons
-        own = getattr(expert, "second_derivative", expert.curvature)
-        return c.weight * getattr(expert, "information", own)(self._differences, c.p)
+        # stand-in, or none at all where the energy has kinks. So errors ask for information.
+        c = self.comparisons
+        return c.weight * self.expert.information(self._differences, c.p)
 
     @cached_property
     def bias_information(self) -> float:
         """Curvature of the objective along the bias when the scores follow it."""
-        from poe import sparse
+        c, stiffness = self.comparisons, self.stiffness
+        if not stiffness.any():
+            return 0.0
+        # Where the energy is flat a comparison tells nothing here, yet it still links its items.
+        stiffness = np.where(stiffness == 0.0, 1e-12 * stiffness.max(), stiffness)
+        graph = Graph.of(c)
+        if self._ridge or c.n_items > DENSE_ITEMS:
+            from poe.large import LargeGraph
 
-        return sparse.bias_information(
-            self.comparisons, self.stiffness, self._lever, ridge=self._ridge
-        )
+            graph = LargeGraph(c, ridge=self._ridge)
+        return graph.bias_information(graph.laid(stiffness), graph.laid(self._lever))
 
-    @cached_property
+    @property
     def _bread(self) -> Floats:
         """(N + 1, N + 1) inverse curvature along scores and bias, which is zero where fixed."""
+        if self._shared.bread is None:
+            self._shared.bread = self._inverse_curvature()
+        return self._shared.bread
+
+    def _inverse_curvature(self) -> Floats:
         if self._is_large:
             raise ValueError(
                 f"the covariance of {len(self.items)} items would take "
@@ -366,7 +370,7 @@ class Fit:
             )
         precision = curvature(c, stiffness, self._lever * self.bias_fitted)
         precision[:-1, :-1] += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
-        return inverted(precision)
+        return pseudo_inverse(precision, bias=True)
 
     @cached_property
     def _joint(self) -> Floats:
@@ -383,11 +387,14 @@ class Fit:
             return []
         return np.flatnonzero(component_labels(c.first[some], c.second[some], c.n_items)).tolist()
 
-    @cached_property
+    @property
     def _answers(self) -> Answers:
         """The judge's answers with their residuals, of the experts that `scatter` is for."""
-        c, tilt = self.comparisons, self._lever * self.bias_fitted
-        return Answers.of(c, self.real, self._residuals, self.stiffness / c.weight, tilt)
+        if self._shared.answers is None:
+            c, tilt = self.comparisons, self._lever * self.bias_fitted
+            residuals, slope = self._residuals, self.stiffness / c.weight
+            self._shared.answers = Answers.of(c, self.real, residuals, slope, tilt)
+        return self._shared.answers
 
     @property
     def _residuals(self) -> Floats:

@@ -19,10 +19,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poe.comparisons import Comparisons, Floats, Indices, Mask
-from poe.stack import Problem, Stack, by_item, laplacian
+from poe.arrays import Floats, Indices, Mask
+from poe.comparisons import Comparisons
+from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
 
-__all__ = ["FEWEST", "Answers", "Scatter", "curvature", "estimate", "inverted", "sandwich"]
+__all__ = [
+    "FEWEST",
+    "Answers",
+    "Scatter",
+    "curvature",
+    "estimate",
+    "moments",
+    "remainder",
+    "sandwich",
+]
 
 FEWEST = 3  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
@@ -142,7 +152,7 @@ def estimate(
     freedom = known - n + 1 - bool(np.abs(uneven).max() > 1e-9)
     if freedom < FEWEST - 1e-9:
         return None
-    left = min((_left(answers, power) for power in powers), key=lambda one: one.unlikely)
+    left = min((remainder(answers, power) for power in powers), key=lambda one: one.unlikely)
     own, shared = left.squares / left.freedom, 0.0
     if couples:
         own, common = _components(answers, left)
@@ -171,17 +181,17 @@ class Left(NamedTuple):
     freedom: float
 
 
-def _left(answers: Answers, power: int) -> Left:
+def remainder(answers: Answers, power: int) -> Left:
     """The residuals after least squares: smaller than the errors by known amounts.
 
-    The fit has made them smaller too, and most so where its experts pull hardest; but it took away
-    nothing that least squares leaves.
+    The fit has made them smaller too, and most so where its experts pull hardest; but the part that
+    is orthogonal to the rows, which least squares leaves, is unaffected by it.
     """
     weight, n = answers.weight, answers.pairs.n_items
     slope, tilted = np.maximum(answers.slope, 1e-12), bool(answers.turned.any())
     u, z = slope ** (1.0 - power / 2.0), answers.residual / slope ** (power / 2.0)
     uu = answers.singly(u * u)
-    inverse = inverted(uu)
+    inverse = pseudo_inverse(uu, bias=True)
     z = z - u * answers.along(inverse @ answers.against(u * z))
     squares, freedom = float(weight @ z**2), float(weight.sum()) - n + 1 - tilted
     free = slice(1, n + tilted)
@@ -193,11 +203,12 @@ def _left(answers: Answers, power: int) -> Left:
     return Left(power, unlikely, u, z, inverse, squares, freedom)
 
 
-def _components(answers: Answers, left: Left) -> tuple[float, float]:
-    """Variance of an answer and covariance of two about one pair, standardised: by two moments.
+def moments(answers: Answers, left: Left) -> tuple[Floats, Floats]:
+    """Two equations for the two components of variance, expected (2, 2) and observed (2,).
 
-    The sum of squares and the sum of squared sums over pairs, each with what is expected of it for
-    a unit of variance of every answer's own and a unit common to its pair.
+    Observed are the sum of squares and the sum of squared sums over pairs; expected is what a unit
+    of variance of every answer's own and a unit common to its pair bring to each. Both add up over
+    contexts.
     """
     repeats, u = answers.total(np.ones(len(left.z))), left.u
     inverse, uju = left.inverse, answers.jointly(u)
@@ -208,15 +219,20 @@ def _components(answers: Answers, left: Left) -> tuple[float, float]:
     )
     expected = np.array([[left.freedom, crossed], [crossed, pairs]])
     sums = float((answers.total(left.z) ** 2).sum())
-    alone, common = np.linalg.solve(expected, [left.squares, sums])
+    return expected, np.array([left.squares, sums])
+
+
+def _components(answers: Answers, left: Left) -> tuple[float, float]:
+    """Variance of an answer and covariance of two about one pair, standardised: by two moments."""
+    alone, common = np.linalg.solve(*moments(answers, left))
     return float(alone + common), float(common)
 
 
-def sandwich(answers: Answers, bread: Floats, found: Scatter) -> Floats:
+def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:
     """(N + 1, N + 1) covariance of scores and bias, H^-1 M H^-1 (book eq. 14.7)."""
-    t = np.maximum(answers.slope, 1e-12) ** (found.power / 2.0)
-    filling = (1.0 - found.shared) * answers.singly(t * t) + found.shared * answers.jointly(t)
-    joint = found.size**2 * bread @ filling @ bread
+    t = np.maximum(answers.slope, 1e-12) ** (scatter.power / 2.0)
+    filling = (1.0 - scatter.shared) * answers.singly(t * t) + scatter.shared * answers.jointly(t)
+    joint = scatter.size**2 * bread @ filling @ bread
     return np.asarray(0.5 * (joint + joint.T))
 
 
@@ -232,17 +248,3 @@ def _crossed(pairs: Problem, items: Floats, border: Floats, corner: Floats) -> F
     made[n, :n] = made[:n, n] = by_item(pairs, -border, border)
     made[n, n] = corner.sum()
     return made
-
-
-def inverted(matrix: Floats) -> Floats:
-    """Inverse on mean-zero scores; zeros for a bias that has no curvature because it is fixed."""
-    n = len(matrix) - 1
-    level = float(np.trace(matrix)) / n
-    whole = matrix.copy()
-    whole[:n, :n] += level / n  # the curvature is blind to a shift of all scores
-    whole[n, n] += level * (matrix[n, n] == 0.0)
-    made = np.linalg.inv(whole)
-    made[:n, :n] -= 1.0 / (n * level)
-    if matrix[n, n] == 0.0:
-        made[n] = made[:, n] = 0.0
-    return np.asarray(made)

@@ -11,7 +11,8 @@ from typing import Literal, overload
 import numpy as np
 
 from poe import newton
-from poe.comparisons import Comparisons, Floats
+from poe.arrays import Floats
+from poe.comparisons import Comparisons
 from poe.errors import NotConvergedError
 from poe.existence import require_beaten
 from poe.experts import BradleyTerry

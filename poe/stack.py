@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from poe.comparisons import Comparisons, Floats, Indices, Mask
+from poe.arrays import Floats, Indices, Mask
+from poe.comparisons import Comparisons
 from poe.graph import sums
 
 __all__ = [
@@ -107,15 +108,27 @@ def laplacian(problem: Problem, strength: Floats) -> Floats:
     return links
 
 
-def pseudo_inverse(matrix: Floats) -> Floats:
+def pseudo_inverse(matrix: Floats, *, bias: bool = False) -> Floats:
     """Pseudo-inverse of connected Laplacians (..., N, N): the mean-zero covariance.
 
     A Laplacian is blind to a shift of all scores. An average eigenvalue in that direction makes
     it invertible without touching mean-zero vectors, and is taken away afterwards.
+
+    bias : the last row and column belong to a bias, (..., N + 1, N + 1). Where it has no curvature
+    it is fixed, and the result is zero there.
     """
-    n = matrix.shape[-1]
+    n = matrix.shape[-1] - bias
     level = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / n
-    return np.asarray(np.linalg.inv(matrix + level / n) - 1.0 / (n * level))
+    whole = matrix.copy()
+    whole[..., :n, :n] += level / n
+    fixed = matrix[..., n:, n:] == 0.0
+    whole[..., n:, n:] += level * fixed
+    inverse = np.linalg.inv(whole)
+    inverse[..., :n, :n] -= 1.0 / (n * level)
+    if fixed.any():
+        inverse[..., n:, :] *= ~fixed
+        inverse[..., :, n:] *= ~fixed
+    return np.asarray(inverse)
 
 
 def differences(problem: Problem, scores: Floats) -> Floats:
@@ -152,5 +165,6 @@ def in_blocks(
     for low in range(0, b, size):
         rows = slice(low, low + size)
         parts.append(solve(stack.take(rows), *(column[rows] for column in columns)))
-    joined = zip(*(vars(part).values() for part in parts), strict=True)
-    return type(parts[0])(*(np.concatenate(column) for column in joined))
+    names = [one.name for one in fields(parts[0])]
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return type(parts[0])(**joined)

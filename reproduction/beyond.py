@@ -28,21 +28,22 @@ import pandas as pd
 from scipy.special import expit, ndtr
 
 import poe
-from poe import empirical, newton
-from poe.comparisons import Comparisons, Floats, Indices
+from judging.judges import recorded
+from poe import newton, priors
+from poe.arrays import Floats, Indices
+from poe.choose.selection import select
+from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Gaussian
-from poe.judges import recorded
 from poe.metrics import spearman
 from poe.scores import add_prior
-from poe.selection import select
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
-from reproduction import large, measure, trials
-from reproduction.measured import Measured
-from reproduction.recorded import ATTRIBUTES, ManyPrompts, under_all_prompts
+from reproduction import ask_model, large, trials
+from reproduction.measured_tables import DATASETS, group
+from reproduction.recorded_answers import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import METHODS as MODES
 from reproduction.small import Method, all_calls, draw_pairs, per_context
-from reproduction.smollm2 import DATASETS, group
+from reproduction.stored_judge import Measured
 from reproduction.trials import Trial, by_evidence
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
 
@@ -70,7 +71,7 @@ METHODS: dict[str, Trial] = {
     "PoE-g, papers' prior": _with_prior(Gaussian()),
     "EB-g": by_evidence("gaussian"),
     "EB-logit-g": by_evidence("logit-gaussian"),
-    "EB-g-hard": lambda stack, pool: empirical.solve(stack.hard(), pool=pool).scores,
+    "EB-g-hard": lambda stack, pool: priors.solve(stack.hard(), pool=pool).scores,
 }
 GREEDY = {f"{name}, greedy pairs": METHODS[name] for name in ("PoE-g", "EB-logit-g")}
 
@@ -213,7 +214,7 @@ def measured(settings: Settings) -> pd.DataFrame:
         common = sorted(set.intersection(*(set(one.contexts) for one in asked)))
         for one in asked:
             here = [one.contexts.index(c) for c in common]
-            judge = Measured(measure.NAME, one.dataset, one.attribute, p=one.p[here])
+            judge = Measured(ask_model.NAME, one.dataset, one.attribute, p=one.p[here])
             gold[judge] = one.gold[here]
     draws = max(settings.draws // 4, 2)
     return _in_contexts(gold, draws, draws, settings, over="contexts", kind="measured")
@@ -278,7 +279,7 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
         # Bradley-Terry ones near a tie: sum over pairs of (s_i - s_j)^2 is N |s|^2.
         ridge = 2.0 * n / (n - 1)
         plain["PoE-BT, papers' prior"] = trials.ridge_bt(c, ridge / 4.0)[0]
-        plain["PoE-g, papers' prior"] = empirical.by_conjugate_gradients(c, Gaussian(), 0.0, ridge)
+        plain["PoE-g, papers' prior"] = priors.by_conjugate_gradients(c, Gaussian(), 0.0, ridge)
         for method in METHODS:
             note("methods", times, method, plain[method])
         if times == CLOSER_TIMES:
@@ -315,7 +316,7 @@ Posterior = tuple[Floats, Floats]  # scores (B, N) and their covariance (B, N, N
 
 def _by_evidence(expert: str) -> Callable[[Stack, int], Posterior]:
     def made(stack: Stack, pool: int) -> Posterior:
-        found = empirical.solve(stack, expert, pool=pool)
+        found = priors.solve(stack, expert, pool=pool)
         ratio, sigma = (
             np.repeat(x, pool)[:, None, None] for x in (found.prior.ratio, found.prior.sigma)
         )

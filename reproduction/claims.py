@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from poe._paths import data_dir
-from reproduction.measure import NAME as MODEL
+from judging.machine import data_dir
+from reproduction.ask_model import NAME as MODEL
 from reproduction.published import NAMES, TEXTS, load
 from reproduction.run import read
 from reproduction.targets import find

@@ -1,4 +1,4 @@
-"""What `poe reproduce` and `poe scorecard` do: one function a command; each returns a status.
+"""What `judging reproduce` and `scorecard` do: one function a command, which returns a status.
 
 Progress bars go to a terminal, results to the output.
 """
@@ -17,14 +17,15 @@ import typer
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from poe._paths import data_dir
-from poe.errors import DatasetError, JudgeError
+from judging.errors import DatasetError, JudgeError
+from judging.machine import data_dir
 from reproduction import claims as papers_claims
-from reproduction import drawings, power, run, verdicts
-from reproduction.measured import stored
+from reproduction import run, verdicts
 from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
+from reproduction.stored_judge import stored
 from reproduction.targets import ALIASES, TARGETS, Target, find
+from reproduction.telling import drawings, power
 
 
 def reproduce(
@@ -36,32 +37,52 @@ def reproduce(
     ],
     *,
     draws: Annotated[
-        int, typer.Option(min=1, help="Draws a cell; many tables take several times as many.")
+        int, typer.Option(min=1, help="Draws per cell; many tables take several times as many.")
     ] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for results (data/results).")] = None,
+    seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the results into this folder (by default data/results)."),
+    ] = None,
     store: Annotated[
-        Path | None, typer.Option(help="Judgement store: its judge instead of a twin.")
+        Path | None,
+        typer.Option(help="Let the judge of this judgement store take the place of a twin."),
     ] = None,
     system: Annotated[
         str | None,
-        typer.Option("--as", metavar="JUDGE", help="Which judge of the papers the store's is."),
+        typer.Option(
+            "--as",
+            metavar="JUDGE",
+            help="The judge of the papers that the store's judge stands for.",
+        ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that compute at the same time.")
+    ] = 2,
     full: Annotated[
-        bool, typer.Option("--full", help="The several-judges paper's sizes (half an hour).")
+        bool,
+        typer.Option(
+            "--full", help="Take the sizes of the paper on several judges (half an hour)."
+        ),
     ] = False,
     draw: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw figures there, as SVG and PDF.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Draw the figures into this folder, as SVG and PDF."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Recompute elsewhere, compare with what is committed.")
+        bool,
+        typer.Option(
+            "--check", help="Recompute in another folder and compare with the committed result."
+        ),
     ] = False,
     twice: Annotated[
-        bool, typer.Option("--twice", help="Compute under two seeds, compare verdicts; no file.")
+        bool,
+        typer.Option(
+            "--twice", help="Compute under two seeds and compare the verdicts; no file is written."
+        ),
     ] = False,
 ) -> int:
-    """Make a target, all panels of a figure, or "all"; or "list" them, or calibrate the "twins"."""
+    """Make a target, all panels of a figure, or "all"; or "list" them; or calibrate "twins"."""
     if name == "list":
         print(listing())
         return 0
@@ -77,7 +98,7 @@ def reproduce(
         return 0
     if check:
         return _compare(chosen, settings)
-    invoked = f"poe reproduce {name}" + (" --full" if full else "")
+    invoked = f"judging reproduce {name}" + (" --full" if full else "")
     if len(chosen) == 1:
         made = _made(chosen[0], settings, out, invoked)
         print(report(chosen[0], made.table))
@@ -108,7 +129,7 @@ def _chosen(name: str) -> list[Target]:
         near = get_close_matches(name, ["all", "list", "twins", *TARGETS, *ALIASES])
         known = f"did you mean {' or '.join(near)}?" if near else "there are all, table1 and more;"
         raise typer.BadParameter(
-            f"there is no {name!r}; {known} `poe reproduce list` names them all"
+            f"there is no {name!r}; {known} `judging reproduce list` names them all"
         ) from None
 
 
@@ -143,7 +164,7 @@ def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked
         _, cost = run.timed(work, invoked=invoked, workers=settings.workers)
     except KeyboardInterrupt:
         print("stopped; what was recomputed is kept, and the same command goes on")
-        return -130  # stopped, and said so
+        return 130  # as for a program that SIGINT ends
     print(
         f"{len(waiting) - len(refused)} of {len(chosen)} targets recomputed, "
         f"{len(chosen) - len(waiting)} were up to date; {cost.seconds:.0f} s in all "
@@ -217,18 +238,18 @@ def _draw(chosen: list[Target], results: Path, folder: Path) -> str:
         if path.exists() and drawings.drawable(table := pd.read_csv(path)):
             written += drawings.save(target.name, table, folder)
     if not written:
-        return "nothing to draw: `poe reproduce list` names the figures"
+        return "nothing to draw: `judging reproduce list` names the figures"
     return f"drawn: {' and '.join(map(str, written))}"
 
 
 def listing() -> str:
-    """All targets, a line each; a star marks those in which a store's judge can take part."""
+    """All targets, a line per target; a star marks those in which a store's judge can take part."""
     lines = [
         f"{t.name:24} {t.inputs + ('*' if t.takes_store else ''):11} {t.paper}: {t.what}"
         for t in TARGETS.values()
     ]
     lines += [f"{name:24} the same as {other}" for name, other in ALIASES.items()]
-    lines.append("* measured where --store names a judgement store with the answers (poe judge)")
+    lines.append("* measured where --store names a judgement store with the answers (judging ask)")
     return "\n".join(lines)
 
 
@@ -261,20 +282,26 @@ def report(target: Target, table: pd.DataFrame) -> str:
 
 def scorecard(
     *,
-    check: Annotated[bool, typer.Option("--check", help="Fail if a verdict got worse.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Fail if a verdict got worse (exit status 1).")
+    ] = False,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Hold later runs to these verdicts and claims.")
+        bool,
+        typer.Option(
+            "--accept", help="Record these verdicts and claims, which later checks are held to."
+        ),
     ] = False,
-    claims: Annotated[bool, typer.Option("--claims", help="The papers' claims as well.")] = False,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Print the papers' claims as well.")
+    ] = False,
     causes: Annotated[
-        bool, typer.Option("--causes", help="Why cells differ, as far as known.")
+        bool, typer.Option("--causes", help="Print why cells differ, as far as it is known.")
     ] = False,
-    cells: Annotated[str, typer.Option(metavar="TABLE", help="Cell by cell, such as table1.")] = "",
+    cells: Annotated[
+        str, typer.Option(metavar="TABLE", help="Print a table cell by cell, for example table1.")
+    ] = "",
 ) -> int:
-    """Say of every table how many numbers agree, how far off they are and what that is worth.
-
-    Returns the exit status: 1 where a check fails. Raises ValueError for a table that is not there.
-    """
+    """Print for every table how many numbers agree, how far others are off, and what it tells."""
     card = verdicts.scorecard()
     shown = _cells(card, cells) if cells else None
     for paper, part in power.overview(card).groupby("paper", sort=False):
@@ -293,7 +320,7 @@ def scorecard(
     if accept:
         print(f"accepted: {verdicts.accept(card)} and {papers_claims.accept(held)}")
     if check and len(worse := verdicts.worsened(card)):
-        print(f"poe: {len(worse)} verdicts got worse:", file=sys.stderr)
+        print(f"judging: {len(worse)} verdicts got worse:", file=sys.stderr)
         print(worse.to_string(index=False), file=sys.stderr)
         return 1
     if check:

@@ -18,15 +18,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from judging.judges import recorded
 from poe import newton
-from poe.comparisons import Comparisons, Floats, Indices
+from poe.arrays import Floats, Indices
+from poe.choose.selection import select
+from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.judges import recorded
-from poe.judges.simulated import correlated
 from poe.result import Covariance, Fit
-from poe.selection import select
+from poe.simulated import correlated
 from poe.stack import Stack
-from reproduction.recorded import ATTRIBUTES, under_all_prompts
+from reproduction.recorded_answers import ATTRIBUTES, under_all_prompts
 from reproduction.settings import Settings, spread
 
 TEXTS, LEVEL, BIAS, TOP = 16, 0.95, 0.4, 3

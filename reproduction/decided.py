@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from poe.comparisons import Comparisons, Floats
+from poe.arrays import Floats
+from poe.choose.selection import Rule, select_stack
+from poe.comparisons import Comparisons
 from poe.scores import average_probability
-from poe.selection import Rule, select_stack
 from poe.stack import Stack
-from reproduction.likelihood import likelihood_ranking
+from reproduction.baselines.likelihood import likelihood_ranking
 from reproduction.published import all_tables, load
 from reproduction.settings import Settings, bootstrap_se, cell, point
 from reproduction.small import per_context

@@ -19,19 +19,19 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import logit
 
-from poe import sparse
-from poe.comparisons import Comparisons, Floats, Indices
+from poe import large
+from poe.arrays import Floats, Indices
+from poe.choose.selection import select
+from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.metrics import spearman
 from poe.resistance import component_of
 from poe.scores import add_prior, average_probability, win_ratio
-from poe.selection import select
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, cell, point, run_variance, spread
+from reproduction.stored_judge import POOL
 from reproduction.twins import Asker, Twin, calibration_cells, labels, perceived, stream
 
-POOL = 200_000  # calls
-MOST_TIMES = 100  # calls an item in the largest set any target draws
 METHODS = ("win-ratio", "BT", "PoE-g-hard", "avg-prob", "PoE-BT", "PoE-g")
 SOFT = ("avg-prob", "PoE-BT")
 RESAMPLES = 100
@@ -123,7 +123,7 @@ def scores(
 
 
 def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
-    return sparse.solve(c, expert, bias=bias, tol=1e-12).scores[0]
+    return large.solve(c, expert, bias=bias, tol=1e-12).scores[0]
 
 
 # Draws ---------------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ def table(settings: Settings) -> pd.DataFrame:
     """Table 3 of poe_v2: 5N to 50N symmetric comparisons. One row a cell.
 
     A symmetric comparison is a pair in both orders, as the table's caption counts; so 5N are 10N
-    calls, and each text is in ten pairs (`reproduction.calibrate` says why not five). CMCQRD's
-    labels are not public: its cells run on drawn labels, and say so.
+    calls, and each text is in ten pairs (`reproduction.calibrate_large` says why not five).
+    CMCQRD's labels are not public: its cells run on drawn labels, and say so.
 
     value : the mean over draws, with the correlation of what the same judges perceive as a control
     variate (`perception`): the luck of twenty tastes would hide the differences of methods.

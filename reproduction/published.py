@@ -10,7 +10,7 @@ from functools import cache
 
 import pandas as pd
 
-from poe._paths import data_dir
+from judging.machine import data_dir
 
 # Tables of numbers by paper; the first paper is the one that the book explains.
 PAPERS: dict[str, tuple[str, ...]] = {

@@ -1,7 +1,7 @@
 """Making a target: is its result up to date, make it, write it down with what it cost.
 
-A result is data/results/NAME.csv (one row a cell or point), which depends on target, draws and seed
-alone, with NAME.json beside it: command, kind, draws, seed, date and cost of the run, and one
+A result is data/results/NAME.csv (one row per cell or point), which depends on target, draws and
+seed alone, with NAME.json beside it: command, kind, draws, seed, date and cost of the run, and one
 digest of all code and data of the reproduction. A result whose digest is another is made again.
 """
 
@@ -25,32 +25,22 @@ import pandas as pd
 import scipy
 
 import poe
-from poe._paths import data_dir
-from poe.errors import JudgeError
-from reproduction import measure
+from judging.errors import JudgeError
+from judging.machine import data_dir
+from reproduction import ask_model
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("poe", "reproduction")
-# What asks models, or shows numbers that are made: none of it can change a stored number.
-ASKING = (
-    *("accounts", "asking", "demo", "http", "prompts", "questions", "server"),
-    "store",
-)
-# Rankings and tables of the user's own, which no result is made from.
-FOR_USERS = (
-    *("__main__", "clusters", "columns", "findings", "leaderboard"),
-    *("plots", "ranking", "rankings", "report", "rounds", "tables"),
+# Of `judging` only the data and what combines judges: a number never depends on the rest.
+CODE = (
+    *("poe", "reproduction"),
+    *("judging/datasets", "judging/panel", "judging/judges/recorded.py"),
 )
 # What tells of results, and makes none.
-TELLING = ("claims", "cli", "drawings", "errata", "log", "measure", "pages", "power", "verdicts")
-APART = (
-    "poe/cli/",
-    *(f"poe/{name}.py" for name in FOR_USERS),
-    *(f"poe/judges/{name}.py" for name in ASKING),
-    "poe/judges/transformers/",
-    *(f"reproduction/{name}.py" for name in TELLING),
+APART = tuple(
+    f"reproduction/{name}"
+    for name in ("telling/", "ask_model.py", "claims.py", "cli.py", "predictions.py", "verdicts.py")
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost
@@ -62,12 +52,13 @@ Result = TypeVar("Result")
 
 @cache
 def digest(root: Path = ROOT) -> str:
-    """Of all that numbers can depend on: the code of poe and reproduction, and the data they read.
+    """Of all that numbers can depend on: code (`CODE`), and the data that it reads.
 
     Comments, docstrings and layout of the code do not count, nor what is in `APART`.
     """
     found = hashlib.sha256()
-    code = [path for name in CODE for path in (root / name).rglob("*.py")]
+    code = [path for name in CODE for path in (root / name, *(root / name).rglob("*.py"))]
+    code = [path for path in code if path.is_file()]
     for path in sorted([*code, *inputs(root)]):
         name = path.relative_to(root).as_posix()
         if name.startswith(APART):
@@ -108,8 +99,9 @@ def made_with(settings: Settings) -> dict[str, Any]:
     if settings.store:
         known |= {"measured": settings.store.system, "answers": settings.store.digest}
     if settings.target.inputs == "measured":
-        known["answers"] = measure.digest()
-    if settings.target.kind == "panel":
+        model = settings.target.options.get("model", "smollm2")
+        known["answers"] = ask_model.digest(ask_model.MODELS[model])
+    if settings.target.kind in ("skill", "llmbar"):
         known["full"] = settings.full
     return known
 
@@ -148,8 +140,8 @@ class Run:
     """What one run of one target, or of all, took.
 
     date : when it began, UTC, as ISO 8601. seconds : on the clock. cpu_seconds : of all threads
-    together. cores : that the process may use. invoked : what was typed. A target of `poe
-    reproduce all` finds draws that earlier ones have made, so it may cost less than alone.
+    together. cores : that the process may use. invoked : what was typed. A target of
+    `judging reproduce all` finds draws that earlier ones have made, so it may cost less than alone.
     """
 
     date: str
@@ -194,7 +186,7 @@ def check(settings: Settings) -> None:
     if settings.store and not settings.target.takes_store:
         raise JudgeError(
             f"{settings.target.name} has answers that others recorded, or that are drawn with the "
-            "truth, so no judge of yours can take part in it; `poe reproduce list` marks the "
+            "truth, so no judge of yours can take part in it; `judging reproduce list` marks the "
             "targets that --store can measure"
         )
 

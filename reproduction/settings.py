@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from poe._paths import WASM
-from poe.comparisons import Floats
+from judging.machine import WASM
+from poe.arrays import Floats
 from reproduction.targets import Target
 from reproduction.twins import Twin, attributes, key_of, labels, twins
 
 if TYPE_CHECKING:
-    from reproduction.measured import Key, Stored
+    from reproduction.stored_judge import Key, Stored
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -17,13 +17,17 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from poe import central_path, datasets, newton
-from poe.comparisons import Floats, Indices
+from judging import datasets
+from poe import newton
+from poe.arrays import Floats, Indices, Mask
+from poe.choose.greedy import best_pair
+from poe.choose.selection import select, select_stack
 from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.metrics import pearson, spearman
+from poe.resistance import difference_variances
 from poe.scores import add_prior, average_probability, win_ratio
-from poe.selection import select, select_stack
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
+from reproduction import central_path
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, bootstrap_se, cell, point, run_variance, spread
 from reproduction.twins import (
@@ -436,18 +440,14 @@ def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
 
 
 def _most_telling(
-    stack: Stack, scores: Floats, asked: Floats, rng: np.random.Generator
+    stack: Stack, scores: Floats, asked: Mask, rng: np.random.Generator
 ) -> tuple[Indices, Indices]:
-    n = stack.n_items
     slope = BradleyTerry().curvature(differences(stack, scores), stack.p)
     a = pseudo_inverse(laplacian(stack, stack.weight * slope))
-    own = np.diagonal(a, axis1=-2, axis2=-1)
-    resistance = own[:, :, None] + own[:, None, :] - 2.0 * a
+    resistance = difference_variances(a)
     gap = scores[:, :, None] - scores[:, None, :]
     gain = resistance / (2.0 + 2.0 * np.cosh(gap))  # sigma(gap) sigma(-gap)
-    gain = np.where(asked, -np.inf, gain * (1.0 + 1e-9 * rng.random(gain.shape)))
-    best = gain.reshape(len(gain), -1).argmax(axis=1)
-    return best // n, best % n
+    return best_pair(gain, ~asked, rng)
 
 
 TURNED = 0.1

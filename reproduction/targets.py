@@ -1,4 +1,4 @@
-"""Every target by name, read from data/targets.toml: what `poe reproduce` can make."""
+"""Every target by name, read from data/targets.toml: what `judging reproduce` can make."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from poe._paths import data_dir
+from judging.machine import data_dir
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reproduction.settings import Settings
 
 Panel = tuple[str, str, str]  # system, dataset, attribute
 CAPTIONED = "panel as captioned"
@@ -59,15 +58,13 @@ class Target:
     @property
     def command(self) -> str:
         """What to type."""
-        return f"poe reproduce {self.name}"
+        return f"judging reproduce {self.name}"
 
     @property
-    def function(self) -> Callable[[Settings], pd.DataFrame]:
+    def function(self) -> Callable[..., pd.DataFrame]:
         """What makes it."""
-        module, _, name = self.run.partition(".")
-        made: Callable[[Settings], pd.DataFrame] = getattr(
-            import_module(f"reproduction.{module}"), name
-        )
+        module, _, name = self.run.rpartition(".")
+        made: Callable[..., pd.DataFrame] = getattr(import_module(f"reproduction.{module}"), name)
         return made
 
 
@@ -118,5 +115,5 @@ def find(name: str) -> list[Target]:
     panels = [t for key, t in TARGETS.items() if key[:-1] == name and key[-1].isalpha()]
     panels = panels or [t for key, t in TARGETS.items() if key.startswith(f"{name}-")]
     if not panels:
-        raise ValueError(f"there is no target {name!r}; `poe reproduce list` names them all")
+        raise ValueError(f"there is no target {name!r}; `judging reproduce list` names them all")
     return panels

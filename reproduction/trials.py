@@ -19,10 +19,11 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from poe import empirical, sparse
-from poe.comparisons import Comparisons, Floats
-from poe.empirical import Spectrum
+from poe import large, priors
+from poe.arrays import Floats
+from poe.comparisons import Comparisons
 from poe.experts import Gaussian, log_odds
+from poe.priors import Spectrum
 from poe.stack import Stack, by_item, differences, laplacian
 
 Trial = Callable[[Stack, int], Floats]  # a stack, and how many contexts share a prior
@@ -69,7 +70,7 @@ def ridge_bt(
     c: Comparisons, ridge: float, start: Floats | None = None, steps: int = 12
 ) -> tuple[Floats, Floats]:
     """Bradley-Terry scores of a large set under N(0, 1 / ridge), and the curvatures there."""
-    graph = sparse.Graph(c, ridge=ridge)
+    graph = large.LargeGraph(c, ridge=ridge)
     weight, p = graph.weight, graph.laid(c.p)  # in the graph's order
     scores = np.zeros(c.n_items) if start is None else start
     for _ in range(steps):
@@ -91,7 +92,7 @@ def large_bt(c: Comparisons) -> Floats:
     for spread in SPREADS:
         scores, bend = ridge_bt(c, 1.0 / spread, scores)
         bent = Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=bend)
-        level = empirical.lanczos_spectrum(bent, Gaussian(), bias=0.0)
+        level = priors.lanczos_spectrum(bent, Gaussian(), bias=0.0)
         d = scores[c.first] - scores[c.second]
         height = -(c.weight * (np.logaddexp(0.0, d) - c.p * d)).sum()
         height -= 0.5 * float(scores @ scores) / spread
@@ -124,7 +125,7 @@ def temperature(stack: Stack, pool: int) -> Floats:
     heights, scores = [], []
     for beta in BETAS:
         expert, log_slope = warmed(beta)
-        found = empirical.solve(stack, expert, pool=pool)
+        found = priors.solve(stack, expert, pool=pool)
         change = (stack.weight * log_slope(stack.p)).sum(axis=-1).reshape(-1, pool).sum(axis=1)
         heights.append(np.repeat(found.prior.evidence + change, pool))
         scores.append(found.scores)
@@ -136,7 +137,7 @@ def large_temperature(c: Comparisons) -> Floats:
     made = []
     for beta in BETAS:
         expert, log_slope = warmed(beta)
-        found = empirical.fit(c, expert, bias=0.0, dense=False)
+        found = priors.fit(c, expert, bias=0.0, dense=False)
         assert found.prior is not None
         made.append((found.prior.evidence + float(c.weight @ log_slope(c.p)), found.scores))
     return max(made, key=lambda one: one[0])[1]
@@ -173,7 +174,7 @@ def with_effect(stack: Stack, effect: Floats, *, pool: int) -> tuple[Floats, Flo
             size=np.full(b // pool, float(pool * k)),
             degree=np.full(b // pool, 2.0 * k / n),
         )
-        prior, gamma = empirical.best_prior(spectrum)
+        prior, gamma = priors.best_prior(spectrum)
         gamma, ratio, height = (
             np.repeat(x, pool)[:, None] for x in (gamma, prior.ratio, prior.evidence)
         )
@@ -202,7 +203,7 @@ def text_bias(stack: Stack, pool: int) -> Floats:
 
 def by_evidence(expert: str, *, bias: float | Literal["fit"] = 0.0) -> Trial:
     """The empirical-Bayes expert itself; a fitted bias is common to a pool."""
-    return lambda stack, pool: empirical.solve(stack, expert, pool=pool, bias=bias).scores
+    return lambda stack, pool: priors.solve(stack, expert, pool=pool, bias=bias).scores
 
 
 logit, with_bias = by_evidence("logit-gaussian"), by_evidence("logit-gaussian", bias="fit")
@@ -210,7 +211,7 @@ AVERAGED: dict[str, Trial] = {"EB-logit-g": logit, "EB-BT": bt, "temperature": t
 APART: dict[str, Trial] = {"calls apart": with_bias, "pair error": pair_error}
 ONE_ORDER: dict[str, Trial] = {"one order": with_bias, "text bias": text_bias}
 LARGE: dict[str, Callable[[Comparisons], Floats]] = {
-    "EB-logit-g": lambda c: empirical.fit(c, Gaussian(mean=log_odds), bias=0.0, dense=False).scores,
+    "EB-logit-g": lambda c: priors.fit(c, Gaussian(mean=log_odds), bias=0.0, dense=False).scores,
     "EB-BT": large_bt,
     "temperature": large_temperature,
 }

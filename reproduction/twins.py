@@ -19,11 +19,10 @@ from zlib import crc32
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from poe import datasets
-from poe._paths import data_dir
-from poe.comparisons import Floats, Indices
-from poe.judges import SimulatedJudge
-from poe.judges.simulated import call_errors, simulated_answers
+from judging import datasets
+from judging.machine import data_dir
+from poe.arrays import Floats, Indices
+from poe.simulated import SimulatedJudge, call_errors, simulated_answers
 from poe.stack import Stack
 from reproduction.published import NAMES
 
@@ -69,7 +68,7 @@ class Twin:
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
     item shown first, in poe_v2's prompts. shared : correlation of the errors of a pair's two
-    orders, one number for all twins (`poe.judges.simulated`). calibrated_on : ids of the published
+    orders, one number for all twins (`poe.simulated`). calibrated_on : ids of the published
     numbers that fixed them, but for `shared`. at_bound : parameters for which the printed numbers
     ask for more than a bound allows. earlier : rho and bias under the prompts of
     comparative_assessment. pool : (M, 2) the pairs of a large set that it can be asked about; None

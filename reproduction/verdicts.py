@@ -1,8 +1,8 @@
 """The verdict on each printed cell, the causes of differences, and the scorecard's counts.
 
 The tolerance is declared here; data/causes.toml says why cells differ and which stored diagnosis
-shows it. `poe scorecard` prints it all and holds later runs to data/results/verdicts.csv. What the
-verdicts of a table are worth is told by `reproduction.power`.
+shows it. `judging scorecard` prints it all and holds later runs to data/results/verdicts.csv. What
+the verdicts of a table are worth is told by `reproduction.telling.power`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import erfc
 
-from poe._paths import data_dir
+from judging.machine import data_dir
 from reproduction.published import PAPERS, load
 from reproduction.run import read
 from reproduction.twins import ROLES
@@ -128,7 +128,7 @@ def scorecard(*papers: str) -> pd.DataFrame:
     for paper in papers or PAPERS:
         for table in PAPERS[paper]:
             name = f"{PREFIXES[paper]}{table}"
-            command = f"poe reproduce {name}" if read(name) is not None else ""
+            command = f"judging reproduce {name}" if read(name) is not None else ""
             parts.append(compare(table, paper=paper).assign(paper=paper, command=command))
     return explain(pd.concat(parts, ignore_index=True))
 

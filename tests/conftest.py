@@ -1,5 +1,6 @@
-"""A folder for commands; why tests were skipped, said once and not once a test."""
+"""A folder for commands; what tests need, and why some were skipped, said once."""
 
+import ast
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from book.tools.browser import FLAGS, find_chromium
+from tests.needs import NEEDS, lacking, of_item, of_module, reason, require
 
 # Before NumPy is imported: threads of several workers wait for one another more than they work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def placeholder_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every dataset has texts, invented ones: the real ones are no part of the repository."""
-    from poe.datasets import Dataset
+    from judging.datasets import Dataset
     from tests.helpers import placeholders
 
     monkeypatch.setattr(Dataset, "_content", property(placeholders))
@@ -33,17 +35,65 @@ def placeholder_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One headless Chromium for all tests of a worker, wherever they are."""
-    from tests.browser.conftest import NO_BROWSER, skip
-
-    executable = find_chromium()
-    if executable is None:
-        skip(NO_BROWSER)
+    require(["browser"])
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         yield chromium
         chromium.close()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --needing."""
+    told = f"run only tests that need one of these, which must be here: {', '.join(NEEDS)}"
+    parser.addoption("--needing", default="", metavar="NAME,NAME", help=told)
+
+
+def needing(config: pytest.Config) -> set[str]:
+    """What --needing names."""
+    names = set(config.getoption("--needing").replace(",", " ").split())
+    if unknown := names - set(NEEDS):
+        raise pytest.UsageError(f"--needing knows no {min(unknown)!r}, only {', '.join(NEEDS)}")
+    return names
+
+
+class Lacking(pytest.Module):
+    """A file of tests, marked as a whole, that this machine lacks something for."""
+
+    def collect(self) -> Iterator[Any]:
+        (name, *_) = self.lacked
+        pytest.skip(reason(name), allow_module_level=True)
+
+    lacked: list[str]
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> Any:
+    """Leave a file alone, without importing it, when what its `pytestmark` names is not here.
+
+    Where it must be here (--needing), the file is imported, which fails.
+    """
+    names = of_module(ast.parse(module_path.read_text(encoding="utf-8")))
+    lacked = sorted(name for name in names - needing(parent.config) if lacking(name))
+    if not lacked:
+        return None
+    module = Lacking.from_parent(parent, path=module_path)
+    module.lacked = lacked
+    return module
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that needs what is not here, before any of its fixtures is made."""
+    require(of_item(item), must=needing(item.config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --needing, leave only the tests that need one of these."""
+    if names := needing(config):
+        others = [item for item in items if not of_item(item) & names]
+        items[:] = [item for item in items if of_item(item) & names]
+        config.hook.pytest_deselected(items=others)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -54,5 +104,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for report in skipped
         if isinstance(report.longrepr, tuple)
     )
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} x {reason}", yellow=True)
+    for why, count in reasons.items():
+        terminalreporter.write_line(f"{count} x {why}", yellow=True)

@@ -1,4 +1,7 @@
-"""Random problems, invented texts, other processes and short targets, shared by the tests."""
+"""Random problems, invented texts, other processes and short targets, shared by the tests.
+
+What needs judging or reproduction imports it where it is used: the tests of poe run without.
+"""
 
 import functools
 import subprocess
@@ -9,8 +12,6 @@ from pathlib import Path
 import numpy as np
 
 import poe
-from poe.datasets.originals import ALL, Content
-from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
 # First line of a program that a test interrupts: a shell's background job, and all that it starts,
@@ -31,7 +32,7 @@ def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.
     """A connected set of comparisons with probabilities from a noisy simulated judge."""
     rng = np.random.default_rng(seed)
     quality = spread * rng.standard_normal(n)
-    judge = poe.judges.SimulatedJudge(quality, noise=0.8, bias=0.3, seed=rng)
+    judge = poe.SimulatedJudge(quality, noise=0.8, bias=0.3, seed=rng)
     pairs = poe.select(n, count, seed=rng)
     c = judge.compare(pairs, items=names)
     return c.hard() if hard else c
@@ -40,6 +41,8 @@ def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.
 @functools.cache
 def placeholders(data):
     """Invented texts for a dataset: the real ones are no part of the repository."""
+    from judging.datasets.originals import ALL, Content
+
     contexts = {k: f"What {k} is about." if k != ALL else "" for k in data.context_ids}
     texts = tuple(
         tuple(f"Placeholder {n}, by {name}, for {k}." for n, name in enumerate(data.candidate_ids))
@@ -50,5 +53,7 @@ def placeholders(data):
 
 def short(name, **options):
     """A target with fewer points: those of a curve do not depend on the others."""
+    from reproduction.targets import TARGETS
+
     target = TARGETS[name]
     return replace(target, options={**target.options, **options})

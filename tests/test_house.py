@@ -3,89 +3,118 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import pytest
+
+import judging
 import poe
 
 ROOT = Path(__file__).resolve().parents[1]
-
-# Each floor may import what stands on it or below, never what is above.
-FLOORS = [
-    {"errors", "_paths"},
-    {"graph", "tables"},
-    {"comparisons", "metrics", "columns"},
-    {"experts", "stack"},
-    {"newton", "sparse", "central_path", "existence", "resistance", "scores", "scatter"},
-    {"lp"},
-    {"result", "debias"},
-    {"clusters"},
-    {"empirical"},
-    {"fitting"},
-    {"designs", "plots"},
-    {"greedy"},
-    {"adaptive", "selection"},
-    {"planning", "stopping", "datasets"},
-    {"judges", "baselines", "rankings"},
-    {"rounds", "panel"},
-    {"ranking"},
-    {"findings"},
-    {"report"},
-    {"leaderboard"},
-    {"cli"},
-    {"__main__"},
-]
-LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
+# Each may import itself and what stands before it, and nothing else of ours.
+PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
+# What poe may import beside Python's own library: a bare install has these five.
+CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
+MOST_LINES = 450  # of a module of poe: one sitting
 
 
-def imports(path: Path, *, anywhere: bool = False) -> set[str]:
-    """Every module that a file imports, at its top level or also inside functions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def modules(root: Path, package: str) -> dict[str, Path]:
+    """The files of a package by the names of their modules."""
+    found = {}
+    for path in sorted((root / package).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """All that a file imports, wherever it does: at the top, in functions, for types alone."""
     found = set()
-    for node in ast.walk(tree) if anywhere else tree.body:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path} imports relatively, which nothing else here does"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
 
-def upward(room: str, names: set[str]) -> list[str]:
-    rooms = {name.split(".")[1] for name in names if name.startswith("poe.")}
-    return sorted(other for other in rooms & set(LEVEL) if LEVEL[other] > LEVEL[room])
-
-
-def test_imports_run_one_way() -> None:
-    files = [path for path in (ROOT / "poe").rglob("*.py") if path.parent.name != "__pycache__"]
-    found = {}
-    for path in files:
-        room = path.relative_to(ROOT / "poe").parts[0].removesuffix(".py")
-        if room == "__init__":
+def arrows(known: Mapping[str, Path]) -> dict[str, set[str]]:
+    """Which module names which; a front door is a list of names and imports nothing itself."""
+    doors = {name for name in known if name in PACKAGES}
+    found: dict[str, set[str]] = {}
+    for name, path in known.items():
+        if name in doors:
             continue
-        assert room in LEVEL, f"{room} has no floor: give it one here and in CONTRIBUTING"
-        if wrong := upward(room, imports(path)):
-            found[path.name] = wrong
-    assert found == {}
+        longest = {
+            max((m for m in known if f"{used}.".startswith(f"{m}.")), key=len, default="")
+            for used in imports(path)
+        }
+        found[name] = longest - {"", name} - doors
+    return found
 
 
-def test_an_upward_import_would_be_noticed() -> None:
-    assert upward("comparisons", {"poe.fitting.fit", "poe.errors.name_some"}) == ["fitting"]
+def circles(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
+    """Groups of modules from each of which every other can be reached."""
+    reach: dict[str, set[str]] = {}
+    for start in graph:
+        seen, left = set[str](), [start]
+        while left:
+            for name in graph.get(left.pop(), ()):
+                if name not in seen:
+                    seen.add(name)
+                    left.append(name)
+        reach[start] = seen
+    groups = [{b for b in reach[a] if a in reach.get(b, ())} for a in graph if a in reach[a]]
+    return [group for k, group in enumerate(groups) if group not in groups[:k]]
 
 
-def test_neither_the_package_nor_the_reproduction_knows_what_stands_above_it() -> None:
-    for path in (ROOT / "poe").rglob("*.py"):
-        named = {name.split(".")[0] for name in imports(path, anywhere=True)}
-        if path.parts[-2:] == ("cli", "__init__.py"):
-            named -= {"reproduction"}  # `poe reproduce` looks for the clone around it
-        assert not named & {"reproduction", "book", "tests", "benchmarks"}, path
-    for path in (ROOT / "reproduction").rglob("*.py"):
-        named = {name.split(".")[0] for name in imports(path, anywhere=True)}
-        assert not named & {"book", "tests"}, path
+@pytest.mark.parametrize("package", ["poe", "judging", "reproduction", "benchmarks"])
+def test_imports_run_one_way(package: str) -> None:
+    above = set(PACKAGES[PACKAGES.index(package) + 1 :])
+    for name, path in modules(ROOT, package).items():
+        assert not {used.split(".")[0] for used in imports(path)} & above, name
 
 
-def test_the_front_door_is_small_and_light() -> None:
-    assert len(poe.__all__) <= 25
-    assert all(getattr(poe, name).__doc__ for name in poe.__all__)
+def test_there_is_no_circle() -> None:
+    known = {name: path for p in PACKAGES[:3] for name, path in modules(ROOT, p).items()}
+    assert circles(arrows(known)) == []
+
+
+def test_a_circle_and_an_upward_import_would_be_noticed(tmp_path: Path) -> None:
+    for name, code in (
+        ("poe/__init__.py", "from poe import one"),
+        ("poe/one.py", "def f():\n    from poe.two import g"),
+        ("poe/two.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import poe.one"),
+        ("poe/three.py", "def f():\n    import judging.store"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code)
+    known = modules(tmp_path, "poe")
+    assert circles(arrows(known)) == [{"poe.one", "poe.two"}]
+    assert "judging.store" in imports(known["poe.three"])
+
+
+def test_poe_needs_five_packages_and_stays_small() -> None:
+    ours, own = set(PACKAGES), set(sys.stdlib_module_names)
+    for name, path in modules(ROOT, "poe").items():
+        used = {one.split(".")[0] for one in imports(path)} - own - ours
+        optional = {"pandas"} if path.name in PANDAS else set()
+        assert used <= CORE | optional, name
+        assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, name
+
+
+# Tables out: who asks for one has pandas.
+PANDAS = {"clusters.py", "comparisons.py", "debias.py", "fitting.py", "planning.py", "result.py"}
+
+
+@pytest.mark.parametrize("door", [poe, judging])
+def test_the_front_doors_are_small_and_light(door: object) -> None:
+    assert len(door.__all__) <= 25
+    assert all(getattr(door, name).__doc__ for name in door.__all__)
     heavy = ["torch", "cvxpy", "matplotlib", "scipy", "pandas", "typer"]
-    code = f"import poe, sys; sys.exit(' '.join(m for m in {heavy} if m in sys.modules) or 0)"
+    name = door.__name__
+    code = f"import {name}, sys; sys.exit(' '.join(m for m in {heavy} if m in sys.modules) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

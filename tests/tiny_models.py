@@ -6,13 +6,12 @@ They are models, but nothing they say is evidence about language models.
 import functools
 
 import numpy as np
-import pytest
+import torch
+import transformers
 
-from poe.judges import Prompt, Question, Text
-from poe.judges.transformers import Loaded, TransformersJudge
+from judging.judges import Prompt, Question, Text
+from judging.judges.transformers import Loaded, TransformersJudge
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 torch.set_num_threads(1)
 
 WINDOW = 24  # tokens; shorter than every prompt of the tests

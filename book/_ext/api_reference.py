@@ -1,4 +1,4 @@
-"""The API reference: plain docstrings as pages, and a link from every public `poe.` name.
+"""The API reference: plain docstrings as pages, and a link from every public name.
 
 The docstrings of the package are written to be read in a terminal: plain sentences, `name : what
 it is` at the start of a line or of a sentence, code in single backticks, "book eq. 5.1". autodoc
@@ -38,6 +38,7 @@ LITERAL = re.compile(r"Literal\[([^\]]*)\]")
 ALIASES = {"Floats": "array", "Indices": "array", "ArrayLike": "array-like", "Mask": "array",
            "Problem": "Comparisons | Stack", "OfP": "function", "OfBoth": "function",
            "Any": "", "Decisions": "array", "Until": "function"}  # fmt: skip
+ROOTS = ("poe.", "judging.", "reproduction.")
 FEW = 6  # fields: a class with more, not all with defaults, is one that functions return
 
 
@@ -228,8 +229,8 @@ def candidates(text: str, entry: nodes.Node | None) -> Iterable[str]:
     if not match:
         return
     name = match[0]
-    if name.startswith("poe."):
-        while name != "poe":
+    if name.startswith(ROOTS):
+        while "." in name:
             yield name
             name = name.rpartition(".")[0]
     elif entry is not None and match.end() in (len(text), text.find("(")):

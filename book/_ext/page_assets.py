@@ -1,13 +1,23 @@
-"""Load each script and style sheet once a page, live figures where there are some; offer the PDF.
+"""What the themes leave to do on a page: its scripts, its tables' headings, the PDF to download.
 
-jupyter-book lists what it finds under _static, Sphinx lists it again.
+jupyter-book lists every script and style sheet that it finds under _static, and Sphinx lists it
+again: each is loaded once, those of live figures on the pages that have one. pandas puts the names
+of an index into a second row of headings: they move up beside the columns' names.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+
+HEAD = re.compile(r"(<thead>.*?</thead>)", re.DOTALL)
+ROW = re.compile(r"\s*<tr.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
+# A live figure, or a question that takes the reader's guess.
+LIVE_MARKS = ('id="fig-live-', 'class="jc-commit"')
 
 
 def asset_name(asset: Any) -> str:
@@ -31,7 +41,8 @@ def live_where_used(assets: list[Any], *, body: str) -> list[Any]:
     """Load what live figures need last and in the order of file names, on their pages only."""
     live = [asset for asset in assets if "_static/live" in asset_name(asset)]
     others = [asset for asset in assets if asset not in live]
-    return others + (sorted(live, key=asset_name) if 'id="fig-live-' in body else [])
+    used = any(mark in body for mark in LIVE_MARKS)
+    return others + (sorted(live, key=asset_name) if used else [])
 
 
 def whole_book(context: dict[str, Any]) -> None:
@@ -60,7 +71,35 @@ def on_page(
         context[key] = live_where_used(assets, body=context.get("body") or "")
 
 
+def one_header(html: str) -> str:
+    """Join the last row of headings to the one before, where it holds only the index's names."""
+
+    def joined(head: re.Match[str]) -> str:
+        rows = ROW.findall(head[1])
+        names = [CELL.findall(row) for row in rows]
+        if len(rows) < 2 or "span" in "".join(rows[-2:]):
+            return head[1]
+        index = [name for name in names[-1] if name]
+        blank = len(index) < len(names[-1]) and not any(names[-1][len(index) :])
+        if not blank or any(names[-2][: len(index) - 1]):
+            return head[1]
+        left = iter(index)
+        # What stood there is blank or names the columns as a whole, which their names do as well.
+        row = CELL.sub(lambda cell: f"<th>{next(left, cell[1])}</th>", rows[-2])
+        return head[1].replace(rows[-1], "").replace(rows[-2], row)
+
+    return HEAD.sub(joined, html) if 'class="dataframe"' in html else html
+
+
+def on_doctree(app: Sphinx, doctree: nodes.document) -> None:
+    """Give every table in the outputs of a page its one row of headings."""
+    for node in list(doctree.findall(nodes.raw)):
+        if "html" in node.get("format", "") and (text := one_header(node.astext())):
+            node.children = [nodes.Text(text)] if text != node.astext() else node.children
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Run after every other extension has added its assets."""
+    app.connect("doctree-read", on_doctree)
     app.connect("html-page-context", on_page, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from book.tools.course import write_course
 from book.tools.execute import execute_pages
-from book.tools.grading import grade, grade_folder
 from book.tools.handout import write_handouts
 from book.tools.notes import told
 from book.tools.pages import BuildError, find_pages, rendered
@@ -33,8 +32,6 @@ TARGETS = {
     "slides": "write the decks from the executed chapters",
     "handout": "write the notebooks without solutions",
     "course": "write the course kit: decks, handouts, solutions",
-    "grade-course": "mark a folder of submissions into a CSV",
-    "check-handout": "run and grade one student's notebook",
 }
 
 
@@ -48,7 +45,9 @@ def build_book(
     """Execute and render; return the first page."""
     start = time.perf_counter()
     pages = find_pages(root)
-    print("Executing the chapters")
+    print(
+        "Executing the pages (about two minutes on two cores; later only what changed)", flush=True
+    )
     runs = execute_pages([page for page in pages if page.executes], root=root, build=build)
     ran = [run for run in runs if run.ran]
     print(
@@ -59,7 +58,7 @@ def build_book(
     if execute_only:
         return first
     source = stage(root, build=build, pages=pages, runs=runs)
-    print("Rendering the pages", flush=True)
+    print("Rendering the pages (about a minute)", flush=True)
     if not render(source, root=root, build=build, pages=pages, verbose=verbose):
         print("  nothing changed since the last time")
     print(f"The book is ready ({time.perf_counter() - start:.1f} s in all). First page:")
@@ -88,10 +87,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     listed = "; ".join(f"{name}: {what}" for name, what in TARGETS.items())
     parser.add_argument("target", choices=TARGETS, help=listed)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
-    parser.add_argument("--file", type=Path, help="the notebook to check")
-    parser.add_argument("--folder", type=Path, default=Path("submissions"), help="to grade")
-    parser.add_argument("--kit", type=Path, help="the handouts that were given out")
-    parser.add_argument("--csv", type=Path, default=Path("marks.csv"), help="for the marks")
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
     parser.add_argument("-v", "--verbose", action="store_true", help="show Sphinx's output")
     return parser.parse_args(arguments)
@@ -108,14 +103,9 @@ def run(options: argparse.Namespace) -> None:
             execute_only=target == "execute",
             verbose=options.verbose,
         )
-    elif target == "check-handout":
-        print(grade(options.file))
     elif target == "course":
         book = read_book(rendered(build), executed=build / "executed", root=root)
         print(write_course(find_pages(root), book=book, build=build))
-    elif target == "grade-course":
-        handouts = options.kit or build / "course" / "handouts"
-        print(grade_folder(options.folder, handouts=handouts, output=options.csv))
     elif target == "pdf":
         output = build / "judging-by-comparison.pdf"
         print(print_book(rendered(build), toc=root / "book" / "_toc.yml", output=output))

@@ -20,6 +20,11 @@ FLAGS = (
 
 
 def find_chromium() -> str | None:
-    """Return the browser named by CHROMIUM, or one found on the PATH, or None."""
+    """Return the browser named by CHROMIUM, or one found on the PATH, or None.
+
+    CHROMIUM=none finds none, wherever one is: what a machine without a browser sees.
+    """
     named = os.environ.get("CHROMIUM")
+    if named == "none":
+        return None
     return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)

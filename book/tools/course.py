@@ -35,20 +35,15 @@ slides/    One deck per chapter, for any browser. Arrow keys turn the page, N sh
            A browser prints a deck with one slide per sheet. The decks share mathjax.js.
 handouts/  The chapters for students, without solutions. Give them the whole folder: it has the
            package that the notebooks need. In it: pip install -r requirements.txt, jupyter lab.
-           The cell of an exercise answers "right", "not right: why" or "not yet".
+           The cell of an exercise answers "right", "not right: why" or "not yet". A student can
+           edit what it says, so it is practice and no mark.
 teacher/   The same notebooks with solutions. They need what the handouts need. Keep them back.
-nbgrader/  The source of an nbgrader course, one notebook per assignment, if you use nbgrader.
+nbgrader/  The source of an nbgrader course, one notebook per assignment, for marks: nbgrader
+           restores the checks before it runs a submission, and exports the marks of a class.
            Its students need the wheel (.whl) of handouts/.
 
 Which chapters fit into which course, exam questions and common errors: the teacher's guide, a page
 of the book.
-
-Grading without nbgrader, in a clone of the repository:
-    make grade-course FOLDER=submissions KIT=handouts CSV=marks.csv
-A submission is submissions/STUDENT/NOTEBOOK.ipynb, under the name that the handout has. Each
-exercise gets a row. "by hand" asks you to look: the words beside it say why, and none stand there
-where the exercise has no check. Checks that a student changed do not count. Grading runs what
-students wrote: use a machine that may be lost.
 """
 
 

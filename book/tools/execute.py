@@ -10,19 +10,20 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distributions, version
 from pathlib import Path
+from threading import Lock
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from book.tools.pages import BuildError, Page, code_cells, hash_files, plain, signature
-from poe.datasets import cache_dir
+from judging.datasets import cache_dir
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
@@ -36,6 +37,7 @@ c.IPKernelApp.log_level = 40
 }
 EXECUTED_BY = [Path(__file__), Path(__file__).with_name("pages.py")]  # the rest only renders
 SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
+SECONDS = 10.0  # of a page that was never executed here: what most take
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def shared_state(root: Path) -> dict[str, str]:
     """
     poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
-    folders = ("poe/", "reproduction/", "data/", "benchmarks/results/")
+    folders = ("poe/", "judging/", "reproduction/", "data/", "benchmarks/results/")
     return {
         **{folder: hash_files(root / folder) for folder in folders},
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
@@ -209,27 +211,70 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     return Execution(page, result, ran=True, reason=reason, **facts)
 
 
+def expected(page: Page, *, build: Path) -> float:
+    """Seconds that a page took the last time, or `SECONDS`."""
+    record = build / "executed" / f"{page.name}.json"
+    return float(json.loads(record.read_text())["seconds"]) if record.exists() else SECONDS
+
+
+def in_words(seconds: float) -> str:
+    """Say a time that was guessed from others, with no more digits than it deserves."""
+    if seconds < 95:
+        return f"about {max(10 * round(seconds / 10), 10)} s"
+    return f"about {round(seconds / 60)} min"
+
+
+class Progress:
+    """A line for every page as it is done, with how long the others will take.
+
+    They take what is expected of them, times what the pages that are done took for what was
+    expected of those.
+    """
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self.all, self.left = dict(seconds), dict(seconds)
+        self.width = max(map(len, seconds), default=0)
+        self.start = time.perf_counter()
+        self.lock = Lock()  # pages are executed in threads
+
+    def tell(self, run: Execution) -> None:
+        """Print the line of a page."""
+        with self.lock:
+            del self.left[run.page.name]
+            done, rest = len(self.all) - len(self.left), sum(self.left.values())
+            line = f"  [{done:2}/{len(self.all)}] {run.page.name:<{self.width}}  "
+            line += f"executed in {run.seconds:.1f} s ({run.reason})" if run.ran else "cached"
+            if run.ran and rest:
+                pace = (time.perf_counter() - self.start) / (sum(self.all.values()) - rest)
+                line += f"; {in_words(pace * rest)} left"
+            print(line, flush=True)
+
+
 def execute_pages(pages: list[Page], *, root: Path, build: Path) -> list[Execution]:
-    """Execute what changed, told in the order of the file names."""
+    """Execute what changed, the page that took longest first; results in the given order."""
     names = {page.name for page in pages}
     for path in (build / "executed").glob("*"):
         if path.stem not in names:
             path.unlink()
     shared = shared_state(root)
-    width = max((len(page.name) for page in pages), default=0)
+    seconds = {page.name: expected(page, build=build) for page in pages}
+    progress = Progress(seconds)
 
     def execute(page: Page) -> Execution:
-        return execute_page(page, root=root, build=build, shared=shared)
+        run = execute_page(page, root=root, build=build, shared=shared)
+        progress.tell(run)
+        return run
 
     # Every page has a kernel of its own, so as many as there are cores run side by side.
-    results = []
     with ThreadPoolExecutor(min(os.cpu_count() or 1, SIDE_BY_SIDE)) as pool:
+        waiting = {
+            page.name: pool.submit(execute, page)
+            for page in sorted(pages, key=lambda page: -seconds[page.name])
+        }
         try:
-            for page, run in zip(pages, pool.map(execute, pages), strict=True):
-                how = f"executed in {run.seconds:.1f} s ({run.reason})" if run.ran else "cached"
-                print(f"  {page.name:<{width}}  {how}", flush=True)
-                results.append(run)
+            for done in as_completed(waiting.values()):
+                done.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)  # the first failure stops what has not begun
             raise
-    return results
+    return [waiting[page.name].result() for page in pages]

@@ -93,7 +93,7 @@ def functions(cell: nbformat.NotebookNode) -> list[str]:
 def without_checks(notebook: nbformat.NotebookNode, *, name: str) -> nbformat.NotebookNode:
     """Return the notebook of a chapter with calls of the module in place of its checks.
 
-    Each call says in its metadata which functions it `defines`; grading protects them.
+    Each call says in its metadata which functions it `defines`; nbgrader's export locks them.
     """
     for number, cell in enumerate(cells_with_checks(notebook)):
         cell.metadata["defines"] = functions(cell)

@@ -22,6 +22,30 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 RELEASE = re.compile(r"^## ([\d.]+), ([\d-]{10}|unreleased)$", re.MULTILINE)
 XML = '<?xml version="1.0" encoding="utf-8"?>\n'
 NAME = "Judging by Comparison"
+# Served for every address that is not there, so all of its own addresses are whole.
+NOT_FOUND = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>Not found. {name}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 15vh auto }}
+main {{ padding: 0 1rem }}
+</style>
+</head>
+<body>
+<main>
+<h1>There is no page here</h1>
+<p>It may have another name now. Begin at <a href="{address}/index.html">the first page</a> of
+<cite>{name}</cite>, or <a href="{address}/search.html">search the book</a>.</p>
+</main>
+</body>
+</html>
+"""
 
 
 def repository() -> str | None:
@@ -79,6 +103,7 @@ def publish(html: Path, *, address: str, root: Path) -> None:
         draw_card(html / "_static" / "cards" / f"{path.stem}.png", title=words)
         head = tags(words, begins(page), address=address, name=path.stem)
         path.write_text(text.replace("</head>", f"{head}</head>", 1), encoding="utf-8")
+    (html / "404.html").write_text(NOT_FOUND.format(name=NAME, address=address), encoding="utf-8")
     (html / "sitemap.xml").write_text(sitemap(address, listed), encoding="utf-8")
     if (changes := root / "CHANGELOG.md").is_file():
         written = feed(changes.read_text(encoding="utf-8"), address=address, today=date.today())
@@ -86,8 +111,8 @@ def publish(html: Path, *, address: str, root: Path) -> None:
 
 
 def begins(page: BeautifulSoup) -> str:
-    """The first words of a page: its first paragraph that is a sentence."""
-    for paragraph in page.find_all("p"):
+    """The first words of a page: its first paragraph that is a sentence and no caption."""
+    for paragraph in page.select("p:not(figcaption p, .caption)"):
         words = " ".join(paragraph.get_text().split())
         if len(words) > 80 and "\\(" not in words[:200]:
             return words if len(words) <= 200 else words[:200].rsplit(" ", 1)[0] + " …"
@@ -121,7 +146,7 @@ def draw_card(path: Path, *, title: str) -> None:
 
     from matplotlib.figure import Figure
 
-    from poe.plots import INK, ITEMS
+    from judging.plots import INK, ITEMS
 
     path.parent.mkdir(parents=True, exist_ok=True)
     figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="white")

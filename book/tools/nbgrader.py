@@ -12,13 +12,38 @@ from copy import deepcopy
 
 import nbformat
 
-from book.tools.grading import label, last_line, protected
 from book.tools.pages import code_cells
 
+MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
 TEST = """\
 verdict = {check}
 told = verdict.values() if isinstance(verdict, dict) else [verdict]
 assert all(str(one).startswith("right") for one in told), verdict"""
+
+
+def label(cell: nbformat.NotebookNode) -> str | None:
+    """The exercise that a cell is part of."""
+    return cell.metadata.get("exercise", {}).get("label")
+
+
+def last_line(source: str) -> str | None:
+    """The expression that a cell shows, in a normal form; None where it shows none."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return None
+    return ast.unparse(body[-1].value) if body and isinstance(body[-1], ast.Expr) else None
+
+
+def protected(handout: nbformat.NotebookNode) -> set[str]:
+    """Functions and classes that come from outside the exercises, where the checks are."""
+    found = set()
+    for cell in code_cells(handout):
+        if label(cell) is None:
+            nodes = ast.walk(ast.parse(MAGIC.sub("", cell.source)))
+            found |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+            found |= set(cell.metadata.get("defines", []))
+    return found
 
 
 def metadata(name: str, *, points: int = 0, locked: bool = True) -> nbformat.NotebookNode:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from poe import datasets
-from reproduction import log, power, verdicts
+from judging import datasets
+from reproduction import verdicts
 from reproduction.claims import main_claims
 from reproduction.run import read_whole
 from reproduction.targets import TARGETS
+from reproduction.telling import log, power
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -38,7 +39,7 @@ def claims_block() -> str:
         f"are implied by calibrated ones and {found['calibrated_error']:.2f} over those "
         f"{found['calibrated']} themselves. The verdicts of Tables {', '.join(weak)} are a *weak "
         "test*: a wrong method would have agreed more than half as often. Of all cells "
-        f"{differs} differ; for {differs - unknown} of these `poe scorecard --causes` names a "
+        f"{differs} differ; for {differs - unknown} of these `judging scorecard --causes` names a "
         "cause and the run that shows it, or where it is declared; "
         f"{unknown} say *cause unknown*.",
         "",
@@ -64,8 +65,9 @@ def draw_picture() -> None:
     """The front page's figure as a PNG file."""
     import matplotlib.pyplot as plt
 
-    from poe import plots
-    from reproduction import drawings, small
+    from judging import plots
+    from reproduction import small
+    from reproduction.telling import drawings
 
     plots.use_style()
     curve = small.efficiency(

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from book.tools.commands import MARK, commands
 from book.tools.execute import Execution
 from book.tools.finish import BRANCH, finish
 from book.tools.hosted import edition, releases, repository, site
@@ -69,7 +70,7 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
         if page.executes:
             path.unlink()
         else:
-            text = page.text
+            text = page.text.replace(MARK, commands()) if MARK in page.text else page.text
             for mark, link in HOSTED.items() if hosted else ():
                 text = text.replace(mark, link.format(releases=releases(hosted)))
             path.write_text(staged_links(text, executed=executed), encoding="utf-8")
@@ -165,7 +166,8 @@ def render(
     record = build / "rendered.json"
     wanted = {"source": hash_files(source), "tools": hash_files(Path(__file__).parent)}
     wanted |= {"python": sys.version, "repository": repository() or ""}
-    wanted["docstrings"] = hash_files(root / "poe")
+    documented = ("poe", "judging", "reproduction")
+    wanted |= {f"docstrings of {name}": hash_files(root / name) for name in documented}
     if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
         return False
     record.unlink(missing_ok=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import tomllib
 from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 
+import poe
 from book.tools.exercises import MODULE, write_module
 from book.tools.pages import BuildError, find_pages
 
@@ -21,13 +21,12 @@ LOCAL = "+book"
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.sqlite*")
 HOOK = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "book/tools/wheel_data.py"\n'
 FORCED = "[tool.hatch.build.targets.wheel.force-include]"
-DATA = f'{FORCED}\ndata = "poe/_data"\n"{MODULE}.py" = "{MODULE}.py"\n'
+DATA = f'{FORCED}\ndata = "judging/_data"\n"{MODULE}.py" = "{MODULE}.py"\n'
 
 
 def version() -> str:
-    """The version in pyproject.toml."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"])
+    """The version of the package."""
+    return poe.__version__
 
 
 def wheel_name() -> str:
@@ -36,18 +35,22 @@ def wheel_name() -> str:
 
 
 def runs_on_its_own(folder: Path) -> list[Path]:
-    """Put into a folder of notebooks what runs them: the wheel, and requirements that name it."""
-    wheel, requirements = build_wheel(folder), folder / "requirements.txt"
+    """Put into a folder of notebooks what runs them: wheel, requirements, and a Python for Binder.
+
+    Without runtime.txt Binder takes an older Python than the wheel allows.
+    """
+    wheel = build_wheel(folder)
+    requirements, runtime = folder / "requirements.txt", folder / "runtime.txt"
     requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
-    return [requirements, wheel]
+    runtime.write_text("python-3.12\n", encoding="utf-8")
+    return [requirements, runtime, wheel]
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build it from a copy of the tree with three places of pyproject.toml changed."""
+    """Build it from a copy of the tree with pyproject.toml and the version changed."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     changes = {
-        f'version = "{version()}"': f'version = "{version()}{LOCAL}"',
-        'packages = ["poe"]': 'packages = ["poe", "reproduction"]',
+        'packages = ["poe", "judging"]': 'packages = ["poe", "judging", "reproduction"]',
         HOOK: DATA,
     }
     for old, new in changes.items():
@@ -62,8 +65,11 @@ def build_wheel(folder: Path) -> Path:
             shutil.copy(ROOT / name, copy)
         (copy / "book/tools").mkdir(parents=True)
         shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
-        for name in ("poe", "reproduction", "data"):
+        for name in ("poe", "judging", "reproduction", "data"):
             shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
+        stated = copy / "poe" / "__init__.py"
+        code = stated.read_text(encoding="utf-8")
+        stated.write_text(code.replace(f'"{version()}"', f'"{version()}{LOCAL}"'), encoding="utf-8")
         write_module(find_pages(ROOT), folder=copy)
         (built,) = WheelBuilder(str(copy)).build(directory=str(folder), versions=["standard"])
     return Path(built)

@@ -24,7 +24,7 @@ def packaged_data(root: Path) -> dict[str, str]:
     data = root / "data"
     found = sorted({path for pattern in PATTERNS for path in data.glob(pattern) if path.is_file()})
     files = [path for path in found if path.suffix != ".py"]
-    return {str(path): "poe/_data/" + path.relative_to(data).as_posix() for path in files}
+    return {str(path): "judging/_data/" + path.relative_to(data).as_posix() for path in files}
 
 
 class WheelData(BuildHookInterface):  # type: ignore[type-arg]

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from poe import datasets
-from poe.datasets.files import data_folder, download, read
-from poe.datasets.originals import load_plain
+from judging import datasets
+from judging.datasets.files import data_folder, download, read
+from judging.datasets.originals import load_plain
 
 HERE = Path(__file__).parent
 HANNA_JUDGES = ("Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT")

@@ -3,20 +3,25 @@
 An expert is four functions of (d, p), elementwise: its energy (minus the log-density up
 to a constant), the energy's slope and curvature in d, and the normalised log-density. The
 slope says how hard the expert pulls, the curvature how sure it is. The solvers, the
-posterior and the plots use nothing else. One family a module; `custom` makes your own.
+posterior and the plots use nothing else. One family per module; `custom` makes your own.
+
+To add a family, write a file with a class under `@named` and import it below: `poe.fit` and
+the command line then take it by its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
-from poe.experts.base import Expert
-from poe.experts.bradley_terry import BradleyTerry
-from poe.experts.custom import Custom, ExpertError, check_expert, custom
-from poe.experts.gaussian import Gaussian, log_odds
-from poe.experts.huber import Huber
-from poe.experts.laplacian import Laplacian
-from poe.experts.thurstone import Thurstone
+from poe.experts.base import NAMED, Expert, adopted
+from poe.experts.bradley_terry import BradleyTerry as BradleyTerry
+from poe.experts.check import ExpertError, check_expert
+from poe.experts.custom import Custom, custom
+from poe.experts.gaussian import Gaussian as Gaussian
+from poe.experts.gaussian import log_odds
+from poe.experts.huber import Huber as Huber
+from poe.experts.laplacian import Laplacian as Laplacian
+from poe.experts.thurstone import Thurstone as Thurstone
 
 __all__ = [
     "BradleyTerry",
@@ -33,30 +38,21 @@ __all__ = [
     "log_odds",
 ]
 
-FAMILIES = (Gaussian, BradleyTerry, Laplacian, Thurstone, Huber)
+NAMES = tuple(NAMED)  # what `get_expert` and `poe.fit` know by name
+FAMILIES = tuple(one for one in NAMED.values() if isinstance(one, type))
 KNOWN = (*FAMILIES, Custom)  # whose functions need no check
 
 
-def get_expert(expert: str | Expert) -> Expert:
-    """The expert of that name with its defaults, or the object itself when it is one already.
+def get_expert(expert: str | Any) -> Expert:
+    """The expert of that name with its defaults, or one that is given, with what it lacks.
 
-    "gaussian", "logit-gaussian" (Gaussian around the log odds), "bradley-terry", "laplacian",
-    "thurstone" or "huber".
+    Names are those of `poe.experts.NAMES`: "bradley-terry", "gaussian", "logit-gaussian"
+    (Gaussian around the log odds), "huber", "laplacian" and "thurstone". Any object with the
+    functions energy, slope, curvature and log_density is an expert. ValueError for a name that
+    is not known, TypeError for an object without these functions.
     """
     if not isinstance(expert, str):
-        missing = [
-            part
-            for part in ("energy", "slope", "curvature", "log_density")
-            if not callable(getattr(expert, part, None))
-        ]
-        if missing:
-            raise TypeError(
-                f"an expert needs {', '.join(missing)} as functions of (d, p); "
-                "poe.experts.custom makes one from an energy alone"
-            )
-        return expert
-    known: dict[str, Callable[[], Expert]] = {family.name: family for family in FAMILIES}
-    known["logit-gaussian"] = lambda: Gaussian(mean=log_odds)
-    if expert not in known:
-        raise ValueError(f"no expert is called {expert!r}; choose from {', '.join(known)}")
-    return known[expert]()
+        return adopted(expert)
+    if expert not in NAMED:
+        raise ValueError(f"no expert is called {expert!r}; choose from {', '.join(NAMED)}")
+    return NAMED[expert]()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
 
-from poe.comparisons import Floats
+from poe.arrays import Floats
+from poe.experts.base import Expert, named
 
 __all__ = ["BradleyTerry"]
 
 
+@named
 @dataclass(frozen=True)
-class BradleyTerry:
+class BradleyTerry(Expert):
     """sigma(d)^p (1 - sigma(d))^(1 - p) / Z, paper section 3.2 and eq. 45; book eq. 5.4.
 
     Soft for 0 < p < 1, where Z = pi / sin(pi p). With p = 1 (or 0) it is the ordinary
@@ -22,7 +23,6 @@ class BradleyTerry:
     """
 
     name: str = "bradley-terry"
-    convex: ClassVar[bool] = True
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """log(1 + exp(d)) - p d, computed so that it cannot overflow."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import logit
 
-from poe.comparisons import Floats
-from poe.experts.base import AroundMean, OfP, require_positive
+from poe.arrays import Floats, OfP
+from poe.experts.base import NAMED, AroundMean, named, require_positive
 
 __all__ = ["Gaussian", "log_odds"]
 
@@ -24,6 +24,7 @@ def log_odds(p: Floats) -> Floats:
     return np.asarray(logit(np.clip(p, CERTAIN, 1.0 - CERTAIN)))
 
 
+@named
 @dataclass(frozen=True)
 class Gaussian(AroundMean):
     """Normal(d; f_mu(p), f_sigma(p)), paper section 3.3; book eq. 5.5.
@@ -42,7 +43,6 @@ class Gaussian(AroundMean):
     mean: OfP | None = None
     variance: OfP | None = None
     name: str = "gaussian"
-    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha, sigma=self.sigma)
@@ -72,3 +72,6 @@ class Gaussian(AroundMean):
     def log_density(self, d: Floats, p: Floats) -> Floats:
         """-energy - log(2 pi f_sigma) / 2."""
         return -self.energy(d, p) - 0.5 * np.log(2.0 * np.pi * self.f_sigma(p))
+
+
+NAMED["logit-gaussian"] = lambda: Gaussian(mean=log_odds)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
 
-from poe.comparisons import Floats
-from poe.experts.base import AroundMean, OfP, require_positive
+from poe.arrays import Floats, OfP
+from poe.experts.base import AroundMean, named, require_positive
 
 __all__ = ["Huber"]
 
 
+@named
 @dataclass(frozen=True)
 class Huber(AroundMean):
     """A spring up to a misfit of delta sigma, a constant pull beyond (Huber 1964).
@@ -29,7 +29,6 @@ class Huber(AroundMean):
     delta: float = 1.345
     mean: OfP | None = None
     name: str = "huber"
-    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha, sigma=self.sigma, delta=self.delta)

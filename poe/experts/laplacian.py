@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from poe.comparisons import Floats
-from poe.experts.base import AroundMean, OfP, require_positive
+from poe.arrays import Floats, OfP
+from poe.experts.base import AroundMean, named, require_positive
 
 __all__ = ["Laplacian"]
 
 
+@named
 @dataclass(frozen=True)
 class Laplacian(AroundMean):
     """exp(-|d - f_mu(p)| / b(p)) / (2 b(p)): poe_v1 eq. 31, which calls b f_sigma; book eq. 8.1.
@@ -30,7 +30,6 @@ class Laplacian(AroundMean):
     mean: OfP | None = None
     spread: OfP | None = None
     name: str = "laplacian"
-    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha, scale=self.scale)

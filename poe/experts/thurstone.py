@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtri
 
-from poe.comparisons import Floats
-from poe.experts.custom import log_normaliser
+from poe.arrays import Floats
+from poe.experts.base import Expert, named
+from poe.experts.normaliser import log_normaliser
 
 __all__ = ["Thurstone"]
 
 
+@named
 @dataclass(frozen=True)
-class Thurstone:
+class Thurstone(Expert):
     """Phi(d)^p Phi(-d)^(1 - p) / Z(p): the probit expert (Thurstone 1927, case V).
 
     A judge who compares two qualities, each perceived with normal noise of variance 1/2,
@@ -24,7 +25,6 @@ class Thurstone:
     """
 
     name: str = "thurstone"
-    convex: ClassVar[bool] = True
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """-p log Phi(d) - (1 - p) log Phi(-d)."""
@@ -46,12 +46,6 @@ class Thurstone:
     def opinion(self, p: Floats) -> Floats:
         """The difference at which the density peaks: Phi^-1(p)."""
         return ndtri(p)
-
-    def mean_bias(self, mean_p: float) -> float:
-        """Gamma = -Phi^-1(E[p]): the argument of paper A.9 with Phi for sigma."""
-        if not 0.0 < mean_p < 1.0:
-            raise ValueError(f"the mean probability is {mean_p:g}: no finite bias explains it")
-        return -float(ndtri(mean_p))
 
 
 def _ratio(d: Floats) -> Floats:

@@ -13,8 +13,8 @@ from scipy.special import log_softmax
 from scipy.stats import norm
 
 import poe
-from poe.existence import strong_components
-from poe.judges import Answer
+from judging.judges import Answer
+from poe.graph import strong_components
 from tests.browser.checks import offline_page, quiet_page
 from tests.browser.conftest import ROOT
 

@@ -1,4 +1,4 @@
-"""The report of `poe rank` in a browser: phone, dark, axe-core, and hostile texts."""
+"""The report of `judging rank` in a browser: phone, dark, axe-core, and hostile texts."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from poe.cli import main
+from judging.cli import main
 from tests.browser.checks import (
     VIEWPORTS,
     accessibility_problems,
@@ -94,7 +94,7 @@ def test_the_ranking_can_be_saved(report: Path, browser: Any) -> None:
             page.locator("a[download]").first.click()
         saved = pd.read_csv(download.value.path())
     assert saved["rank"].is_monotonic_increasing
-    assert {"id", "score", "score_error"} <= set(saved)
+    assert {"name", "score", "error"} <= set(saved)
 
 
 def test_print_has_every_row(report: Path, browser: Any) -> None:

@@ -145,7 +145,7 @@ poeLive.mathematics = (() => {
     let s = gaussian(n, comparisons).scores;
     const size = Math.max(1e-3, mean(gaps(comparisons, s).map((d, k) => Math.abs(d - target[k]))));
     for (let t = size; t > 1e-13 * size; t /= 3) {
-      const least = 1e-7 / size;
+      const least = 1e-8 / size;
       for (let step = 0; step < 40; step++) {
         const r = gaps(comparisons, s).map((d, k) => d - target[k]);
         // |r| smoothed: the z with r = t/(1-z) - t/(1+z) has this slope and curvature.

@@ -47,18 +47,29 @@
     return { leads, first };
   };
 
+  const share = (some) => mean(some.map(({ right }) => Number(right)));
+  // A uniform weight leaves the peak where it is and divides the variance.
+  const claimed = (leads, worth) =>
+    leads.map(({ lead, right }) => ({ claim: normalCdf(lead * Math.sqrt(worth)), right }));
+  const binned = (claims) =>
+    Array.from({ length: 10 }, (_, b) => claims.filter(({ claim }) => Math.min(9, Math.floor((claim - 0.5) * 20)) === b))
+      .filter((some) => some.length >= FULL)
+      .map((some) => [mean(some.map(({ claim }) => claim)), share(some), some.length]);
+
+  // The three judges of the still picture, each answer taken for one toss.
+  const STILL = [[1, "noise 1", "live-0", [0.625, 0.85]], [2, "noise 2", "live-1", [0.7, 0.755]], [4, "noise 4", "live-2", [0.975, 0.7]]];
+
   poeLive.figures["fig-live-honest"] = (figure) => {
     const sets = drawn();
-    let noise, worth, last = null;
+    const behind = STILL.map(([tau]) => binned(claimed(judged(sets, tau).leads, 1)));
+    let noise, log, last = null;
+    const worth = () => 2 ** log();
     const redraw = (svg) => {
       if (last?.noise !== noise()) last = { noise: noise(), ...judged(sets, noise()) };
       figure.leads = last.leads; // for the tests: too many for the state
-      // A uniform weight leaves the peak where it is and divides the variance.
-      const claims = last.leads.map(({ lead, right }) => ({ claim: normalCdf(lead * Math.sqrt(worth())), right }));
-      const share = (some) => mean(some.map(({ right }) => Number(right)));
-      const points = Array.from({ length: 10 }, (_, b) => claims.filter(({ claim }) => Math.min(9, Math.floor((claim - 0.5) * 20)) === b))
-        .filter((some) => some.length >= FULL)
-        .map((some) => [mean(some.map(({ claim }) => claim)), share(some), some.length]);
+      const claims = claimed(last.leads, worth());
+      const points = binned(claims);
+      tick.value = Math.log2(4 / noise() ** 2);
       const x = scale([0.5, 1], [46, 298]);
       const y = scale([0.4, 1], [212, 22]);
       const ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
@@ -73,19 +84,31 @@
       draw(svg, "text", { x: 292, y: 200, class: "live-name", "text-anchor": "end" }, "below: too bold");
       // Beside the end of the diagonal, where no curve goes.
       draw(svg, "text", { x: 304, y: y(1) + 5, class: "live-label live-3" }, "honest");
-      draw(svg, "path", { d: path(points.map(([c, r]) => [x(c), y(r)])), class: "live-line live-0" });
-      points.forEach(([c, r]) => draw(svg, "circle", { cx: x(c), cy: y(r), r: 3.5, class: "live-dot live-0" }));
+      behind.forEach((curve, k) => {
+        const [, name, look, at] = STILL[k];
+        draw(svg, "path", { d: path(curve.map(([c, r]) => [x(c), y(r)])), class: `live-line live-thin ${look}` });
+        draw(svg, "text", { x: x(at[0]), y: y(at[1]), class: `live-label live-halo ${look}`, "text-anchor": "end" }, name);
+      });
+      draw(svg, "path", { d: path(points.map(([c, r]) => [x(c), y(r)])), class: "live-line live-yours" });
+      points.forEach(([c, r]) => draw(svg, "circle", { cx: x(c), cy: y(r), r: 3.5, class: "live-solid" }));
       const near = claims.filter(({ claim }) => Math.abs(claim - 0.8) < 0.05);
       const eighty = share(near);
-      const said = eighty > 0.83 ? "too timid" : eighty < 0.77 ? "too bold" : "honest to three points";
+      const said = eighty > 0.85 ? "too timid" : eighty < 0.75 ? "too bold" : "honest to five points";
       const words =
         `Of ${near.length} claims near 80%, ${fixed(100 * eighty, 0)}% are right: ${said}. The product is told ` +
-        `that an answer counts ${worth() === 1 ? "one toss" : `${fixed(worth())} tosses`}, and nothing of the noise.`;
+        `that an answer is worth ${worth() === 1 ? "one toss" : `${fixed(worth())} tosses`}, and nothing of the noise.`;
       return { words, state: { noise: noise(), worth: worth(), points, eighty, leads: last.leads.slice(0, 120), first: last.first } };
     };
     const live = frame(figure, { label: "Claims and how often they come true", height: 250, redraw });
     noise = live.slider({ text: "noise of an answer (logits)", low: 0.5, high: 5, step: 0.5, value: 4, show: (v) => fixed(v, 1) });
-    worth = live.slider({ text: "an answer counts (tosses)", low: 0.1, high: 4, step: 0.05, value: 1 });
+    log = live.slider({
+      text: "an answer is worth (tosses)", low: -4, high: 4, step: 0.25, value: 0,
+      show: (v) => (v < 0 && Number.isInteger(v) ? `1/${2 ** -v}` : fixed(2 ** v, Number.isInteger(v) ? 0 : 2)),
+    });
+    // A tick where an answer is counted for what it is worth: 4 / tau^2.
+    const marks = poeLive.kit.html("datalist", { id: `${figure.id}-worth` }, live.root);
+    const tick = poeLive.kit.html("option", {}, marks);
+    live.root.querySelectorAll("input[type=range]")[1].setAttribute("list", marks.id);
     live.restart();
     live.update();
   };

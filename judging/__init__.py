@@ -1,0 +1,68 @@
+"""Judging by comparison: read texts, ask a judge, keep its answers, rank, and say how sure.
+
+    judge = judging.open("qwen")                       # or "openai:MODEL@URL", "hf:MODEL", "demo"
+    ranking = judging.rank(texts, judge, attribute="more persuasive", budget="10x")
+    ranking.to_frame(); ranking.plot(); judging.report(ranking, "report.html")
+    judging.read("votes.csv")                          # any table of comparisons -> poe.Comparisons
+
+The mathematics is the package `poe`. Names and submodules (judging.datasets, judging.panel, ...)
+are imported when they are first used, so that `import judging` takes no time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from poe import __version__
+
+# ruff: noqa: F401
+if TYPE_CHECKING:
+    from judging import datasets, judges, panel, plots, prompts
+    from judging.board import Leaderboard, leaderboard
+    from judging.errors import DatasetError, JudgeError, NoJudgeError
+    from judging.judges import open
+    from judging.judges.asking import TextJudge
+    from judging.question import Answer, Prompt, Question, Reader
+    from judging.ranking.rank import rank, rank_each
+    from judging.ranking.ranking import Ranking
+    from judging.ranking.report import report
+    from judging.ranking.settings import Asking, Fitting
+    from judging.reading import read
+    from judging.reading.texts import Text, read_texts
+    from judging.store import Store
+
+# Which module each name comes from.
+_NAMES = {
+    "board": ["Leaderboard", "leaderboard"],
+    "errors": ["DatasetError", "JudgeError", "NoJudgeError"],
+    "judges": ["open"],
+    "judges.asking": ["TextJudge"],
+    "question": ["Answer", "Prompt", "Question", "Reader"],
+    "ranking.rank": ["rank", "rank_each"],
+    "ranking.ranking": ["Ranking"],
+    "ranking.report": ["report"],
+    "ranking.settings": ["Asking", "Fitting"],
+    "reading": ["read"],
+    "reading.texts": ["Text", "read_texts"],
+    "store": ["Store"],
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOME.get(name)
+    try:
+        found = importlib.import_module(f"judging.{module or name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"judging.{name}":
+            raise  # what the module needs is not installed
+        raise AttributeError(f"module 'judging' has no attribute {name!r}") from None
+    globals()[name] = getattr(found, name) if module else found
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

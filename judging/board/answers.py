@@ -1,0 +1,86 @@
+"""Answers of systems to prompts, as a table has them: a row per answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judging.errors import InvalidDataError
+from judging.reading.tables import as_name, find_column, place, read_table
+from poe.choose.planning import parse_budget
+from poe.errors import name_some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Answers", "read_answers"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What systems answered: texts[k, i] of system i to prompt k, "" where it has no answer."""
+
+    systems: tuple[str, ...]
+    prompts: tuple[str, ...]
+    texts: Any
+
+    def calls(self, budget: int | str, *, both_orders: bool = False) -> int:
+        """Comparisons that 500, "100x" (a system) or "all" stand for, at most all there are."""
+        n, count = len(self.systems), (self.texts != "").sum(axis=1)
+        most = int((count * (count - 1)).sum()) // (1 if both_orders else 2)
+        number, a_system = parse_budget(budget, "system")
+        wanted = number * n if a_system else number
+        if wanted < 2 * n:
+            raise ValueError(
+                f"{wanted:g} comparisons say little about {n} systems; {2 * n} are the fewest, "
+                "100x is a good start"
+            )
+        return int(min(wanted, most))
+
+
+def read_answers(
+    table: Path | pd.DataFrame | str,
+    *,
+    system: str | None = None,
+    prompt: str | None = None,
+    answer: str | None = None,
+) -> Answers:
+    """Answers of systems to prompts, from a table with a row an answer; columns in any case.
+
+    Raises InvalidDataError naming the column or row that is wrong.
+    """
+    rows = read_table(table)
+    known = {
+        "--system": (system, ("system", "model", "generator")),
+        "--prompt": (prompt, ("prompt", "instruction", "question", "prompt_id", "question_id")),
+        "--answer": (answer, ("answer", "output", "response", "text", "completion")),
+    }
+    found = [
+        find_column(rows, *((given,) if given else names), option=option)
+        for option, (given, names) in known.items()
+    ]
+    texts: dict[tuple[str, str], str] = {}
+    for k, (name, about, text) in enumerate(rows[found].itertuples(index=False, name=None)):
+        try:
+            name = as_name(name)
+            if not isinstance(about, (str, int)) or not str(about).strip():
+                raise InvalidDataError("the prompt is empty")
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidDataError("the answer is empty, or is no text; remove the row")
+            if (name, str(about)) in texts:
+                raise InvalidDataError(f"{name} answered this prompt before; keep one of the rows")
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{place(rows, k)}: {error}") from None
+        texts[name, str(about)] = text
+    systems = tuple(dict.fromkeys(name for name, _ in texts))
+    asked = tuple(dict.fromkeys(about for _, about in texts))
+    if len(systems) < 2:
+        raise InvalidDataError(
+            f"{rows.attrs['source']}: a leaderboard compares systems, and the column "
+            f"{found[0]!r} has only {name_some(systems)}"
+        )
+    grid = [[texts.get((name, about), "") for name in systems] for about in asked]
+    return Answers(systems, asked, np.array(grid, dtype=object))

@@ -1,0 +1,180 @@
+"""`judging ask`: a fixed set of comparisons, put to a judge and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from judging.cli import opening, screen
+from judging.cli import options as o
+from judging.errors import JudgeError
+
+if TYPE_CHECKING:
+    from judging.judges import Answer, Question
+
+
+@o.app.command()
+def ask(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="A dataset that `judging data list` names, such as summeval; or a table of your "
+            "own texts, as for `judging rank`."
+        ),
+    ],
+    attribute: Annotated[
+        str,
+        typer.Argument(
+            help="What is judged: an attribute of the dataset, such as coherence; for your own "
+            'texts, words such as "more persuasive".'
+        ),
+    ],
+    judge: o.JudgeName,
+    dry_run: o.DryRun = False,
+    calls: Annotated[
+        o.Count,
+        o.opt(
+            "Comparisons per context. The default is all of a dataset, and ten per text of your "
+            "own texts.",
+            min=1,
+        ),
+    ] = None,
+    orders: Annotated[
+        Literal["one", "both"],
+        o.opt(
+            "With --calls, one: every pair in one order before any in the other; both: the two "
+            "orders of a pair together."
+        ),
+    ] = "one",
+    template: o.Template = None,
+    decoder_only: o.DecoderOnly = False,
+    thing: o.Thing = "text",
+    context_name: o.ContextName = "Context",
+    contexts: Annotated[
+        str | None,
+        o.opt("Ask about the first ten contexts (10), or those from 21 to 30 (20:30); else all."),
+    ] = None,
+    shard: Annotated[
+        str | None, o.opt("Ask only the I-th of N equal parts, such as 2/8.", metavar="I/N")
+    ] = None,
+    seed: o.Seed = 0,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
+) -> None:
+    """Ask a judge a fixed set of comparisons, and store the answers.
+
+    Every answer is stored as it comes, so a run that was stopped goes on where it was, and a larger
+    run asks only what is new. For several machines, give each its own shard and its own store, and
+    join the stores with `judging store merge`.
+    """
+    from judging import datasets, judges, prompts
+    from judging.datasets.questions import contexts_of, questions_of, shard_of
+    from judging.judges.spending import SpendingLimitError
+    from judging.meter import Meter
+
+    judges.check_name(judge)  # the cheap refusals come before a model is loaded
+    both_orders = orders == "both"
+    if Path(dataset).is_file():
+        if template or contexts or decoder_only:
+            raise JudgeError(
+                "--template, --contexts and --decoder-only are for the datasets that `judging "
+                f"data list` names, and {dataset} is a file of your own texts"
+            )
+        called = {"thing": thing, "context_name": context_name}
+        whole = _own(Path(dataset), attribute, calls, both_orders, seed, **called)
+    elif Path(dataset).suffix:
+        raise JudgeError(f"there is no file {dataset}; `judging data list` names the datasets")
+    else:
+        data = datasets.load(dataset)
+        whole = questions_of(
+            data,
+            prompts.load(dataset, attribute, template, decoder_only=decoder_only),
+            contexts=contexts_of(data, contexts),
+            calls=calls,
+            both_orders=both_orders,
+            seed=seed,
+        )
+    questions = shard_of(whole, shard)
+    if not questions:
+        print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
+        return
+    reader = opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+    with opening.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
+        missing = kept_answers.missing(reader, questions)
+        different = len({question.key for question in questions})
+        same = len(questions) - different
+        print(
+            f"{whole[0].prompt.name}: {len(questions):,} calls"
+            f"{f', shard {shard}' if shard else ''}, "
+            f"{f'{same:,} the same as another (equal texts), ' if same else ''}"
+            f"{different - len(missing):,} answered already, {len(missing):,} to ask"
+        )
+        if dry_run:
+            new = [questions[k] for k in missing]
+            there = different - len(new)
+            screen.print_cost(
+                opening.estimate(judge, reader, kept_answers, new, calls=len(new), stored=there)
+            )
+            return
+        meter = Meter(len(missing), shown=not quiet)
+        try:
+            answers = kept_answers.ask(reader, questions, progress=meter)
+        except SpendingLimitError as error:
+            left = len(kept_answers.missing(reader, questions))
+            answered = len(missing) - left
+            print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
+            return
+        finally:
+            meter.bar.close()
+        _summarise(answers, store)
+
+
+def _own(
+    path: Path, attribute: str, calls: int | None, both_orders: bool, seed: int, **called: str
+) -> list[Question]:
+    """Comparisons of a table's texts that spread evenly over them, context after context.
+
+    The prompts are those of `judging rank`, which takes the answers out of the store.
+    """
+    import numpy as np
+
+    from judging.judges import Question
+    from judging.ranking.rank import jobs
+    from poe.choose.designs import in_orders_shown, regular
+
+    asked = []
+    todo = jobs(path, [""], [attribute], budget="all", both_orders=True, **called)
+    for c, job in enumerate(todo):
+        texts, rng = job.texts, np.random.default_rng([seed, c])
+        n = len(texts)
+        count = (10 * n if calls is None else calls) // (2 if both_orders else 1)
+        pairs = regular(n, min(count, n * (n - 1) // 2), seed=rng)
+        asked += [
+            Question(job.prompt, texts[i], texts[j], job.group.context)
+            for i, j in in_orders_shown(pairs, both_orders=both_orders, rng=rng).tolist()
+        ]
+    return asked
+
+
+def _summarise(answers: Sequence[Answer], store: Path) -> None:
+    import numpy as np
+
+    mass = np.array([answer.mass for answer in answers])
+    print(
+        f"all {len(answers):,} answers are in {store}; "
+        f"{sum(answer.tokens for answer in answers):,} tokens, of which "
+        f"{sum(answer.computed for answer in answers):,.0f} were computed\n"
+        f"label words: median mass {np.median(mass):.2g}, lowest {mass.min():.2g}"
+    )
+    p = np.array([answer.p for answer in answers if len(answer.log_p) == 2])
+    p = p[~np.isnan(p)]
+    if p.size:
+        rate = float((p > 0.5).mean() + (p == 0.5).mean() / 2.0)
+        print(f"first position preferred: {rate:.1%}; 50% without position bias")

@@ -1,0 +1,34 @@
+"""`judging data`: which datasets and language models there are, and their download."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from judging.cli import options as o
+
+
+@o.data_app.command("list")
+def data_list() -> None:
+    """List the datasets, where their texts would come from, and the language models."""
+    from judging import datasets
+    from judging.datasets import models
+
+    print(datasets.overview())
+    print(models.overview())
+
+
+@o.data_app.command("fetch")
+def data_fetch(
+    name: Annotated[str, typer.Argument(help="A name from `judging data list`.")],
+) -> None:
+    """Download a dataset, or a language model (qwen, smollm2), and verify it."""
+    from judging import datasets
+    from judging.datasets import models
+
+    if name in models.MODELS:
+        place = models.fetch(name, say=lambda text: print(text, flush=True))
+    else:
+        place = datasets.fetch(name)
+    print(f"{name} is at {place}")

@@ -1,0 +1,52 @@
+"""How a command ends: its exit status, and the exception of a command that has said why."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judging.ranking.ending import Stop
+
+__all__ = ["MEANINGS", "SaidError", "Status", "in_words", "stopped"]
+
+
+class Status(IntEnum):
+    """The exit statuses; `MEANINGS` says what each means."""
+
+    DONE = 0
+    FAILED = 1
+    MISUSED = 2
+    PARTIAL = 3
+    INTERRUPTED = 128 + 2  # as for a program that SIGINT ends
+    UNREAD = 128 + 13  # as for a program that SIGPIPE ends
+
+
+MEANINGS = {
+    Status.DONE: "everything was done",
+    Status.FAILED: "an error, with a message that says what to change",
+    Status.MISUSED: "a mistake on the command line, or a judge that is not available",
+    Status.PARTIAL: "a ranking that is partial, because of a limit or of a server that was lost",
+    Status.INTERRUPTED: "Ctrl-C; what was answered is kept",
+    Status.UNREAD: "nobody reads the output any more, as with `| head`",
+}
+
+
+class SaidError(Exception):
+    """The command ends with this status, and the user knows why: nothing more is printed."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(MEANINGS[status])
+        self.status = status
+
+
+def stopped(stop: Stop | None) -> None:
+    """End the command where asking was cut short: what there is was ranked, shown and written."""
+    if stop is not None:
+        raise SaidError(Status.INTERRUPTED if stop.kind == "interrupted" else Status.PARTIAL)
+
+
+def in_words() -> str:
+    """The table of exit statuses, for the help."""
+    rows = (f"{status:d}: {meaning}." for status, meaning in MEANINGS.items())
+    return "Exit statuses. " + " ".join(rows)

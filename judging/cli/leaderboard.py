@@ -1,0 +1,174 @@
+"""`judging leaderboard`: systems ranked by their answers to the same prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from judging.cli import exits, opening, screen
+from judging.cli import options as o
+from judging.cli.fit import Cluster, First, Probability, Second, Winner
+from judging.errors import JudgeError
+
+if TYPE_CHECKING:
+    from judging.board import Leaderboard
+
+
+@o.app.command(
+    epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
+    "bias, length (logits per standard deviation), systems (the rows of --out) and win_rates "
+    f"(the row's system against the column's). {o.DRY}"
+)
+def leaderboard(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="With --judge, a table of answers: system, prompt and answer. Without --judge, "
+            "comparisons that exist, as for `judging fit`, optionally with a prompt, and with "
+            "lengths or texts."
+        ),
+    ],
+    judge: Annotated[
+        str | None,
+        o.opt(f"The judge that compares the answers: {o.FORMS}", "--judge", metavar="JUDGE"),
+    ] = None,
+    attribute: Annotated[
+        str, o.opt('What the better answer is: "more helpful".', metavar="WORDS")
+    ] = "better",
+    dry_run: o.DryRun = False,
+    offline: o.Offline = False,
+    budget: Annotated[
+        str, o.opt("The most comparisons: 100x (100 per system), 500 or all.", panel=o.ASKED)
+    ] = "100x",
+    orders: o.Orders = "one",
+    seed: o.Seed = 0,
+    system: Annotated[str | None, o.column("The column of the systems.")] = None,
+    prompt: Annotated[str | None, o.column("The column of what they answer.")] = None,
+    answer: Annotated[str | None, o.column("The column of their answers.")] = None,
+    first: First = None,
+    second: Second = None,
+    winner: Winner = None,
+    p: Probability = None,
+    cluster: Cluster = None,
+    no_length: Annotated[
+        bool, o.opt("Do not adjust for answer length.", "--no-length", panel=o.SCORES)
+    ] = False,
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
+    out: o.Out = None,
+    report: o.Report = None,
+    win_rates: Annotated[
+        Path | None,
+        o.opt("Write each system's share of wins against each to this CSV file.", panel=o.FILES),
+    ] = None,
+    comparisons: o.Comparisons = None,
+    as_json: o.AsJson = False,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
+    undecided: o.Undecided = "stop",
+    encoding: o.Encoding = None,
+) -> None:
+    """Rank systems by their answers to the same prompts.
+
+    Errors are clustered by prompt, and scores are adjusted for answer length.
+    """
+    from judging.board import Tournament, of_columns, read_answers
+    from judging.judges.asking import stored_judge
+    from judging.ranking import words
+    from judging.ranking.report import board
+    from judging.reading.forms import UnnamedError, read
+    from judging.reading.tables import csv_text, read_table
+    from poe.errors import ComparisonError
+
+    inputs = [table, store] if judge else [table]
+    screen.require_writable(report, out, win_rates, comparisons, inputs=inputs)
+    with screen.busy(f"reading {table}"):
+        rows = read_table(table, encoding=encoding)
+    price, stop = opening.prices(price_input, price_output), None
+    if judge is None:
+        if offline or dry_run:
+            raise JudgeError(
+                "--dry-run and --offline are for a judge, and without --judge nothing is asked"
+            )
+        names = {"first": first, "second": second, "winner": winner, "p": p, "cluster": cluster}
+        try:
+            columns = read(rows, **names)
+        except UnnamedError as error:
+            raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
+    else:
+        answers = read_answers(rows, system=system, prompt=prompt, answer=answer)
+        both = orders == "both"
+        calls = answers.calls(budget, both_orders=both)
+        with opening.open_store(
+            store, several=several_judges, dry_run=dry_run, offline=offline
+        ) as kept:
+            reader = (
+                stored_judge(kept, judge)
+                if offline
+                else opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+            )
+            asked = Tournament(
+                answers,
+                reader,
+                attribute,
+                store=kept,
+                both_orders=both,
+                undecided=undecided,
+                progress=not quiet,
+                price=price,
+                seed=seed,
+            )
+            known = len(asked.p)
+            new = max(calls - known, 0)
+            if dry_run:
+                row = opening.estimate(
+                    judge, reader, kept, asked.sample(new), calls=new, stored=known, price=price
+                )
+                screen.print_estimates([row], store, as_json=as_json)
+                return
+            if offline and not known:
+                raise JudgeError(f"{store} has no answers of this judge to these comparisons")
+            asked.run(0 if offline else calls)
+        stop, columns = asked.stop, asked.columns()
+    with screen.busy(f"fitting {len(columns.p):,} comparisons"):
+        result = of_columns(columns, length=not no_length, prior=prior, level=confidence)
+        frame, rates = result.to_frame(), result.win_rates()
+    title = f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {table.name}"
+    files: dict[Path | None, Callable[[], str]] = {
+        out: lambda: csv_text(frame),
+        win_rates: lambda: csv_text(rates.rename_axis("name").reset_index()),
+        comparisons: lambda: csv_text(columns.to_table()),
+        report: lambda: board(title, frame, result.sentences(), rates, level=confidence),
+    }
+    screen.deliver(
+        lambda: (
+            f"{result}\n\nShare of comparisons won by the row's system:\n"
+            f"{words.aligned(words.matrix(rates))}"
+        ),
+        (lambda: _everything(result, partial=stop is not None)) if as_json else None,
+        {path: content for path, content in files.items() if path is not None},
+    )
+    exits.stopped(stop)
+
+
+def _everything(result: Leaderboard, *, partial: bool) -> dict[str, Any]:
+    """The leaderboard for a program, as the help says."""
+    effect = result.fit.covariate
+    return {
+        "partial": partial,
+        "notes": result.sentences(),
+        "comparisons": len(result.comparisons),
+        "bias": result.fit.bias,
+        "length": effect and effect.size,
+        "systems": result.to_frame().to_dict("records"),
+        "win_rates": result.win_rates().to_dict("index"),
+    }

@@ -1,0 +1,321 @@
+"""`judging rank`: the user's own texts, put to a judge."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from judging.cli import exits, opening, screen
+from judging.cli import options as o
+from judging.errors import JudgeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judging.judges import Store
+    from judging.ranking.rank import Job
+    from judging.ranking.ranking import Ranking
+    from poe.choose.stopping import StopRule
+
+MADE_OF = (
+    "With --json, standard output is one object: calls, from_store, tokens, and rankings, a list "
+    "with attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
+    "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
+    f"notes, and texts, whose rows are those of --out. {o.DRY}"
+)
+
+
+@o.app.command(
+    epilog="The intervals take the judge's answers as given: they say how far the ranking could "
+    f"move if this judge were asked more, not how well it agrees with people. {MADE_OF}"
+)
+def rank(
+    texts: Annotated[
+        Path,
+        typer.Argument(
+            help="A table (CSV, TSV, JSON, JSONL, Parquet or xlsx) with a column text, and "
+            "optionally id, context (what the text answers to; each context is ranked by itself) "
+            "and score (given by people)."
+        ),
+    ],
+    attribute: Annotated[
+        list[str],
+        o.opt('What the better text is: "more persuasive"; may be repeated.', metavar="WORDS"),
+    ],
+    judge: Annotated[
+        list[str],
+        o.opt(f"The judge: {o.FORMS} May be repeated.", "--judge", metavar="JUDGE"),
+    ],
+    thing: o.Thing = "text",
+    context_name: o.ContextName = "Context",
+    dry_run: o.DryRun = False,
+    offline: o.Offline = False,
+    budget: Annotated[
+        str,
+        o.opt(
+            "The most comparisons in the whole run, including those in the store: 10x (ten per "
+            "text), 500 (shared by contexts, attributes and judges in proportion to their texts) "
+            "or all. Texts that are new to the store get their share in any case.",
+            panel=o.ASKED,
+        ),
+    ] = "10x",
+    rule: Annotated[
+        Literal["adaptive", "greedy", "random"],
+        o.opt(
+            "The comparisons that come next. adaptive: the most informative given the answers so "
+            "far; greedy: the most informative before any answer; random.",
+            panel=o.ASKED,
+        ),
+    ] = "adaptive",
+    orders: o.Orders = "one",
+    seed: o.Seed = 0,
+    until_top: Annotated[
+        o.Count, o.opt("The K best texts are known.", panel=o.STOP, min=1, metavar="K")
+    ] = None,
+    until_ranks_within: Annotated[
+        o.Count,
+        o.opt("Every rank is known to within R ranks.", panel=o.STOP, min=0, metavar="R"),
+    ] = None,
+    until_error: Annotated[
+        float | None, o.opt("Every standard error is at most S.", panel=o.STOP, metavar="S")
+    ] = None,
+    expert: o.Expert = "bradley-terry",
+    prior: o.Prior = None,
+    confidence: o.Confidence = 0.95,
+    intervals: Annotated[
+        Literal["paired", "scatter", "curvature"],
+        o.opt(
+            "Where the width of intervals comes from. paired: how far the answers scatter around "
+            "the scores, answers about one pair taken together; scatter: the same, each answer by "
+            "itself; curvature: each answer counts as one decision.",
+            panel=o.SCORES,
+        ),
+    ] = "paired",
+    top: Annotated[
+        o.Count,
+        o.opt(
+            "Show the probability of being among the K best; 3 by default.",
+            panel=o.SCORES,
+            min=1,
+            metavar="K",
+        ),
+    ] = None,
+    report: o.Report = None,
+    out: o.Out = None,
+    comparisons: o.Comparisons = None,
+    compare_with: Annotated[
+        Path | None,
+        o.opt(
+            "Compare with this file that an earlier --out wrote: which texts moved by more than "
+            "the errors?",
+            panel=o.FILES,
+        ),
+    ] = None,
+    as_json: o.AsJson = False,
+    store: o.StorePath = o.STORE,
+    several_judges: o.SeveralJudges = False,
+    text_column: Annotated[str | None, o.column("The column of the texts.")] = None,
+    id_column: Annotated[str | None, o.column("The column of their ids.")] = None,
+    context_column: Annotated[str | None, o.column("The column of what they answer to.")] = None,
+    score_column: Annotated[str | None, o.column("The column of people's scores.")] = None,
+    encoding: o.Encoding = None,
+    quiet: o.Quiet = False,
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+    limit_calls: o.LimitCalls = None,
+    limit_tokens: o.LimitTokens = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
+    undecided: o.Undecided = "stop",
+) -> None:
+    """Rank your own texts by asking a judge to compare two at a time, and get a report."""
+    from judging import judges
+    from judging.ranking.changes import read_ranking
+    from judging.ranking.rank import jobs, run
+    from judging.ranking.report import report as page
+    from judging.ranking.settings import Asking, Fitting
+    from judging.ranking.words import in_text
+    from judging.reading.texts import read_texts
+    from poe.result import require_level
+
+    for name in [] if offline else judge:
+        judges.check_name(name)
+    require_level(confidence)
+    rules = _rules(until_top, until_ranks_within, until_error, confidence)
+    earlier = [] if compare_with is None else [compare_with]
+    screen.require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
+    before = read_ranking(compare_with) if compare_with else None
+    asking = Asking(
+        rule=rule,
+        both_orders=orders == "both",
+        offline=offline,
+        undecided=undecided,
+        limit_calls=limit_calls,
+        limit_tokens=limit_tokens,
+        price=opening.prices(price_input, price_output),
+    )
+    fitting = Fitting(
+        expert=expert,
+        prior=prior,
+        covariance=intervals,
+        level=confidence,
+        top=top or until_top or 3,
+    )
+    with screen.busy(f"reading {texts}"):
+        own = read_texts(
+            texts,
+            text_column=text_column,
+            id_column=id_column,
+            context_column=context_column,
+            score_column=score_column,
+            encoding=encoding,
+        )
+        todo = jobs(
+            own,
+            list(dict.fromkeys(judge)),
+            list(dict.fromkeys(attribute)),
+            budget=budget,
+            both_orders=asking.both_orders,
+            thing=thing,
+            context_name=context_name,
+        )
+    if compare_with and len(todo) > 1:
+        raise JudgeError(
+            f"--compare-with is for one ranking, and this run has {len(todo)}: give one attribute, "
+            "one judge and the texts of one context"
+        )
+    for job in todo:
+        _check_k(job, texts, until_top, until_ranks_within)
+    several = several_judges or len(set(judge)) > 1
+    with opening.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept:
+        if dry_run:
+            rows = _estimates(todo, judge_option, kept, asking.price)
+            screen.print_estimates(rows, store, as_json=as_json)
+            return
+        rankings, stop = run(
+            todo,
+            kept,
+            until=rules or None,
+            asking=asking,
+            fitting=fitting,
+            seed=seed,
+            open=lambda name: opening.open_judge(name, judge_option),
+            progress=not quiet,
+        )
+
+        def text() -> str:
+            moved = [] if before is None else rankings[0].compare(before).sentences()
+            with screen.busy("working out intervals and chances"):
+                return "\n".join([in_text(rankings), *filter(None, [" ".join(moved)])])
+
+        files: dict[Path | None, Callable[[], str]] = {
+            out: lambda: _together(rankings, lambda one: one.to_frame()),
+            comparisons: lambda: _together(rankings, lambda one: one.answers()),
+            report: lambda: page(
+                rankings,
+                attribute=" and ".join(dict.fromkeys(attribute)),
+                command=shlex.join(["judging", *sys.argv[1:]]),
+                thing=thing,
+                before=before,
+            ),
+        }
+        screen.deliver(
+            text,
+            (lambda: _everything(rankings)) if as_json else None,
+            {path: content for path, content in files.items() if path is not None},
+        )
+        if stop is not None and stop.kind == "interrupted":
+            raise KeyboardInterrupt  # the store says what it kept
+    exits.stopped(stop)
+
+
+def _rules(
+    top: int | None, within: int | None, error: float | None, level: float
+) -> list[StopRule]:
+    from poe.choose.stopping import ranks_within, se_below, top_known
+
+    rules = [] if top is None else [top_known(top, level)]
+    rules += [] if within is None else [ranks_within(within, level)]
+    return rules + ([] if error is None else [se_below(error)])
+
+
+def _check_k(job: Job, texts: Path, until_top: int | None, within: int | None) -> None:
+    """Refuse a rule that holds before anything is asked of so few texts."""
+    n, where = len(job.texts), f"{texts}: {job.name}".rstrip(": ")
+    for name, k, most in (
+        ("--until-top", until_top, n - 1),
+        ("--until-ranks-within", within, n - 2),
+    ):
+        if k is not None and k > most:
+            raise ValueError(
+                f"{where}: {name} {k} says nothing of {n} different texts; at most {most}"
+            )
+
+
+def _estimates(
+    todo: Sequence[Job],
+    settings: Sequence[str],
+    store: Store,
+    price: tuple[float, float] | None,
+) -> list[dict[str, Any]]:
+    """One row per judge: calls at most, what is stored, and what so many calls would take."""
+    from judging.ranking.rounds import calls_left
+    from poe.choose.designs import regular
+
+    rows = []
+    for name, of_one_judge in groupby(todo, key=lambda job: str(job.judge)):
+        reader, sample, calls, stored = opening.open_judge(name, settings), [], 0, 0
+        answered = cache(partial(store.answered, reader))  # one look for all contexts
+        for job in of_one_judge:
+            judged, n = job.judged(reader, store, answered=answered(job.prompt)), len(job.texts)
+            there = judged.stored()
+            left = calls_left(n, there, job.calls)
+            calls, stored = calls + left, stored + len(there)
+            sample += judged.questions(regular(n, min(left, n * (n - 1) // 2), seed=0))
+        rows.append(
+            opening.estimate(name, reader, store, sample, calls=calls, stored=stored, price=price)
+        )
+    return rows
+
+
+def _together(rankings: Sequence[Ranking], part: Callable[[Ranking], pd.DataFrame]) -> str:
+    """One CSV of all rankings; columns say which where there are several."""
+    import pandas as pd
+
+    from judging.ranking.ranking import apart
+    from judging.reading.tables import csv_text
+
+    return csv_text(pd.concat([part(one).assign(**apart(one, rankings)) for one in rankings]))
+
+
+def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
+    """The rankings for a program, as the help says."""
+    from judging.ranking.words import judged_of, totals
+
+    calls, new, tokens, _ = totals(rankings)
+    rows = []
+    for one in rankings:
+        agreement = one.agreement()
+        rows.append(
+            {
+                "attribute": one.attribute,
+                "judge": dict(judged_of(one).judge.specification),
+                "context": one.name or None,
+                "partial": one.partial,
+                "stopped_because": one.stopped_because,
+                "comparisons": len(one.comparisons),
+                "bias": one.fit.bias,
+                "first_rate": one.history["rate"].iloc[-1],
+                "agreement": agreement
+                and dict(zip(("spearman", "pearson", "texts"), agreement, strict=True)),
+                "notes": one.notes,
+                "texts": one.to_frame().to_dict("records"),
+            }
+        )
+    return {"calls": new, "from_store": calls - new, "tokens": tokens, "rankings": rows}

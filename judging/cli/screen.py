@@ -1,0 +1,145 @@
+"""What a command shows and writes: tables, JSON, costs, files."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from judging import machine
+from judging.errors import JudgeError
+
+
+def print_estimates(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
+    """Say what asking each judge will take."""
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        who = f"{row['judge']}: " if len(rows) > 1 else ""
+        print(f"{who}at most {row['calls']:,} calls; {row['stored']:,} answers are in {store}")
+        print_cost(row)
+
+
+def print_cost(row: dict[str, Any]) -> None:
+    """Say what the calls of an `estimate` will take: tokens, and time where it is known."""
+    if not row["calls"]:
+        return
+    print(f"about {row['tokens']:,.0f} tokens ({row['tokens_by']})")
+    if row["seconds"] is None:
+        print("time unknown: a run with --limit-calls 100 measures it, and its answers stay")
+    else:
+        print(f"about {duration(row['seconds'])} ({row['seconds_by']})")
+    if "cost" in row:
+        print(f"about ${row['cost']:,.4f}, where an answer has no more tokens than it may")
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: "40 s", "3 min", "2.5 h", "4 days"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} days"
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Say on a terminal what takes longer than two seconds."""
+    said = threading.Timer(
+        2.0, print, [f"judging: {what} ..."], {"file": sys.stderr, "flush": True}
+    )
+    if sys.stderr.isatty():
+        said.start()
+    try:
+        yield
+    finally:
+        said.cancel()
+
+
+def print_json(value: Any) -> None:
+    """Print for a program; what is not a number is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): plain(one) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(one) for one in value]
+        value = value.item() if hasattr(value, "item") else value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print(json.dumps(plain(value), indent=1))
+
+
+def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a path that cannot be written before a judge is asked, not after.
+
+    Nor may it be another output, or one of `inputs` (a text file, a store), by whatever spelling or
+    link.
+    """
+    taken = [(path, _same(path)) for path in inputs]
+    for path in filter(None, paths):
+        if path.is_dir():
+            raise JudgeError(f"{path} is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise JudgeError(f"{path} cannot be written: there is no folder {path.parent}")
+        part = path.with_name(path.name + ".part")
+        marks = _same(path) | _same(part)
+        for other, others in taken:
+            if marks & others:
+                raise JudgeError(
+                    f"{path} would overwrite {other}, which this command also uses; name another "
+                    "file"
+                )
+        taken.append((path, marks))
+        try:
+            part.touch()
+            part.unlink()
+        except OSError as error:
+            raise JudgeError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _same(path: Path) -> set[object]:
+    """What two spellings of one file have in common: the resolved path, the inode if it is there.
+
+    A store's journals are files of its own.
+    """
+    real = os.path.realpath(path)
+    found: set[object] = {os.path.normcase(real + end) for end in ("", "-journal", "-wal", "-shm")}
+    if path.exists():
+        found.add((path.stat().st_dev, path.stat().st_ino))
+    return found
+
+
+def write(path: Path, text: str, *, quiet: bool = False) -> None:
+    """Write a file whole or not at all, and say so."""
+    machine.write(path, text)
+    if not quiet:
+        print(f"written to {path}")
+
+
+def deliver(
+    text: Callable[[], str],
+    everything: Callable[[], Any] | None,
+    files: Mapping[Path, Callable[[], str]],
+) -> None:
+    """Show the text, or print everything as JSON where it is wanted; then write the files.
+
+    What was asked is on the screen before a file can fail. With JSON nothing else is printed.
+    """
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of a name
+        sys.stdout.reconfigure(errors="replace")
+    if everything is None:
+        print(text())
+    else:
+        print_json(everything())
+    for path, content in files.items():
+        with busy(f"writing {path}"):
+            written = content()
+        write(path, written, quiet=everything is not None)

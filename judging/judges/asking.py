@@ -1,0 +1,155 @@
+"""From positions to probabilities: what `judging.rank` needs of a judge that reads texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judging import kinds
+from judging.errors import JudgeError
+from judging.question import Answer, Prompt, Question, Reader, Text
+from judging.store import Store
+from poe.arrays import Floats, Indices
+from poe.errors import name_some
+
+
+class TextJudge:
+    """Puts comparisons of texts to a judge through a store, and keeps what was said.
+
+    texts : what positions stand for. context : what they answer to, where the prompt shows it.
+    store : what keeps the answers; `Store(":memory:")` for this run alone.
+    undecided : an answer that gives neither label a probability raises a JudgeError that
+        names the texts ("stop"), or counts as a "tie".
+    progress : handed to the store, called as answers come.
+    answered : what `store.answered(judge, prompt)` said, where many contexts have it in common.
+
+    `answer` is the callable that `judging.rank` takes. What was asked is in `pairs`, (K, 2), what
+    was said in `answers`, both in the order asked; `new` counts the answers that were not in
+    the store before, `ties` those counted as such.
+    """
+
+    def __init__(
+        self,
+        judge: Reader,
+        prompt: Prompt,
+        texts: Sequence[Text],
+        *,
+        store: Store,
+        context: Text | None = None,
+        undecided: Literal["stop", "tie"] = "stop",
+        progress: Callable[..., object] | None = None,
+        answered: Mapping[str | None, set[tuple[str, str]]] | None = None,
+    ) -> None:
+        if not prompt.comparative:
+            raise JudgeError(f"prompt {prompt.name!r} shows one text; a comparison shows two")
+        self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
+        self.store, self.context, self.progress = store, context, progress
+        self.undecided, self._answered = undecided, answered
+        self.new = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again with no comparisons; the store still has the answers."""
+        self.pairs: Indices = np.empty((0, 2), dtype=np.intp)
+        self.answers: list[Answer] = []
+        self.ties = 0
+
+    def questions(self, pairs: ArrayLike) -> list[Question]:
+        """The questions that (K, 2) positions stand for."""
+        return [
+            Question(self.prompt, self.texts[i], self.texts[j], self.context)
+            for i, j in np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
+        ]
+
+    def stored(self) -> Indices:
+        """(K, 2) comparisons of these texts that the store has answers to, in ascending order."""
+        place = {text.digest: k for k, text in enumerate(self.texts)}
+        known = self._answered
+        if known is None:
+            known = self.store.answered(self.judge, self.prompt)
+        context = None if self.context is None else self.context.digest
+        pairs = [(place[i], place[j]) for i, j in known.get(context, ()) if {i, j} <= place.keys()]
+        return np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)
+
+    def only_stored(self, pairs: Indices) -> Indices:
+        """Those of (K, 2) comparisons that the store has answers to by now."""
+        return np.delete(pairs, self.store.missing(self.judge, self.questions(pairs)), axis=0)
+
+    def answer(self, pairs: Indices) -> Floats:
+        """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B))."""
+        questions = self.questions(pairs)
+        said = self.store.ask(self.judge, questions, progress=self._note)
+        self.pairs = np.vstack([self.pairs, np.asarray(pairs, dtype=np.intp).reshape(-1, 2)])
+        self.answers += said
+        p, ties = decided(questions, said, self.undecided)
+        self.ties += ties
+        return p
+
+    def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
+        """Count new answers, those of a run that fails too."""
+        self.new += len(answers)
+        if self.progress is not None:
+            self.progress(answers=answers, **more)
+
+
+def decided(
+    questions: Sequence[Question], answers: Sequence[Answer], undecided: str
+) -> tuple[Floats, int]:
+    """(K,) P(the first is better), and how many count as ties because no label was seen.
+
+    Raises JudgeError for an answer with neither label, unless `undecided` is "tie".
+    """
+    p = np.array([answer.p for answer in answers], dtype=float)
+    silent = np.flatnonzero(np.isnan(p)).tolist()
+    if silent and undecided == "stop":
+        named = [f"{questions[k].first.id} before {questions[k].ids[-1]}" for k in silent]
+        labels = " nor ".join(map(repr, questions[0].prompt.labels))
+        raise JudgeError(
+            f"to {len(silent)} of {len(p)} comparisons the judge said neither {labels}: "
+            f"{name_some(named, 3)}; the answers are kept; change the prompt, or count them as "
+            "ties (--undecided tie)"
+        )
+    return np.where(np.isnan(p), 0.5, p), len(silent)
+
+
+class StoredJudge(Reader):
+    """A judge that is never asked: what `judging rank --offline` takes in a judge's place."""
+
+    specification: Mapping[str, str]
+
+    def __init__(self, specification: Mapping[str, str]) -> None:
+        self.specification = specification
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        """Refuse."""
+        raise JudgeError(f"offline: {len(questions)} questions have no answer in the store")
+
+
+def stored_judge(store: Store, judge: Reader | str) -> Reader:
+    """The judge in a store that a name, or the start of a digest, means; none is opened.
+
+    One that is open stands for itself, unless its specification would take a call.
+    """
+    known = store.specifications()
+    if isinstance(judge, str):
+        name = judge.strip()
+        near = [
+            one
+            for digest, one in known.items()
+            if digest.startswith(name) or kinds.means(name, one)
+        ]
+    elif judge.unknown:
+        name = str(judge)
+        near = [one for one in known.values() if judge.described.items() <= one.items()]
+    else:
+        return judge
+    if len(near) == 1:
+        return StoredJudge(near[0])
+    there = ", ".join(f"{digest} ({one.get('model', '?')})" for digest, one in known.items())
+    raise JudgeError(
+        f"offline, {name} is {'one of several' if near else 'none'} of the judges in {store.path}: "
+        f"{there or 'it is empty'}; name one by its digest, such as --judge 1a2b3c4d"
+    )

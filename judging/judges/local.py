@@ -1,0 +1,92 @@
+"""What judges have in common whose model runs on this machine: prompts, lengths, limits, order."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+
+from judging.errors import JudgeError
+from judging.judges.spending import Spending
+from judging.judges.tally import Tally
+from judging.judges.writer import Writer
+from judging.question import PLACES, Answer, Question, Reader
+
+EARLY = 64  # answers after which a warning of little label mass may come
+SPECIAL = 8  # more than the tokens, such as a beginning, that come from no byte of a prompt
+
+
+class LocalJudge(Reader):
+    """A judge that knows its tokens: it counts them, and refuses a question that is too long.
+
+    A class derived from it sets `writer` (what writes its prompts) and `longest` (tokens that the
+    model reads, None for any number), and gives `_note` every answer.
+    """
+
+    counted_by = "the judge's tokenizer"
+    shorten = "shorten the texts or their context, or take another model"
+    writer: Writer
+    longest: int | None
+
+    def __init__(self, name: str, *, call_limit: int | None, token_limit: int | None) -> None:
+        self.spending: Spending = Spending(calls=call_limit, tokens=token_limit)
+        self._tally = Tally(name)
+        self._answered = 0
+
+    def count_tokens(self, questions: Sequence[Question]) -> list[int]:
+        """Tokens of each question, too long or not."""
+        written = [self.writer.write(q.prompt, q.text) for q in questions]
+        return list(map(len, self.writer.encode(written)))
+
+    def _refuse_long(self, questions: Sequence[Question]) -> None:
+        """Raise JudgeError, before anything is asked, for the first question that is too long."""
+        if self.longest is None:
+            return
+        for question in questions:
+            written = self.writer.write(question.prompt, question.text)
+            if len(written.encode()) + SPECIAL > self.longest:  # no token is shorter than a byte
+                tokens = len(self.writer.encode([written])[0])
+                if tokens > self.longest:
+                    raise JudgeError(
+                        f"{question} has {tokens} tokens, and the model reads {self.longest}; "
+                        f"{self.shorten}"
+                    )
+
+    def _note(self, question: Question, answer: Answer) -> None:
+        """Count an answer, and warn early where labels have little probability."""
+        self._tally.add(question.prompt, answer)
+        self._answered += 1
+        if self._answered == EARLY:
+            self._tally.warn()
+
+    def _warn(self, broken: int) -> None:
+        """Say what was counted, and how many questions had control tokens in their texts."""
+        self._tally.warn()
+        if broken:
+            warnings.warn(
+                f"the model's control tokens stood in the texts of {broken} questions; each got "
+                "a space after its first character, so that it is read as text",
+                stacklevel=3,
+            )
+
+
+def chunked(questions: Sequence[Question], most: int) -> Iterator[list[int]]:
+    """Positions of questions, those that begin alike together; at most `most` in a chunk.
+
+    A chunk ends where a new context begins, as long as that leaves it at least half full.
+    """
+
+    def key(k: int) -> tuple[str, ...]:
+        question, template = questions[k], questions[k].prompt.template
+        places = sorted((p for p in PLACES if p in template), key=lambda p: template.find(f"{{{p}"))
+        texts = [question.texts[place] for place in places]
+        return (*(text.digest for text in texts if text is not None), question.prompt.digest)
+
+    keys = [key(k) for k in range(len(questions))]
+    order = sorted(range(len(questions)), key=keys.__getitem__)
+    while order:
+        end = min(most, len(order))
+        if end < len(order):
+            new = [k for k in range(1, end + 1) if keys[order[k]][0] != keys[order[k - 1]][0]]
+            end = new[-1] if new and new[-1] >= most // 2 else end
+        yield order[:end]
+        order = order[end:]

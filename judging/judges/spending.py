@@ -1,0 +1,71 @@
+"""What a judge may spend: calls and tokens, reserved before and settled after each call."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+from judging.errors import JudgeError
+
+
+class AskingEndedError(JudgeError):
+    """Nothing more can be asked for now; what was answered is sound, and kept."""
+
+
+class SpendingLimitError(AskingEndedError):
+    """The next call could go over the limit in calls or tokens."""
+
+
+class Spending:
+    """What was spent and what may be; one judge's threads share it, and never exceed it.
+
+    calls : made so far. tokens : read and written in those that have ended.
+    Room for a call is reserved before it is made, for the most tokens that it may take, and
+    what it did take is noted afterwards. So up to one call's bound of the limit stays unused.
+    """
+
+    def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
+        for name, limit in (("call_limit", calls), ("token_limit", tokens)):
+            if limit is not None and (not isinstance(limit, int) or limit < 1):
+                raise JudgeError(
+                    f"{name} is a whole number of at least 1, not {limit!r}; leave it out for none"
+                )
+        self._call_limit, self._token_limit = calls, tokens
+        self.calls = self.tokens = self._reserved = 0
+        self._lock = threading.Lock()
+
+    def reserve(self, bound: int) -> bool:
+        """Room for one call of at most `bound` tokens; False if calls under way must end first.
+
+        Raises SpendingLimitError if there is none even then.
+        """
+        with self._lock:
+            room = math.inf if self._token_limit is None else self._token_limit - self.tokens
+            if self.calls == self._call_limit or bound > room:
+                raise SpendingLimitError(self._message(bound))
+            if self._reserved + bound > room:
+                return False
+            self.calls += 1
+            self._reserved += bound
+            return True
+
+    def settle(self, bound: int, tokens: int | None, *, turned_away: bool = False) -> None:
+        """Note what a reserved call took: `tokens`, all of its bound if None.
+
+        turned_away : nobody worked on it, so that it does not count at all.
+        """
+        with self._lock:
+            self._reserved -= bound
+            if turned_away:
+                self.calls -= 1
+            else:
+                self.tokens += bound if tokens is None else tokens
+
+    def _message(self, bound: int) -> str:
+        limit = f"{self._token_limit or 0:,} tokens"
+        used = f"{self.calls:,} calls and {self.tokens:,} tokens were used"
+        if self.calls == self._call_limit:
+            limit = f"{self._call_limit:,} calls"
+        else:
+            used += f", and the next call may need {bound:,}"
+        return f"the limit of {limit} is reached ({used})"

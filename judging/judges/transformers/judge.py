@@ -1,0 +1,180 @@
+"""Any transformers model as a judge: p = P(A) / (P(A) + P(B)) at the next token."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from judging.judges.local import LocalJudge, chunked
+from judging.judges.spending import SpendingLimitError
+from judging.judges.transformers.load import Loaded, find, require, writer_for
+from judging.question import Answer, Question
+
+if TYPE_CHECKING:
+    from judging.judges.transformers.engine import Engine, Ready
+
+CHUNK = 1024  # questions whose tokens are held at a time; one SummEval article has 960
+
+
+class TransformersJudge(LocalJudge):
+    """A language model that compares texts, or scores them, by its next token.
+
+    The probability of each label word right after the prompt and the beginning of an answer
+    (the prompt-based classifier; book chapter 2) is kept as it is: `Answer.p` is the share of the
+    first, `Answer.mass` what all of them have together.
+
+    model : a name on the hub, a folder, or a model that is loaded. The weights of another are
+        loaded when the first question is asked, so that a store may refuse it before, and a dry
+        run does without.
+    revision, dtype, device : see `find`.
+    share_prefixes : compute what prompts have in common once (see `prefix`); the probabilities are
+        the same. A model that cannot gets a message and separate prompts.
+    max_tokens : refuse questions longer than this, instead of than the model's own limit.
+    batch_tokens, row_tokens : tokens in a batch of separate prompts, and in a row of branches that
+        share a prefix; by default what suits the device. Both are halved when memory runs out.
+    call_limit, token_limit : of answers and of tokens in their prompts, never exceeded; the run
+        stops with SpendingLimitError before it would be.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | Loaded,
+        *,
+        revision: str | None = None,
+        dtype: str = "auto",
+        device: str = "auto",
+        share_prefixes: bool = True,
+        max_tokens: int | None = None,
+        batch_tokens: int | None = None,
+        row_tokens: int | None = None,
+        call_limit: int | None = None,
+        token_limit: int | None = None,
+    ) -> None:
+        require()
+        if isinstance(model, Loaded):
+            self.known = model.known
+        else:
+            self.known = find(str(model), revision=revision, dtype=dtype, device=device)
+        super().__init__(self.known.name, call_limit=call_limit, token_limit=token_limit)
+        self.longest = max_tokens or self.known.longest
+        self.writer = writer_for(self.known)
+        self.broken = 0
+        self._batches = share_prefixes, batch_tokens, row_tokens
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The model with its weights."""
+        return self.known.load()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What asks it."""
+        from judging.judges.transformers.engine import Engine
+
+        share, batch, row = self._batches
+        return Engine(self.loaded, share=share, batch_tokens=batch, row_tokens=row)
+
+    @property
+    def specification(self) -> Mapping[str, str]:
+        """What changes the answers beyond rounding: not the device, the batches or the sharing."""
+        return {
+            "kind": "transformers",
+            "model": self.known.name,
+            "revision": self.known.revision,
+            "dtype": self.known.dtype,
+            "template": self.writer.description,
+            "system message": "a place of its own" if self.writer.takes_system else "merge",
+            "too long": "refused",  # was an option once, and is in old stores
+        }
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        """Answers with their positions, as they come: those that share a prefix together.
+
+        Raises JudgeError for a question that is too long, before the first answer, and for label
+        words that are not single tokens. Warns if memory ran out on the way, and once per prompt if
+        its label words have little probability.
+        """
+        questions = list(questions)
+        self._refuse_long(questions)
+        broken = self.broken
+        try:
+            yield from self._answers(questions)
+        finally:
+            self._warn(self.broken - broken)
+
+    def _answers(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        chunks = (self.prepare(questions, chunk) for chunk in chunked(questions, CHUNK))
+        for ready in _ahead(chunks):
+            self.broken += sum(one.broken for one in ready)
+            while ready:
+                paid = self._paid(ready)
+                yield from self._asked(questions, paid)
+                ready = ready[len(paid) :]
+
+    def _asked(
+        self, questions: Sequence[Question], paid: Sequence[Ready]
+    ) -> Iterator[tuple[int, Answer]]:
+        left = set(range(len(paid)))
+        _ = self.engine  # loading it is not the first answer's time
+        clock = time.perf_counter()
+        try:
+            for group in self.engine.answer(paid):
+                # A group's time goes to its answers by the tokens computed for them.
+                rate = (time.perf_counter() - clock) / sum(share for _, _, share in group)
+                for k, log_p, share in group:
+                    one = paid[k]
+                    left.discard(k)
+                    self.spending.settle(one.tokens, one.tokens)
+                    answer = Answer(log_p, one.tokens, share, rate * share)
+                    self._note(questions[one.position], answer)
+                    yield one.position, answer
+                clock = time.perf_counter()
+        finally:
+            for k in left:
+                self.spending.settle(paid[k].tokens, 0, turned_away=True)
+
+    def _paid(self, ready: Sequence[Ready]) -> list[Ready]:
+        """The first of them, as many as the limits allow; SpendingLimitError if that is none."""
+        paid: list[Ready] = []
+        for one in ready:
+            try:
+                while not self.spending.reserve(one.tokens):
+                    if paid:
+                        return paid
+                    time.sleep(0.02)  # until another thread's questions are answered
+            except SpendingLimitError as error:
+                if paid:
+                    return paid
+                raise SpendingLimitError(f"{error}; what was answered is kept") from None
+            paid.append(one)
+        return paid
+
+    # Questions as tokens ---------------------------------------------------------------------
+
+    def prepare(
+        self, questions: Sequence[Question], positions: Sequence[int] | None = None
+    ) -> list[Ready]:
+        """Questions, or those at some positions, written and encoded as the model reads them."""
+        from judging.judges.transformers.engine import Ready
+
+        positions = range(len(questions)) if positions is None else positions
+        chosen = [questions[k] for k in positions]
+        written = [self.writer.write(q.prompt, q.text) for q in chosen]
+        encoded = self.writer.encode(written)
+        return [
+            Ready(k, ids, self.writer.target(q.prompt, text), self.writer.breaks(q.text))
+            for k, q, text, ids in zip(positions, chosen, written, encoded, strict=True)
+        ]
+
+
+def _ahead(chunks: Iterator[list[Ready]]) -> Iterator[list[Ready]]:
+    """The same chunks, the next one being made in a thread while one is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, chunks, None)
+        while (chunk := coming.result()) is not None:
+            coming = pool.submit(next, chunks, None)
+            yield chunk

@@ -1,0 +1,187 @@
+"""What a judge that reads is asked, and what it answers.
+
+A `Prompt` is a template with label words; a `Question` is a prompt filled with texts; an
+`Answer` is the log-probability of every label word. Judges that read texts (`Reader`) map
+questions to answers; where the questions come from, and where the answers are kept, is not their
+business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from judging.reading.texts import Text
+
+if TYPE_CHECKING:
+    from judging.judges.spending import Spending
+
+PLACES = ("context", "first", "second")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template and its label words (paper Table 4; book chapter 2).
+
+    name : what it is called, for example "summeval/coherence".
+    template : the user's turn; places {context}, {first} and {second}, each at most once. A
+        comparison has {first} and {second}, a scoring prompt {first} alone.
+    labels : the words whose probabilities are the answer; ("A", "B") for a comparison, first
+        shown first, or the scale of a scoring prompt, ("1", ..., "5").
+    prefix : how the answer starts before the label, for example "Summary".
+    system : a system message, where the model has one.
+    """
+
+    name: str
+    template: str
+    labels: tuple[str, ...] = ("A", "B")
+    prefix: str = ""
+    system: str | None = None
+
+    def __post_init__(self) -> None:
+        places = re.findall(r"\{(\w+)\}", self.template)
+        unknown = [place for place in places if place not in PLACES]
+        if unknown or len(set(places)) < len(places) or "first" not in places:
+            raise ValueError(
+                f"prompt {self.name!r}: the template needs {{first}}, and may have {{context}} and "
+                f"{{second}}, each once; it has {', '.join(places) or 'no places'}"
+            )
+        if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
+            raise ValueError(f"prompt {self.name!r}: label words must be two or more, all distinct")
+        if self.comparative and len(self.labels) != 2:
+            raise ValueError(f"prompt {self.name!r}: a comparison has two label words")
+
+    @property
+    def comparative(self) -> bool:
+        """Whether it compares two texts (or scores one)."""
+        return "{second}" in self.template
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything in it that changes an answer; its name does not."""
+        parts = [self.template, list(self.labels), self.prefix, self.system]
+        return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call of a judge: a prompt and the texts that fill it."""
+
+    prompt: Prompt
+    first: Text
+    second: Text | None = None
+    context: Text | None = None
+
+    def __post_init__(self) -> None:
+        for place in ("second", "context"):
+            needed, given = f"{{{place}}}" in self.prompt.template, getattr(self, place)
+            if needed != (given is not None):
+                raise ValueError(
+                    f"prompt {self.prompt.name!r} has {'a' if needed else 'no'} {{{place}}}, but "
+                    f"the question has {'none' if needed else 'one'}"
+                )
+
+    def __str__(self) -> str:
+        """The names of its prompt and texts, never the texts themselves."""
+        places = ("first", "second", "context")
+        shown = {place: text for place in places if (text := self.texts[place]) is not None}
+        named = (f"{place} {text.id!r}" for place, text in shown.items())
+        return f"prompt {self.prompt.name!r} with {', '.join(named)}"
+
+    @property
+    def texts(self) -> dict[str, Text | None]:
+        """Its texts by their place, in the order of `PLACES`."""
+        return {"context": self.context, "first": self.first, "second": self.second}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the texts that it has, in the order of `PLACES`."""
+        return tuple(text.id for text in self.texts.values() if text is not None)
+
+    @property
+    def text(self) -> str:
+        """The user's turn: the template with the texts in their places."""
+        given = {place: text.text for place, text in self.texts.items() if text is not None}
+        return re.sub(r"\{(\w+)\}", lambda place: given[place[1]], self.prompt.template)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the prompt and the texts in the order shown: the same key, the same answer."""
+        texts = [None if text is None else text.digest for text in self.texts.values()]
+        return hashlib.sha256(json.dumps([self.prompt.digest, texts]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a judge said to one question.
+
+    log_p : natural logarithm of the probability of each label word, -inf where it was not seen.
+    tokens : of the whole prompt. computed : tokens that went through the model for it; fewer
+        than `tokens` where a prefix was shared, and a fraction where it is shared out.
+    seconds : of work on it (its share of a batch). draws : sampled answers that `log_p` counts,
+        0 where the model gave log-probabilities.
+    """
+
+    log_p: tuple[float, ...]
+    tokens: int = 0
+    computed: float = 0.0
+    seconds: float = 0.0
+    draws: int = 0
+
+    @property
+    def mass(self) -> float:
+        """Probability that any of the label words comes next, at most 1."""
+        return float(np.exp(self.log_p).sum())
+
+    @property
+    def p(self) -> float:
+        """P(first is better) = P(A) / (P(A) + P(B)) (book chapter 2); NaN if neither was seen."""
+        share = np.exp(self.log_p)
+        return float(share[0] / share.sum()) if share.sum() > 0 else float("nan")
+
+
+class Reader:
+    """A judge that reads texts: derive a class from this one and give it the first two.
+
+    specification : everything about the judge that changes its answers (kind, model, revision,
+        precision, chat template, ...), as strings; the store keeps answers by it.
+    answer : yields answers with the positions of their questions, in any order.
+
+    The rest has a default. spending : the limits that it keeps, None where it keeps none.
+    written : most tokens that one answer has. counted_by : how `count_tokens` counts, in words.
+    unknown : fields of the specification that only a first answer tells.
+    """
+
+    spending: Spending | None = None
+    written: int = 1
+    counted_by: str = "words, at four tokens for three"
+    unknown: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # any attribute will do, one that is set in __init__ too
+
+        @property
+        def specification(self) -> Mapping[str, str]:
+            """What makes two judges the same judge."""
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        """Answers as they come, each with the position of its question, in any order."""
+        raise NotImplementedError
+
+    def count_tokens(self, questions: Sequence[Question]) -> Sequence[float]:
+        """Tokens of each question, at least roughly; nothing is asked."""
+        return [len(question.text.split()) * 4.0 / 3.0 for question in questions]
+
+    @property
+    def described(self) -> Mapping[str, str]:
+        """What is known of the specification without a call: not the fields that are `unknown`."""
+        return self.specification
+
+    def believe(self, specification: Mapping[str, str]) -> None:
+        """Take over what is `unknown` from a store's specification, until an answer tells."""

@@ -1,0 +1,1 @@
+"""Rank texts: ask in rounds, fit, and say what came of it."""

@@ -1,0 +1,496 @@
+"""Ranking with a judge in the loop: ask, fit, ask again, until enough is known.
+
+`rank` is what `judging.rank` and the command `judging rank` run, with the same defaults. A run may
+have several rankings, one per judge, attribute and context (`Job`, `rank_each`); budget and limits
+are one number for all of them. `judging.ranking.rounds` makes each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judging.errors import JudgeError
+from judging.ranking.ending import Stop
+from judging.ranking.ranking import Ranking
+from judging.ranking.rounds import About, Judge, Rounds
+from judging.ranking.settings import Asking, Fitting
+from judging.reading.texts import OwnTexts, TextGroup, read_texts
+from poe.choose.planning import parse_budget
+from poe.choose.stopping import Until
+from poe.errors import name_some
+from poe.result import COVARIANCE_ITEMS
+
+if TYPE_CHECKING:
+    from judging.judges import Prompt, Reader, Store, Text, TextJudge
+
+__all__ = ["Job", "distinct", "jobs", "rank", "rank_each", "run", "shares"]
+
+
+def rank(
+    items: Any,
+    judge: Judge | Reader | TextJudge | str,
+    *,
+    attribute: str | None = None,
+    thing: str = "text",
+    context_name: str = "Context",
+    budget: int | str = "10x",
+    until: Until | Iterable[Until] | None = None,
+    asking: Asking | None = None,
+    fitting: Fitting | None = None,
+    store: Store | str | Path | None = None,
+    seed: int | np.random.Generator = 0,
+    progress: Callable[[Ranking], Any] | bool | None = None,
+) -> Ranking:
+    """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
+
+    items, judge : texts and a judge that reads them. Texts are a file or a data frame with the
+        column text, and if you have them id, context and score (`judging.read_texts` reads
+        tables whose columns have other names); or a sequence of strings or of `Text`, or a mapping
+        from id to text. The judge is given by its name ("demo", "hf:MODEL", "openai:MODEL@URL") or
+        as an object. Or N names, or the number N, and a function that is given (K, 2) positions
+        (first shown, second shown) and returns K probabilities that the first is better, such as
+        `SimulatedJudge(...).answer`.
+    attribute : what wins, "more persuasive"; needed for texts. thing, context_name : what the
+        prompt calls the texts, and the heading of what they answer to.
+    budget : the most comparisons: "10x" (ten per text), a number, or "all"; never more than there
+        are. Those that the store has count, but texts that are new to it have their share
+        (`judging.ranking.rounds.opening`).
+    until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
+        function of a fit); the first that is met stops.
+    asking : how comparisons are chosen and what may be spent, `judging.Asking(rule="random")`.
+    fitting : how answers become scores and intervals, `judging.Fitting(expert="gaussian")`.
+    store : where a judge's answers are kept, a `judging.Store` or its file; in memory only by
+        default. All comparisons of these texts that it has begin the ranking, whatever they were
+        asked for, and only what is missing is asked.
+    seed : of all random choices. They do not depend on the order of the texts.
+    progress : called after every round with the `Ranking` so far; or whether to show a bar, by
+        default on a terminal and in a notebook, for what takes longer than two seconds.
+
+    Returns a `Ranking`; `rank_each` takes several judges, attributes and contexts. Where a limit,
+    Ctrl-C or a lost server stops it (or, offline, the store has no more) it is `partial`.
+
+    The first round links all items: every item in about four random pairs, or fewer where the
+    budget is small. If a function or the fit of its answers fails, RankingFailedError has the
+    answers so far; those of a judge of texts are in the store, where nothing is asked twice.
+
+    Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
+    rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
+    """
+    from judging import judges
+
+    asking, fitting = asking or Asking(), fitting or Fitting()
+    if not (callable(judge) or isinstance(judge, judges.TextJudge)):
+        if isinstance(judge, (list, tuple)):
+            raise TypeError("judging.rank takes one judge; judging.rank_each takes several")
+        wanted = _required(attribute)
+        (ranking,) = rank_each(
+            _of_one_context(items),
+            [judge],
+            [wanted],
+            thing=thing,
+            context_name=context_name,
+            budget=budget,
+            until=until,
+            asking=asking,
+            fitting=fitting,
+            store=store,
+            seed=seed,
+            progress=progress,
+        )
+        return ranking
+    if (
+        asking.costs
+        or store is not None
+        or (asking.offline and callable(judge))
+        or _is_table(items)
+    ):
+        raise ValueError(
+            "tables, a store, offline, limits and prices are for texts and the name of a judge; a "
+            "function is called as often as the budget says, and a TextJudge has its own store"
+        )
+    if not callable(judge):
+        items = [text.id for text in judge.texts]
+    names = list(range(items) if isinstance(items, (int, np.integer)) else items)
+    (calls,), notes = shares(budget, [len(names)], both_orders=asking.both_orders)
+    return Rounds(
+        names,
+        judge,
+        calls,
+        asking=asking,
+        fitting=fitting,
+        until=until,
+        seed=seed,
+        about=About(notes=notes),
+        progress=progress if callable(progress) else None,
+    ).run()
+
+
+def rank_each(
+    items: Any,
+    judges: Sequence[Reader | str],
+    attributes: Sequence[str],
+    *,
+    thing: str = "text",
+    context_name: str = "Context",
+    budget: int | str = "10x",
+    until: Until | Iterable[Until] | None = None,
+    asking: Asking | None = None,
+    fitting: Fitting | None = None,
+    store: Store | str | Path | None = None,
+    seed: int | np.random.Generator = 0,
+    progress: Callable[[Ranking], Any] | bool | None = None,
+) -> list[Ranking]:
+    """Several rankings in one run: one per judge, attribute and context of the texts.
+
+    Arguments as in `rank`. A budget that is a number, and the limits of `asking`, are for the
+    whole run; the rankings share the budget in proportion to their texts. Returns the rankings in
+    the order of judges, then attributes, then contexts.
+    """
+    asking = asking or Asking()
+    todo = jobs(
+        items,
+        judges,
+        attributes,
+        budget=budget,
+        both_orders=asking.both_orders,
+        thing=thing,
+        context_name=context_name,
+    )
+    with _opened(store, several=len(judges) > 1) as kept:
+        rankings, _ = run(
+            todo,
+            kept,
+            until=until,
+            asking=asking,
+            fitting=fitting or Fitting(),
+            seed=seed,
+            progress=progress,
+        )
+    return rankings
+
+
+def _required(attribute: str | None) -> str:
+    if attribute is None:
+        raise TypeError(
+            "rank(texts, judge) needs to know what wins: attribute='more persuasive'; a judge that "
+            "takes positions must be a function, such as SimulatedJudge(...).answer"
+        )
+    if not isinstance(attribute, str):
+        raise TypeError("judging.rank takes one attribute; judging.rank_each takes several")
+    return attribute
+
+
+def _of_one_context(items: Any) -> Any:
+    """Texts as they are, those of a table read; ValueError where they answer to several contexts.
+
+    Each context is a ranking of its own, and `rank` returns one.
+    """
+    own = read_texts(items) if _is_table(items) else items
+    if isinstance(own, OwnTexts) and (count := len(own.groups())) > 1:
+        raise ValueError(
+            f"the texts answer to {count} contexts, and each is a ranking of its own: "
+            "judging.rank_each ranks them all, judging.rank the rows of one"
+        )
+    return own
+
+
+def _opened(store: Store | str | Path | None, *, several: bool) -> AbstractContextManager[Store]:
+    """A store to use: one that is open stays open, the file of one is closed at the end."""
+    from judging.judges import Store
+
+    if isinstance(store, Store):
+        return nullcontext(store)
+    return Store(":memory:" if store is None else store, several=several)
+
+
+# Several rankings in one run ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """One ranking to make: a judge (opened or by its name), what wins, the texts, the budget.
+
+    texts : without word-for-word copies, in an order that does not depend on that of the rows.
+    """
+
+    judge: Reader | str
+    attribute: str
+    prompt: Prompt
+    group: TextGroup
+    texts: list[Text]
+    copies: dict[str, str]
+    calls: int
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of its context."""
+        return "" if self.group.context is None else self.group.context.id
+
+    @property
+    def about(self) -> About:
+        """What the ranking says of itself."""
+        return About(
+            attribute=self.attribute,
+            name=self.name,
+            copies=self.copies,
+            gold=self.group.gold,
+            notes=self.notes,
+        )
+
+    def judged(self, judge: Reader, store: Store, **options: Any) -> TextJudge:
+        """Its texts before a judge."""
+        from judging.judges import TextJudge
+
+        context = self.group.context
+        return TextJudge(judge, self.prompt, self.texts, store=store, context=context, **options)
+
+
+def jobs(
+    items: Any,
+    judges: Sequence[Reader | str],
+    attributes: Sequence[str],
+    *,
+    budget: int | str,
+    both_orders: bool,
+    thing: str = "text",
+    context_name: str = "Context",
+) -> list[Job]:
+    """The rankings of a run, and the share of the budget that each has; nothing is opened."""
+    from judging import prompts
+
+    groups, notes, source = _groups(items)
+    where = f"{source}: " if source else ""
+    parts = []
+    for group in groups:
+        try:
+            parts.append((group, *distinct(group.items)))
+        except JudgeError as error:
+            place = "" if group.context is None else f"{group.context.id}: "
+            raise JudgeError(f"{where}{place}{error}") from None
+    times = len(judges) * len(attributes)
+    try:
+        calls, note = shares(budget, [len(t) for _, t, _ in parts] * times, both_orders=both_orders)
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from None
+    share = iter(calls)
+    return [
+        Job(
+            judge=judge,
+            attribute=attribute,
+            prompt=prompts.for_attribute(
+                attribute, thing=thing, context=None if group.context is None else context_name
+            ),
+            group=group,
+            texts=sorted(texts, key=lambda text: text.digest),
+            copies=copies,
+            calls=next(share),
+            notes=(*notes, *note),
+        )
+        for judge in judges
+        for attribute in attributes
+        for group, texts, copies in parts
+    ]
+
+
+def run(
+    todo: Sequence[Job],
+    store: Store,
+    *,
+    until: Until | Iterable[Until] | None = None,
+    asking: Asking,
+    fitting: Fitting,
+    seed: int | np.random.Generator = 0,
+    open: Callable[[str], Reader] | None = None,
+    progress: Callable[[Ranking], Any] | bool | None = None,
+) -> tuple[list[Ranking], Stop | None]:
+    """Make the rankings, one after the other, and what cut them short; arguments as in `rank`.
+
+    open : makes a judge from its name, `judging.judges.open` by default.
+    When a limit, Ctrl-C or a lost server has stopped one ranking nothing is asked for the others:
+    they are made of what the store has of them, or left out, with a note.
+    """
+    from judging import judges
+    from judging.judges.asking import stored_judge
+    from judging.judges.spending import AskingEndedError, Spending
+    from judging.meter import Meter
+
+    spending = Spending(calls=asking.limit_calls, tokens=asking.limit_tokens)
+    limited = asking.limit_calls is not None or asking.limit_tokens is not None
+    meter = Meter(sum(job.calls for job in todo), shown=progress, price=asking.price)
+    rankings: list[Ranking] = []
+    left_out: list[Job] = []
+    stop: Stop | None = None
+
+    def opened(judge: Any) -> Any:
+        reader: Any = (open or judges.open)(judge) if isinstance(judge, str) else judge
+        if limited and reader.spending is None:
+            raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
+        if limited:
+            reader.spending = spending
+        return reader
+
+    for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
+        # The judge, and what stands in for it once asking ended; what the store had of it then.
+        readers: dict[bool, tuple[Reader, Callable[[Prompt], Any]]] = {}
+        for job in of_one_judge:
+            offline = asking.offline or stop is not None
+            try:
+                if offline not in readers:
+                    reader = stored_judge(store, job.judge) if offline else opened(job.judge)
+                    readers[offline] = reader, cache(partial(store.answered, reader))
+                meter.judge, answered = readers[offline]
+                judged = job.judged(
+                    meter.judge,
+                    store,
+                    undecided=asking.undecided,
+                    progress=meter,
+                    answered=answered(job.prompt),
+                )
+                one = Rounds(
+                    [text.id for text in job.texts],
+                    judged,
+                    job.calls,
+                    asking=replace(asking, offline=offline),
+                    fitting=fitting,
+                    until=until,
+                    seed=seed,
+                    about=job.about,
+                    progress=progress if callable(progress) else None,
+                ).run()
+            except (AskingEndedError, KeyboardInterrupt) as error:
+                if not rankings:
+                    raise
+                stop = Stop.of(error)
+                left_out.append(job)
+            except JudgeError:
+                if stop is None:
+                    raise
+                left_out.append(job)
+            else:
+                if one.partial and not asking.offline:
+                    stop = stop or one.stop
+                rankings.append(one)
+                meter.passed(job.calls)
+    meter.bar.close()
+    notes = meter.notes()
+    if left_out:
+        missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
+        notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
+    return [replace(one, notes=(*one.notes, *notes)) for one in rankings], stop
+
+
+def shares(
+    budget: int | str, sizes: Sequence[int], *, both_orders: bool = False
+) -> tuple[list[int], tuple[str, ...]]:
+    """Comparisons for each of several rankings of so many texts, and a note if all were asked for.
+
+    500 is shared in proportion to the texts, exact in sum; "10x" are ten per text; "all" is all
+    there are. Each has as many as link its texts, and no more than there are. With both orders
+    pairs are shared, so that an odd budget leaves one call.
+
+    Raises ValueError if the budget is not of this form, or too small to link all texts.
+    """
+    n, each = np.asarray(sizes, dtype=np.int64), 2 if both_orders else 1
+    least, most = n - 1, n * (n - 1) // each  # in units of `each` calls
+    number, a_text = parse_budget(budget, "text")
+    if (n < 2).any():
+        raise ValueError(f"a ranking needs at least two items, not {n.min()}")
+    if number == np.inf:
+        return (each * most).tolist(), ()
+    if a_text:
+        wanted = np.floor(number * n / each + 1e-9).astype(np.int64)
+        units = int(wanted.sum())
+    else:
+        units = int(number) // each
+        wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
+    if (wanted < least).any() or units < least.sum():
+        texts = f"{n.sum()} texts" + (f" in {len(n)} rankings" if len(n) > 1 else "")
+        raise ValueError(
+            f"a budget of {budget} calls cannot link {texts}: the fewest that do are "
+            f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
+            "good start"
+        )
+    note = (
+        f"the budget allows {each * units} calls, but {n.sum()} texts have only "
+        f"{each * most.sum()} comparisons, both orders counted: all of them were asked"
+    )
+    every = units > most.sum()
+    return (each * np.minimum(wanted, most)).tolist(), (note,) if every else ()
+
+
+def _in_proportion(
+    total: int, size: NDArray[np.int64], least: NDArray[np.int64], most: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Whole numbers between `least` and `most` in proportion to `size` that sum to `total`."""
+    low, high = 0.0, float(total) + 1.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if np.clip(np.floor(middle * size), least, most).sum() <= total:
+            low = middle
+        else:
+            high = middle
+    share = np.clip(np.floor(low * size), least, most).astype(np.int64)
+    # What is left goes one each to those that are nearest to their next.
+    nearest = np.argsort(np.floor(low * size) - low * size, kind="stable")
+    more = [k for k in nearest if least[k] <= np.floor(low * size[k]) and share[k] < most[k]]
+    share[more[: max(total - int(share.sum()), 0)]] += 1
+    return share
+
+
+# Texts ----------------------------------------------------------------------------------------
+
+
+def _is_table(items: Any) -> bool:
+    return isinstance(items, (str, Path)) or hasattr(items, "columns")
+
+
+def _groups(items: Any) -> tuple[Sequence[TextGroup], tuple[str, ...], str]:
+    """The texts of each context, what was guessed about a table, and its file."""
+    from judging.judges import Text
+
+    if isinstance(items, OwnTexts) or _is_table(items):
+        own = items if isinstance(items, OwnTexts) else read_texts(items)
+        return own.groups(), own.notes, own.source
+    pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
+    texts = [text if isinstance(text, Text) else Text(str(name), text) for name, text in pairs]
+    return [TextGroup(None, tuple(texts), np.full(len(texts), np.nan))], (), ""
+
+
+def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:
+    """The texts without word-for-word copies, and whose copy each of the others is.
+
+    Raises JudgeError for an empty text, an id that occurs twice, or fewer than two texts.
+    """
+    if twice := [i for i, times in Counter(text.id for text in texts).items() if times > 1]:
+        raise JudgeError(f"more than one text is called {name_some(twice)}; ids must be distinct")
+    if empty := [text.id for text in texts if not text.text.strip()]:
+        raise JudgeError(f"there is nothing to judge in {name_some(empty)}: the text is empty")
+    first: dict[str, Text] = {}
+    copies = {}
+    for text in texts:
+        original = first.setdefault(text.digest, text)
+        if original is not text:
+            copies[text.id] = original.id
+    kept = list(first.values())
+    if len(kept) > COVARIANCE_ITEMS:
+        raise JudgeError(
+            f"intervals of {len(kept)} texts do not fit into memory, {COVARIANCE_ITEMS} are the "
+            "most; rank parts of them, or take the scores alone from poe.fit"
+        )
+    if len(kept) < 2:
+        raise JudgeError(
+            f"a ranking needs at least two different texts; {len(texts)} "
+            f"{'was' if len(texts) == 1 else 'were'} given, {len(kept)} different"
+        )
+    return kept, copies

@@ -1,0 +1,195 @@
+"""A ranking, the result of asking: the scores, by which comparisons, with what errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from judging.ranking.changes import Changes, changes
+from judging.ranking.ending import Stop
+from judging.ranking.settings import Asking, Fitting
+from poe import metrics
+from poe.comparisons import Comparisons
+from poe.result import Fit
+
+if TYPE_CHECKING:
+    from judging.judges import TextJudge
+
+__all__ = ["Ranking", "apart"]
+
+EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking:
+    """What `judging.rank` returns, with all that was asked and said.
+
+    fit : the last fit. history : one row per round: `asked` (comparisons answered so far), `moved`
+        (largest change of a score since the round before), `bias`, `rate` (first-position rate),
+        `error` (root mean square standard error of a score), `agreement` (Spearman's correlation
+        with the final scores), and a column for what each stopping rule measures.
+    stop : why asking ended (`stopped_because` in words), None in the middle of a run.
+    asking, fitting, seed : what it was asked to be.
+    judged : the judge of texts with its answers, None for a plain function. copies : for each text
+        that is word for word another, the id of the one ranked in its place. gold : scores by
+        people, by id. notes : what a reader should know, in words. name : of the context.
+    attribute : what was asked for.
+    """
+
+    fit: Fit
+    history: pd.DataFrame = field(repr=False)
+    stop: Stop | None = None
+    asking: Asking = field(default_factory=Asking)
+    fitting: Fitting = field(default_factory=Fitting)
+    seed: int | np.random.Generator = 0
+    judged: TextJudge | None = field(default=None, repr=False)
+    copies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    gold: Mapping[str, float] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+    name: str = ""
+    attribute: str = ""
+
+    @property
+    def stopped_because(self) -> str:
+        """The rule that was met, with its value, or the budget, or what cut it short."""
+        return "" if self.stop is None else self.stop.text
+
+    @property
+    def partial(self) -> bool:
+        """Whether it rests on fewer answers than were wanted.
+
+        A limit, Ctrl-C or a lost judge stopped it, or offline the store had no more.
+        """
+        return self.stop is not None and self.stop.partial
+
+    @property
+    def level(self) -> float:
+        """Of all intervals."""
+        return self.fitting.level
+
+    @property
+    def top(self) -> int:
+        """How many are the best whose probability is reported, fewer than there are texts."""
+        return max(min(self.fitting.top, len(self.fit.items) - 1), 1)
+
+    def __repr__(self) -> str:
+        best = [f"{row.name} {row.score:+.2f}" for row in self._frame.head(3).itertuples()]
+        more = ["..."] if len(self._frame) > 3 else []
+        return (
+            f"Ranking({'partial, ' if self.partial else ''}{len(self._frame)} texts: "
+            f"{', '.join(best + more)}; {len(self.comparisons)} comparisons)"
+        )
+
+    def _repr_html_(self) -> str:
+        """The top and the bottom as a small table, for a notebook."""
+        table, (top, bottom) = self._frame, EDGES
+        shown = table[["rank", "name", "score", "low", "high"]].round(2)
+        shown[f"ranks, {self.level:.0%}"] = [
+            f"{low} to {high}" for low, high in table[["rank_low", "rank_high"]].to_numpy()
+        ]
+        shown = shown.astype(object)
+        if len(shown) > top + bottom + 1:
+            gap = pd.DataFrame([["…"] * shown.shape[1]], columns=shown.columns)
+            shown = pd.concat([shown[:top], gap, shown[-bottom:]])
+        about = f"{len(table)} texts, {len(self.comparisons)} comparisons"
+        about += " (a partial ranking)" if self.partial else ""
+        return f"{shown.to_html(index=False, border=0)}<p>{escape(about)}.</p>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ranking with its intervals, best on top; returns Matplotlib's axes.
+
+        Every text has its name up to 60 of them, then the first and the last.
+        """
+        from judging import plots
+
+        return plots.ranking(self._frame, ax=ax, level=self.level)
+
+    def compare(self, other: Ranking | pd.DataFrame) -> Changes:
+        """What moved beyond its errors since an earlier ranking (or its `to_frame()`).
+
+        See `changes`.
+        """
+        table = other.to_frame() if isinstance(other, Ranking) else other
+        return changes(self._frame, table, level=self.level)
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """What was asked and answered, without a prior's ties."""
+        c, real = self.fit.comparisons, self.fit.real
+        return c if real.all() else c.take(real)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per item, best first; word-for-word copies share a row's numbers.
+
+        Columns rank, name, score, error (standard error), low, high (central interval of the score
+        of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where people gave
+        scores, and partial (True) where the ranking is. The first columns are those of
+        `poe.Fit.to_frame` and of a leaderboard.
+        """
+        return self._frame.copy()
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
+        fit = self.fit
+        order = np.argsort(-fit.scores, kind="stable")
+        asked = np.bincount(self.comparisons.pairs.ravel(), minlength=len(order))
+        table = fit.to_frame(self.level)
+        table.insert(3, "error", fit.standard_errors()[order])
+        table = table.assign(
+            p_top=fit.prob_top(self.top)[order], comparisons=asked[order], same_text_as=""
+        )
+        copies = [
+            table[table["name"] == original].assign(name=copy, same_text_as=original)
+            for copy, original in self.copies.items()
+        ]
+        table = pd.concat([table, *copies]).sort_values(["rank", "same_text_as"], kind="stable")
+        if self.gold:
+            table["gold"] = table["name"].map(self.gold)
+        if self.partial:
+            table["partial"] = True
+        return table.reset_index(drop=True)
+
+    def answers(self) -> pd.DataFrame:
+        """One row per comparison in the order asked: first, second, p; for texts also what it took.
+
+        Columns mass (probability on the label words), tokens and seconds where a judge read texts.
+        """
+        table = self.comparisons.to_table()[["first", "second", "p"]]
+        if self.judged is None:
+            return table
+        said = self.judged.answers
+        return table.assign(
+            mass=[answer.mass for answer in said],
+            tokens=[answer.tokens for answer in said],
+            seconds=[answer.seconds for answer in said],
+        )
+
+    def agreement(self) -> tuple[float, float, int] | None:
+        """Spearman's and Pearson's correlation with the people's scores, and how many there are."""
+        given = self._frame[self._frame["gold"].notna()] if self.gold else self._frame[:0]
+        if len(given) < 3:
+            return None
+        ours, theirs = given["score"].to_numpy(), given["gold"].to_numpy(dtype=float)
+        return (
+            float(metrics.spearman(ours, theirs)),
+            float(metrics.pearson(ours, theirs)),
+            len(ours),
+        )
+
+
+def apart(one: Ranking, rankings: Sequence[Ranking]) -> dict[str, str]:
+    """What tells a ranking from the others of its run: its attribute, judge and context."""
+
+    def told(ranking: Ranking) -> dict[str, str]:
+        given = {} if ranking.judged is None else ranking.judged.judge.specification
+        judge = given.get("model", given.get("kind", ""))
+        return {"attribute": ranking.attribute, "judge": judge, "context": ranking.name}
+
+    every = [told(ranking) for ranking in rankings]
+    return {what: name for what, name in told(one).items() if len({e[what] for e in every}) > 1}

@@ -1,0 +1,437 @@
+"""One self-contained HTML page on a ranking: no network, nothing to install.
+
+It has no scripts, but for rankings too long to show: there one, allowed by its digest alone,
+searches the rows, which the page carries as data.
+
+This module works out what the page says; `report.html`, a Jinja2 template, says and draws it.
+Jinja2 escapes everything that a user wrote. Pictures are SVG with widths in per cent and type in
+pixels, so that one fills a telephone and a wide screen alike while its letters keep their size;
+colours are names of classes, for light, dark and paper.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judging.machine import write
+from judging.ranking import readings, words
+from judging.ranking.ranking import Ranking
+from judging.ranking.words import judged_of, percent, places, signed
+from judging.reading.tables import csv_text
+from poe.errors import name_some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["board", "report"]
+
+BEGINNING = 120  # characters of a text that a search finds and shows
+EXCERPT = 600  # characters of a text that the report shows
+
+NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
+ENDS, AROUND = (20, 10), 20  # how many at the top and the bottom, and around the open place
+MOST_TOP = 10  # texts up to which it is said how sure a top set is
+BOARD = 250  # rows of a page on comparisons that exist
+MATRIX = 40  # texts up to which every single comparison is drawn
+LARGEST = 600  # texts up to which what to ask next is worked out
+CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
+LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
+
+
+def report(
+    found: Ranking | Sequence[Ranking],
+    path: str | Path | None = None,
+    *,
+    attribute: str = "",
+    command: str = "",
+    made: str = "",
+    thing: str = "text",
+    before: Ranking | pd.DataFrame | None = None,
+) -> str:
+    """The page for one ranking, or for several contexts ranked apart: HTML that loads nothing.
+
+    path : a file to write it to as well.
+    attribute : what was asked, "more persuasive", by default the ranking's own. command : what
+    repeats it. made : the date, by default today.
+    before : an earlier ranking of the same texts, to be set beside a single one.
+    Needs rankings of texts (`Ranking.judged`).
+    """
+    found = [found] if isinstance(found, Ranking) else found
+    if before is not None and len(found) > 1:
+        raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
+    attribute = attribute or found[0].attribute or judged_of(found[0]).prompt.name
+    long = max(len(one.fit.items) for one in found) > NAMED
+    script = (Path(__file__).parent / "report.js").read_text() if long else ""
+    page = _rendered(
+        "report.html",
+        title=f"{_number_of_texts(found):,} {words.plural(thing)} ranked: {attribute}",
+        attribute=attribute,
+        things=words.plural(thing),
+        command=command.replace(" --", " \\\n  --"),
+        made=made or datetime.date.today().isoformat(),
+        kind=words.kind(found[0]),
+        judge=" and ".join(dict.fromkeys(map(words.judge_name, found))),
+        facts=_facts(found),
+        notes=_notes(found),
+        rankings=[_page(one, thing, words.told_apart(one, found)) for one in found],
+        changes=None if before is None else _changes(found[0], before),
+        script=script,
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        settings=_settings(found[0]),
+        specification=judged_of(found[0]).judge.specification,
+        prompt=judged_of(found[0]).prompt,
+        expert=words.expert_of(found[0]),
+        calls=f"{words.totals(found)[0]:,}",
+        excerpt=EXCERPT,
+        named_up_to=NAMED,
+        low_mass=LOW_MASS,
+        close=CLOSE,
+        unit=Scale(0.0, 1.0),
+        around=around,
+        median=np.median,
+        known=lambda values: bool(np.isfinite(values).all()),
+        texts=lambda marks: [f"{value:g}" for value in marks],
+    )
+    if path is not None:
+        write(Path(path), page)
+    return page
+
+
+def board(
+    title: str, table: pd.DataFrame, said: list[str], rates: pd.DataFrame | None, *, level: float
+) -> str:
+    """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
+    rows = words.rows_of(table, level)
+    if len(rows) > BOARD:
+        left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
+        rows = [*rows[: BOARD - 50], left, *rows[-50:]]
+    known = [] if rates is None else words.matrix(rates)
+    return _rendered("board.html", title=title, rows=rows, words=said, rates=known)
+
+
+def _rendered(template: str, **said: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from poe import __version__
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(rate=words.rate_in_words)
+    return environment.get_template(template).render(version=__version__, **said)
+
+
+def _number_of_texts(found: Sequence[Ranking]) -> int:
+    return sum(len(one.fit.items) + len(one.copies) for one in found)
+
+
+def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
+    """The boxes on top: name, value, remark."""
+    one, (calls, new, tokens, unit) = found[0], words.totals(found)
+    computed = sum(answer.computed for each in found for answer in judged_of(each).answers)
+    if computed < 0.99 * tokens:
+        unit += f", {computed:,.0f} of them computed, the rest shared"
+    boxes = [
+        ("Texts", f"{_number_of_texts(found):,}", ""),
+        ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
+        ("Read by the judge", f"{tokens:,}", unit),
+    ]
+    if len(found) == 1:
+        best = one.fit.ranking()[0]
+        sure = percent(float(one.fit.prob_top(1)[one.fit.items.index(best)]))
+        boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
+        if agreement := one.agreement():
+            rho, r, n = agreement
+            remark = f"Spearman; Pearson {r:.2f}; {n} texts"
+            boxes.append(("Agreement with people", f"{rho:.2f}", remark))
+    return boxes
+
+
+def _notes(found: Sequence[Ranking]) -> list[str]:
+    notes = words.notes_of(found)
+    if copies := [copy for one in found for copy in one.copies]:
+        notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
+    if ties := sum(judged_of(one).ties for one in found):
+        notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
+    return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
+
+
+def _settings(one: Ranking) -> dict[str, object]:
+    prompt = judged_of(one).prompt
+    orders = "both orders" if one.asking.both_orders else "one order"
+    return {
+        "expert": words.expert_of(one),
+        "selection": f"{one.asking.rule}, {orders}",
+        "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
+        "seed": one.seed,
+        "label words": ", ".join(prompt.labels),
+        "answer prefix": prompt.prefix or "none",
+        "system message": prompt.system or "none",
+        "prompt": f"{prompt.name}, {prompt.digest[:12]}",
+        "versions": f"Python {platform.python_version()}, NumPy {version('numpy')}, "
+        f"SciPy {version('scipy')}, pandas {version('pandas')}",
+    }
+
+
+# One ranking ----------------------------------------------------------------------------------
+
+
+def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
+    """Everything that the template says of one ranking."""
+    table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
+    whole = table[table["same_text_as"] == ""]
+    shown = whole[whole["rank"].isin(_rows_shown(whole, one.top))]
+    near, later = (
+        readings.neighbours(one.fit, one.level),
+        readings.prospects(one) if n <= LARGEST else [],
+    )
+    verdicts = [verdict for *_, verdict in near]
+    of = set(shown["name"])
+    times = np.bincount(judged.pairs.ravel(), minlength=n)
+    context = "" if judged.context is None else " ".join(judged.context.text.split())
+    texts = {text.id: text.text.strip() for text in judged.texts}
+    agreement, share = one.history["agreement"], readings.drowned(one.fit, one.level)
+    return {
+        "found": one,
+        "level": f"{100 * one.level:g}%",
+        "name": told,
+        "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
+        "agreement": one.agreement(),
+        "headline": words.headline(one, thing),
+        "calibration": [words.calibrated(row) for row in readings.calibration(one)],
+        "drowned": percent(share) if share >= words.HARDLY else "",
+        "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
+        "n": n,
+        "whole": _overview(whole) if len(whole) > len(shown) else {},
+        "search": _searched(one, table) if len(whole) > len(shown) else {},
+        "download": base64.b64encode(csv_text(table).encode()).decode(),
+        "best": one.fit.ranking()[0],
+        "last": one.fit.ranking()[-1],
+        "shown": _strips(shown, ranks=n > NAMED),
+        "scale": around([*shown["low"], *shown["high"]]),
+        "bradley_terry": words.expert_of(one) == "Bradley-Terry",
+        "neighbours": [
+            (upper, lower, percent(p), verdict)
+            for upper, lower, p, verdict in near
+            if {upper, lower} <= of
+        ],
+        "pairs_of_neighbours": len(near),
+        "settled": verdicts.count("settled"),
+        "open": verdicts.count("open"),
+        "top_sets": [
+            (k, percent(one.fit.prob_top_set(k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
+        ]
+        if n <= LARGEST
+        else [],
+        "basis": _basis(one),
+        "pairs": len(judged.pairs),
+        "possible": n * (n - 1),
+        "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
+        "times": places(int(times.min()), int(times.max())),
+        "matrix": _matrix(one) if n <= MATRIX else [],
+        "position": readings.position(one.fit, one.level),
+        "mass": np.array([answer.mass for answer in judged.answers]),
+        "sampled": any(answer.draws for answer in judged.answers),
+        "rounds": one.history.to_dict("records"),
+        "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
+        "prospects": [
+            (len(judged.pairs) + calls, f"+{calls}" if calls else "now", f"{error:.3f}")
+            for calls, error in later
+        ],
+        "next": [
+            (first, second, percent(p))
+            for first, second, p in (readings.next_pairs(one, 10) if later else [])
+        ],
+        "texts": [
+            (rank, name, texts[str(name)]) for rank, name in shown[["rank", "name"]].to_numpy()
+        ],
+    }
+
+
+def _rows_shown(table: pd.DataFrame, top: int) -> set[int]:
+    """Ranks that are shown: all, or the ends and those who may or may not be among the best."""
+    n = len(table)
+    if n <= NAMED:
+        return set(range(1, n + 1))
+    maybe = table[(table["rank_low"] <= top) & (table["rank_high"] > top)]
+    nearest = maybe.iloc[np.argsort(np.abs(maybe["rank"] - top - 0.5), kind="stable")[:AROUND]]
+    return {*range(1, ENDS[0] + 1), *range(n - ENDS[1] + 1, n + 1), *nearest["rank"].tolist()}
+
+
+def _strips(table: pd.DataFrame, *, ranks: bool) -> list[tuple[Any, ...]]:
+    """What the picture shows a row: name (with its rank), score, interval; None for a gap."""
+    rows, last = list[tuple[Any, ...]](), 0
+    for rank, name, *values in table[["rank", "name", "score", "low", "high"]].to_numpy():
+        if rank > last + 1:
+            rows.append(("…", None, None, None))
+        rows.append((f"{rank}. {name}" if ranks else name, *values))
+        last = rank
+    return rows
+
+
+def _overview(table: pd.DataFrame) -> dict[str, Any]:
+    """Every score with its interval, for a picture of all ranks: a line in a band."""
+    scale = around([*table["low"], *table["high"]])
+    across = np.linspace(0.0, 1000.0, len(table))
+
+    def line(column: str) -> list[str]:
+        heights = [float(scale.y(value, 200.0)) for value in table[column]]
+        return [f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True)]
+
+    band = " ".join([*line("low"), *reversed(line("high"))])
+    return {"scale": scale, "band": band, "line": " ".join(line("score"))}
+
+
+def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
+    """The rows that the search box finds, and the beginnings of their texts."""
+    head, rows = _ranking_table(one, table)
+    begins = {text.id: " ".join(text.text.split())[:BEGINNING] for text in judged_of(one).texts}
+    ids = table["same_text_as"].where(table["same_text_as"] != "", table["name"])
+    few = [0, 1, 2, 4, *range(7, len(head))]  # rank, text, score, ranks, people's
+    return {
+        "head": [*(head[k] for k in few), "Begins"],
+        "rows": [
+            [*(row[k] for k in few), begins[str(i)]] for row, i in zip(rows, ids, strict=True)
+        ],
+    }
+
+
+def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
+    """What the template says of an earlier ranking set beside this one."""
+    found = one.compare(before)
+    table = found.table
+    return {
+        "sentences": found.sentences(),
+        "rows": [
+            (
+                row.name,
+                str(row.rank),
+                str(row.rank_before),
+                signed(row.shift),
+                f"{row.error:.2f}",
+                "yes" if row.moved else "no",
+            )
+            for row in table.head(words.SHOWN).itertuples(index=False)
+        ],
+        "dots": [
+            (
+                Scale(1, len(table)).x(row.rank_before),
+                f"{6.0 + 288.0 * (row.rank - 1) / (len(table) - 1):.1f}",
+                "other" if row.moved else "main",
+                f"{row.name}: {row.rank}, was {row.rank_before}",
+            )
+            for row in table.itertuples(index=False)
+        ],
+        "n": len(table),
+    }
+
+
+def _ranking_table(
+    one: Ranking, table: pd.DataFrame, *, gaps: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of texts; with `gaps` an ellipsis where ranks are left out."""
+    head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
+    head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
+    rows = list[list[str]]()
+    for row in table.to_dict("records"):
+        same = row["same_text_as"]
+        cells = [
+            str(row["rank"]),
+            f"{row['name']} (same text as {same})" if same else str(row["name"]),
+            signed(row["score"]),
+            f"{signed(row['low'])} to {signed(row['high'])}",
+            places(row["rank_low"], row["rank_high"]),
+            percent(row["p_top"]),
+            str(row["comparisons"]),
+        ]
+        if one.gold:
+            cells.append("" if np.isnan(row["gold"]) else f"{row['gold']:.4g}")
+        if gaps and rows and row["rank"] > int(rows[-1][0]) + 1:
+            rows.append(["…"] * len(head))
+        rows.append(cells)
+    return head, rows
+
+
+def _basis(one: Ranking) -> str:
+    """Where the width of the intervals comes from."""
+    fit, scatter = one.fit, one.fit.scatter
+    if fit.covariance_choice != "curvature" and scatter is not None:
+        return (
+            "Their width comes from how far the answers scatter around the scores: "
+            f"{scatter.in_words}. Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
+        )
+    if words.expert_of(one) != "Bradley-Terry":
+        return "Their width comes from the expert named above."
+    if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
+        return "Their width counts every answer as one decision."
+    return (
+        "There are too few answers to tell how they scatter, so each counts as one decision, which "
+        "makes wide intervals."
+    )
+
+
+def _matrix(one: Ranking) -> list[dict[str, Any]]:
+    """Who was compared with whom: row shown first, column second, both from best to worst."""
+    seen = one.comparisons.merged()
+    place = np.argsort(np.argsort(-one.fit.scores, kind="stable"))
+    return [
+        {
+            "x": int(place[j]),
+            "y": int(place[i]),
+            "side": "first" if p >= 0.5 else "second",
+            "opacity": f"{0.15 + 1.7 * abs(p - 0.5):.2f}",
+            "title": f"{seen.items[i]} before {seen.items[j]}: P(first is better) = {p:.2f}",
+        }
+        for (i, j), p in zip(seen.pairs.tolist(), seen.p.tolist(), strict=True)
+    ]
+
+
+# Places in a picture --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values to per cent of the width (or to pixels of a height)."""
+
+    low: float
+    high: float
+
+    def x(self, value: float) -> str:
+        """Place along the width, 2 % left free on both sides; values outside stand at the edge."""
+        return f"{2.0 + 96.0 * self._share(value):.2f}%"
+
+    def y(self, value: float, height: float) -> str:
+        """Place along a height in pixels, large values on top."""
+        return f"{6.0 + (height - 12.0) * (1.0 - self._share(value)):.1f}"
+
+    def ticks(self, count: int = 6) -> list[float]:
+        """Round numbers in the scale: steps of 1, 2 or 5 times a power of ten."""
+        rough = (self.high - self.low) / count
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * 0.999)
+        first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
+        return [float(k * step) + 0.0 for k in np.arange(first, last + 1)]
+
+    def _share(self, value: float) -> float:
+        return float(np.clip((value - self.low) / (self.high - self.low), 0.0, 1.0))
+
+
+def around(values: Iterable[float], include: Sequence[float] = ()) -> Scale:
+    """A scale that holds all values (and some more that it should show)."""
+    finite = [float(v) for v in (*values, *include) if np.isfinite(v)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    return Scale(low, high) if high - low >= 1e-9 else Scale(low - 0.5, high + 0.5)

@@ -1,0 +1,326 @@
+"""One ranking: ask, fit, ask again, until enough is known; what a store knows comes first.
+
+The questions of a ranking follow from its seed and from the answers. As long as they are those that
+the store has, as when the same run goes on, it is followed through them. A store that was filled
+otherwise (by another design, expert, seed, or for some of these texts) is taken as a whole
+instead: all its comparisons of these texts begin the ranking, and only what is missing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judging.errors import JudgeError
+from judging.judges.spending import AskingEndedError
+from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
+from judging.ranking.ranking import Ranking
+from judging.ranking.settings import Asking, Fitting
+from poe import metrics
+from poe.arrays import Floats, Indices
+from poe.choose.adaptive import next_comparisons
+from poe.choose.designs import in_orders_shown, linked, regular
+from poe.choose.greedy import count_shown, extended
+from poe.choose.stopping import StopRule, Until, as_rules, typical_error
+from poe.comparisons import Comparisons
+from poe.debias import first_position_rate
+from poe.errors import ComparisonError, SeparableError
+from poe.fitting import settled
+from poe.result import Fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judging.judges import TextJudge
+
+__all__ = ["About", "Judge", "Rounds", "calls_left", "opening"]
+
+Judge = Callable[[Indices], ArrayLike]
+FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What a ranking is of: fields of the `Ranking` that asking does not change."""
+
+    attribute: str = ""
+    name: str = ""
+    copies: Mapping[str, str] = field(default_factory=dict)
+    gold: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Rounds:
+    """One ranking in the making: `run` asks, fits and takes a look until there is a reason to stop.
+
+    names, judge : what is ranked, and who answers: a function of positions, or a `TextJudge`.
+    calls : the budget in comparisons. until, progress, seed : as in `judging.rank`.
+    made : all comparisons answered so far, None before the first. left : what the store knew at the
+    beginning and has not been taken yet. stop : why asking ended before its time, if it did.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[Hashable],
+        judge: Judge | TextJudge,
+        calls: int,
+        *,
+        asking: Asking,
+        fitting: Fitting,
+        until: Until | Iterable[Until] | None = None,
+        seed: int | np.random.Generator = 0,
+        about: About | None = None,
+        progress: Callable[[Ranking], Any] | None = None,
+    ) -> None:
+        n = len(names)
+        self.names, self.calls = tuple(names), calls
+        self.judged: TextJudge | None = None if callable(judge) else judge
+        self.judge: Judge = judge if callable(judge) else judge.answer
+        if self.judged is not None and n <= 3 and calls == n * (n - 1):
+            # Two or three texts asked about completely: one order alone would hide the bias.
+            asking = replace(asking, both_orders=True)
+        self.each = each = 2 if asking.both_orders else 1
+        self.batch = each * -(-n // each) if asking.batch is None else asking.batch
+        if self.batch < 1 or self.batch % each:
+            even = " and, with both orders, even" if asking.both_orders else ""
+            raise ValueError(f"batch must be positive{even}, not {self.batch}")
+        self.asking, self.fitting, self.seed = asking, fitting, seed
+        self.rules, self.about, self.progress = as_rules(until), about or About(), progress
+        self.offline = asking.offline and self.judged is not None
+
+    def run(self) -> Ranking:
+        """The ranking. Whatever fails, no answer is lost."""
+        n, both = len(self.names), self.asking.both_orders
+        first = min(2 * n, n * (n - 1) // 2, self.calls // self.each)  # pairs
+        try:
+            try:
+                self._start(self.calls, np.random.default_rng(self.seed))
+                pairs = regular(n, first, seed=self.rng)
+                return self._follow(in_orders_shown(pairs, both_orders=both, rng=self.rng))
+            except _FilledOtherwise:
+                assert self.judged is not None
+                stored, rng = self.judged.stored(), np.random.default_rng(self.seed)
+                pairs, total = opening(n, stored, self.calls, first, self.each, rng)
+                self._start(total, rng)
+                return self._follow(pairs)
+        except (Exception, KeyboardInterrupt) as error:
+            if self.judged is not None or self.made is None:
+                raise
+            if isinstance(error, KeyboardInterrupt):
+                raise RankingInterruptedError(self.made) from error
+            raise RankingFailedError(error, self.made) from error
+
+    def _start(self, total: int, rng: np.random.Generator) -> None:
+        """Begin, or begin again: nothing is answered, the store has what it has."""
+        self.total, self.rng, self.history = total, rng, _History(self.rules)
+        self.made: Comparisons | None = None
+        self.fit: Fit | None = None
+        self.stop: Stop | None = None
+        self.ended: BaseException | None = None
+        self.notes: tuple[str, ...] = ()
+        self.left = set[tuple[int, int]]()
+        if self.judged is not None:
+            self.judged.forget()
+            self.left = _as_set(self.judged.stored())
+
+    def _follow(self, pairs: Indices) -> Ranking:
+        while True:
+            if self.ask(pairs):
+                self.refit()
+            reason = self.reason()
+            if reason is not None or self.progress is not None:  # else nobody reads the history
+                now = self.snapshot(reason)
+                if self.progress is not None:
+                    self.progress(now)
+                if reason is not None:
+                    return now
+            pairs = self.choose()
+
+    def ask(self, pairs: Indices) -> int:
+        """Put comparisons to the judge, and note what ends asking; returns how many were answered.
+
+        Raises _FilledOtherwise where the store shows that it was not this run that filled it.
+        """
+        wanted = _as_set(pairs)
+        if not (wanted <= self.left or self.left <= wanted):
+            raise _FilledOtherwise
+        if self.offline and self.judged is not None:
+            pairs = self.judged.only_stored(pairs)
+        try:
+            answers = self.judge(pairs)
+        except (AskingEndedError, KeyboardInterrupt) as error:
+            if self.judged is None:
+                raise
+            pairs = self.judged.only_stored(pairs)
+            if self.made is None and not len(pairs):
+                raise
+            answers, self.ended, self.stop = self.judge(pairs), error, Stop.of(error)
+        self.left -= wanted
+        if self.offline and not self.left and not wanted <= _as_set(pairs):
+            self.stop = Stop("offline", "offline, nothing was asked")
+        if self.left and len(self.made or ()) + len(pairs) >= self.calls:
+            raise _FilledOtherwise
+        if len(pairs):
+            self.made = _joined(self.made, pairs, answers, self.names)
+        return len(pairs)
+
+    def refit(self) -> None:
+        """Fit all answers so far, and note how the ranking is doing."""
+        assert self.made is not None
+        f = self.fitting
+        try:
+            self.fit, notes = settled(
+                self.made, expert=f.expert, bias=f.bias, prior=f.prior, covariance=f.covariance
+            )
+        except ComparisonError as error:
+            if self.left:  # all that is stored may tell more
+                raise _FilledOtherwise from None
+            if self.ended is not None:  # too few answers for a ranking
+                raise self.ended from None
+            if self.offline and not isinstance(error, SeparableError):
+                raise JudgeError(
+                    f"offline, and the store has too few answers to link all texts: {error}"
+                ) from None
+            raise
+        self.notes = tuple(notes)
+        self.history.add(self.fit, self.made)
+
+    def reason(self) -> Stop | None:
+        """Why to stop now; None to go on."""
+        if self.made is None:
+            raise JudgeError("offline, and the store has no answers about these texts")
+        if not self.left:
+            if met := self.history.reason():
+                return Stop("rule", met)
+            if len(self.made) >= self.total:
+                more = ", and the store had more" if self.total > self.calls else ""
+                return Stop("budget", f"the budget of {self.calls} comparisons is spent{more}")
+        if self.stop is None:
+            return None
+        asked = f"{len(self.made)} of {self.total} comparisons"
+        return replace(self.stop, text=f"{self.stop}; this ranking is partial: {asked}")
+
+    def choose(self) -> Indices:
+        """What to ask next: a batch by the rule, or as much as the budget leaves."""
+        assert self.fit is not None
+        assert self.made is not None
+        return next_comparisons(
+            self.fit,
+            min(self.batch, self.total - len(self.made)),
+            rule=self.asking.formula,
+            both_orders=self.asking.both_orders,
+            seed=self.rng,
+        )
+
+    def snapshot(self, stop: Stop | None) -> Ranking:
+        """The ranking as it is now; stop : why it is the last, None while it goes on."""
+        assert self.fit is not None
+        return Ranking(
+            self.fit,
+            self.history.table(),
+            stop,
+            asking=self.asking,
+            fitting=self.fitting,
+            seed=self.seed,
+            judged=self.judged,
+            attribute=self.about.attribute,
+            name=self.about.name,
+            copies=self.about.copies,
+            gold=self.about.gold,
+            notes=(*self.about.notes, *self.notes),
+        )
+
+
+class _FilledOtherwise(Exception):
+    """The store has answers that this run would not have asked for; begin with all of them."""
+
+
+def opening(
+    n_items: int, stored: Indices, calls: int, first: int, each: int, rng: np.random.Generator
+) -> tuple[Indices, int]:
+    """What to begin with where a store knows something, and how many comparisons in all.
+
+    Its comparisons count towards the budget of `calls`. After them come as few as link all items,
+    the other orders of pairs if both are wanted (`each` is 2), and what a first round of `first`
+    pairs lacks. Items that are new to the store have their share of the budget even where
+    it has more comparisons of the others than that, and the links are asked in any case.
+    """
+    n, both = n_items, each == 2
+    links = in_orders_shown(linked(n, stored, seed=rng), both_orders=both, rng=rng)
+    more = max(calls_left(n, stored, calls), len(links))
+    shown = count_shown(n, stored)
+    single = stored[shown[stored[:, 1], stored[:, 0]] == 0][:, ::-1] if both else stored[:0]
+    single = single[: more - len(links)]
+    pairs = np.vstack([stored, links, single])
+    more -= (len(stored) + more - len(pairs)) % each
+    count = min(each * first, len(stored) + more) - len(pairs)
+    if count > 0:
+        weight = np.ones(len(pairs))
+        extra = extended(rng, n, pairs, weight, links[:0], count - count % each, both)
+        pairs = np.vstack([pairs, extra])
+    return pairs, len(stored) + more
+
+
+def calls_left(n_items: int, stored: Indices, calls: int) -> int:
+    """Calls that a budget leaves where a store has these comparisons, see `opening`."""
+    new, links = n_items - len(np.unique(stored)), len(linked(n_items, stored))
+    left = max(calls - len(stored), new * (calls // n_items), links)
+    return min(left, n_items * (n_items - 1) - len(stored))
+
+
+def _as_set(pairs: Indices) -> set[tuple[int, int]]:
+    return {(i, j) for i, j in pairs.tolist()}
+
+
+def _joined(
+    made: Comparisons | None, pairs: Indices, answers: ArrayLike, names: tuple[Hashable, ...]
+) -> Comparisons:
+    """The comparisons made and the answers to some more, if they are probabilities."""
+    p = np.asarray(answers, dtype=float)
+    if p.shape != (len(pairs),):
+        raise ValueError(
+            f"the judge was asked {len(pairs)} comparisons and answered with shape "
+            f"{p.shape}; one probability each is needed, shape ({len(pairs)},)"
+        )
+    if made is not None:
+        pairs, p = np.vstack([made.pairs, pairs]), np.append(made.p, p)
+    return Comparisons.from_pairs(pairs, p, items=names)
+
+
+class _History:
+    """Notes after every round how the ranking was doing."""
+
+    def __init__(self, rules: Sequence[StopRule]) -> None:
+        self.rules, self.rows, self.scores = rules, list[dict[str, float]](), list[Floats]()
+
+    def add(self, found: Fit, answers: Comparisons) -> None:
+        small = len(found.items) <= FOLLOWED
+        self.rows.append(
+            {
+                "asked": len(answers),
+                "bias": found.bias,
+                "rate": first_position_rate(answers).rate,
+                "error": typical_error(found) if small else np.nan,
+                **{rule.name: rule.measure(found) for rule in self.rules},
+            }
+        )
+        self.scores.append(found.scores)
+
+    def reason(self) -> str:
+        """The rule that is met now, in words, or nothing."""
+        now = self.rows[-1]
+        return next((r.reason(now[r.name]) for r in self.rules if r.met(now[r.name])), "")
+
+    def table(self) -> pd.DataFrame:
+        import pandas as pd
+
+        table = pd.DataFrame(self.rows, index=pd.RangeIndex(1, len(self.rows) + 1, name="round"))
+        moved = np.abs(np.diff(self.scores, axis=0)).max(axis=1)
+        table.insert(1, "moved", [np.nan, *moved])
+        last = self.scores[-1]
+        table["agreement"] = [float(metrics.spearman(s, last)) for s in self.scores]
+        return table

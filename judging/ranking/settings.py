@@ -1,0 +1,73 @@
+"""What a ranking is asked to be: how comparisons are chosen and paid, how answers become scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from poe.choose.adaptive import NextRule
+from poe.experts import Expert
+from poe.result import Covariance
+
+__all__ = ["Asking", "Fitting"]
+
+# What a rule is called where nobody knows its formula, and the name of the formula.
+RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How comparisons are chosen, and how much may be spent on them.
+
+    rule : which comparisons come next: "adaptive", the most informative given the answers so far;
+        "greedy", the most informative before any answer; "random"; see `poe.next_comparisons`.
+    both_orders : whether every pair is shown in both orders; otherwise in one, drawn at random.
+    batch : calls per round; one per text by default.
+    offline : never open the judge, and rank by what the store has.
+    undecided : an answer with neither label stops the run, or counts as a tie.
+    limit_calls, limit_tokens : of new calls in the whole run, never exceeded.
+    price : per million tokens read, and written; what was asked is then priced in a note.
+    """
+
+    rule: str = "adaptive"
+    both_orders: bool = False
+    batch: int | None = None
+    offline: bool = False
+    undecided: Literal["stop", "tie"] = "stop"
+    limit_calls: int | None = None
+    limit_tokens: int | None = None
+    price: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES and self.rule not in RULES.values():
+            raise ValueError(f"rule must be {', '.join(RULES)}, not {self.rule!r}")
+
+    @property
+    def formula(self) -> NextRule:
+        """The rule's name in `poe.next_comparisons`, which may also be given as the rule."""
+        return RULES.get(self.rule, cast(NextRule, self.rule))
+
+    @property
+    def costs(self) -> bool:
+        """Whether anything is set that only a judge of texts can keep."""
+        return (self.limit_calls, self.limit_tokens, self.price) != (None,) * 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """How answers become scores, intervals and chances.
+
+    expert, bias, prior, covariance : see `poe.fit`. The bias is fitted with the scores (Laplacian
+        experts take it from the mean probability, and too few comparisons to tell it from the
+        scores leave it at zero, with a note). Where decisions (p of 0 and 1) leave no doubt about a
+        score and no prior is given, every item gets one win and one loss, spread over the others,
+        with a note; prior=0 refuses such answers instead.
+    level : of all intervals. top : how many best are meant by "the probability to be among them".
+    """
+
+    expert: str | Expert = "bradley-terry"
+    bias: float | Literal["mean", "fit"] | None = "fit"
+    prior: float | None = None
+    covariance: Covariance = "paired"
+    level: float = 0.95
+    top: int = 3

@@ -1,0 +1,294 @@
+"""What a ranking comes to, in words: for a manager, in a terminal, and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from judging import kinds
+from judging.ranking.ranking import Ranking, apart
+from judging.ranking.readings import Sureness, drowned, position, settled_share
+from judging.reading.tables import printable, short
+from poe.clusters import Clustered
+from poe.debias import Rate, first_position_rate
+from poe.result import COVARIANCE_ITEMS, Fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "aligned",
+    "calibrated",
+    "expert_of",
+    "headline",
+    "in_text",
+    "in_words",
+    "judge_name",
+    "judged_of",
+    "kind",
+    "matrix",
+    "notes_of",
+    "percent",
+    "places",
+    "plural",
+    "rate_in_words",
+    "rows_of",
+    "signed",
+    "told_apart",
+    "totals",
+]
+
+SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
+RIVALS = 5  # texts that are named where any of them could be the best
+HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
+
+
+# What a manager reads -------------------------------------------------------------------------
+
+
+def headline(one: Ranking, thing: str = "text") -> list[str]:
+    """What was found and how far it goes, in a sentence or three, the most important first."""
+    partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
+    people = "How far people would agree is not known."
+    if agreement := one.agreement():
+        people = f"With the scores that people gave it correlates {agreement[0]:.2f}."
+    return [*partial, *standing(one.fit, one.level, thing), people]
+
+
+def standing(fit: Fit, level: float, thing: str) -> list[str]:
+    """Who is best, or why that is open, and how much of the order is settled."""
+    names, things = fit.ranking(), plural(thing)
+    n, best = len(names), names[0]
+    sure = float(fit.prob_top(1)[fit.items.index(best)])
+    first_at = dict(zip(fit.items, fit.rank_interval(level)[:, 0], strict=True))
+    rivals = [name for name in names if first_at[name] == 1]
+    if (share := drowned(fit, level)) >= HARDLY:
+        first = (
+            f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
+            f"of the comparisons it would choose what is shown "
+            f"{'first' if fit.bias < 0 else 'second'}, whichever {thing} that is"
+        )
+    elif sure >= 0.5 or len(rivals) < 2:
+        probably = "" if sure >= 0.9 else "probably "
+        first = f"{best} is {probably}the best of {n:,} {things} ({percent(sure)} sure)"
+    elif len(rivals) <= RIVALS:
+        named = f"{', '.join(map(str, rivals[:-1]))} or {rivals[-1]}"
+        first = f"The best of {n:,} {things} is {named}; which of them is open"
+    else:
+        first = f"No {thing} stands out: {len(rivals)} of {n:,} could be the best"
+    return [f"{first}.", _settled_in_words(settled_share(fit, level), thing, level)]
+
+
+def _settled_in_words(share: float, thing: str, level: float) -> str:
+    """A share of pairs is counted: unlike a probability it can be none and all."""
+    order = f"in an order that is at least {level:.0%} sure"
+    if share == 0.0:
+        return f"No pair of {plural(thing)} is {order}."
+    if share == 1.0:
+        return f"All pairs of {plural(thing)} are {order}."
+    return f"Of all pairs of {plural(thing)}, {percent(share)} are {order}."
+
+
+# In words -------------------------------------------------------------------------------------
+
+
+def percent(share: float) -> str:
+    """A probability as a percentage that never claims certainty."""
+    if share >= 0.995:
+        return "over 99%"
+    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+
+
+def rate_in_words(rate: Rate) -> str:
+    """A share with its interval: "58% (52% to 64%)"."""
+    return f"{rate.rate:.0%} ({rate.low:.0%} to {rate.high:.0%})"
+
+
+def calibrated(row: Sureness) -> tuple[str, int, str, str]:
+    """A class of answers: how sure, how many, how sure on average, how often people agree."""
+    return (
+        f"{row.low:.0%} to {row.high:.0%}",
+        row.answers,
+        f"{row.mean:.0%}",
+        rate_in_words(row.right),
+    )
+
+
+def places(low: int, high: int) -> str:
+    """An interval of ranks or counts."""
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def kind(found: Ranking) -> str:
+    """Which of the four kinds of number this is."""
+    invented = kinds.simulated(judged_of(found).judge.specification)
+    return "simulated: no language model was asked" if invented else "measured"
+
+
+def judge_name(found: Ranking) -> str:
+    """The judge in a few words."""
+    given = judged_of(found).judge.specification
+    return str(given.get("model") or given.get("kind") or "a judge")
+
+
+def judged_of(found: Ranking) -> Any:
+    """The judge of texts with its answers; ValueError for a ranking by a plain function."""
+    if found.judged is None:
+        raise ValueError("a report is about texts that a judge read; this ranking has none")
+    return found.judged
+
+
+def expert_of(found: Ranking) -> str:
+    """The expert's name."""
+    return type(found.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
+
+
+def plural(thing: str) -> str:
+    """More than one thing."""
+    if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
+        return thing[:-1] + "ies"
+    return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
+    """Comparisons, those of them asked now, what was read for them, and its unit."""
+    judged = [judged_of(one) for one in found]
+    tokens = sum(answer.tokens for one in judged for answer in one.answers)
+    unit = kinds.unit(judged[0].judge.specification)
+    return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
+
+
+def notes_of(found: Sequence[Ranking]) -> list[str]:
+    """What must be said of the judges, and what a reader should know, each once."""
+    every = ([*kinds.cautions(judged_of(one).judge.specification), *one.notes] for one in found)
+    return list(dict.fromkeys(chain(*every)))
+
+
+# In a terminal --------------------------------------------------------------------------------
+
+
+def in_text(found: Sequence[Ranking]) -> str:
+    """The rankings for a terminal: tables, the judge, what to know."""
+    parts = []
+    for one in found:
+        parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
+        parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
+        parts += [printable(" ".join(headline(one))), _diagnosis(one)]
+    calls, new, tokens, unit = totals(found)
+    return "\n".join(
+        [
+            *parts,
+            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
+            f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
+            *(f"Note: {note}." for note in notes_of(found)),
+            "Intervals take the judge's answers as given: not how well it agrees with people, and "
+            "not mistakes it makes every time.",
+        ]
+    )
+
+
+def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:
+    """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
+
+
+def aligned(lines: list[list[str]]) -> str:
+    """Columns two spaces apart, the second to the left; the middle of a long table left out."""
+    from rich.cells import cell_len
+
+    if len(lines) > SHOWN + 6:
+        lines = [*lines[: SHOWN - 4], ["…"] * len(lines[0]), *lines[-5:]]
+    wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+
+    def cell(k: int, text: str) -> str:
+        space = " " * (wide[k] - cell_len(text))
+        return text + space if k == 1 else space + text
+
+    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
+
+
+def _diagnosis(one: Ranking) -> str:
+    at, mass = position(one.fit, one.level), [answer.mass for answer in judged_of(one).answers]
+    between = f"; between equal texts {rate_in_words(at.equal)}, corrected for" if at.equal else ""
+    lines = [
+        f"Stopped: {one.stopped_because}.",
+        f"First position preferred: {rate_in_words(at.counted)}{between}.",
+        f"Label words: median mass {np.median(mass):.2g}, lowest {np.min(mass):.2g}.",
+    ]
+    if agreement := one.agreement():
+        rho, r, n = agreement
+        lines.append(
+            f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
+        )
+    return "\n".join(lines)
+
+
+# Fits of comparisons that exist, and leaderboards -----------------------------------------------
+
+
+def in_words(
+    found: Fit, level: float, clusters: str, notes: Sequence[str], thing: str = "item"
+) -> list[str]:
+    """Who is best, position, length, ties, where the errors come from, notes."""
+    c = found.comparisons.take(found.real)
+    said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
+    if found.bias_fitted:
+        said += f"; between equals {expit(-found.bias):.0%}, corrected for"
+    known = len(found.items) <= COVARIANCE_ITEMS
+    best = [" ".join(standing(found, level, thing))] if known else []
+    lines, ties = [*best, f"{said}."], int((c.p == 0.5).sum())
+    effect = found.covariate if isinstance(found, Clustered) else None
+    if effect is not None:
+        half = found.quantile(level) * effect.se
+        lines.append(
+            f"Length: {signed(effect.size)} logits per standard deviation of length "
+            f"({signed(effect.size - half)} to {signed(effect.size + half)}); ranked at equal "
+            "lengths."
+        )
+    one = "comparison" if len(c) == 1 else "comparisons"
+    lines.append(f"{len(c):,} {one}, {ties:,} {'tie' if ties == 1 else 'ties'}.")
+    if clusters and isinstance(found, Clustered):
+        lines.append(f"Errors are clustered on {clusters} ({found.clusters:,}).")
+    return lines + [f"Note: {note}." for note in notes]
+
+
+def signed(value: float) -> str:
+    """With two decimals and a sign, which is never that of a negative zero."""
+    return f"{round(value, 2) + 0.0:+.2f}"
+
+
+def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
+    """Head and rows of the `to_frame` of a ranking, a fit or a leaderboard, as texts.
+
+    All three have rank, name, score, low, high, rank_low and rank_high (but for huge fits, which
+    have no intervals); the rest is shown where it is there.
+    """
+    sure = f"{100 * level:g}%"
+    forms: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "rank": ("rank", lambda row: str(row.rank)),
+        "name": ("name", lambda row: short(row.name)),
+        "score": ("score", lambda row: signed(row.score)),
+        "low": (f"{sure} interval", lambda row: f"{signed(row.low)} to {signed(row.high)}"),
+        "rank_low": (f"ranks ({sure})", lambda row: places(row.rank_low, row.rank_high)),
+        "p_top": (f"P(top {top})", lambda row: percent(row.p_top)),
+        "win_rate": ("wins", lambda row: percent(row.win_rate)),
+        "raw_rank": ("rank, any length", lambda row: str(row.raw_rank)),
+        "raw_score": ("score, any length", lambda row: signed(row.raw_score)),
+    }
+    shown = [form for column, form in forms.items() if column in table]
+    rows = [[cell(row) for _, cell in shown] for row in table.itertuples(index=False)]
+    return [[head for head, _ in shown], *rows]
+
+
+def matrix(rates: pd.DataFrame) -> list[list[str]]:
+    """The win rates of the systems on top, as texts."""
+    names = rates.index[:MATRIX].tolist()
+    lines = [["", "", *(f"({k})" for k in range(1, len(names) + 1))]]
+    for k, name in enumerate(names, start=1):
+        values = ["" if np.isnan(x) else f"{x:.0%}" for x in rates.loc[name, names]]
+        lines.append([f"({k})", short(name), *values])
+    return lines

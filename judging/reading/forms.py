@@ -1,0 +1,352 @@
+"""Comparisons in tables as people have them: which columns say who was compared, and who won.
+
+`read` finds the columns by their names, in any case, or by the names it is given:
+
+    first, second, p                     P(the first is better)
+    model_a, model_b, winner             model_a, model_b, tie, tie (bothbad) (Chatbot Arena)
+    winner_model_a, winner_model_b, winner_tie beside model_a and model_b, 0 or 1 (the same)
+    generator_1, generator_2, preference 1 the first, 2 the second, 1.5 a tie, and between
+                                         (alpaca_eval's annotations)
+    left, right, winner                  (evalica)
+    winner, loser                        decisions whose order is not known
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judging.errors import DatasetError
+from judging.reading.tables import as_name, place
+from poe.arrays import Floats, Indices, Mask
+from poe.errors import ComparisonError, name_some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Columns", "UnnamedError", "read"]
+
+PLACES = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"))
+SIDES = ("model", "generator", "system", "item", "player", "name", "id")
+COUNTS = ("length", "tokens", "words", "chars")
+TEXTS = ("output", "response", "answer", "text", "completion", "conversation")
+PROBABILITIES = ("p", "p_first", "prob", "probability")
+VERDICTS = ("winner", "verdict", "preferred", "outcome", "result", "label")
+PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "task", "task_id",
+           "context", "context_id")  # fmt: skip
+PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
+TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
+        "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
+EMPTY = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "--"}
+FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
+
+
+class UnnamedError(ComparisonError):
+    """No two columns of a table say who was compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What a table says, one row per comparison: names, P(first is better), and what goes with it.
+
+    cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
+    column; cluster_name : the column. lengths : (K, 2) of the two texts, None without.
+    in_order : whether the first was shown first. notes : what a reader should know.
+    """
+
+    first: list[Any]
+    second: list[Any]
+    p: Floats
+    weight: Floats | None
+    cluster: Indices | None
+    cluster_name: str
+    lengths: Floats | None
+    in_order: bool
+    notes: tuple[str, ...]
+
+    def to_table(self) -> pd.DataFrame:
+        """One row per comparison: first, second, p, and the number of what answers share."""
+        import pandas as pd
+
+        table = pd.DataFrame({"first": self.first, "second": self.second, "p": self.p})
+        return table if self.cluster is None else table.assign(**{self.cluster_name: self.cluster})
+
+
+def read(
+    table: pd.DataFrame,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    p: str | None = None,
+    winner: str | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+) -> Columns:
+    """Find comparisons in a table; the keywords name columns that have other names.
+
+    Rows without a verdict are left out, with a note. Raises ComparisonError naming the columns
+    there are, or the rows and words that are no verdict.
+    """
+    there = {_plain(name): name for name in reversed(table.columns)}
+
+    where = f"{table.attrs['source']}: " if "source" in table.attrs else ""
+
+    def find(names: Iterable[str], given: str | None = None) -> Any:
+        if given is not None:
+            if given in table.columns or _plain(given) in there:
+                return given if given in table.columns else there[_plain(given)]
+            raise ComparisonError(
+                f"{where}the table has no column {given!r}; it has {name_some(table.columns, 12)}"
+            )
+        return next((there[name] for name in names if name in there), None)
+
+    sides = _sides(find, first, second)
+    if sides is None:
+        raise UnnamedError(
+            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; name "
+            "them (first= and second=, or --first and --second), or call them first and second, or "
+            "model_a and model_b"
+        )
+    in_order = [_plain(name) for name in sides] != ["winner", "loser"]
+    values = _verdicts(table, sides, find, p, winner)
+    kept = ~np.isnan(values)
+    notes = []
+    if not kept.all():
+        rows = int((~kept).sum())
+        notes.append(f"{rows:,} {'row' if rows == 1 else 'rows'} without a verdict left out")
+        table, values = table[kept], values[kept]
+    if not len(table):
+        raise ComparisonError(f"{where}there are no comparisons in the table")
+    heavy = find(["weight"], weight)
+    lengths, note = _lengths(table, find)
+    shared, name = _clusters(table, find, cluster)
+    return Columns(
+        first=_names(table[sides[0]]),
+        second=_names(table[sides[1]]),
+        p=values,
+        weight=None if heavy is None else _numbers(table[heavy], heavy),
+        cluster=shared,
+        cluster_name=name,
+        lengths=lengths,
+        in_order=in_order,
+        notes=(*notes, *note),
+    )
+
+
+def _plain(name: Any) -> str:
+    """A column's name without what people vary: case, blanks, hyphens."""
+    return re.sub(r"[\s\-.]+", "_", str(name).strip().lower())
+
+
+def _pairs_of(stems: Iterable[str]) -> list[tuple[str, str]]:
+    return [
+        named
+        for stem in stems
+        for a, b in PLACES
+        for named in ((f"{stem}_{a}", f"{stem}_{b}"), (f"{a}_{stem}", f"{b}_{stem}"))
+    ]
+
+
+def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> Any:
+    if first is not None or second is not None:
+        one, other = find(["first"], first), find(["second"], second)
+        return None if one is None or other is None else (one, other)
+    known = [("first", "second"), *_pairs_of(SIDES), ("left", "right"), ("winner", "loser")]
+    for one, other in known:
+        if (found := (find([one]), find([other]))) and None not in found:
+            return found
+    return None
+
+
+def _names(values: pd.Series) -> list[Any]:
+    """Items as they are; those of a file as texts, without spaces around them."""
+    if "source" not in values.attrs:
+        return values.tolist()
+    known: dict[str, str] = {}
+    for k, cell in enumerate(cells := values.tolist()):
+        if (key := repr(cell)) not in known:
+            try:
+                known[key] = as_name(cell)
+            except DatasetError as error:
+                where = f"{place(values, k)}, column {values.name!r}"
+                raise ComparisonError(f"{where}: {error}") from None
+    return [known[repr(cell)] for cell in cells]
+
+
+# Verdicts -------------------------------------------------------------------------------------
+
+
+def _verdicts(
+    table: pd.DataFrame, sides: tuple[Any, Any], find: Callable[..., Any], p: Any, winner: Any
+) -> Floats:
+    """(K,) P(the first is better), NaN where a row says nothing."""
+    if [_plain(name) for name in sides] == ["winner", "loser"]:
+        return np.ones(len(table))
+    if winner is None and (column := find(PROBABILITIES, p)) is not None:
+        return _numbers(table[column], column)
+    if winner is None and (column := find(["preference"])) is not None:
+        found = _numbers(table[column], column)
+        found = np.where(found == 0.0, 1.5, found)  # older files call a draw 0
+        _refuse((found < 1.0) | (found > 2.0), table[column], column, "not between 1 and 2")
+        return 2.0 - found
+    marks = [find([name]) for name in ("winner_model_a", "winner_model_b", "winner_tie")]
+    if winner is None and None not in marks:
+        won, lost, tied = (_numbers(table[name], name) for name in marks)
+        _refuse(won + lost + tied != 1.0, table[marks[0]], marks[0], "not one of three marked")
+        return won + 0.5 * tied
+    column = find(VERDICTS, winner)
+    if column is None:
+        raise ComparisonError(
+            f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= or "
+            "--winner for names and ties, p= or --p for the probability that the first is better)"
+        )
+    return _words(table[column], column, table[sides[0]], table[sides[1]], sides)
+
+
+def _words(
+    said: pd.Series, column: Any, first: pd.Series, second: pd.Series, sides: tuple[Any, Any]
+) -> Floats:
+    """Verdicts in words: the name of the better, or its place, or a tie in any spelling."""
+    texts = _texts(said)
+    plain = {text: _word(text) for text in dict.fromkeys(texts)}
+    places = _places(set(plain.values()), sides)
+    if {"0"} <= set(plain.values()) <= {"0", "1", "0.5"}:
+        raise ComparisonError(
+            f"the column {column!r} has 0 and 1, which may mean two things; if 1 says that the "
+            f"first won, name it as the probability (p= or --p {column}), otherwise write the "
+            "winner's name"
+        )
+    by_place = np.array([places.get(plain[text], np.nan) for text in texts])
+    tied = np.array([plain[text] in TIES for text in texts], dtype=bool)
+    empty = np.array([text.lower() in EMPTY for text in texts], dtype=bool)
+    named = zip(texts, _texts(first), _texts(second), strict=True)
+    by_name = np.array([1.0 if t == a else 0.0 if t == b else np.nan for t, a, b in named])
+    decided = ~tied & ~empty
+    wholly = (~np.isnan(by_name))[decided].all(), (~np.isnan(by_place))[decided].all()
+    # Items called a and b leave it open whether "a" is a name or a place; others settle it.
+    items = {_word(name) for name in (*_texts(first), *_texts(second))}
+    if all(wholly) and items <= set(places) and (by_name != by_place)[decided].any():
+        row = int(np.flatnonzero(decided & (by_name != by_place))[0])
+        raise ComparisonError(
+            f"{place(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "
+            "place of the other; give P(the first is better) in a column p"
+        )
+    found = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
+    wrong = np.isnan(by_name) & np.isnan(by_place) & decided
+    _refuse(wrong, said, column, f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie")
+    _refuse(np.isnan(found) & decided, said, column, "a name, where other rows name places")
+    return np.where(tied, 0.5, np.where(decided, found, np.nan))
+
+
+def _texts(values: pd.Series) -> list[str]:
+    """Cells as texts without spaces around them."""
+    return [str(value).strip() for value in values.tolist()]
+
+
+def _word(value: Any) -> str:
+    """A verdict without case, blanks and signs; 1.0 is 1."""
+    text = str(value).strip().lower()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return re.sub(r"[^0-9a-z]+", "", text)
+
+
+def _places(words: set[str], sides: tuple[Any, Any]) -> dict[str, float]:
+    """P(first is better) of the words for a place, a tie among them."""
+    found = dict[str, float]()
+    for k, value in ((0, 1.0), (1, 0.0)):
+        names = {_word(sides[k]), *(pair[k] for pair in PLACES)}
+        names |= {f"{stem}{pair[k]}" for stem in (*SIDES, *TEXTS, "assistant") for pair in PLACES}
+        found |= dict.fromkeys(names, value)
+    found |= dict.fromkeys(TIES, 0.5) | {"win": 1.0, "loss": 0.0}
+    return found | ({"0": 0.5} if "2" in words else {})  # 1, 2 and, for a tie, 0
+
+
+def _numbers(values: pd.Series, column: Any) -> Floats:
+    """Cells as numbers, NaN where they are empty."""
+    comma = values.attrs.get("decimal") == ","
+    found, wrong = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
+    for k, value in enumerate(values.tolist()):
+        try:
+            if isinstance(value, str):
+                value = value.replace(",", ".") if comma else value
+            elif not isinstance(value, (Real, Decimal)):
+                value = str(value)  # what is missing has a text for it, and nothing else is right
+            found[k] = float(value)
+        except (ValueError, OverflowError):
+            wrong[k] = str(value).strip().lower() not in EMPTY
+    _refuse(wrong, values, column, "no number")
+    return found
+
+
+def _refuse(wrong: Mask, values: pd.Series, column: Any, why: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        shown = name_some(dict.fromkeys(map(str, values.iloc[rows[:1000]])), 3)
+        raise ComparisonError(
+            f"{place(values, rows[0])}: the column {column!r} has {shown}, {why}"
+            + (f" ({rows.size:,} rows)" if rows.size > 1 else "")
+        )
+
+
+# What goes with the answers -------------------------------------------------------------------
+
+
+def _clusters(
+    table: pd.DataFrame, find: Callable[..., Any], given: str | None
+) -> tuple[Indices | None, str]:
+    """(K,) which rows share a prompt or an annotator, and what the column is called."""
+    for column in [find([], given)] if given else [find([n]) for n in (*PROMPTS, *PEOPLE)]:
+        if column is None:
+            continue
+        codes = _numbered(table[column])
+        count = int(codes.max()) + 1
+        if given and count < 2:
+            raise ComparisonError(f"the column {column!r} has one value: there is nothing to share")
+        if given or FEWEST_CLUSTERS <= count < len(table):
+            return codes, str(column)
+    return None, ""
+
+
+def _numbered(values: pd.Series) -> Indices:
+    """A number for each value, every missing one its own."""
+    import pandas as pd
+
+    texts = [f" {k}" if t.lower() in EMPTY else t for k, t in enumerate(_texts(values))]
+    return np.asarray(pd.factorize(np.array(texts, dtype=object))[0])
+
+
+def _lengths(table: pd.DataFrame, find: Callable[..., Any]) -> tuple[Floats | None, list[str]]:
+    """(K, 2) lengths: numbers as they are, texts and conversations by their characters."""
+    for stems, measure in ((COUNTS, _numbers), (TEXTS, _characters)):
+        for pair in _pairs_of(stems):
+            names = [find([name]) for name in pair]
+            if None not in names:
+                both = np.column_stack([measure(table[name], name) for name in names])
+                if not (rows := int((~np.isfinite(both)).any(axis=1).sum())):
+                    return both, []
+                which = f"{names[0]} and {names[1]}"
+                return None, [f"lengths are left alone: {rows:,} rows have none in {which}"]
+    return None, []
+
+
+def _characters(texts: pd.Series, column: Any) -> Floats:
+    return np.array([_length(text) for text in texts], dtype=float)
+
+
+def _length(value: Any) -> float:
+    """Characters of a text, or of what the assistant says in a conversation; NaN of neither."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return sum(_length(turn) for turn in value)
+    if isinstance(value, dict):
+        if value.get("role", "assistant") != "assistant":
+            return 0.0
+        return _length(value.get("content", value.get("text") or ""))
+    return float(len(value)) if isinstance(value, str) else np.nan

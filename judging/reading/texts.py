@@ -1,0 +1,184 @@
+"""Texts to be judged; and texts of your own, from any table (`judging.reading.tables`).
+
+Columns, in any case and any order:
+
+    text      the text                                      required
+    id        a name, no two the same                       row numbers without it
+    context   what it answers to: a task, an article        optional
+    score     a number that people gave it, empty if none   optional
+
+Other columns are ignored. Texts with the same context are compared with each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judging.errors import InvalidDataError
+from judging.reading import tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and the name by which its owner knows it."""
+
+    id: str
+    text: str
+
+    def __post_init__(self) -> None:
+        tables.require_printable(self.id)
+        try:
+            self.text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidDataError(
+                f"the text has half of a character in it (U+{ord(self.text[error.start]):04X}, "
+                f"letter {error.start + 1}); remove it"
+            ) from None
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the text; the store keeps this and not the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class TextGroup:
+    """The texts that answer to one context. scores : (n,), NaN where none was given."""
+
+    context: Text | None
+    items: tuple[Text, ...]
+    scores: NDArray[np.float64]
+
+    @property
+    def gold(self) -> dict[str, float]:
+        """The scores that people gave, by id."""
+        pairs = zip(self.items, self.scores.tolist(), strict=True)
+        return {text.id: score for text, score in pairs if score == score}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTexts:
+    """What `read_texts` found in a table, in its order.
+
+    items : the texts with their ids. contexts : one per text, None without. scores : (n,) floats,
+    NaN where none was given; None if the table has no scores. notes : what was guessed. source :
+    the file, "" for a data frame.
+    """
+
+    items: tuple[Text, ...]
+    contexts: tuple[str | None, ...]
+    scores: NDArray[np.float64] | None
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The names of the texts."""
+        return tuple(item.id for item in self.items)
+
+    def only(self) -> TextGroup:
+        """All texts, if they answer to one context; ValueError if there are several."""
+        groups = self.groups()
+        if len(groups) > 1:
+            raise ValueError(
+                f"the texts answer to {len(groups)} contexts, and each is a ranking of its own: "
+                "give the rows of one, or take them all with judging.rank_each or `judging rank`"
+            )
+        return groups[0]
+
+    def groups(self) -> tuple[TextGroup, ...]:
+        """The texts by context, in the order of first appearance."""
+        members: dict[str | None, list[int]] = {}
+        for k, context in enumerate(self.contexts):
+            members.setdefault(context, []).append(k)
+        scores = np.full(len(self), np.nan) if self.scores is None else self.scores
+        return tuple(
+            TextGroup(
+                context=None if context is None else Text(f"context-{number}", context),
+                items=tuple(self.items[k] for k in rows),
+                scores=scores[rows],
+            )
+            for number, (context, rows) in enumerate(members.items(), start=1)
+        )
+
+
+def read_texts(
+    source: str | Path | pd.DataFrame,
+    *,
+    text_column: str | None = None,
+    id_column: str | None = None,
+    context_column: str | None = None,
+    score_column: str | None = None,
+    encoding: str | None = None,
+) -> OwnTexts:
+    """Read texts of your own from a file or a data frame; the module's docstring has the columns.
+
+    The keywords name columns that are called something else, and a file's encoding. Without a
+    column of ids, texts are called by the data frame's index where it has one of its own, else by
+    the number of their row.
+
+    Raises DataNotFoundError if the file cannot be opened; InvalidDataError, with line and id, if it
+    is not a table, lacks a column, or has an empty, repeated or unprintable id, an empty text or a
+    score that is not a number.
+    """
+    table = tables.read_table(source, encoding=encoding)
+
+    def cells(kind: str, named: str | None, *, required: bool = False) -> list[Any] | None:
+        option = f"--{kind}-column" if required or named else ""
+        column = tables.find_column(table, named or kind, option=option)
+        return None if column is None else table[column].tolist()
+
+    notes = list(table.attrs["notes"])
+    texts = cells("text", text_column, required=True) or []
+    ids = cells("id", id_column)
+    contexts, scores = cells("context", context_column), cells("score", score_column)
+    if ids is None and not isinstance(source, (str, Path)):
+        ids = None if type(source.index).__name__ == "RangeIndex" else source.index.tolist()
+    if ids is None:
+        ids = list(range(1, len(texts) + 1))
+        notes.append(
+            "there is no column 'id', so texts are called by the number of their row; --id-column "
+            "(id_column= in Python) names another"
+        )
+    items: dict[str, Text] = {}
+    given: list[float] = []
+    wrong: list[str] = []
+    for k, (cell, text) in enumerate(zip(ids, texts, strict=True)):
+        try:
+            name = tables.as_name(cell)
+            if name in items:
+                raise InvalidDataError("this id appears twice; give every text an id of its own")
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidDataError("the text is empty; fill it, or remove the row")
+            items[name] = Text(name, text)
+            if scores is not None:
+                given.append(tables.as_number(scores[k], "score", decimal=table.attrs["decimal"]))
+        except InvalidDataError as error:
+            wrong.append(f"{tables.place(table, k)}, id {cell!r}: {error}")
+    if wrong:
+        more = f"; and {len(wrong) - 1} more like it, next: {wrong[1]}" if wrong[1:] else ""
+        raise InvalidDataError(wrong[0] + more)
+    return OwnTexts(
+        items=tuple(items.values()),
+        contexts=tuple(_context(cell) for cell in contexts or [None] * len(texts)),
+        scores=None if scores is None else np.array(given),
+        notes=tuple(notes),
+        source=str(source) if isinstance(source, (str, Path)) else "",
+    )
+
+
+def _context(cell: Any) -> str | None:
+    return str(cell) if cell is not None and cell == cell and str(cell).strip() else None

@@ -1,8 +1,0 @@
-"""`python -m poe`, where the command `poe` is not on the path."""
-
-import sys
-
-from poe.cli import main
-
-if __name__ == "__main__":
-    sys.exit(main())

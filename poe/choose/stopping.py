@@ -1,0 +1,118 @@
+"""When to stop asking: small rules about a fit, for `judging.rank(..., until=...)`.
+
+A rule is any function of a `Fit` that says whether to stop. Those made here also say what
+they measure, so that the history of a ranking shows how far it is from its limit.
+
+Every rule looks at the fit's own uncertainty. Where that is right (the expert describes the
+judge), a rule that is asked after every round still stops too early now and then: the rounds at
+which chance makes the answer look clear are the ones at which it stops. With a simulated judge of
+the fitted kind, 600 runs and a look every four calls, the top three were right about two
+percentage points less often than stated (standard error 1.5); with a look every 64 calls,
+as often as stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from poe.result import Fit, require_level
+
+__all__ = [
+    "StopRule",
+    "Until",
+    "as_rules",
+    "ranks_within",
+    "se_below",
+    "top_known",
+    "typical_error",
+]
+
+Until = Callable[[Fit], bool]
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """Stop when `measure(fit)` is at least (or at most) `limit`."""
+
+    name: str
+    measure: Callable[[Fit], float]
+    limit: float
+    at_least: bool
+
+    def __call__(self, fit: Fit) -> bool:
+        """Whether to stop."""
+        return self.met(self.measure(fit))
+
+    def met(self, value: float) -> bool:
+        """Whether a value measured is enough."""
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def reason(self, value: float) -> str:
+        """Why it stopped, in words."""
+        side = "at least" if self.at_least else "at most"
+        return f"{self.name}: {value:.3g}, {side} {self.limit:g} was asked for"
+
+
+def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int = 0) -> StopRule:
+    """Stop when the k best are, with this probability, exactly those now on top.
+
+    The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, a share of draws
+    around the mode: with 2000 draws its standard error at 0.95 is 0.005.
+    """
+    require_level(probability)
+
+    def measure(fit: Fit) -> float:
+        return fit.prob_top_set(k, draws=draws, seed=seed)
+
+    return StopRule(f"probability of the top {k}", measure, probability, at_least=True)
+
+
+def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> StopRule:
+    """Stop when every item's rank interval of this level spans at most `width` ranks.
+
+    The span of ranks 2 to 5 is 3; width 0 wants every rank known.
+    """
+    require_level(level)
+    if width < 0:
+        raise ValueError(f"width is a number of ranks, zero or more, not {width}")
+
+    def measure(fit: Fit) -> float:
+        found = fit.rank_interval(level, draws=draws, seed=seed)
+        return float((found[:, 1] - found[:, 0]).max())
+
+    return StopRule(f"widest {level:.0%} rank interval", measure, width, at_least=False)
+
+
+def se_below(limit: float) -> StopRule:
+    """Stop when no item's standard error (about the mean of all items) exceeds `limit`."""
+    if not limit > 0:
+        raise ValueError(f"a standard error cannot be brought to {limit}; give a positive limit")
+
+    def measure(fit: Fit) -> float:
+        return float(fit.standard_errors().max())
+
+    return StopRule("largest standard error", measure, limit, at_least=False)
+
+
+def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
+    """One rule, several (the first that is met stops) or none, all as `StopRule`."""
+    given = [] if until is None else [until] if callable(until) else list(until)
+    return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
+
+
+def _named(rule: Until) -> StopRule:
+    if not callable(rule):
+        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
+    name = getattr(rule, "__name__", type(rule).__name__)
+    return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)
+
+
+def typical_error(found: Fit) -> float:
+    """Root mean square standard error of a score, in units of a difference."""
+    try:
+        return float(np.sqrt((found.standard_errors() ** 2).mean()))
+    except ValueError:  # no residuals yet to take a variance from
+        return float("nan")

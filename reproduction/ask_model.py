@@ -1,0 +1,368 @@
+"""Asking real language models about the datasets: `make measure`, which fills data/measured.
+
+Answers go to a store as they come, so that a run goes on where it was stopped; what data/measured
+has already is not asked again. Each process takes every n-th context and one core: two threads in
+one process were no faster than one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judging import datasets, judges, prompts
+from judging.datasets.questions import questions_of
+from judging.errors import JudgeError
+from judging.machine import data_dir
+from judging.question import Question, Text
+from judging.store import Store
+from poe.arrays import Floats
+
+DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
+SUMMARY = ("coherence", "consistency", "fluency", "relevance")
+CONTEXT = ["attribute", "context"]
+PLACES = [*CONTEXT, "first", "second"]
+DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
+
+
+@dataclass(frozen=True)
+class Model:
+    """A language model that was asked.
+
+    name : in tables. judge : as `judging.open` takes it. folder : of data/measured, "" for itself.
+    at_random : whether contexts come in a fixed random order, so that those that were asked so
+    far are a fair sample of all; else in their own. processes : at once, one a core by default.
+    """
+
+    name: str
+    judge: str
+    folder: str = ""
+    at_random: bool = False
+    processes: int | None = None
+
+
+MODELS = {
+    "smollm2": Model("SmolLM2-135M", "smollm2"),
+    # llama.cpp uses all cores itself, and keeps one cache of what prompts have in common.
+    "qwen": Model("Qwen2.5-Coder-1.5B", "qwen", "qwen", at_random=True, processes=1),
+}
+SMOLLM2, QWEN = MODELS["smollm2"], MODELS["qwen"]
+NAME = SMOLLM2.name
+
+
+@dataclass(frozen=True)
+class Run:
+    """Questions asked with one template: every text, or every pair in both orders, of contexts.
+
+    contexts : the first so many in the model's order, all by default.
+    """
+
+    dataset: str
+    template: str
+    attributes: tuple[str, ...]
+    contexts: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its file in data/measured."""
+        return f"{self.dataset}-{self.template}"
+
+    def prompts(self) -> dict[str, str]:
+        """Attributes by their prompts' names."""
+        return {self._prompt(attribute).name: attribute for attribute in self.attributes}
+
+    def of_context(self, data: datasets.Dataset, c: int) -> list[Question]:
+        """One context's questions, the attributes together: they share all but the last words."""
+        made: list[Question] = []
+        for attribute in self.attributes:
+            made += questions_of(data, self._prompt(attribute), contexts=[c])
+        return made
+
+    def _prompt(self, attribute: str) -> judges.Prompt:
+        return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
+
+
+RUNS = (
+    Run("topicalchat", "poe", DIALOGUE),
+    Run("topicalchat", "g-eval", DIALOGUE),
+    Run("summeval", "poe", SUMMARY, 30),
+    Run("topicalchat", "comparative-1", DIALOGUE),
+    Run("summeval", "g-eval", SUMMARY, 30),
+    Run("topicalchat", "comparative-2", DIALOGUE),
+    Run("topicalchat", "numbers", DIALOGUE, 20),
+    Run("topicalchat", "words", DIALOGUE, 20),
+    Run("summeval", "poe", ("coherence",)),
+    Run("summeval", "g-eval", ("coherence",)),
+)
+
+# Asking -------------------------------------------------------------------------------------
+
+
+# What is asked of the larger one, every stop useful. Its SummEval waits for data/predictions.toml.
+QWEN_RUNS = (
+    Run("topicalchat", "poe", DIALOGUE),
+    Run("summeval", "poe", ("coherence",), 30),
+    Run("summeval", "poe", ("consistency", "fluency", "relevance"), 10),
+    Run("topicalchat", "g-eval", DIALOGUE),
+    Run("summeval", "g-eval", SUMMARY, 10),
+    Run("topicalchat", "comparative-1", DIALOGUE, 20),
+    Run("topicalchat", "comparative-2", DIALOGUE, 20),
+)
+ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
+
+
+def in_order(run: Run, model: Model) -> list[int]:
+    """Contexts of a run in the order in which a model is asked about them."""
+    n = datasets.load(run.dataset).n_contexts
+    order = np.random.default_rng(0).permutation(n) if model.at_random else np.arange(n)
+    return [int(c) for c in order[: run.contexts]]
+
+
+def work(store: Path, *, part: int = 0, parts: int = 1, which: str = "smollm2") -> None:
+    """Ask all questions of every `parts`-th context, counted from `part`, a line after each."""
+    model = MODELS[which]
+    reader = judges.open(model.judge)
+    for run in ASKED[which]:
+        data = datasets.load(run.dataset)
+        known = set(kept(run.name, model)[CONTEXT].itertuples(index=False, name=None))
+        contexts = in_order(run, model)[part::parts]
+        left = [c for c in contexts if not {(a, c) for a in run.attributes} <= known]
+        began = time.monotonic()
+        for k, c in enumerate(left, start=1):
+            with Store(store) as answers:
+                answers.ask(reader, run.of_context(data, c))
+            minutes = (time.monotonic() - began) / k * (len(left) - k) / 60.0
+            print(f"{run.name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
+
+
+def measure(store: Path, which: str = "smollm2") -> None:
+    """Ask a model all of its runs, one process a core, and keep the answers.
+
+    The book's example comes first for the smaller one: it refuses in one line where the model is
+    not ready, and leaves the weights as the processes read them. Raises JudgeError if a process
+    failed; the same command goes on.
+    """
+    model = MODELS[which]
+    if model == SMOLLM2:
+        said = ask_ferry(judges.open(model.judge))
+        (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    parts = model.processes or os.cpu_count() or 1
+    one_core = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} if parts > 1 else {}
+    command = [sys.executable, "-m", "reproduction.ask_model", which, str(store)]
+    started = [
+        subprocess.Popen([*command, str(part), str(parts)], env=os.environ | one_core)
+        for part in range(parts)
+    ]
+    failed = sum(process.wait() != 0 for process in started)
+    keep(store, which)
+    if failed:
+        raise JudgeError(f"{failed} of {parts} processes failed; the same command goes on")
+
+
+def ferry() -> list[Question]:
+    """All twelve comparisons of the book's running example (data/examples/ferry.toml)."""
+    example = tomllib.loads((data_dir() / "examples" / "ferry.toml").read_text("utf-8"))
+    article = Text("ferry", example["article"])
+    texts = [Text(name, text) for name, text in example["summaries"].items()]
+    prompt = prompts.load("summeval", "coherence")
+    return [Question(prompt, first, second, article) for first, second in permutations(texts, 2)]
+
+
+def ask_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
+    """What the model says to `ferry`, and its likeliest next tokens after each question."""
+    import torch
+
+    questions, said = ferry(), []
+    log_p = {k: answer.log_p for k, answer in reader.answer(questions)}
+    model, tokenizer = reader.loaded.model, reader.loaded.tokenizer
+    for k, question in enumerate(questions):
+        ids = reader.writer.encode([reader.writer.write(question.prompt, question.text)])
+        with torch.inference_mode():
+            logits = model(torch.tensor(ids, device=reader.loaded.device)).logits[0, -1]
+        best = logits.float().log_softmax(-1).topk(tokens)
+        likely = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        said.append(
+            {
+                "first": question.first.id,
+                "second": question.second.id if question.second else None,
+                "log_p": [round(value, DIGITS) for value in log_p[k]],
+                "next": {tokenizer.decode([t]): round(value, DIGITS) for t, value in likely},
+            }
+        )
+    return {"judge": NAME, "specification": dict(reader.specification), "asked": said}
+
+
+def ferry_answers() -> dict[tuple[str, str], dict[str, Any]]:
+    """What data/measured has of `ask_ferry`, by who was shown first and second."""
+    said = json.loads((folder() / "ferry.json").read_text("utf-8"))["asked"]
+    return {(one["first"], one["second"]): one for one in said}
+
+
+# Keeping ------------------------------------------------------------------------------------
+
+
+def folder(model: Model = SMOLLM2) -> Path:
+    """Where a model's answers lie: data/measured, or a folder in it."""
+    return data_dir() / "measured" / model.folder
+
+
+def keep(store: Path, which: str = "smollm2") -> None:
+    """Add a store's answers to data/measured: a table a template, and measured.json.
+
+    Contexts and texts are positions in the dataset, as `judging.datasets` has them;
+    log-probabilities are natural, one column a label word. Only contexts that were asked in full
+    are kept.
+    """
+    model, runs = MODELS[which], ASKED[which]
+    folder(model).mkdir(parents=True, exist_ok=True)
+    with Store(store) as answers:
+        if not len(answers):  # all was kept before
+            return
+        table = answers.table()
+        (specification,) = answers.specifications().values()
+    path = folder(model) / "measured.json"
+    about: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"runs": {}}
+    for name in dict.fromkeys(run.name for run in runs):
+        whole, cost = _rows(table, [run for run in runs if run.name == name])
+        old = kept(name, model)
+        new = ~whole.set_index(CONTEXT).index.isin(old.set_index(CONTEXT).index)
+        if new.any():
+            every = whole[new] if old.empty else pd.concat([old, whole[new]])
+            _write(folder(model) / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
+            about["runs"].setdefault(name, []).append(
+                _cost(cost[new], datasets.load(name.split("-")[0]))
+            )
+    about |= {
+        "judge": model.name,
+        "specification": specification,
+        "versions": versions(),
+    }
+    path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computes the answers, of those that are installed."""
+    found = {}
+    for name in ("torch", "transformers", "gguf", "xllamacpp"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The complete contexts of one template, and the same rows of the store's table."""
+    data = datasets.load(runs[0].dataset)
+    names = {prompt: attribute for run in runs for prompt, attribute in run.prompts().items()}
+    rows = table[table["prompt"].isin(names)]
+    context = {name: c for c, name in enumerate(data.context_ids)}
+    item = {name: k for k, name in enumerate(data.candidate_ids)}
+    columns = [name for name in rows if name.startswith("log_p_") and rows[name].notna().any()]
+    found = rows[columns].round(DIGITS)
+    found.insert(0, "attribute", rows["prompt"].map(names))
+    found.insert(1, "context", rows["context"].map(context))
+    found.insert(2, "first", rows["first"].map(item))
+    found.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
+    n = data.n_candidates
+    whole = n * (n - 1) if (found["second"] >= 0).all() else n
+    complete = found.groupby(CONTEXT)["first"].transform("size") == whole
+    return found[complete], rows[complete]
+
+
+def _cost(rows: pd.DataFrame, data: datasets.Dataset) -> dict[str, Any]:
+    """What these answers took, of which texts and when."""
+    return {
+        "answers": len(rows),
+        **{name: int(rows[name].sum()) for name in ("tokens", "computed", "seconds")},
+        "texts": _digest_of_texts(data),
+        "first": str(rows["at"].min())[:10],
+        "last": str(rows["at"].max())[:10],
+    }
+
+
+def _digest_of_texts(data: datasets.Dataset) -> str:
+    texts = (x for c in range(data.n_contexts) for x in (data.context(c), *data.candidates(c)))
+    return hashlib.sha256("".join(x.digest for x in texts if x is not None).encode()).hexdigest()
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    """The same bytes for the same table: no time of writing."""
+    text = io.StringIO()
+    table.to_csv(text, index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
+    path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+# Reading ------------------------------------------------------------------------------------
+
+
+def kept(name: str, model: Model = SMOLLM2) -> pd.DataFrame:
+    """A table of data/measured, without rows where there is none.
+
+    Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
+    """
+    path = folder(model) / f"{name}.csv.gz"
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=PLACES)
+
+
+def digest(model: Model = SMOLLM2) -> str:
+    """Of all answers of a model that are kept."""
+    found = hashlib.sha256()
+    for path in sorted(folder(model).glob("*.csv.gz")):
+        found.update(path.name.encode() + gzip.decompress(path.read_bytes()))
+    return found.hexdigest()[:16]
+
+
+def about(model: Model = SMOLLM2) -> dict[str, Any]:
+    """What lies beside the answers: the judge, versions, and what each run cost."""
+    return dict(json.loads((folder(model) / "measured.json").read_text("utf-8")))
+
+
+@cache
+def answers(
+    dataset: str, attribute: str, template: str = "poe", model: Model = SMOLLM2
+) -> tuple[list[int], Floats]:
+    """Contexts asked about in full, and log-probabilities of the label words.
+
+    (C, N, N, 2) of pairs, row shown first, NaN on the diagonal; (C, N, labels) of single texts.
+    Raises LookupError where nothing was asked.
+    """
+    table = kept(f"{dataset}-{template}", model)
+    rows = table[table["attribute"] == attribute]
+    if rows.empty:
+        raise LookupError(
+            f"{model.name} was not asked about {dataset} {attribute} with {template!r}"
+        )
+    contexts, place = np.unique(rows["context"], return_inverse=True)
+    n = int(rows["first"].max()) + 1
+    log_p = rows.filter(like="log_p_").dropna(axis=1).to_numpy()
+    single = bool((rows["second"] < 0).all())
+    found = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
+    where = (place, rows["first"]) if single else (place, rows["first"], rows["second"])
+    found[where] = log_p
+    return contexts.tolist(), found
+
+
+if __name__ == "__main__":
+    which, *rest = sys.argv[1:] or ["smollm2"]
+    store = Path(rest[0] if rest else f"measured-{which}.sqlite")
+    if len(rest) == 3:
+        work(store, part=int(rest[1]), parts=int(rest[2]), which=which)
+    else:
+        measure(store, which)

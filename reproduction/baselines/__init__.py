@@ -1,0 +1,1 @@
+"""Baselines of the papers that no product of experts needs."""

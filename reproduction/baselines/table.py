@@ -1,0 +1,127 @@
+"""Table 9 of poe_v2: PoE-BT against two other ways of using a judge, G-Eval and PairS.
+
+PoE-BT is that of Tables 1 and 3 (K = 3N calls and 5N symmetric comparisons). PairS sorts, so it
+runs on the twins as they are, both orders averaged as its authors do: a beam of 10 in contexts of
+sixteen, and the greedy variant on HANNA's 1056 stories. The paper states neither.
+
+G-Eval scores a text alone. A twin of an absolute scorer is the human quality mixed with its own
+taste, rho_a z + sqrt(1 - rho_a^2) e: it never sees a pair, and one number, its correlation with
+people, is all there is to calibrate. That number is printed for Llama2-7B on SummEval in the
+other paper (comparative_assessment Table 1). For Mistral-7B and for HANNA nothing is printed
+but the cell itself, which would predict nothing: these are not attempted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from poe.arrays import Floats
+from poe.metrics import spearman
+from reproduction import large, small
+from reproduction.baselines.papers import pairs_ranking
+from reproduction.published import load, number
+from reproduction.settings import Calls, Settings, bootstrap_se, cell
+from reproduction.twins import Twin, key_of, labels, perceived, stream
+
+BEAM = 10
+PAIRS_DRAWS = 24  # PairS asks one call after the other, so it cannot be stacked
+
+
+def table(settings: Settings) -> pd.DataFrame:
+    """One row a cell that can be attempted.
+
+    How far one run scatters is pooled over the cells of a dataset and method: two dozen rankings by
+    PairS say little of one.
+    """
+    printed = load("table9")
+    whole = printed["dataset"].map(key_of) == "hanna"
+    untold = (printed["method"] == "G-Eval") & (whole | (printed["system"] == "Mistral-7B"))
+    printed = printed[~untold].reset_index(drop=True)
+    slow = np.flatnonzero(printed["method"].isin(["G-Eval", "PAIRS-beam"])).tolist()
+
+    def step_by_step(k: int) -> Floats:
+        made = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
+        return made(printed.loc[k], settings)
+
+    found = settings.map(step_by_step, slow)
+    rows = []
+    for place, row in printed.iterrows():
+        key, judge = key_of(row["dataset"]), _judge(row, settings)
+        if place in found:
+            each = 100.0 * found[place]
+        elif key == "hanna":
+            job = large.symmetric(judge, 10, large.SOFT, settings.seed)
+            each = large.repeated([job], settings)[job]["PoE-BT"].mean(axis=0)
+        else:
+            calls = Calls("summeval", 48, seed=settings.seed)
+            blocks = small.run_blocks([(judge, calls)], settings)
+            each = 100.0 * blocks[judge, calls]["PoE-BT", "spearman"]
+        in_contexts = each.ndim == 2
+        values = np.nanmean(each, axis=-1) if in_contexts else each
+        about = cell(
+            row,
+            values,
+            boot_se=bootstrap_se(each) if in_contexts else np.nan,
+            role="seen",
+            kind="simulated" if row["method"] == "G-Eval" else settings.kind(judge),
+            dataset=key,
+            place=True,
+        )
+        rows.append(about | {"draws": len(values)})
+    made = pd.DataFrame(rows)
+    pooled = (made["run_sd"] ** 2).groupby([made["dataset"], made["method"]]).transform("mean")
+    return made.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
+
+
+def _judge(row: pd.Series, settings: Settings) -> Twin:
+    # PairS sorts, so it may ask about any pair.
+    return settings.judge_of(row, every=row["method"] == "PAIRS-beam")
+
+
+def _absolute(row: pd.Series, settings: Settings) -> Floats:
+    """Correlations (draws, C) of twins of the absolute scorer whose mean is printed."""
+    gold = labels("summeval").scores[_judge(row, settings).attribute]
+    place = f"{row['system']}/SummEval-{row['attribute']}"
+    wanted = number(f"comparative_assessment/table1/{place}/G-Eval") / 100.0
+    rng = np.random.default_rng([settings.seed, 9])
+    taste = rng.standard_normal((settings.draws, *gold.shape))
+
+    def each(rho: float) -> Floats:
+        return small.per_context(perceived(gold, rho, taste), gold)
+
+    rho = brentq(lambda r: float(np.nanmean(each(r))) - wanted, 0.0, 0.999, xtol=1e-4)
+    return each(float(rho))
+
+
+def _sorted(row: pd.Series, settings: Settings) -> Floats:
+    """Correlations of PairS: (draws, C), or (draws,) of one large set."""
+    judge, found = _judge(row, settings), []
+    gold = labels(judge.dataset).scores[judge.attribute]
+    for draw in range(min(settings.draws, PAIRS_DRAWS)):
+        rng = np.random.default_rng([settings.seed, draw, stream(judge), 7])
+        if len(gold) == 1:
+            ask = judge.asker(gold[0], rng)
+            ranked = pairs_ranking(
+                lambda a, b: float(ask(np.array([[a, b]]))[0]),  # noqa: B023
+                range(gold.shape[1]),
+                beam=1,
+                both_orders=True,
+                seed=draw,
+            )
+            found.append(spearman(ranked.scores, gold[0]))
+        else:
+            p = judge.answer(gold, rng, draws=1).matrix()[0]
+            p = (p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0
+            orders = [
+                pairs_ranking(
+                    lambda a, b: float(one[a, b]),  # noqa: B023
+                    range(len(one)),
+                    beam=BEAM,
+                    seed=draw,
+                ).scores
+                for one in p
+            ]
+            found.append(small.per_context(np.stack(orders), gold))
+    return np.stack(found)

@@ -1,0 +1,414 @@
+"""What small real language models do to the papers' methods: the answers in data/measured.
+
+SmolLM2-135M-Instruct and Qwen2.5-Coder-1.5B-Instruct were asked by `make measure`, with the papers'
+prompts and the texts that people scored. They were not drawn and are not calibrated: draws here
+are draws of calls among their answers, and the error that matters is over contexts, other texts
+that it might have been asked about. Correlations are Spearman's or Pearson's, averaged over
+contexts, times 100.
+
+Every function gives a row for each attribute, and a row "mean" for each dataset whose four
+attributes were asked, over the contexts that all four have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+
+from poe import newton
+from poe.arrays import Floats, Indices
+from poe.experts import BradleyTerry, Gaussian
+from poe.scores import average_probability, win_ratio
+from poe.stack import Stack
+from reproduction import ask_model
+from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
+from reproduction.small import COUNTS, KINDS, METHODS, answers, correlations, per_context
+from reproduction.stored_judge import Measured
+from reproduction.twins import ATTRIBUTES, labels
+
+DATASETS = ("topicalchat", "summeval")
+TEMPLATES = ("poe", "comparative-1", "comparative-2", "numbers", "words")
+BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One attribute of a dataset that the model was asked about with one template.
+
+    contexts : their positions in the dataset. log_p : (C, N, N, 2) of the label words, row shown
+    first. gold : (C, N) people's scores. which : the model, of `ask_model.MODELS`.
+    """
+
+    dataset: str
+    attribute: str
+    template: str
+    contexts: tuple[int, ...]
+    log_p: Floats
+    gold: Floats
+    which: str = "smollm2"
+
+    @property
+    def system(self) -> str:
+        """The model's name in tables."""
+        return ask_model.MODELS[self.which].name
+
+    @property
+    def p(self) -> Floats:
+        """(C, N, N) probability that the row is better, NaN on the diagonal."""
+        return np.asarray(expit(self.log_p[..., 0] - self.log_p[..., 1]))
+
+    @property
+    def averaged(self) -> Floats:
+        """(C, N, N) both orders' answers as one."""
+        return (self.p + 1.0 - np.swapaxes(self.p, -1, -2)) / 2.0
+
+    @property
+    def calls(self) -> tuple[Indices, Indices]:
+        """Who is first and who is second in each of the N(N-1) calls of a context."""
+        first, second = np.nonzero(~np.eye(self.gold.shape[1], dtype=bool))
+        return first, second
+
+    def all_calls(self) -> Stack:
+        """Every call of every context, as it came."""
+        pairs = np.stack(self.calls, axis=-1)
+        contexts, n = self.gold.shape
+        everywhere = np.broadcast_to(pairs, (contexts, *pairs.shape))
+        return Stack.of(n, everywhere, self.p[:, pairs[:, 0], pairs[:, 1]])
+
+
+@cache
+def asked(
+    dataset: str, attribute: str, template: str = "poe", which: str = "smollm2"
+) -> Asked | None:
+    """What a model (of `ask_model.MODELS`) answered, None where it was not asked."""
+    model = ask_model.MODELS[which]
+    try:
+        contexts, log_p = ask_model.answers(dataset, attribute, template, model)
+    except LookupError:
+        return None
+    gold = labels(dataset).scores[attribute][contexts]
+    return Asked(dataset, attribute, template, tuple(contexts), log_p, gold, which)
+
+
+def _asked_alike(one: Asked, template: str) -> Asked | None:
+    """What the same model said with another template."""
+    return asked(one.dataset, one.attribute, template, one.which)
+
+
+def group(dataset: str, template: str = "poe", which: str = "smollm2") -> list[Asked]:
+    """All attributes of a dataset that a model was asked about with one template."""
+    every = [asked(dataset, name, template, which) for name in ATTRIBUTES[dataset].values()]
+    return [one for one in every if one is not None]
+
+
+def model_of(settings: Settings) -> str:
+    """Whose answers a target is about: its option `model` in data/targets.toml."""
+    return str(settings.target.options.get("model", "smollm2"))
+
+
+# From numbers by context to rows -------------------------------------------------------------
+
+# By what was done, in the order of some columns: a number in each draw and context, (draws, C).
+Found = Mapping[tuple[Any, ...], Floats]
+
+
+def rows_of(
+    asked: Sequence[Asked], found: Sequence[Found], *, columns: Sequence[str]
+) -> Iterator[dict[str, object]]:
+    """A row an attribute and key, and the mean over attributes: value and errors, times 100.
+
+    se : over contexts. common : its part that all keys have, see `settings.shared_errors`.
+    draw_se : Monte Carlo error of the mean over draws of calls.
+    """
+    several = sorted(set.intersection(*(set(one.contexts) for one in asked)))
+    parts = [
+        (one.attribute, one.contexts, {key: each[key][None] for key in each})
+        for one, each in zip(asked, found, strict=True)
+    ]
+    if len(asked) == len(ATTRIBUTES[asked[0].dataset]):
+        places = [[one.contexts.index(c) for c in several] for one in asked]
+        pairs = list(zip(found, places, strict=True))
+        mean = {key: np.stack([each[key][:, at] for each, at in pairs]) for key in found[0]}
+        parts.append(("mean", tuple(several), mean))
+    common = [
+        shared_errors(np.stack([by_context(x) for x in every.values()])) for *_, every in parts
+    ]
+    for place, key in enumerate(found[0]):
+        for (attribute, contexts, every), shared in zip(parts, common, strict=True):
+            each = every[key]
+            value, draw_se = spread(100.0 * np.nanmean(each, axis=-1).mean(axis=0))
+            yield {
+                "system": asked[0].system,
+                "dataset": asked[0].dataset,
+                "attribute": attribute,
+                "template": asked[0].template,
+                "contexts": len(contexts),
+                **dict(zip(columns, key, strict=True)),
+                "value": value,
+                "se": 100.0 * bootstrap_se(each),
+                "common": 100.0 * shared[place],
+                "draw_se": draw_se,
+            }
+
+
+def _table(
+    settings: Settings,
+    made: Callable[[Asked], Found],
+    columns: Sequence[str],
+    templates: Sequence[str] = ("poe",),
+) -> pd.DataFrame:
+    """`made` for all that was asked, as rows."""
+    which = model_of(settings)
+    groups = [found for d in DATASETS for t in templates if (found := group(d, t, which))]
+    every = [one for found in groups for one in found]
+    done = settings.map(made, every)
+    rows = [
+        row
+        for found in groups
+        for row in rows_of(found, [done[one] for one in found], columns=columns)
+    ]
+    end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
+    return pd.DataFrame(rows).assign(**end)
+
+
+# Tables -------------------------------------------------------------------------------------
+
+
+def methods(settings: Settings) -> pd.DataFrame:
+    """Every method at every number of calls, both orders of each pair (poe_v2 Tables 2 and 5 to 8).
+
+    selection : "random", "greedy" or, of all calls, "full". metric : "spearman" or "pearson".
+    """
+    columns = ("k", "selection", "method", "metric")
+    return _table(settings, partial(_methods, settings=settings), columns)
+
+
+def _methods(one: Asked, settings: Settings) -> Found:
+    judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
+    counts = COUNTS[one.dataset]
+    found: dict[tuple[Any, ...], Floats] = {}
+    designs = [(k, rule) for k in counts[:-1] for rule in ("symmetric", "greedy")]
+    for k, rule in [*designs, (counts[-1], "full")]:
+        full = rule == "full"  # all calls can be drawn in one way only
+        calls = Calls(one.dataset, k, "symmetric" if full else rule)
+        draws, seed = 1 if full else settings.draws, [settings.seed, 21]
+        stack = answers(judge, calls, one.gold, seed=seed, draws=draws)
+        selection = "random" if rule == "symmetric" else rule
+        for key, each in correlations(stack, one.gold, METHODS, KINDS).items():
+            found[k, selection, *key] = each
+    return found
+
+
+# What the papers claim is better minus what they claim it is better than.
+GAINS = (
+    ("PoE-BT", "win-ratio"),
+    ("PoE-BT", "BT"),
+    ("PoE-BT", "avg-prob"),
+    ("PoE-g", "avg-prob"),
+    ("avg-prob", "win-ratio"),
+)
+
+
+def gains(settings: Settings) -> pd.DataFrame:
+    """How much better one method is than another, paired over contexts and draws.
+
+    k : calls in a context, both orders of each pair; the fewest that link all texts, or a fifth,
+    and all. versus : "people", Spearman with people's scores; "itself", with the judge's own
+    average probability over all calls, which asks how much of the judge a method saves, whatever
+    people think of the judge. method : "PoE-BT - win-ratio" and its like.
+    """
+    return _table(settings, partial(_gains, settings=settings), ("k", "versus", "method"))
+
+
+def _gains(one: Asked, settings: Settings) -> Found:
+    judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
+    own = average_probability(one.all_calls()).reshape(one.gold.shape)
+    counts, found = COUNTS[one.dataset], dict[tuple[Any, ...], Floats]()
+    few = next(k for k in counts if k >= counts[-1] / 5)
+    for k in (few, counts[-1]):
+        calls, draws = Calls(one.dataset, k, "symmetric"), 1 if k == counts[-1] else settings.draws
+        stack = answers(judge, calls, one.gold, seed=[settings.seed, 23], draws=draws)
+        for versus, scores in (("people", one.gold), ("itself", own)):
+            each = correlations(stack, scores, METHODS, ("spearman",))
+            for better, other in GAINS:
+                name = f"{better} - {other}"
+                found[k, versus, name] = each[better, "spearman"] - each[other, "spearman"]
+    return found
+
+
+def corrections(settings: Settings) -> pd.DataFrame:
+    """What each correction of position bias recovers (book chapter 9).
+
+    design : "one order", every pair once, in an order drawn by chance; "both orders", all calls
+    as they come; "averaged", the two answers to a pair averaged. bias : "none"; "plug-in", the
+    papers' gamma or threshold from the mean or median of all answers; "fit", estimated with the
+    scores, in each context. quantity : "spearman", or "flat", the share of contexts in which all
+    texts got the same score, in per cent.
+    """
+    columns = ("design", "k", "method", "bias", "quantity")
+    return _table(settings, partial(_corrections, settings=settings), columns)
+
+
+def _corrections(one: Asked, settings: Settings) -> Found:
+    contexts, n = one.gold.shape
+    upper = np.stack(np.triu_indices(n, 1), axis=-1)
+    rng = np.random.default_rng([settings.seed, 22])
+    turned = rng.random((settings.draws, contexts, len(upper), 1)) < 0.5
+    once = np.where(turned, upper[:, ::-1], upper)
+    p = one.p[np.arange(contexts)[:, None], once[..., 0], once[..., 1]]
+    both = Stack.of(n, np.broadcast_to(upper, (contexts, *upper.shape)), one.averaged[:, *upper.T])
+    scored = {
+        ("one order", len(upper)): _corrected(Stack.of(n, once, p).flattened(), contexts),
+        ("both orders", n * (n - 1)): _corrected(one.all_calls(), contexts),
+        ("averaged", n * (n - 1)): {(name, "none"): score(both) for name, score in METHODS.items()},
+    }
+    found: dict[tuple[Any, ...], Floats] = {}
+    for design, by_method in scored.items():
+        for name, scores in by_method.items():
+            each = scores.reshape(-1, contexts, n)
+            found[(*design, *name, "spearman")] = per_context(each, one.gold)
+            found[(*design, *name, "flat")] = (np.ptp(each, axis=-1) == 0.0).astype(float)
+    return found
+
+
+def _corrected(stack: Stack, contexts: int) -> dict[tuple[str, str], Floats]:
+    """Scores by method and correction; a plug-in is one number for all contexts of a draw."""
+    draws = stack.p.reshape(len(stack.p) // contexts, -1)
+    mean = np.repeat(draws.mean(axis=1), contexts)
+    middle = np.repeat(np.median(logit(draws), axis=1), contexts)
+    moved = replace(stack, p=expit(logit(stack.p) - middle[:, None]))
+    found: dict[tuple[str, str], Floats] = {}
+    for name, score in (("win-ratio", win_ratio), ("avg-prob", average_probability)):
+        found[name, "none"], found[name, "plug-in"] = score(stack), score(moved)
+    for name, expert, gamma in (
+        ("PoE-BT", BradleyTerry(), -logit(mean)),
+        ("PoE-g", Gaussian(), 0.5 - mean),
+    ):
+        found[name, "none"] = newton.solve(stack, expert, tol=1e-9).scores
+        found[name, "plug-in"] = newton.solve(stack, expert, bias=gamma, tol=1e-9).scores
+        found[name, "fit"] = newton.solve(stack, expert, fit_bias=True, tol=1e-9).scores
+    return found
+
+
+def wordings(settings: Settings) -> pd.DataFrame:
+    """What prompt and label words change: one row an attribute, template and quantity.
+
+    quantity : "first-position", share of calls that prefer the text shown first; "mass", of all
+    probability that the label words have; "accuracy", of single calls whose texts people tell
+    apart; "averaged", the same after averaging both orders; "avg-prob", Spearman of all calls;
+    "gain", how much larger that is than with the template "poe" in the same contexts, for the
+    others. All times 100.
+    """
+    return _table(settings, wordings_of, ("quantity",), TEMPLATES)
+
+
+def wordings_of(one: Asked) -> Found:
+    """The numbers of `wordings` in each context, as shares or correlations, (1, C) each."""
+    i, j = one.calls
+    people = np.sign(one.gold[:, i] - one.gold[:, j])
+
+    def right(p: Floats) -> Floats:
+        agree = 0.5 + 0.5 * np.sign(p[:, i, j] - 0.5) * people
+        return by_context(np.where(people == 0.0, np.nan, agree).T)
+
+    parts = {
+        "first-position": (0.5 + 0.5 * np.sign(one.p[:, i, j] - 0.5)).mean(axis=-1),
+        "mass": np.exp(one.log_p).sum(axis=-1)[:, i, j].mean(axis=-1),
+        "accuracy": right(one.p),
+        "averaged": right(one.averaged),
+        "avg-prob": _of_all_calls(one),
+    }
+    if one.template != "poe" and (usual := _asked_alike(one, "poe")) is not None:
+        there = [usual.contexts.index(c) for c in one.contexts]
+        parts["gain"] = parts["avg-prob"] - _of_all_calls(usual)[there]
+    return {(name,): values[None] for name, values in parts.items()}
+
+
+def _of_all_calls(one: Asked) -> Floats:
+    """(C,) Spearman of the average probability."""
+    return np.asarray(per_context(average_probability(one.all_calls()), one.gold))
+
+
+def absolute(settings: Settings) -> pd.DataFrame:
+    """Scoring one text at a time against comparing, the same model, texts and contexts.
+
+    method : "likeliest", the digit from 1 to 5 with the largest probability, as greedy decoding
+    writes it; "expected", the mean of 1 to 5 under their probabilities (G-Eval); "avg-prob" of
+    all comparisons; and differences, paired over contexts.
+    """
+    return _table(settings, _absolute, ("method",))
+
+
+def _absolute(one: Asked) -> Found:
+    marks = np.full((*one.gold.shape, 5), np.nan)
+    alone = _asked_alike(one, "g-eval")
+    for row, c in enumerate(one.contexts):
+        if alone and c in alone.contexts:
+            marks[row] = np.exp(alone.log_p[alone.contexts.index(c)])
+    scored = np.asarray(~np.isnan(marks).any(axis=(1, 2)))
+    share = np.where(scored[:, None, None], marks, 0.2)
+    share = share / share.sum(axis=-1, keepdims=True)
+    scores = {
+        "likeliest": share.argmax(axis=-1) + 1.0,
+        "expected": share @ np.arange(1.0, 6.0),
+        "avg-prob": average_probability(one.all_calls()),
+    }
+    each = {
+        name: np.where(scored, per_context(values, one.gold), np.nan)[None]
+        for name, values in scores.items()
+    }
+    for a, b in (("avg-prob", "expected"), ("expected", "likeliest")):
+        each[f"{a} - {b}"] = each[a] - each[b]
+    return {(name,): values for name, values in each.items()}
+
+
+def calibration(settings: Settings) -> pd.DataFrame:
+    """How often people prefer the first text where the model gives it a probability.
+
+    Ten bins of equally many calls, ties of people left out. how : "as given", or "averaged" over
+    both orders. p : the bin's mean. value : the share of people, in per cent. se : over contexts.
+    """
+    rows: list[dict[str, object]] = []
+    for dataset in DATASETS:
+        asked = group(dataset, "poe", model_of(settings))
+        if not asked:
+            continue
+        for part in [*([one] for one in asked), *([asked] if len(asked) > 1 else [])]:
+            rows += _bins(part)
+    end = {"kind": "measured", "labels": "real", "draws": 1, "seed": settings.seed}
+    return pd.DataFrame(rows).assign(**end)
+
+
+def _bins(asked: Sequence[Asked]) -> Iterator[dict[str, object]]:
+    """Of one attribute, or "all" together; calls about one context stand or fall together."""
+    i, j = asked[0].calls
+    gaps = [np.sign(one.gold[:, i] - one.gold[:, j]) for one in asked]
+    context = np.concatenate([np.repeat(one.contexts, len(i)) for one in asked])
+    people = np.concatenate([0.5 + 0.5 * gap.ravel() for gap in gaps])
+    told = people != 0.5
+    for how in ("as given", "averaged"):
+        given = [one.p if how == "as given" else one.averaged for one in asked]
+        said = np.concatenate([p[:, i, j].ravel() for p in given])[told]
+        of_people, place = people[told], context[told]
+        for b, part in enumerate(np.array_split(np.argsort(said, kind="stable"), BINS)):
+            share = float(of_people[part].mean())
+            off = np.bincount(place[part], of_people[part] - share)
+            yield {
+                "system": asked[0].system,
+                "dataset": asked[0].dataset,
+                "attribute": asked[0].attribute if len(asked) == 1 else "all",
+                "template": asked[0].template,
+                "contexts": len(np.unique(context)),
+                "how": how,
+                "bin": b,
+                "p": float(said[part].mean()),
+                "count": len(part),
+                "value": 100.0 * share,
+                "se": 100.0 * float(np.sqrt((off**2).sum()) / len(part)),
+            }

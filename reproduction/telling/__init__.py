@@ -1,0 +1,1 @@
+"""Telling of results: nothing here makes a number."""

@@ -1,0 +1,306 @@
+"""The papers' figures, drawn from results: for the book's pages and, as vectors, for print.
+
+    >>> from reproduction.telling import drawings
+    >>> drawings.save("figure4", results.read("figure4"), Path("figures"))  # doctest: +SKIP
+
+A figure is a stack of panels as wide as a phone's page.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from judging import plots
+from reproduction.published import NAMES, TEXTS, TITLES
+
+WIDTH = 5.2  # inches; the fonts are chosen for this width
+SMALL = (3.9, 2.7)  # of a small multiple
+GAP = 0.085  # between two names, as a share of the height
+FORMATS = ("svg", "pdf")
+DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
+
+
+class Look(NamedTuple):
+    """How one line and its name are drawn."""
+
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[int, ...]] = "-"
+    filled: bool = True
+
+
+# Words, dash and whether markers are filled, by selection and bias. Two orders are one design, so
+# they look the same.
+DESIGNS: Mapping[tuple[str, str], tuple[str, str | tuple[int, tuple[int, ...]], bool]] = {
+    ("random", "none"): ("random", "-", True),
+    ("symmetric", "none"): ("both orders", "-", True),
+    ("greedy", "none"): ("greedy", DASHED, False),
+    ("laplace", "none"): ("greedy, by Laplace", DOTTED, False),
+    ("no-repeat", "none"): ("one order", DOTTED, False),
+    ("no-repeat", "plug-in"): ("one order, plug-in", DASHED, False),
+    ("random", "reweighted"): ("random, debiased", DASHED, False),
+    ("no-repeat", "reweighted"): ("one order, debiased", DASHED, False),
+    ("symmetric", "reweighted"): ("both orders, debiased", DASHED, False),
+}
+# Where there is one method only, colour and marker tell the designs apart.
+RULES = {
+    "random": (plots.ITEMS[0], "o"),
+    "no-repeat": (plots.ITEMS[1], "s"),
+    "symmetric": (plots.ITEMS[2], "^"),
+}
+
+
+def page(tables: Sequence[pd.DataFrame]) -> Figure:
+    """Panels of several results below each other."""
+    plots.use_style()
+    panels = [panel for table in tables for panel in _panels(table)]
+    figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 2.75 * len(panels)), squeeze=False)
+    figure.set_layout_engine("constrained", hspace=0.08)
+    for ax, (draw, rows) in zip(axes[:, 0], panels, strict=True):
+        draw(ax, rows)
+        plots.evidence(ax, str(rows["kind"].iloc[0]), outside="difference" not in rows)
+        ax.title.set_fontsize(10.5)
+        if rows["labels"].iloc[0] != "real":
+            where: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 9.5, "style": "italic"}
+            ax.text(0.03, 0.9, "labels drawn at random", **where)
+    return figure
+
+
+def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
+    """Small multiples: every panel of several results as a picture of its own.
+
+    Two stand side by side where there is room, and one below the other on a phone.
+    """
+    plots.use_style()
+    image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
+    made = []
+    for draw, rows in [panel for table in tables for panel in _panels(table)]:
+        figure, ax = plt.subplots(figsize=SMALL, layout="constrained")
+        draw(ax, rows)
+        ax.title.set_fontsize(10)
+        if rows["labels"].iloc[0] != "real":
+            ax.set_title(ax.get_title() + " (labels drawn at random)", fontsize=9)
+        file = BytesIO()
+        with plt.rc_context({"svg.fonttype": "none"}):  # letters as letters: a third of the size
+            figure.savefig(file, format="svg", metadata={"Date": None})
+        alt = f"{ax.get_title()}: {ax.get_ylabel()} against {ax.get_xlabel()}".replace("\n", ", ")
+        made.append(image.format(b64encode(file.getvalue()).decode(), alt))
+        plt.close(figure)
+    return Markup('<div class="multiples">{}</div>').format(Markup().join(made))
+
+
+def save(name: str, table: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write NAME.svg and NAME.pdf, vectors with text as text; the same bytes for the same table.
+
+    Raises
+    ------
+    ValueError
+        If the table is none of the papers' figures.
+    """
+    if not drawable(table):
+        raise ValueError(f"{name} is a table of numbers, not a figure that can be drawn")
+    folder.mkdir(parents=True, exist_ok=True)
+    figure = page([table])
+    paths = [folder / f"{name}.{kind}" for kind in FORMATS]
+    with plt.rc_context({"pdf.fonttype": 42}):
+        for path in paths:
+            date = "CreationDate" if path.suffix == ".pdf" else "Date"
+            figure.savefig(path, metadata={date: None})
+    plt.close(figure)
+    return paths
+
+
+def drawable(table: pd.DataFrame) -> bool:
+    """Whether a result is one of the figures: a curve, a joint distribution or its moments."""
+    if {"panel", "p", "count"} <= set(table.columns):
+        return True
+    if not {"panel", "k", "low", "high"} <= set(table.columns):
+        return False
+    return not table.duplicated(["k", "method", "selection", "bias"]).any()  # one judge
+
+
+def _panels(table: pd.DataFrame) -> list[tuple[Callable[[Axes, pd.DataFrame], None], pd.DataFrame]]:
+    """What draws each panel, and its rows: one method a panel where designs are compared."""
+    if "p" in table:
+        draw = joint if "difference" in table else moments
+        return [(draw, rows) for _, rows in table.groupby("panel", sort=False)]
+    if not table.duplicated(["k", "method"]).any():
+        return [(efficiency, table)]
+    methods = [rows for _, rows in table.groupby("method", sort=False)]
+    return [(partial(designs, alone=len(methods) == 1), rows) for rows in methods]
+
+
+def efficiency(ax: Axes, table: pd.DataFrame) -> None:
+    """Correlation against calls, one line a method, with its 95 % band."""
+    looks = {m: Look(*plots.METHODS[m][1:]) for m in table["method"].unique()}
+    _curves(ax, table, table["method"], looks)
+    ax.set_title(_title(table))
+
+
+def designs(ax: Axes, table: pd.DataFrame, *, alone: bool) -> None:
+    """One method under several ways to choose and correct calls.
+
+    alone : whether no other method is shown, so that colours are free for the ways to choose.
+    """
+    method = str(table["method"].iloc[0])
+    words, looks = [], {}
+    for rule, bias in zip(table["selection"], table["bias"], strict=True):
+        word, dash, filled = DESIGNS[rule, bias]
+        colour, marker = RULES[rule] if alone else plots.METHODS[method][1:3]
+        words.append(word)
+        looks[word] = Look(colour, marker, dash, filled)
+    _curves(ax, table, pd.Series(words, index=table.index), looks)
+    ax.set_title(f"{_title(table)}\n{method}")
+
+
+def joint(ax: Axes, table: pd.DataFrame) -> None:
+    """Probability against score difference: the more calls, the darker."""
+    grid = table.pivot(index="difference", columns="p", values="count")
+    shade = np.sqrt(grid.to_numpy())
+    ax.pcolormesh(grid.columns, grid.index, shade, cmap="Blues", rasterized=True)
+    r = float(table["value"].iloc[0])
+    ax.set_title(_title(table))
+    ax.text(0.97, 0.06, f"correlation {r / 100:.2f}", transform=ax.transAxes, ha="right")
+    ax.set(xlabel="probability of the first text", ylabel="score difference")
+
+
+def moments(ax: Axes, table: pd.DataFrame) -> None:
+    """Mean and variance of the score difference by probability."""
+    looks = {"mean": Look(plots.ITEMS[0], "o"), "variance": Look(plots.ITEMS[1], "s", DASHED)}
+    lines = {"mean": table["value"], "variance": table["variance"]}
+    for name, look in looks.items():
+        ax.plot(table["p"], lines[name], color=look.colour, marker=look.marker, ls=look.dash)
+    ends = {name: float(line.iloc[-1]) for name, line in lines.items()}
+    _names(ax, pd.DataFrame({"last": ends, "mean": ends}), looks)
+    ax.set_title(_title(table))
+    ax.set(xlabel="probability of the first text", ylabel="score difference")
+
+
+def _curves(ax: Axes, table: pd.DataFrame, names: pd.Series, looks: Mapping[str, Look]) -> None:
+    """A line with its band for each name, on axes of calls, and the names beside them."""
+    for name, rows in table.groupby(names, sort=False):
+        look = looks[str(name)]
+        ax.fill_between(rows["k"], rows["low"], rows["high"], color=look.colour, alpha=0.15, lw=0)
+        ax.plot(rows["k"], rows["value"], ls=look.dash, ms=4, lw=1.6, **_marker(look))
+    calls, n = sorted(table["k"].unique()), TEXTS[str(table["dataset"].iloc[0])]
+    if n > 100:  # calls are counted in multiples of the texts
+        ax.set_xscale("log")
+        ax.set_xticks(calls, [f"{k // n}N" for k in calls])
+        ax.minorticks_off()
+        ax.set_xlabel(f"calls (N = {n} texts)")
+    else:
+        ax.set_xlabel("calls per context, K")
+    ax.set_ylabel("Spearman × 100")
+    _names(ax, table.groupby(names)["value"].agg(["last", "mean"]), looks)
+
+
+def _marker(look: Look) -> dict[str, Any]:
+    face = look.colour if look.filled else "white"
+    return {"color": look.colour, "marker": look.marker, "mfc": face}
+
+
+def _names(ax: Axes, lines: pd.DataFrame, looks: Mapping[str, Look]) -> None:
+    """Names with markers right of the axes, in the lines' order (column mean), near their ends.
+
+    Most lines end together when all calls are made, so the order of the ends would say nothing.
+    """
+    bottom, top = ax.get_ylim()
+    lines = lines.sort_values("mean")
+    at = (lines["last"].to_numpy() - bottom) / (top - bottom)
+    spaced = GAP * np.arange(len(lines))
+    if np.ptp(at) < spaced[-1]:
+        at = spaced + np.clip(at.mean() - spaced[-1] / 2.0, 0.0, 0.95 - spaced[-1])
+    for name, y in zip(lines.index, at, strict=True):
+        look = _marker(looks[str(name)])
+        ax.plot([1.03], [y], transform=ax.transAxes, clip_on=False, ms=4, **look)
+        ax.annotate(str(name), (1.06, y), xycoords="axes fraction", va="center", fontsize=9.5)
+
+
+def _title(table: pd.DataFrame) -> str:
+    row = table.iloc[0]
+    return f"{row['system']}, {NAMES[row['dataset']]} {row['attribute']}"
+
+
+def agreement(ax: Axes, compared: pd.DataFrame) -> None:
+    """Ours against the published value, each method in its look; the diagonal is agreement.
+
+    Cells that a twin was calibrated on, or that follow from such, are left out.
+
+    compared : a table of `verdicts.compare`; bars are its tolerances.
+    """
+    rows = compared[compared["role"].isin(["seen", "blind"])]
+    low, high = rows[["number", "ours"]].min().min() - 1, rows[["number", "ours"]].max().max() + 1
+    ax.plot([low, high], [low, high], color="#999999", lw=1, zorder=0)
+    for method, group in rows.groupby("method", sort=False):
+        look = plots.METHODS[str(method)]
+        style: dict[str, Any] = {"fmt": look.marker, "color": look.colour, "label": look.label}
+        ax.errorbar(group["number"], group["ours"], group["tolerance"], ms=6, lw=1, **style)
+    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    ax.set_xlabel("published (Spearman × 100)")
+    ax.set_ylabel("ours, simulated (Spearman × 100)")
+    ax.legend(loc="upper left", fontsize=9.5, labelcolor="linecolor", handletextpad=0.2)
+
+
+def all_predictions(rows: pd.DataFrame) -> None:
+    """Every prediction against print: papers by colour and marker, hollow where it differs.
+
+    The furthest is named, so that nobody has to guess what it is.
+
+    rows : predictions of `verdicts.scorecard`.
+    """
+    _, ax = plt.subplots(figsize=(WIDTH, WIDTH))
+    ends = rows[["number", "ours"]].min().min() - 3, rows[["number", "ours"]].max().max() + 3
+    ax.plot(ends, ends, color="#999999", lw=1, zorder=0)
+    for (paper, part), marker, at in zip(
+        rows.groupby("paper", sort=False), "os^D", range(4), strict=False
+    ):
+        for agrees, points in part.groupby(part["verdict"] == "agrees"):
+            colour = plots.ITEMS[at]
+            face: dict[str, Any] = {"mfc": colour if agrees else "none", "mec": colour}
+            label = TITLES[str(paper)] if agrees else None
+            style: dict[str, Any] = {"ls": "", "marker": marker, "ms": 5, "alpha": 0.75, **face}
+            ax.plot(points["number"], points["ours"], label=label, **style)
+    worst = rows.loc[rows["difference"].abs().idxmax()]
+    said = f"{worst['system']}, {worst['dataset']}\n{worst['method']}"
+    put: dict[str, Any] = {"textcoords": "offset points", "xytext": (-4, 8), "va": "bottom"}
+    ax.annotate(said, (worst["number"], worst["ours"]), fontsize=10, **put)
+    ax.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="ours, simulated")
+    ax.legend(loc="upper left", labelcolor="mec", handletextpad=0.1)
+
+
+def at_a_glance(ax: Axes, table: pd.DataFrame, *, all_calls: int) -> None:
+    """Agreement against the share of all calls: the case for products of experts."""
+    words = {"PoE-BT": "product\nof experts", "avg-prob": "average\nprobability"}
+    by = {str(name): rows for name, rows in table.groupby("method", sort=False)}
+    share = [100.0 * k / all_calls for k in np.unique(table["k"])]
+    plots.curves(
+        ax,
+        share,
+        {name: rows["value"].to_numpy() for name, rows in by.items()},
+        errors={name: 1.96 * rows["se"].to_numpy() for name, rows in by.items()},
+        label=False,
+    )
+    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9.5}
+    for name, rows in by.items():
+        colour, start = plots.METHODS[name].colour, (share[0], rows["value"].iloc[0])
+        put: dict[str, Any] = {"xytext": (-8, 0), "ha": "right", "va": "center", "color": colour}
+        ax.annotate(words.get(name, name), start, **put, **beside)
+    ax.set_xlim(-9, 101)
+    ax.set_xticks(range(0, 101, 20))
+    ax.axvline(20, color="#bbbbbb", lw=1, zorder=0)
+    fifth = (20, ax.get_ylim()[0])
+    ax.annotate("a fifth of the calls", fifth, xytext=(6, 5), color="#666666", **beside)
+    ax.set_xlabel("comparisons asked for (% of all)")
+    ax.set_ylabel("agreement with people\n(Spearman × 100)")

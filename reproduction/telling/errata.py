@@ -1,0 +1,97 @@
+"""The errata of the papers, and a ledger of their proofs.
+
+data/errata.toml lists them; a page of the book proves each with a cell that ends in
+
+    proved("v2-inverse", np.allclose(inverse, right), not np.allclose(inverse, printed))
+
+The ledger refuses what is false, unknown or already proved, and gives no table before every
+erratum has its proof.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from judging.machine import data_dir
+from reproduction.published import TITLES
+from reproduction.telling.pages import Cell, table
+
+SEVERITIES = ("numbers", "setting", "statement", "misprint")  # the gravest first
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """What is wrong, where, how grave it is and which result changes; see data/errata.toml."""
+
+    id: str
+    paper: str
+    place: str
+    says: str
+    severity: str
+    changes: str
+    also: str = ""
+
+
+def errata() -> tuple[Erratum, ...]:
+    """Every erratum, in the order of the file."""
+    text = (data_dir() / "errata.toml").read_text(encoding="utf-8")
+    return tuple(Erratum(**entry) for entry in tomllib.loads(text)["erratum"])
+
+
+class Proved(int):
+    """How many conditions were found true; a cell that ends with a proof shows it in words."""
+
+    def __repr__(self) -> str:
+        return f"proved: {self:d} condition{'s' if self > 1 else ''} checked, all true"
+
+
+@dataclass
+class Ledger:
+    """Errata and which of them have been proved; call it with an id and what must hold."""
+
+    errata: tuple[Erratum, ...] = field(default_factory=errata)
+    done: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, erratum: str, *conditions: object) -> Proved:
+        """Record a proof. Raises AssertionError where a condition is false."""
+        if erratum not in {one.id for one in self.errata}:
+            raise KeyError(f"no erratum {erratum!r} in data/errata.toml")
+        if erratum in self.done:
+            raise KeyError(f"{erratum!r} is proved already")
+        if not conditions:
+            raise ValueError(f"nothing was claimed for {erratum!r}")
+        for number, condition in enumerate(conditions, start=1):
+            assert bool(condition), f"{erratum}: condition {number} does not hold"
+        self.done[erratum] = len(conditions)
+        return Proved(len(conditions))
+
+    def missing(self) -> list[str]:
+        """Ids without a proof."""
+        return [one.id for one in self.errata if one.id not in self.done]
+
+    def count(self, severity: str) -> int:
+        """Number of errata of a severity."""
+        return sum(one.severity == severity for one in self.errata)
+
+    def html(self) -> Markup:
+        """The errata by severity, each linked to its proof (anchor `erratum-ID`).
+
+        Raises ValueError naming the errata that have no proof.
+        """
+        if self.missing():
+            raise ValueError(f"no proof of {', '.join(self.missing())}")
+        heads, made = ("where", "what", "which result changes"), []
+        for severity in SEVERITIES:
+            rows = [_row(one) for one in self.errata if one.severity == severity]
+            caption = Markup("<b>{}</b> ({})").format(severity.capitalize(), len(rows))
+            made.append(table(heads, rows, name="table errata", caption=caption))
+        return Markup().join(made)
+
+
+def _row(one: Erratum) -> list[Cell]:
+    where = f"{TITLES[one.paper]}, {one.place}" + (f" (also {one.also})" if one.also else "")
+    link = Markup('<a href="#erratum-{}">{}</a>').format(one.id, where)
+    return [Cell(text, {}) for text in (link, one.says, one.changes)]

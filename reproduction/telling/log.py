@@ -1,0 +1,86 @@
+"""The reproduction log: every committed run, its date and cost, and whether it is up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from reproduction.run import folder, outdated
+from reproduction.targets import TARGETS
+from reproduction.telling.pages import Cell, badge, table
+from reproduction.twins import labels
+
+UP_TO_DATE = "up to date"
+HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds", "state", "code")
+
+
+def descriptions(out: Path | None = None) -> dict[str, dict[str, Any]]:
+    """What lies beside each result, by its name."""
+    results = [p for p in sorted(folder(out).glob("*.json")) if p.with_suffix(".csv").exists()]
+    return {path.stem: json.loads(path.read_text()) for path in results}
+
+
+def state(name: str, about: Mapping[str, Any]) -> str:
+    """Whether a result is what its target would write today."""
+    if name not in TARGETS:
+        return "made once; its code is in the history"
+    return "code or data changed since" if outdated(about) else UP_TO_DATE
+
+
+def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """One row a result: name, command, what, kind, reads, draws, seed, state, code, and the run.
+
+    The run's date, seconds and cpu_seconds are missing where it was not recorded.
+    """
+    made = []
+    for name, about in sorted(found.items()):
+        sets = TARGETS[name].datasets if name in TARGETS else ()
+        reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
+        row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
+        if name not in TARGETS:  # no command makes it any more
+            row["command"] = name
+        row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
+        row["code"] = about.get("code", {}).get("digest", "")
+        run = about.get("run") or {}
+        made.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
+    return pd.DataFrame(made)
+
+
+def html(rows: pd.DataFrame) -> Markup:
+    """The log as a table that sorts by a click on a heading."""
+    return table(HEADS, map(_row, rows.to_dict("records")), name="comparison sortable cells")
+
+
+def _row(run: dict[str, Any]) -> list[object]:
+    date = seconds = Cell("not recorded", {"data-sort": ""})
+    if not pd.isna(run["date"]):
+        # Digits alone, because the table sorts what begins with a number by that number.
+        when = "".join(filter(str.isdigit, run["date"]))
+        date = Cell(run["date"][:10], {"class": "day", "data-sort": when, "title": run["date"]})
+        cost = {"title": f"{run['cpu_seconds']:.1f} s of processor time"}
+        seconds = Cell(f"{run['seconds']:.1f}", cost)
+    code = Markup("<code>{}</code>")
+    return [
+        Cell(code.format(run["command"]), {"scope": "row", "title": run["what"]}, "th"),
+        Markup(" ").join(map(badge, run["kind"].split("/"))),
+        *(run[key] for key in ("reads", "draws", "seed")),
+        *(date, seconds, run["state"], code.format(run["code"][:8])),
+    ]
+
+
+def whole_run(run: Mapping[str, Any], n_targets: int) -> str:
+    """In a sentence what one uninterrupted run of all targets took (`run.read_whole`)."""
+    if not run:
+        return "No uninterrupted run of all targets is recorded."
+    which = "All" if run["made"] == n_targets else "The then"
+    cores = {1: "one core", 2: "two cores"}.get(run["cores"], f"{run['cores']} cores")
+    return (
+        f"{which} {run['made']} targets were made anew in one uninterrupted run of "
+        f"{run['seconds'] / 60.0:.1f} minutes on {cores}, begun on "
+        f"{run['date'][:10]} ({run['cpu_seconds'] / 60.0:.1f} minutes of processor time)."
+    )

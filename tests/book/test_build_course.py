@@ -1,0 +1,94 @@
+"""The course kit: no solution in a handout, tests for nbgrader, what a speaker says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from book.tools.course import marked
+from book.tools.exercises import write_module
+from book.tools.handout import as_asked
+from book.tools.nbgrader import source as nbgrader_source
+from book.tools.notes import said, steps
+from book.tools.pages import read_page
+from book.tools.plain import Book, plain_notebook
+from tests.book.test_build_handout import CHAPTER
+from tests.scratch_book import HEADER
+
+HELPER = """# Sums
+
+```{code-cell} python
+def check_sum(answer):
+    return "not yet" if answer is ... else "right" if answer == 4 else "not right"
+```
+"""
+SHOWN = '"not yet" if answer is ... else "right" if answer == 4 else "not right: count again"'
+
+
+@pytest.fixture
+def handout(tmp_path: Path) -> Path:
+    """The handout of a chapter whose check is a function."""
+    path = tmp_path / "03-sums.md"
+    text = CHAPTER.replace("# Sums\n", HELPER, 1).replace(SHOWN, "check_sum(answer)", 1)
+    path.write_text(text)
+    assert HEADER in text
+    page = read_page(path)
+    book = Book({}, {}, {}, None, frozenset())
+    notebook = plain_notebook(page, book=book, notebook=as_asked(page, marked(page)))
+    folder = tmp_path / "handouts"
+    folder.mkdir()
+    write_module([page], folder=folder)
+    nbformat.write(notebook, folder / "03-sums.ipynb")
+    return folder / "03-sums.ipynb"
+
+
+def test_a_handout_is_plain_and_has_no_solution(handout: Path) -> None:
+    cells = nbformat.read(handout, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells)
+    assert "secret" not in text
+    assert "def check" not in text
+    assert "{" not in text
+    assert "```" not in text, "a fence left open shows the next exercise as code"
+    assert "**Exercise: Two and two**" in text
+    found = [cell.metadata.get("exercise", {}).get("label") for cell in cells]
+    assert [name for name in found if name] == ["ex-sum", "ex-words"]
+
+
+def test_nbgrader_tests_stand_after_checks_and_a_person_is_asked_for_the_rest(
+    handout: Path,
+) -> None:
+    cells = nbgrader_source(nbformat.read(handout, as_version=4)).cells
+    known = {c.metadata["nbgrader"]["grade_id"]: c for c in cells if "nbgrader" in c.metadata}
+    test, words = known["ex-sum-test"], known["ex-words"]
+    assert test.metadata["nbgrader"]["locked"]
+    for answer, right in ((4, True), (5, False), (..., False)):
+        names = {"answer": answer, "check_sum": lambda a: "right" if a == 4 else "not right"}
+        try:
+            exec(test.source, names)
+        except AssertionError:
+            assert not right
+        else:
+            assert right
+    assert words.metadata["nbgrader"]["solution"]
+    calls = [c.metadata["nbgrader"] for c in cells if "checks(" in c.source]
+    assert calls
+    assert all(call["locked"] for call in calls), "a check is restored before grading"
+
+
+def test_notes_are_the_prose_beside_a_slide_and_steps_its_formulas() -> None:
+    new = nbformat.v4
+    slide = {"tags": ["slide-only"]}
+    cells = [
+        new.new_markdown_cell("before"),
+        new.new_markdown_cell("## S", metadata=slide),
+        new.new_markdown_cell("after"),
+        new.new_markdown_cell("## T", metadata=slide),
+        new.new_markdown_cell("## T\nits own"),
+    ]
+    found = said(new.new_notebook(cells=cells))
+    assert found == {1: "before", 3: "after\n\n## T\nits own"}
+    shown = "A. So\n\n$$\na\n$$\n\nHence\n\n$$\nb\n$$\n\nand\n\n$$\nc\n$$\n"
+    assert steps(shown) == [("So", "a"), ("Hence", "b"), ("and", "c")]
+    assert steps("One\n\n$$\na\n$$\n") == []

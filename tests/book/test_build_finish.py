@@ -1,0 +1,125 @@
+"""A notebook to take away says what it needs, and says in words what only Sphinx knows."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import date
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+from pybtex.database import parse_string
+
+from book.tools.finish import take_away
+from book.tools.hosted import begins, edition, feed, publish, repository, site
+from book.tools.pages import BuildError, Page, read_page
+from book.tools.plain import Book, inline, unboxed
+from tests.scratch_book import HEADER, released
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    path = tmp_path / "notebooks" / "06-gaussian.md"
+    path.parent.mkdir()
+    path.write_text(HEADER + "# Gaussian\n\n```{code-cell} python\n1 + 1\n```\n")
+    return read_page(path)
+
+
+def book(*, site: str | None = None) -> Book:
+    entries = parse_string("@article{ka, author={Klein and Randi{\\'c}}, year=1993}", "bibtex")
+    numbers = {"eq-mode": "(6.1)"}
+    return Book(numbers, {"06-gaussian": {"n": "0.5"}}, entries.entries, site, frozenset(["one"]))
+
+
+def test_without_a_host_the_notebook_says_what_to_install(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JBC_REPOSITORY", "  ")
+    assert repository() is None
+    first = take_away(page, book=book(), hosted=None).cells[0]
+    assert "the wheel that `make notebooks`" in first.source
+
+
+def test_on_a_host_the_notebook_installs_the_wheel_from_there(page: Page) -> None:
+    first, *rest = take_away(page, book=book(), hosted="someone/book").cells
+    assert first.cell_type == "code"
+    assert "raw.githubusercontent.com/someone/book/notebooks/judging_by_comparison-" in first.source
+    assert "%2Bbook-py3-none-any.whl" in first.source
+    assert [cell.source for cell in rest] == [cell.source for cell in page.notebook().cells]
+    assert site("Someone/book") == "https://someone.github.io/book"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("by {eq}`eq-mode`, {glue:text}`n:.2f`", "by (6.1), 0.50"),
+        ("as {cite:t}`ka` has {cite:p}`ka,ka`", "as Klein and Randić (1993) has ({0}; {0})"),
+        ("see {ref}`the words <far>` [now]{.evidence-simulated}", "see the words *now*"),
+        ("(a-label)=\n[one](one.md#x) and [two](two.md)", "[one](one.ipynb) and two"),
+        ("`{first}` and `{second}`", "`{first}` and `{second}`"),
+        ("{py:func}`~poe.fit`", "`poe.fit`"),
+    ],
+)
+def test_what_only_sphinx_knows_becomes_words(text: str, wanted: str) -> None:
+    wanted = wanted.replace("{0}", "Klein and Randić, 1993")
+    assert inline(text, page="06-gaussian", book=book()) == wanted
+
+
+def test_boxes_become_quotations_and_what_cannot_be_said_is_refused() -> None:
+    text = "````{prf:theorem} All\n:label: thm\n\n```{admonition} In\nx\n```\n````\nafter"
+    plain = unboxed(text, page="06-gaussian", book=book())
+    assert plain == "\n> **Theorem (All)**\n>\n>\n> > **In**\n> >\n> > x\n>\n\nafter"
+    for left in ("{eq}`eq-none`", "{glue:text}`none`", "{cite:t}`none`"):
+        with pytest.raises(BuildError, match="none"):
+            inline(left, page="06-gaussian", book=book())
+
+
+def test_a_host_that_is_no_repository_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("book", "https://x/y", '"/x'):
+        monkeypatch.setenv("JBC_REPOSITORY", name)
+        with pytest.raises(BuildError, match="owner/name"):
+            repository()
+
+
+def test_an_edition_is_a_release_only_where_a_tag_says_so(tmp_path: Path) -> None:
+    assert edition(tmp_path, hosted="a/b").startswith("<a"), "no repository, no commit to name"
+    (tmp_path / "one.txt").write_text("x")
+    commit = released(tmp_path)
+    said = edition(tmp_path, hosted="a/b")
+    assert said.startswith("Not a release, built from ")
+    assert f'href="https://github.com/a/b/commit/{commit}"' in said
+    subprocess.run(["git", "tag", "v0.2.0"], cwd=tmp_path, check=True)
+    assert edition(tmp_path, hosted="a/b").startswith("Version 0.2.0, built from ")
+
+
+def test_the_feed_has_an_entry_a_version_and_dates_what_is_unreleased(tmp_path: Path) -> None:
+    text = "# C\n\n## 0.2.0, unreleased\n\n- **a** & b\n\n## 0.1.0, 2026-11-20\n\n- c\n"
+    root = ElementTree.fromstring(feed(text, address="https://a/b", today=date(2026, 12, 1)))
+    entries = root.findall("{*}entry")
+    assert [e.findtext("{*}title") for e in entries] == ["0.2.0, unreleased", "0.1.0"]
+    days = [e.findtext("{*}updated")[:10] for e in entries]
+    assert days == ["2026-12-01", "2026-11-20"]
+    assert root.findtext("{*}updated").startswith("2026-12-01")
+    assert "<strong>a</strong> &amp; b" in entries[0].findtext("{*}content")
+
+
+def test_every_page_of_a_site_has_a_card_and_is_in_the_sitemap(tmp_path: Path) -> None:
+    body = '<article class="bd-article"><h1>A "b"<a class="headerlink">#</a></h1></article>'
+    (tmp_path / "one.html").write_text(f"<html><head></head><body>{body}</body></html>")
+    publish(tmp_path, address="https://a/b", root=tmp_path)
+    text = (tmp_path / "one.html").read_text()
+    assert '<meta property="og:title" content="A &quot;b&quot;">' in text
+    assert "https://a/b/_static/cards/one.png" in text
+    assert (tmp_path / "_static/cards/one.png").read_bytes().startswith(b"\x89PNG")
+    assert "<loc>https://a/b/one.html</loc>" in (tmp_path / "sitemap.xml").read_text()
+    missing = (tmp_path / "404.html").read_text()
+    assert 'href="https://a/b/index.html"' in missing, "it is served in any folder"
+    assert "404" not in (tmp_path / "sitemap.xml").read_text()
+
+
+def test_a_page_is_described_by_its_own_first_sentence_and_not_by_a_caption() -> None:
+    long = " with words enough to pass for a sentence" * 3
+    text = f"<figcaption><p>Drag the answer{long}.</p></figcaption><p>Ask a judge{long}.</p>"
+    page = BeautifulSoup(f"<article>{text}</article>", "html.parser").article
+    assert begins(page).startswith("Ask a judge")

@@ -1,0 +1,61 @@
+"""The Makefile speaks to a newcomer: its targets, and what is missing on their machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKE = shutil.which("make") or "make"
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make without the settings of a make above this test."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    command = [MAKE, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """Make a folder with the Makefile and its inputs, and no environment yet."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def fake_python(folder: Path, *, version_is_fine: bool) -> Path:
+    """Write a python that is too old, or that has no venv module."""
+    path = folder / f"python3-{version_is_fine}"
+    lines = ["#!/bin/sh", '[ "$1" = --version ] && { echo Python 3.9.2; exit 0; }']
+    if version_is_fine:
+        lines.append('case "$2" in *version_info*) exit 0;; esac')
+    path.write_text("\n".join([*lines, "exit 1", ""]))
+    path.chmod(0o755)
+    return path
+
+
+def test_help_is_the_default_and_lists_every_target(fresh: Path) -> None:
+    done = make(fresh)
+    assert done.returncode == 0
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert targets is not None
+    for target in targets[1].split():
+        assert re.search(rf"^  make {target} +[A-Z]", done.stdout, re.MULTILINE), target
+
+
+def test_a_python_that_cannot_do_is_named_with_the_way_out(fresh: Path) -> None:
+    for python, words in (
+        (fake_python(fresh, version_is_fine=False), ("3.11 or newer is needed", "Python 3.9.2")),
+        ("python3.99", ("3.11 or newer is needed", "python3.99 is missing", "make PYTHON=")),
+        (fake_python(fresh, version_is_fine=True), ("sudo apt install python3-venv",)),
+    ):
+        done = make(fresh, f"PYTHON={python}", "book")
+        assert done.returncode != 0
+        assert all(word in done.stdout for word in words), done.stdout
+        assert not (fresh / ".venv").exists()

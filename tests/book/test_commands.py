@@ -1,0 +1,52 @@
+"""The page of commands has every command, argument and option that the command itself takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from book.tools.commands import MARK, command, commands
+from judging.cli import parse
+
+PAGE = Path(__file__).resolve().parents[2] / "book" / "commands.md"
+
+
+def every(one: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """A command and all below it, with what one types to run it."""
+    yield name, one
+    for part, below in getattr(one, "commands", {}).items():
+        yield from every(below, f"{name} {part}")
+
+
+COMMANDS = dict(every(command(), "judging"))
+
+
+def test_the_page_takes_them_in() -> None:
+    assert PAGE.read_text(encoding="utf-8").count(MARK) == 1
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_stands_there_with_all_that_it_takes(name: str) -> None:
+    text = commands()
+    if name != "judging":
+        assert f" `{name}`\n" in text
+        text = text.partition(f" `{name}`\n")[2].partition("\n##")[0]
+    for parameter in COMMANDS[name].params:
+        options = [each for each in parameter.opts if each.startswith("--")]
+        shown = options or [str(parameter.metavar or parameter.name)]
+        if not getattr(parameter, "hidden", False):
+            assert any(word in text for word in shown), shown
+
+
+def test_commands_that_a_clone_adds_show_their_own_options() -> None:
+    """Not those of the placeholder that the help lists until one is run."""
+    for name in ("reproduce", "scorecard"):
+        assert len(COMMANDS[f"judging {name}"].params) > 3
+
+
+def test_there_is_no_command_that_the_parser_does_not_know() -> None:
+    for name in COMMANDS:
+        assert "No such command" not in parse(name.split()[1:])

@@ -1,0 +1,74 @@
+"""The teacher's guide: its worked answers are right, its marks add up, its labels exist."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poe
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "book" / "teachers-guide.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def comparisons() -> poe.Comparisons:
+    printed = dict(re.findall(r"p_\{([A-D]{2})\} = ([\d.]+)", GUIDE))
+    assert list(printed) == ["AB", "BC", "CD", "DA"]
+    pairs = [tuple(name) for name in printed]
+    first, second = zip(*pairs, strict=True)
+    p = [float(value) for value in printed.values()]
+    return poe.Comparisons(first=first, second=second, p=p, items=list("ABCD"))
+
+
+def printed_after(words: str, count: int) -> list[float]:
+    place = GUIDE.index(words) + len(words)
+    found = re.findall(r"(?<![\w.])-?\d(?:\.\d+)?|½", GUIDE[place:])[:count]
+    return [0.5 if value == "½" else float(value) for value in found]
+
+
+def test_the_worked_answers_are_right(comparisons: poe.Comparisons) -> None:
+    answers = GUIDE[GUIDE.index("With mean zero:") :]
+    scores = [float(re.search(rf"s_{name} = (-?[\d.]+)\$", answers)[1]) for name in "ABCD"]
+    fit = poe.fit(comparisons, poe.Gaussian(sigma=1.0))
+    np.testing.assert_allclose(scores, fit.scores, atol=1e-12)
+    np.testing.assert_allclose(printed_after("Win-ratios: ", 4), poe.win_ratio(comparisons))
+    averages = printed_after("Average probabilities: ", 4)
+    np.testing.assert_allclose(averages, poe.average_probability(comparisons), atol=1e-12)
+    (variance,) = printed_after("(2 + 2) = ", 1)
+    assert variance == pytest.approx(fit.difference_se("A", "C") ** 2)
+
+
+def test_the_marks_add_up() -> None:
+    total = int(re.search(r"(\d+) marks\n", GUIDE)[1])
+    parts = [int(m) for m in re.findall(r"\*\*\d\. .*?\((\d+) marks\)", GUIDE)]
+    assert sum(parts) == total
+    scheme = GUIDE[GUIDE.index("### Marking scheme") :]
+    rows = re.findall(r"^\| \d\w? \| ([\d +]+) \|", scheme, re.MULTILINE)
+    assert sum(int(n) for row in rows for n in row.split("+")) == total
+
+
+def test_no_session_has_more_slides_than_minutes() -> None:
+    """The minutes themselves are the course kit's, see the tests of the kit."""
+    totals = [int(m) for m in re.findall(r"^\| \d \|.*\| (\d+) \|$", GUIDE, re.MULTILINE)]
+    assert len(totals) == 4 + 7
+    assert max(totals) <= 90
+
+
+def test_the_minutes_of_the_lecture_add_up() -> None:
+    part = GUIDE[GUIDE.index("## Path A: one lecture of 90 minutes") :].split("\n## ")[0]
+    minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", part, re.MULTILINE)]
+    assert sum(minutes) == 90
+
+
+def test_a_chapter_promises_the_minutes_that_are_counted() -> None:
+    counted = re.findall(
+        r"^\| \[(\d+)\]\(([\w-]+\.md)\) \| \d+ \| \d+ \| (\d+) \|$", GUIDE, re.MULTILINE
+    )
+    assert len(counted) == 15
+    for number, name, minutes in counted:
+        said = re.search(r"\*\*Time\*\*: (.+)", (ROOT / "notebooks" / name).read_text("utf-8"))[1]
+        reading = said if number == "15" else said.split(",")[0]  # 15 is in two parts
+        promised = sum(map(int, re.findall(r"(\d+) (?:minutes|for the second)", reading)))
+        assert abs(promised - int(minutes)) <= 5, (name, promised, minutes)

@@ -1,0 +1,84 @@
+"""The command line as a stranger meets it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import poe
+from judging.cli import main
+
+
+def test_no_command_shows_help(capsys):
+    assert main([]) == 2
+    shown = capsys.readouterr()
+    for command in (
+        "rank",
+        "leaderboard",
+        "fit",
+        "judge",
+        "store",
+        "prompts",
+        "data",
+        "reproduce",
+        "scorecard",
+    ):
+        assert command in shown.out + shown.err
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"judging {poe.__version__}\n"
+    assert Path(poe.__file__).with_name("py.typed").is_file(), "its types are for users too"
+
+
+def test_mistakes_name_the_choices(capsys):
+    for arguments, status, message in (
+        (["reproduce", "tabel1"], 2, "table1"),
+        (["reproduce", "table1", "--draws", "0"], 2, "--draws"),
+        (["data", "fetch", "sumeval"], 1, "summeval"),
+        (["rank", "t.csv", "--judge", "demo"], 2, "--attribute"),
+    ):
+        assert main(arguments) == status, arguments
+        error = capsys.readouterr().err
+        assert message in error, arguments
+        assert "Traceback" not in error
+
+
+def test_without_a_clone_the_papers_numbers_are_missed_in_one_line(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "reproduction", None)
+    monkeypatch.delitem(sys.modules, "reproduction.cli", raising=False)
+    for command in ("reproduce", "scorecard"):
+        assert main([command, "table1"]) == 1
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert "clone the repository" in error
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder):
+    """As in `judging prompts | head -1`: no message, and the status of a broken pipe."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "judging", "prompts"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    running.stdout.close()
+    assert running.stderr.read() == b""
+    assert running.wait() == 141
+
+
+def test_interruption_is_quiet(monkeypatch, capsys):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("judging.datasets.overview", interrupted)
+    assert main(["data", "list"]) == 130
+    assert capsys.readouterr().err == "judging: stopped; nothing was written\n"
+
+
+def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, capsys):
+    monkeypatch.setenv("POE_DATA_DIR", str(folder))
+    monkeypatch.setenv("POE_CACHE_DIR", str(folder / "cache"))
+    assert main(["data", "list"]) == 0
+    assert "judging data fetch summeval" in capsys.readouterr().out
+    assert main(["ask", "summeval", "coherence", "--judge", "demo"]) == 1
+    assert "judging data fetch summeval" in capsys.readouterr().err

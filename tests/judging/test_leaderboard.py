@@ -1,0 +1,475 @@
+"""Systems over prompts: errors that hold, lengths held equal, tables and commands."""
+
+import hashlib
+import itertools
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, log_expit, logit
+
+import judging
+import poe
+from judging.board import Tournament, leaderboard, read_answers
+from judging.cli import main
+from judging.judges import Answer, Reader, Store
+from judging.judges.recorded import pandalm
+from poe.clusters import clustered, standardised
+from poe.fitting import settled
+
+
+def votes(seed, theta, *, prompts=40, each=12, own=0.0, gamma=0.0, beta=0.0):
+    """Decisions about systems whose quality differs from prompt to prompt by sd `own`."""
+    rng, n = np.random.default_rng(seed), len(theta)
+    prompt = np.repeat(np.arange(prompts), each)
+    first = rng.integers(n, size=len(prompt))
+    second = (first + rng.integers(1, n, size=len(prompt))) % n
+    quality = np.asarray(theta) + own * rng.standard_normal((prompts, n))
+    lengths = rng.lognormal(5, 0.6, (len(prompt), 2)) * (1 + 0.6 * np.column_stack([first, second]))
+    d = quality[prompt, first] - quality[prompt, second] + gamma + beta * standardised(lengths)
+    p = (rng.random(len(d)) < expit(d)).astype(float)
+    c = poe.Comparisons.from_pairs(np.column_stack([first, second]), p, items=n)
+    return c, prompt, lengths
+
+
+class TestClusteredErrors:
+    def test_they_hold_where_prompts_differ_and_unclustered_ones_do_not(self):
+        """Equal systems, each with its own strengths on every prompt: the truth is exactly zero.
+
+        Of 95 % intervals in 120 worlds x 5 systems, clustered ones hold the truth as often as they
+        say; the control, errors that take every answer for news, is too small.
+        """
+        held = {"clustered": [], "unclustered": []}
+        for seed in range(120):
+            c, prompt, _ = votes(seed, [0.0] * 5, prompts=30, each=20, own=1.0, gamma=0.3)
+            plain = poe.fit(c, bias="fit", covariance="curvature")
+            for name, fit in (("clustered", clustered(plain, prompt)), ("unclustered", plain)):
+                low, high = fit.interval().T
+                held[name].append((low <= 0) & (high >= 0))
+        share = {name: float(np.mean(values)) for name, values in held.items()}
+        assert 0.92 <= share["clustered"] <= 0.98
+        assert share["unclustered"] <= 0.87
+
+    def test_they_are_the_jackknife_over_prompts(self):
+        """For quadratic experts one Newton step is exact: refit without each prompt in turn."""
+        c, prompt, _ = votes(1, [0.0, 0.5, 1.0, 1.5], prompts=12, each=8, own=0.7, gamma=0.2)
+        whole = poe.fit(c, "gaussian", bias="fit")
+        found = clustered(whole, prompt)
+        moved = []
+        for k in range(12):
+            rest = poe.fit(c.take(prompt != k), "gaussian", bias="fit")
+            moved.append(np.append(rest.scores - whole.scores, rest.bias - whole.bias))
+        expected = 11 / 12 * np.array(moved).T @ np.array(moved)
+        np.testing.assert_allclose(found.covariance(), expected[:4, :4], rtol=1e-8, atol=1e-14)
+        assert found.bias_se == pytest.approx(np.sqrt(expected[4, 4]))
+        assert found.freedom == 11
+
+    def test_the_plain_sandwich_of_very_many_clusters_is_nearly_the_same(self, monkeypatch):
+        c, prompt, _ = votes(2, [0.0, 0.3, 0.9], prompts=300, each=4, own=0.5)
+        fit = poe.fit(c)
+        careful = clustered(fit, prompt).covariance()
+        monkeypatch.setattr("poe.clusters.WORK", 0)
+        np.testing.assert_allclose(clustered(fit, prompt).covariance(), careful, rtol=0.05)
+
+    def test_one_cluster_is_refused(self):
+        c, prompt, _ = votes(3, [0.0, 1.0], prompts=1, each=30)
+        with pytest.raises(poe.ComparisonError, match="at least two prompts"):
+            clustered(poe.fit(c), prompt)
+
+
+class TestLength:
+    @pytest.mark.needs("scikit-learn")
+    def test_the_fit_is_logistic_regression(self):
+        """scikit-learn on the same columns, without a penalty, finds the same coefficients."""
+        from sklearn import linear_model
+
+        c, prompt, lengths = votes(4, [0.0, 0.4, 0.8, 1.2], gamma=0.3, beta=0.7, own=0.3)
+        x = standardised(lengths)
+        found = clustered(poe.fit(c, bias="fit"), prompt, x)
+        rows = np.column_stack([c.matrix()[:, 1:], x])
+        oracle = linear_model.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+        oracle.fit(rows, c.p)
+        scores = np.append(0.0, oracle.coef_[0, :3])
+        np.testing.assert_allclose(found.scores, scores - scores.mean(), atol=1e-5)
+        assert found.covariate.size == pytest.approx(oracle.coef_[0, 3], abs=1e-5)
+        assert -found.bias == pytest.approx(oracle.intercept_[0], abs=1e-5)
+
+    def test_a_system_that_only_writes_more_falls_back(self):
+        """Known truth: system 0 is the best and the shortest, and the judge likes length."""
+        c, prompt, lengths = votes(
+            5, [0.6, 0.3, 0.0, -0.3], prompts=60, each=20, beta=2.0, own=0.3, gamma=0.2
+        )
+        table = c.to_table().assign(prompt=prompt, length_1=lengths[:, 0], length_2=lengths[:, 1])
+        board = leaderboard(table)
+        assert board.fit.ranking() == [0, 1, 2, 3]
+        assert board.plain.ranking() != [0, 1, 2, 3], "the control: without lengths it is fooled"
+        assert board.fit.covariate.size == pytest.approx(2.0, abs=3 * board.fit.covariate.se)
+        assert board.to_frame().columns[-4:].tolist() == [
+            "raw_rank",
+            "raw_score",
+            "raw_low",
+            "raw_high",
+        ]
+        assert leaderboard(table, length=False).equal is None
+        table.loc[3, "length_1"] = None
+        assert "1 rows have none in length_1 and length_2" in str(leaderboard(table))
+
+    def test_decisions_that_length_explains_are_refused_in_words(self):
+        c, prompt, lengths = votes(6, [0.0, 0.0, 0.0])
+        p = (lengths[:, 0] > lengths[:, 1]).astype(float)
+        longer = poe.Comparisons.from_pairs(c.pairs, p, items=3)
+        with pytest.raises(poe.NotConvergedError, match="--no-length"):
+            clustered(poe.fit(longer, prior=0.5), prompt, standardised(lengths))
+
+
+def test_win_rates_and_comparison_by_hand():
+    table = pd.DataFrame(
+        {
+            "model_a": ["x", "y", "x", "z", "z", "y"],
+            "model_b": ["y", "x", "z", "x", "y", "z"],
+            "winner": ["model_a", "model_a", "tie", "model_b", "tie (bothbad)", "model_b"],
+        }
+    )
+    board = leaderboard(table, bias=None)
+    rates = board.win_rates()
+    assert rates.loc["x", "y"] == 0.5
+    assert rates.loc["x", "z"] == 0.75
+    assert rates.loc["z", "y"] == 0.75
+    assert np.isnan(rates.loc["x", "x"])
+    fitted = board.win_rates(fitted=True)
+    scores = dict(zip(board.fit.items, board.fit.scores, strict=True))
+    assert fitted.loc["x", "y"] == pytest.approx(expit(scores["x"] - scores["y"]))
+    versus = board.compare("x", "y")
+    assert versus["win_rate"] == pytest.approx(fitted.loc["x", "y"])
+    assert versus["low"] < versus["difference"] < versus["high"]
+    assert "2 ties" in str(board)
+    assert "<td>x</td>" in board._repr_html_()
+
+
+@pytest.mark.needs("choix")
+def test_recorded_people_order_systems_as_an_independent_program_does():
+    """PandaLM's 999 verdicts by three people on five models: the maximum likelihood of choix."""
+    import choix
+
+    rows = pandalm()
+    rows = rows[rows["judge"] == "pandalm-7b"]
+    board = leaderboard(rows.drop(columns="p").rename(columns={"people": "p"}), bias=None)
+    c = board.comparisons
+    wins = [(i, j) for (i, j), p in zip(c.pairs, c.p, strict=True) for _ in range(int(2 * p))]
+    wins += [(j, i) for (i, j), p in zip(c.pairs, c.p, strict=True) for _ in range(int(2 - 2 * p))]
+    scores = choix.ilsr_pairwise(5, wins)
+    np.testing.assert_allclose(board.fit.scores, scores - scores.mean(), atol=1e-6)
+    judge = pandalm().query("judge == 'gpt-3.5-turbo'").drop(columns="people")
+    recorded = leaderboard(judge)
+    assert "25 rows without a verdict left out" in recorded.notes
+    places = recorded.to_frame().set_index("name")
+    for place, system in enumerate(board.fit.ranking(), start=1):  # as people have it
+        assert places.loc[system, "rank_low"] <= place <= places.loc[system, "rank_high"]
+
+
+# Asking a judge -------------------------------------------------------------------------------
+
+
+def answers(theta, prompts=40, seed=0):
+    """A table of invented answers that carry their quality with them."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for (s, t), k in itertools.product(enumerate(theta), range(prompts)):
+        words = "word " * int(rng.integers(3, 12))
+        quality = t + 0.5 * rng.standard_normal()
+        rows.append({"System": f"s{s}", "Prompt": f"ask {k}", "Output": f"{words}{quality:.4f}"})
+    return pd.DataFrame(rows)
+
+
+class Grader(Reader):
+    """Reads the quality that an answer carries; leans to the first. No language model."""
+
+    def __init__(self):
+        self.specification, self.asked = {"kind": "grader"}, []
+
+    def answer(self, questions):
+        for k, question in enumerate(questions):
+            self.asked.append(question)
+            one, other = (float(t.text.split()[-1]) for t in (question.first, question.second))
+            luck = int(hashlib.sha256(question.key.encode()).hexdigest()[:8], 16) / 2**32
+            d = 2 * (one - other) + 0.4 + 0.5 * logit(min(max(luck, 1e-6), 1 - 1e-6))
+            yield k, Answer((float(log_expit(d)), float(log_expit(-d))))
+
+
+def test_systems_are_found_in_their_true_order_and_nothing_is_paid_twice():
+    truth = [1.5, -1.0, 0.5, 0.0, -2.0]
+    table, judge, store = answers(truth), Grader(), Store(":memory:")
+    board = leaderboard(table, judge, store=store, budget="60x")
+    assert board.fit.ranking() == [f"s{k}" for k in np.argsort(truth)[::-1]]
+    assert board.clusters == "prompt"
+    assert -board.fit.bias == pytest.approx(0.4, abs=0.25)
+    assert len(judge.asked) == len(board.comparisons) == 300
+    assert all(q.context.text.startswith("ask ") for q in judge.asked)
+    assert len({q.key for q in judge.asked}) == 300
+    again = leaderboard(table.sample(frac=1, random_state=1), judge, store=store, budget="60x")
+    assert len(judge.asked) == 300, "the store had every answer, whatever the order of the rows"
+    assert again.fit.ranking() == board.fit.ranking()
+    few = leaderboard(table, judge, store=store, budget="70x")
+    assert (len(judge.asked), len(few.comparisons)) == (350, 350)
+
+
+def test_a_manager_reads_who_is_best_or_that_the_judge_hardly_reads():
+    board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x")
+    assert "s0 is the best of 3 systems (over 99% sure)" in str(board)
+    assert "120 comparisons asked now, 0 known already" in str(board)
+
+    class Deaf(Grader):
+        """Says nearly the same of every two answers: the first."""
+
+        def __init__(self):
+            super().__init__()
+            self.specification = {
+                "kind": "transformers",
+                "model": "SmolLM2-135M-Instruct.Q4_1.gguf",
+            }
+
+        def answer(self, questions):
+            for k, answer in super().answer(questions):
+                d = 1.5 + 0.05 * (answer.log_p[0] - answer.log_p[1])
+                yield k, Answer((float(log_expit(d)), float(log_expit(-d))))
+
+    deaf = str(leaderboard(answers([2.5, 0.0, -1.0]), Deaf(), budget="60x"))
+    assert "Do not decide by this ranking, because the judge hardly reads" in deaf
+    assert "do not decide anything by it" in deaf, "and it is known to be too small"
+
+
+def test_a_judge_that_reads_is_not_blamed_for_systems_that_are_alike():
+    """Their answers differ: the first place wins more often, and by no means always."""
+    alike = leaderboard(answers([0.0, 0.0, 0.0], prompts=160), Grader(), budget="160x")
+    assert np.ptp(alike.fit.scores) < -alike.fit.bias, "the bias is larger than all differences"
+    assert 0.5 < np.mean(alike.comparisons.p > 0.5) < 0.7
+    assert "hardly reads" not in str(alike)
+
+
+def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
+    class Interrupted(Grader):
+        def answer(self, questions):
+            if len(self.asked) > 40:
+                raise KeyboardInterrupt
+            return super().answer(questions)
+
+    table, store = answers([1.5, 0.0, -1.0]), Store(":memory:")
+    part = leaderboard(table, Interrupted(), store=store, budget="60x")
+    assert "a partial ranking: Ctrl-C" in str(part)
+    judge = Grader()
+    whole = leaderboard(table, judge, store=store, budget="60x")
+    assert len(whole.comparisons) == 120 == len(judge.asked) + len(part.comparisons)
+
+
+def test_a_wrong_column_names_the_file(tmp_path, capsys):
+    path = tmp_path / "texts.csv"
+    path.write_text("id,text\na,b\n")
+    assert main(["leaderboard", str(path), "--judge", "demo", "--store", str(path) + "s"]) == 1
+    assert f"judging: {path}: no column is called 'system'" in capsys.readouterr().err
+    assert main(["fit", str(path)]) == 1
+    assert f"judging: {path}: no two columns of 'id', 'text' say who" in capsys.readouterr().err
+
+
+def test_close_pairs_are_asked_most_and_prompts_evenly():
+    asking = Tournament(
+        read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)), Grader(), store=Store(":memory:")
+    )
+    asking.run(300)
+    met = np.zeros((4, 4))
+    np.add.at(met, (asking.made[:, 1], asking.made[:, 2]), 1)
+    met += met.T
+    assert met[1, 2] > 2 * met[0, 3], "a pair whose answer is known tells little"
+    load = np.bincount(asking.made[:, 0], minlength=60)
+    assert load.max() - load.min() <= 2
+    assert asking.left.sum() + 2 * 300 == 60 * 12, "no pair twice on a prompt"
+
+
+def test_both_orders_and_word_for_word_equal_answers():
+    table, judge = answers([1.0, 0.0, -1.0], 10), Grader()
+    same = table["Prompt"] == "ask 3"
+    table.loc[same, "Output"] = "the same 1.0"
+    board = leaderboard(table, judge, budget="all", both_orders=True)
+    assert (len(board.comparisons), len(judge.asked)) == (60, 54)
+    assert "6 pairs of answers are the same text" in str(board)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop(columns="Output"), "--answer"),
+        (lambda t: t.assign(System="one"), "only 's|only 'one'|before"),
+        (lambda t: pd.concat([t, t[:1]]), "row 81: s0 answered this prompt before"),
+        (lambda t: t.assign(Output=""), "row 1: the answer is empty"),
+    ],
+)
+def test_answers_that_cannot_be_are_refused_by_row(change, message):
+    with pytest.raises(judging.errors.DatasetError, match=message):
+        read_answers(change(answers([0.0, 1.0])))
+
+
+def test_a_prior_comes_in_only_where_scores_would_be_infinite():
+    c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[1, 1, 1])
+    fit, notes = settled(c)
+    assert fit.ranking() == ["a", "b", "c"], "not a preference for the first position without end"
+    assert not fit.bias_fitted
+    assert "a prior of 0.5 wins" in notes[0]
+    assert "one position explains every decision" in notes[1]
+    c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1, 1, 1])
+    fit, notes = settled(c, bias=None)
+    assert (fit.scores.tolist(), notes) == ([0.0, 0.0, 0.0], [])
+
+
+# Commands -------------------------------------------------------------------------------------
+
+
+def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
+    c, prompt, _ = votes(7, [0.0, 0.7, 1.4], gamma=0.2)
+    names = np.array(["ada", "ben", "cleo"])
+    first, second = names[c.first], names[c.second]
+    forms = {
+        "arena.jsonl": {
+            "Model A": first,
+            "MODEL_B": second,
+            "winner": np.where(c.p == 1, "model_a", "model_b"),
+        },
+        "names.tsv": {"left": first, "right": second, "winner": np.where(c.p, first, second)},
+        "alpaca.json": {
+            "instruction": prompt,
+            "generator_1": first,
+            "generator_2": second,
+            "output_1": "x",
+            "output_2": "y",
+            "preference": 2 - c.p,
+        },
+    }
+    shown = []
+    for name, columns in forms.items():
+        path, table = tmp_path / name, pd.DataFrame(columns)
+        if name.endswith("v"):
+            table.to_csv(path, index=False, sep="\t")
+        else:
+            table.to_json(path, orient="records", lines=name.endswith("l"))
+        out = tmp_path / f"{name}.out.csv"
+        assert main(["fit", str(path), "--out", str(out), "--no-cluster"]) == 0
+        shown.append(pd.read_csv(out))
+        text = capsys.readouterr().out
+        assert "First position preferred" in text
+        assert f"{len(c):,} comparisons, 0 ties" in text
+    for other in shown[1:]:
+        pd.testing.assert_frame_equal(shown[0], other)
+    expected = poe.fit(c, bias="fit").to_frame()
+    np.testing.assert_allclose(shown[0]["score"], expected["score"])
+    np.testing.assert_allclose(shown[0]["low"], expected["low"])
+    assert main(["fit", str(tmp_path / "alpaca.json")]) == 0
+    assert "clustered on instruction (40)" in capsys.readouterr().out
+
+
+def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, capsys):
+    table = tmp_path / "answers.csv"
+    rng = np.random.default_rng(0)
+    words = ["sun", "dog", "runs", "quickly", "extraordinarily", "incomprehensible"]
+    rows = [
+        {"model": f"m{s}", "prompt": f"say {k}", "answer": " ".join(rng.choice(words[: 3 + s], 9))}
+        for s in range(4)
+        for k in range(20)
+    ]
+    pd.DataFrame(rows).to_csv(table, index=False)
+    store, made = tmp_path / "s.sqlite", tmp_path / "made.csv"
+    base = ["leaderboard", str(table), "--judge", "demo", "--store", str(store), "--quiet"]
+    base += ["--attribute", "easier to read", "--budget", "80"]
+    assert main([*base, "--offline"]) == 1
+    assert "there is no store" in capsys.readouterr().err
+    assert main(["leaderboard", str(table)]) == 1
+    assert "need --judge" in capsys.readouterr().err
+    assert main([*base, "--out", str(table)]) == 1
+    assert "would overwrite" in capsys.readouterr().err
+    price = ["--price-input", "0.5", "--price-output", "2"]
+    assert main([*base, "--dry-run", *price, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["calls"], row["stored"]) == (80, 0)
+    assert row["cost"] == pytest.approx((row["tokens"] * 0.5 + 80 * 2) / 1e6)
+    assert main([*base, "--limit-calls", "50", *price]) == 3
+    assert "a partial ranking: " in (text := capsys.readouterr().out)
+    assert "50 comparisons" in text
+    assert "asked now: 50 calls, " in text
+    page, rates = tmp_path / "r.html", tmp_path / "rates.csv"
+    files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
+    assert main([*base, *files]) == 0
+    first = capsys.readouterr().out
+    assert "clustered on prompt (20)" in first
+    assert "rank, any length" in first
+    assert main([*base, "--dry-run"]) == 0
+    assert "0 calls; 80 answers are in" in capsys.readouterr().out
+    assert main([*base, "--offline"]) == 0
+    again = capsys.readouterr().out
+    assert "80 comparisons asked now, 0 known" not in first
+    assert "0 comparisons asked now, 80 known already" in again
+    kept = [  # but for what was asked, the files, and chances, which are sampled
+        [x for x in t.splitlines() if not re.search("asked now|^written|95% sure", x)]
+        for t in (again, first)
+    ]
+    assert kept[0] == kept[1]
+    assert "a readability formula" in again
+    assert main([*base, "--offline", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["partial"], found["comparisons"]) == (False, 80)
+    order = [row["name"] for row in found["systems"]]
+    assert order == list(found["win_rates"]) == pd.read_csv(rates)["name"].tolist()
+    assert found["win_rates"]["m0"]["m0"] is None
+    assert "<td>m0</td>" in page.read_text()
+    assert set(pd.read_csv(rates)["name"]) == {"m0", "m1", "m2", "m3"}
+    assert main(["leaderboard", str(made)]) == 0
+    assert "clustered on prompt (20)" in capsys.readouterr().out
+
+
+def test_what_takes_long_is_said_on_a_terminal(tmp_path, capsys, monkeypatch):
+    class Due:
+        """A timer whose time has come."""
+
+        def __init__(self, seconds, say, words, options):
+            assert seconds == 2.0
+            self.start, self.cancel = (lambda: say(*words, **options)), lambda: None
+
+    monkeypatch.setattr("judging.cli.screen.threading.Timer", Due)
+    path = tmp_path / "x.csv"
+    path.write_text("first,second,p\na,b,0.7\nb,c,0.6\nc,a,0.4\n")
+    assert main(["fit", str(path)]) == 0
+    assert capsys.readouterr().err == "", "a log wants no such lines"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["fit", str(path)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"judging: reading {path} ...", "judging: fitting 3 comparisons of 3 items ..."]
+
+
+def test_a_page_escapes_what_a_user_wrote(tmp_path, capsys):
+    nasty = "<script>alert(1)</script>"
+    path, page, out = tmp_path / "p.csv", tmp_path / "p.html", tmp_path / "o.csv"
+    pd.DataFrame({"first": [nasty, "=cmd|x"], "second": ["=cmd|x", nasty], "p": [0.6, 0.3]}).to_csv(
+        path, index=False
+    )
+    assert main(["fit", str(path), "--report", str(page), "--out", str(out)]) == 0
+    assert "<script" not in page.read_text()
+    assert "'=cmd|x" in out.read_text()
+
+
+def test_mistakes_are_one_sentence(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    for content, message in (
+        ("a,b\n1,2\n", "who was compared"),
+        ("first,second\nx,y\n", "says who won"),
+        ("first,second,winner\nx,y,x\nx,y,perhaps\n", "line 3.*perhaps"),
+        ("first,second,winner\nx,y,1\nx,y,0\n", "two things"),
+        ("first,second,p\nx,y,1.5\n", "p is 1.5"),
+        ("first,second,p\nx,,0.5\n", "line 2.*id is empty"),
+        ("first,second,p\nx,y,\n", "no comparisons"),
+        ("first,second,p\na,b,1\nc,d,0\n", "share no comparison"),
+    ):
+        path.write_text(content)
+        assert main(["fit", str(path)]) == 1, content
+        error = capsys.readouterr().err
+        assert "Traceback" not in error
+        assert re.search(message, error), error
+    assert main(["fit", str(path), "--winner", "nobody"]) == 1
+    assert "no column 'nobody'" in capsys.readouterr().err

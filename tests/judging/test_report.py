@@ -1,0 +1,453 @@
+"""The report: true to the fit, self-contained, escaped, and readable without seeing it."""
+
+import base64
+import dataclasses
+import errno
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit, stdtr, stdtrit
+
+import judging
+import poe
+from judging import prompts
+from judging.cli import main
+from judging.errors import InvalidDataError
+from judging.judges import Answer, Store, Text, TextJudge
+from judging.judges.demo import DemoJudge
+from judging.ranking import readings, words
+from judging.ranking.changes import changes, read_ranking
+from judging.ranking.ending import Stop
+from judging.ranking.readings import next_pairs, position, prospects
+from judging.ranking.report import report
+from judging.ranking.settings import Asking, Fitting
+
+EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
+LIMIT = Stop("limit", "the limit of 60 calls is reached")
+VOID = {"meta", "br", "img", "link", "input"}
+
+
+class Little(DemoJudge):
+    """The demo judge, of whose probability little is on the labels."""
+
+    def answer(self, questions):
+        for k, said in super().answer(questions):
+            yield k, Answer(tuple(x + np.log(0.1 + 0.05 * (k % 4)) for x in said.log_p), tokens=5)
+
+
+def ranked(n=12, *, judge=None, budget=60, ids=None, attribute="easier to read", **options):
+    words = ["cat", "considerable", "tree", "documentation", "sea"]
+    texts = [
+        Text(
+            ids[k] if ids else f"t{k}",
+            " ".join(words[(k * j) % 5] for j in range(1, 9)) + f" {k}. " + (EVIL if ids else ""),
+        )
+        for k in range(n)
+    ]
+    prompt = prompts.for_attribute(attribute)
+    judged = TextJudge(judge or DemoJudge(), prompt, texts, store=Store(":memory:"))
+    asking, fitting = (
+        kind(**{name: options.pop(name) for name in kind.__annotations__ if name in options})
+        for kind in (Asking, Fitting)
+    )
+    return judging.rank(texts, judged, budget=budget, asking=asking, fitting=fitting, **options)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return ranked()
+
+
+def page_of(*found, **options):
+    given = {"attribute": "easier to read", "command": "judging rank x.csv", "made": "2030-01-02"}
+    return report(found, **{**given, **options})
+
+
+class Page(HTMLParser):
+    """Tags, attributes, visible text, and what is wrong with the nesting."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.wrong, self.words = [], [], [], []
+        self.feed(text)
+        self.wrong += self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"/{tag}")
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+
+    def all(self, name):
+        return [attrs for tag, attrs in self.tags if tag == name]
+
+
+# The page ----------------------------------------------------------------------------------
+
+
+def test_it_is_well_formed_and_loads_nothing(found):
+    text = page_of(found)
+    page = Page(text)
+    assert page.wrong == []
+    links = [a for _, a in page.tags if {"src", "href", "srcset", "onload"} & set(a)]
+    assert [a["href"][:21] for a in links] == ["data:text/csv;charset"], "the ranking itself"
+    assert not {"script", "link", "iframe", "img"} & {tag for tag, _ in page.tags}
+    assert "http" not in text.replace("http-equiv", "")
+    assert "url(" not in text
+    assert "@import" not in text
+    assert Page("<p><b>x</p>").wrong, "the check finds what is not well formed"
+
+
+def test_it_is_made_for_all_readers(found):
+    page = Page(page_of(found))
+    assert page.all("html")[0]["lang"] == "en"
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert {a["aria-labelledby"] for a in page.all("section")} <= set(ids)
+    for attrs in page.all("svg"):
+        assert attrs.get("aria-label") or attrs.get("aria-hidden") == "true"
+    assert all(a["scope"] in ("col", "row") for a in page.all("th"))
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert max(np.diff(levels)) <= 1
+    assert all(a["tabindex"] == "0" for a in page.all("div") if a.get("class") == "scroll")
+
+
+def test_every_part_is_there(found):
+    text = page_of(found)
+    for said in (
+        "demo (readability), not a language model",
+        "simulated: no language model was asked",
+        "no evidence about language models",
+        "how well the judge agrees with people",
+        "Which text is easier to read, Text A or Text B?",
+        "judging rank x.csv",
+        "2030-01-02",
+        f"judging {poe.__version__}",
+        found.judged.prompt.digest[:12],
+    ):
+        assert said in text
+
+
+def test_what_users_write_is_escaped():
+    ids = [EVIL, "\"'<i>", "a & b", "<!--", "t4"]
+    found = ranked(5, ids=ids, budget=20)
+    text = page_of(found, attribute=EVIL, command=f"judging rank {EVIL}", thing="<u>text")
+    page = Page(text)
+    assert page.wrong == []
+    assert not {"script", "b", "i", "u"} & {tag for tag, _ in page.tags}
+    assert text.count("<style>") == text.count("</style>") == 1
+    shown = "".join(page.words)
+    for name in ids:
+        assert name in shown
+    assert shown.count(EVIL) >= 6, "ids, texts, the attribute and the command are all shown"
+    assert "script" in {tag for tag, _ in Page(f"<p>{EVIL}</p>").tags}, "the check finds markup"
+
+
+def test_a_judge_that_hardly_says_a_label():
+    text = page_of(ranked(judge=Little()))
+    assert "Much of the time the judge was about to say something else" in text
+    assert "below 0.5 in 60 of 60 answers" in text
+    assert "Much of the time" not in page_of(ranked())
+
+
+class Blind(DemoJudge):
+    """A judge that nearly always says the first, whatever it reads."""
+
+    def answer(self, questions):
+        for k, said in super().answer(questions):
+            p = expit(4.0 + 0.2 * np.subtract(*said.log_p))
+            yield k, Answer((np.log(p), np.log1p(-p)), tokens=5)
+
+
+def test_a_judge_that_hardly_reads_is_said_to():
+    found = ranked(judge=Blind())
+    d = np.abs(np.subtract.outer(found.fit.scores, found.fit.scores))
+    i, j = found.comparisons.pairs.T
+    assert np.mean(d[i, j] < -found.fit.bias) > 0.9
+    first = np.mean(found.comparisons.p > 0.5)
+    assert readings.drowned(found.fit, found.level) == 2 * first - 1 > 0.9
+    text = page_of(found)
+    assert "Do not decide by this ranking, because the judge hardly reads" in text
+    assert "This judge hardly reads. In over 99% of the comparisons" in text
+    assert "Do not decide by this ranking" in words.in_text([found])
+    assert "hardly reads" not in page_of(ranked())
+
+
+def test_the_first_line_says_what_a_manager_wants(found):
+    first, settled, people = words.headline(found, "essay")
+    sure = found.fit.prob_top(1)
+    assert first == f"t5 is probably the best of 12 essays ({sure.max():.0%} sure)."
+    i, j = np.triu_indices(12, 1)
+    names = found.fit.items
+    better = [found.fit.prob_better(names[a], names[b]) for a, b in zip(i, j, strict=True)]
+    share = np.mean([max(p, 1 - p) >= 0.95 for p in better])
+    assert settled.startswith(f"Of all pairs of essays, {100 * share:.0f}% are in an order")
+    assert people == "How far people would agree is not known."
+    page = page_of(found, thing="essay")
+    assert all(said in page for said in (first, settled, people))
+    part = dataclasses.replace(found, stop=LIMIT, gold={f"t{k}": k for k in range(12)})
+    assert words.headline(part)[0] == "This ranking is partial, because asking was cut short."
+    assert "This ranking is partial" in page_of(part)
+
+
+def test_calibration_counts_how_often_people_agree():
+    gold = {f"t{k}": float(k % 4) for k in range(11)}
+    found = dataclasses.replace(ranked(), gold=gold)
+    rows, made = readings.calibration(found), found.comparisons.to_table()
+    made["gap"] = made["first"].map(gold) - made["second"].map(gold)
+    made = made[made["gap"].notna() & (made["gap"] != 0)]
+    made["sure"] = made["p"].where(made["p"] > 0.5, 1 - made["p"])
+    made["right"] = (made["p"] > 0.5) == (made["gap"] > 0)
+    assert sum(row.answers for row in rows) == len(made)
+    last = made[made["sure"] >= 0.9]
+    said = words.calibrated(rows[-1])
+    assert said[:3] == ("90% to 100%", len(last), f"{last['sure'].mean():.0%}")
+    assert said[3].startswith(f"{last['right'].mean():.0%} (")
+    assert "A calibrated judge" in page_of(found)
+    assert "no texts came with scores by people" in page_of(ranked())
+
+
+def test_many_texts_are_not_many_rows_but_all_are_there(tmp_path):
+    ids = [EVIL, "=1+1", *(f"essay {k}" for k in range(298))]
+    found = ranked(300, ids=ids, budget=1200, rule="random", batch=1200, top=5)
+    text = judging.report(found, tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text() == text
+    page = Page(text)
+    assert page.wrong == []
+    assert len(page.all("tr")) < 250
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
+    (rows,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)
+    table = found.to_frame()
+    assert [row[1] for row in json.loads(rows)] == table["name"].tolist()
+    (link,) = (a["href"] for a in page.all("a"))
+    saved = tmp_path / "again.csv"
+    saved.write_bytes(base64.b64decode(link.partition("base64,")[2]))
+    again = read_ranking(saved)
+    assert again["name"].tolist() == [" ".join(name.split()) for name in table["name"]]
+    np.testing.assert_allclose(again["score"], table["score"])
+    shown = {int(row) for row in re.findall(r'<th scope="row" class=num>(\d+)</th>', text)}
+    maybe = table.query("rank_low <= 5 < rank_high")["rank"].tolist()
+    assert {1, 20, 291, 300} <= shown
+    assert set(maybe[:20]) <= shown, "those around the open place are shown"
+    assert found.compare(again).spearman == 1.0
+
+
+def test_an_earlier_ranking_beside_this_one(found):
+    earlier = found.to_frame()
+    earlier.loc[earlier["rank"] == 12, "score"] += 2
+    text = page_of(found, before=earlier)
+    name = earlier["name"].iloc[-1]
+    assert f"1 of 12 texts moved by more than the errors of both rankings explain: {name}" in text
+    assert 'class="other fill"' in text
+    assert "Beside the earlier ranking" not in page_of(found)
+
+
+def test_stopping_early_is_said_to_be_optimistic(found):
+    early = ranked(until=[poe.top_known(1, 0.5)])
+    assert "a little too high" in page_of(early)
+    assert "a little too high" not in page_of(found)
+
+
+# The facts ---------------------------------------------------------------------------------
+
+
+def test_neighbours_are_those_of_the_fit(found):
+    near, order = readings.neighbours(found.fit, 0.95), found.fit.ranking()
+    places = [found.fit.items.index(name) for name in order]
+    assert [upper for upper, *_ in near] == order[:-1]
+    assert [lower for _, lower, *_ in near] == order[1:]
+    c = found.fit.covariance()
+    for (_, _, p, verdict), i, j in zip(near, places[:-1], places[1:], strict=True):
+        gap = found.fit.scores[i] - found.fit.scores[j]
+        error = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
+        assert p == pytest.approx(stdtr(found.fit.freedom, gap / error))
+        assert (verdict == "settled") == (p >= 0.95)
+
+
+def test_position_in_probabilities(found):
+    at = position(found.fit, found.level)
+    assert at.equal.rate == pytest.approx(expit(-found.fit.bias), abs=1e-3)
+    half = stdtrit(found.fit.freedom, 0.975) * found.fit.bias_se
+    low = expit(-found.fit.bias - half)
+    assert at.equal.low == pytest.approx(low, abs=1e-3)
+    assert at.equal.low < at.equal.rate < at.equal.high
+    made = found.comparisons
+    assert at.counted.rate == pytest.approx(np.mean(made.p > 0.5))
+    assert position(ranked(expert="laplacian").fit, 0.95).equal is None
+
+
+def test_prospects_are_what_a_fit_with_more_answers_gives():
+    """Add the next comparisons with the answers that agree, and fit: the same standard error."""
+    found = ranked(10, budget=30, covariance="curvature")
+    fit = found.fit
+    now, later, *_ = prospects(found)
+    assert (now.calls, later.calls) == (0, 10)
+    more = readings.upcoming(found, 10)
+    d = fit.scores[more[:, 0]] - fit.scores[more[:, 1]]
+    c = fit.comparisons
+    grown = poe.Comparisons.from_pairs(
+        np.vstack([c.pairs, more]),
+        np.append(c.p, expit(d - fit.bias)),
+        items=c.items,
+    )
+
+    def error(comparisons):
+        again = poe.fit(comparisons, bias=fit.bias, covariance="curvature")
+        return np.sqrt((again.standard_errors() ** 2).mean())
+
+    assert later.error / now.error == pytest.approx(error(grown) / error(c), rel=1e-4)
+
+
+def test_nothing_is_left_to_ask():
+    found = ranked(4, budget=12)
+    assert len(prospects(found)) == 1
+    assert len(next_pairs(found, 5)) == 0
+    assert "no more to say" in page_of(found)
+
+
+# In Python --------------------------------------------------------------------------------------
+
+
+def test_a_ranking_shows_itself_in_a_few_lines(tmp_path):
+    found = ranked(30, ids=[EVIL, *(f"essay {k}" for k in range(29))], budget=120)
+    assert len(repr(found)) < 250
+    assert "30 texts" in repr(found)
+    small = Page(found._repr_html_())
+    assert small.wrong == []
+    assert len([tag for tag, _ in small.tags if tag == "tr"]) == 1 + 8 + 1 + 3
+    assert "script" not in {tag for tag, _ in small.tags}
+    assert "partial" in repr(dataclasses.replace(found, stop=LIMIT))
+
+
+def test_a_plot_has_every_interval_and_names_that_do_not_overlap():
+    from matplotlib import pyplot as plt
+    from matplotlib import text as label
+
+    names = [f"essay ${k}$" for k in range(300)]
+    fit = poe.fit(
+        poe.Comparisons(
+            first=[*names[1:], *names[:-1]],
+            second=[*names[:-1], *names[1:]],
+            p=[0.6] * 299 + [0.3] * 299,
+        ),
+        bias="fit",
+    )
+    found = judging.Ranking(fit, None)
+    for some in (found, ranked()):
+        ax = some.plot()
+        table = some.to_frame()
+        (lines,) = ax.collections
+        drawn = np.array([[a[0], b[0]] for a, b in lines.get_segments()])
+        np.testing.assert_allclose(drawn, table[["low", "high"]])
+        ax.figure.canvas.draw()
+        labels = [t for t in (ax.texts or ax.get_yticklabels()) if t.get_text()]
+        assert len(labels) == (18 if len(table) > 60 else len(table))
+        boxes = sorted((label.Text.get_window_extent(t) for t in labels), key=lambda box: box.y0)
+        assert all(low.y1 <= high.y0 + 2 for low, high in pairwise(boxes))
+        assert max(box.x1 for box in boxes) <= ax.figure.bbox.x1 + 1
+        plt.close(ax.figure)
+
+
+def test_what_moved_beyond_its_errors():
+    """Two simulated judges of one truth, the second twice as decided: few texts seem to move."""
+    rng, found = np.random.default_rng(1), []
+    for seed in range(12):
+        truth = rng.normal(size=30)
+        tables = []
+        for twice in (0, 1):
+            judge = poe.SimulatedJudge(
+                truth * (1 + twice), noise=0.5 * (1 + twice), seed=100 * twice + seed
+            )
+            tables.append(
+                judging.rank(30, judge.answer, budget=240, asking=Asking(rule="random")).to_frame()
+            )
+        found.append(changes(*tables))
+    assert 0.02 < np.mean([(one.table["p_value"] < 0.05).mean() for one in found]) < 0.09
+    assert sum(one.table["moved"].any() for one in found) <= 3
+    one, other = tables[0], tables[1].copy()
+    other.loc[other["name"] == 7, "score"] += 6
+    moved = changes(one, other).table.query("moved")
+    assert moved["name"].tolist() == [7], "what did move is found, and the rest stay"
+    same = changes(one, one[1:])
+    assert (same.spearman, same.added, len(same.table)) == (1.0, (one["name"][0],), 29)
+    half = 1.959964 * np.sqrt((1 + found[0].spearman ** 2 / 2) / 27)
+    assert found[0].low == pytest.approx(np.tanh(np.arctanh(found[0].spearman) - half))
+    with pytest.raises(ValueError, match="3 texts in common; 4 are needed"):
+        changes(one, one[:3])
+
+
+def test_a_file_that_is_no_ranking(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("id,score\na,1\n")
+    with pytest.raises(
+        InvalidDataError, match="no column name and no error; `judging rank --out` writes"
+    ):
+        read_ranking(path)
+
+
+# On the command line ------------------------------------------------------------------------------
+
+
+def test_a_report_that_fails_costs_neither_the_ranking_nor_the_table(folder, capsys, monkeypatch):
+    names = ["=cmd|'x'!A0", "@b", "-c", "plain"]
+    rows = "".join(f"{name},Text {k} {'very ' * k}long.\n" for k, name in enumerate(names))
+    Path("t.csv").write_text("ID,Essay\n" + rows)
+    asked = ["rank", "t.csv", "--text-column", "essay", "--attribute", "longer"]
+    asked += ["--judge", "demo", "--quiet", "--out", "s.csv"]
+    assert main(asked) == 0
+    Path("r.html").write_text("as before")
+    write = Path.write_text
+
+    def full(self, text, **options):
+        if "html" in self.name:
+            self.write_bytes(text.encode()[:100])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    capsys.readouterr()
+    Path("s.csv").rename("earlier.csv")
+    assert main([*asked, "--report", "r.html", "--compare-with", "earlier.csv"]) == 1
+    shown = capsys.readouterr()
+    assert "None of 4 texts moved by more than the errors" in shown.out
+    assert all(name in shown.out for name in names), "the ranking was printed"
+    assert shown.err == "judging: r.html was not written: No space left on device\n"
+    assert sorted(read_ranking("s.csv")["name"]) == sorted(names)
+    assert not [line for line in Path("s.csv").read_text().splitlines() if ",=" in line]
+    assert {file.name for file in folder.iterdir()} >= {"s.csv", "t.csv"}
+    assert [(path.name, path.read_text()) for path in folder.glob("*html*")] == [
+        ("r.html", "as before")
+    ]
+
+
+def test_no_escape_sequence_reaches_the_terminal(folder, capsys):
+    evil = "a\x1b]0;title\x07b"
+    Path("t.csv").write_text(f"id,te\x1b[31mxt\n{evil},One\nb,Two\n")
+    asked = ["rank", "t.csv", "--attribute", "longer", "--judge", "demo", "--quiet"]
+    assert main(asked) == 1
+    Path("t.csv").write_text(f"id,text\n{evil},One\nb,Two\n")
+    assert main(asked) == 1
+    shown = capsys.readouterr()
+    assert "control character" in shown.err
+    assert "\x1b" not in shown.out + shown.err
+    assert "\x1b" not in words.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
+    assert "\u202e" not in words.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])

@@ -1,0 +1,137 @@
+"""The next comparison: against the formula written out, and its promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+import poe
+from poe.choose.adaptive import curvature_at, next_comparisons
+from poe.experts import Huber, Laplacian, Thurstone
+from tests.helpers import random_comparisons
+
+RULES = ["laplace", "determinant", "random"]
+
+
+def asked(c):
+    return {tuple(sorted(pair)) for pair in c.pairs.tolist()}
+
+
+def weighted(seed, *, n=8, count=14):
+    """Comparisons with random weights, so that no two gains tie."""
+    c = random_comparisons(seed, n=n, count=count)
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(c))
+    return poe.Comparisons.from_pairs(c.pairs, c.p, items=n, weight=weight)
+
+
+def picks_by_inverting(c, scores, bias, count, *, calls=1):
+    """Paper A.6 with its anchor, a new inverse for every pick, and no shortcut."""
+    n = len(scores)
+    slope = expit(scores[:, None] - scores - bias)
+    either = (slope * (1 - slope) + (slope * (1 - slope)).T) / 2
+    rows = np.vstack([np.eye(1, n), np.eye(n)[c.first] - np.eye(n)[c.second]])
+    d = scores[c.first] - scores[c.second] - bias
+    told = np.append(1.0, c.weight * expit(d) * expit(-d))
+    open_ = np.triu(np.ones((n, n), dtype=bool), 1)
+    for i, j in asked(c):
+        open_[i, j] = False
+    picks = []
+    for _ in range(count // calls):
+        a = np.linalg.inv(rows.T @ np.diag(told) @ rows)
+        gain = either * (np.diag(a)[:, None] + np.diag(a) - 2 * a)
+        i, j = np.unravel_index(np.where(open_, gain, -1).argmax(), gain.shape)
+        open_[i, j] = False
+        picks.append((i, j))
+        rows = np.vstack([rows, np.eye(n)[i] - np.eye(n)[j]])
+        told = np.append(told, calls * either[i, j])
+    return picks
+
+
+@given(seed=st.integers(0, 200), bias=st.sampled_from([None, 0.7]), both=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_the_laplace_rule_is_the_papers_formula(seed, bias, both):
+    c = weighted(seed)
+    fit = poe.fit(c, "bradley-terry", bias=bias)
+    count = 8
+    found = next_comparisons(fit, count, both_orders=both)
+    expected = picks_by_inverting(c, fit.scores, fit.bias, count, calls=2 if both else 1)
+    unordered = [tuple(sorted(pair)) for pair in found.tolist()]
+    assert unordered[:: 2 if both else 1] == expected
+    if both:
+        np.testing.assert_array_equal(found[1::2], found[::2, ::-1])
+
+
+def test_ignoring_the_answers_would_pick_otherwise():
+    """The negative control of the test above: R alone, without sigma sigma."""
+    different = 0
+    for seed in range(10):
+        c = weighted(seed)
+        fit = poe.fit(c)
+        plain = [tuple(sorted(p)) for p in next_comparisons(fit, 3, rule="determinant").tolist()]
+        different += plain != picks_by_inverting(c, fit.scores, fit.bias, 3)
+    assert different >= 8
+
+
+# Curvatures of pairs that were not asked -------------------------------------------------
+
+
+def test_other_experts_are_asked_about_the_answer_that_agrees():
+    d = np.array([-0.3, 0.0, 0.2])
+    np.testing.assert_allclose(curvature_at(Huber(), d), 1 / 0.2**2)  # no misfit
+    p = np.array([0.05, 0.3, 0.5, 0.8])
+    at = Thurstone().opinion(p)
+    np.testing.assert_allclose(
+        curvature_at(Thurstone(), at), Thurstone().curvature(at, p), rtol=1e-4
+    )
+    # A Laplacian's curvature is all in its kink; its information is not.
+    np.testing.assert_allclose(curvature_at(Laplacian(scale=0.5), d), 4.0)
+
+
+# Promises --------------------------------------------------------------------------------
+
+
+@given(
+    rule=st.sampled_from(RULES),
+    seed=st.integers(0, 50),
+    both=st.booleans(),
+    prior=st.sampled_from([0.0, 0.2]),
+    count=st.integers(1, 30),
+)
+@settings(max_examples=80, deadline=None)
+def test_new_pairs_come_before_repeats(rule, seed, both, prior, count):
+    n, calls = 7, 2 if both else 1
+    c = random_comparisons(seed, n=n, count=9)
+    fit = poe.fit(c, prior=prior)
+    found = next_comparisons(fit, calls * count, rule=rule, both_orders=both, seed=seed)
+    assert found.shape == (calls * count, 2)
+    assert (found[:, 0] != found[:, 1]).all()
+    before = asked(c)
+    new = [tuple(sorted(pair)) for pair in found[::calls].tolist()]
+    fresh = min(count, n * (n - 1) // 2 - len(before))
+    assert not before & set(new[:fresh])
+    assert len(set(new[:fresh])) == fresh
+    if both:
+        np.testing.assert_array_equal(found[1::2], found[::2, ::-1])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_then_the_order_that_was_not_shown(rule):
+    """All six pairs of four items, asked in one order: the next six are the other orders."""
+    pairs = np.column_stack(np.triu_indices(4, 1))
+    fit = poe.fit(poe.Comparisons.from_pairs(pairs, np.linspace(0.2, 0.8, 6), items=4))
+    found = next_comparisons(fit, 6, rule=rule)
+    assert sorted(map(tuple, found.tolist())) == sorted((j, i) for i, j in pairs.tolist())
+    twice = next_comparisons(fit, 12, rule=rule)
+    assert len({tuple(sorted(pair)) for pair in twice[6:].tolist()}) == 6
+
+
+def test_comparisons_from_a_prior_were_not_asked():
+    c = poe.Comparisons.from_pairs([[0, 1], [2, 3]], [1.0, 0.0], items=4)
+    fit = poe.fit(c, prior=0.3)
+    for rule in RULES:
+        found = next_comparisons(fit, 4, rule=rule)
+        assert {tuple(sorted(p)) for p in found.tolist()} == {(0, 2), (0, 3), (1, 2), (1, 3)}
+    linking = next_comparisons(fit, 1, rule="determinant")
+    joined = poe.Comparisons.from_pairs(np.vstack([c.pairs, linking]), [0.5] * 3, items=4)
+    assert len(joined.components()) == 1

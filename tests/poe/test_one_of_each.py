@@ -1,0 +1,227 @@
+"""What the core does in one place only, and the defects that came of doing it in several."""
+
+import dataclasses
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import poe
+from poe import clusters, fitting, newton, stack
+from poe.choose import designs, greedy, selection
+from poe.errors import SeparableError
+
+
+def decisions(seed=0, n=5, count=60):
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.permutation(n)[:2] for _ in range(count)])
+    p = (rng.random(count) < 0.5 + 0.1 * (pairs[:, 1] - pairs[:, 0])).astype(float)
+    return poe.Comparisons.from_pairs(pairs, p, items=n)
+
+
+class TestErrorsHaveFields:
+    def test_what_is_the_case_apart_from_what_follows_and_of_whom(self):
+        c = poe.Comparisons(first=["a", "a", "b"], second=["b", "c", "c"], p=[1, 1, 0.5])
+        with pytest.raises(SeparableError) as error:
+            poe.fit(c)
+        assert error.value.reason == "item 'a' never lost to the rest"
+        assert error.value.items == ("a",)
+        assert str(error.value).startswith(f"{error.value.reason}, so the scores are infinite")
+        again = pickle.loads(pickle.dumps(error.value))
+        assert (str(again), again.items) == (str(error.value), ("a",))
+
+    def test_notes_do_not_depend_on_how_a_message_is_worded(self, monkeypatch):
+        """Names may contain what the sentence was once cut at."""
+        c = poe.Comparisons(first=["a, so b", "a, so b", "b"], second=["b", "c", "c"], p=[1, 1, 1])
+        _, notes = fitting.settled(c, bias=None)
+        assert notes[0].startswith("item 'a, so b' never lost to the rest: every item was given")
+
+    def test_groups_without_a_link_are_named(self):
+        c = poe.Comparisons(first=["a", "c", "d"], second=["b", "d", "e"], p=[0.5] * 3)
+        with pytest.raises(poe.DisconnectedError) as error:
+            poe.fit(c)
+        assert error.value.items == ("a", "b")
+
+
+class TestClusteredFits:
+    def test_another_covariance_is_that_of_the_plain_fit(self):
+        """It once answered to the name of the curvature with its own, clustered errors."""
+        c = decisions()
+        plain = poe.fit(c, bias="fit")
+        held = clusters.clustered(plain, np.arange(len(c)) // 6)
+        assert held.covariance_choice == "clustered"
+        assert held.with_covariance("clustered") is held
+        for choice in ("curvature", "scatter", "paired"):
+            other = held.with_covariance(choice)
+            expected = plain.with_covariance(choice)
+            assert other.covariance_choice == choice
+            np.testing.assert_allclose(other.covariance(), expected.covariance(), rtol=1e-12)
+            assert np.abs(other.covariance() - held.covariance()).max() > 1e-3
+        with pytest.raises(ValueError, match="covariance must be"):
+            held.with_covariance("jackknife")
+        with pytest.raises(ValueError, match="covariance must be"):
+            plain.with_covariance("clustered")
+
+    def test_a_covariate_has_clustered_errors_only(self):
+        c = decisions()
+        x = np.random.default_rng(2).standard_normal(len(c))
+        held = clusters.clustered(poe.fit(c), np.arange(len(c)) // 6, x)
+        with pytest.raises(ValueError, match="clustered errors only"):
+            held.with_covariance("curvature")
+
+    def test_the_optimum_with_a_covariate_is_one(self):
+        """Where the gradient in every unknown vanishes, by differences of the energy."""
+        c = decisions()
+        x = np.random.default_rng(2).standard_normal(len(c))
+        fit = clusters.clustered(poe.fit(c, bias="fit"), np.arange(len(c)) // 6, x)
+
+        def energy(at):
+            d = at[c.first] - at[c.second] - at[5] + at[6] * x
+            return float(c.weight @ fit.expert.energy(d, c.p))
+
+        at = np.array([*fit.scores, fit.bias, fit.covariate.size])
+        assert energy(at) == pytest.approx(fit.energy, rel=1e-12)
+        for step in 1e-4 * np.eye(7):
+            assert abs(energy(at + step) - energy(at - step)) / 2e-4 < 1e-5 * len(c)
+            assert min(energy(at + 100 * step), energy(at - 100 * step)) >= fit.energy
+
+
+class TestWhatIsShared:
+    def test_fits_that_differ_in_the_covariance_alone_share_their_parts(self):
+        fit = poe.fit(decisions(), bias="fit")
+        other = fit.with_covariance("curvature")
+        other.covariance()
+        assert fit._bread is other._bread
+        assert fit._answers is other._answers
+
+    def test_other_scores_share_nothing(self):
+        fit = poe.fit(decisions(), bias="fit")
+        before = fit.with_covariance("curvature").covariance()
+        moved = dataclasses.replace(fit, scores=2.0 * fit.scores, covariance_choice="curvature")
+        assert np.abs(moved.covariance() - before).max() > 1e-3
+
+
+def test_what_is_solved_in_parts_is_joined_by_name():
+    """A field that is added or moved must not change which array is which."""
+
+    @dataclasses.dataclass
+    class Out:
+        low: np.ndarray
+        high: np.ndarray
+
+        def __init__(self, high, low):
+            self.high, self.low = high, low
+
+    many = stack.Stack.of(3, np.tile([[0, 1], [1, 2]], (40_000, 1, 1)), np.full((40_000, 2), 0.5))
+    assert len(many.p) > stack.block_size(many)
+    out = stack.in_blocks(lambda part, *_: Out(part.p + 1, part.p), many, 0.0, 1.0)
+    assert (out.low.shape, out.low[0, 0], out.high[0, 0]) == ((40_000, 2), 0.5, 1.5)
+
+
+def test_a_small_fit_does_not_enter_the_solver_of_large_ones():
+    code = """
+import sys, numpy as np, poe
+from poe.fitting import settled
+rng = np.random.default_rng(0)
+c = poe.Comparisons.from_pairs(poe.select(24, 60), rng.random(60), items=24)
+fit, notes = settled(c)
+fit.bias_se, fit.bias_information, fit.difference_se(0, 1), fit.interval()
+print("poe.large" in sys.modules, bool(fit.bias_fitted))
+poe.fit(c, solver="sparse")
+print("poe.large" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True", "True"], done.stderr
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.3])
+def test_information_on_the_bias_is_the_same_by_every_way(prior):
+    """By elimination, by the sparse solver, and as the inverse of the joint covariance."""
+    from poe.large import LargeGraph
+
+    c = decisions(1, n=9, count=80)
+    fit = poe.fit(c, bias="fit", prior=prior, covariance="curvature")
+    large = LargeGraph(fit.comparisons)
+    lever = np.broadcast_to(fit.tilt, fit.comparisons.p.shape)
+    other = large.bias_information(large.laid(fit.stiffness), large.laid(lever))
+    assert fit.bias_information == pytest.approx(other, rel=1e-9)
+    assert fit.bias_information == pytest.approx(1.0 / fit.bias_se**2, rel=1e-9)
+
+
+class TestInverse:
+    def test_of_one_and_of_many_with_and_without_a_bias(self):
+        rng = np.random.default_rng(0)
+        problems = stack.Stack.of(6, selection.select_stack(4, 6, 12), rng.random((4, 12)))
+        matrix = stack.laplacian(problems, rng.random((4, 12)) + 0.1)
+        expected = np.linalg.pinv(matrix, hermitian=True)
+        np.testing.assert_allclose(stack.pseudo_inverse(matrix), expected, atol=1e-10)
+        bordered = np.zeros((7, 7))
+        bordered[:6, :6], bordered[6, :6] = matrix[0], [0.3, -0.2, 0.1, 0.0, -0.4, 0.2]
+        bordered[:, 6] = [*bordered[6, :6], 2.0]
+        expected = np.linalg.pinv(bordered, hermitian=True)
+        np.testing.assert_allclose(stack.pseudo_inverse(bordered, bias=True), expected, atol=1e-9)
+        bordered[6] = bordered[:, 6] = 0.0
+        fixed = stack.pseudo_inverse(bordered, bias=True)
+        np.testing.assert_allclose(fixed[:6, :6], stack.pseudo_inverse(matrix[0]), atol=1e-12)
+        assert not fixed[6].any()
+        assert not fixed[:, 6].any()
+
+
+class TestBestPair:
+    def test_only_where_there_is_room_and_ties_at_random(self):
+        gain = np.array([[0.0, 2.0, 9.0], [2.0, 0.0, 2.0], [9.0, 2.0, 0.0]])
+        room = np.ones((3, 3), dtype=bool)
+        room[0, 2] = room[2, 0] = False
+        rng = np.random.default_rng(0)
+        seen = {tuple(map(int, greedy.best_pair(gain, room, rng))) for _ in range(99)}
+        assert seen == {(0, 1), (1, 0), (1, 2), (2, 1)}
+        i, j = greedy.best_pair(np.stack([gain, gain.T]), np.ones((2, 3, 3), bool), rng)
+        assert {*zip(i.tolist(), j.tolist(), strict=True)} <= {(0, 2), (2, 0)}
+
+    def test_step_by_step_it_picks_what_greedy_selection_picks(self):
+        """With paper eqs. 52 to 55 for the update; weights keep gains from tying."""
+        rng = np.random.default_rng(5)
+        n, path = 12, designs.chain(12)
+        weight = rng.uniform(0.5, 1.5, len(path))
+        strength = rng.uniform(0.5, 1.5, (n, n))
+        strength += strength.T
+        resistance = poe.effective_resistance(n, path, weight=weight)
+        shown = greedy.count_shown(n, path)
+        quick = greedy.choose(
+            resistance.copy(), shown.copy(), 20, rng=rng, strength=lambda i, j: strength[i, j]
+        )
+        room = (shown + shown.T == 0) & ~np.eye(n, dtype=bool)
+        for a, b in quick.tolist():
+            i, j = (int(one) for one in greedy.best_pair(strength * resistance, room, rng))
+            assert {i, j} == {a, b}
+            room[i, j] = room[j, i] = False
+            poe.resistance.add_comparison(resistance, i, j, weight=strength[i, j])
+
+
+def test_variances_of_differences():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((5, 4, 4))
+    covariance = root @ np.swapaxes(root, -1, -2)
+    contrast = np.zeros((4, 4, 4))
+    for i in range(4):
+        for j in range(4):
+            contrast[i, j, i] += 1.0
+            contrast[i, j, j] -= 1.0
+    expected = np.einsum("ijk,bkl,ijl->bij", contrast, covariance, contrast)
+    found = poe.resistance.difference_variances(covariance)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_newton_takes_a_tilt_of_any_shape_on_a_large_graph():
+    """Sorted comparisons need their own tilt beside them, also where it is one number."""
+    from poe.large import LargeGraph
+
+    c, tilt = decisions(3), np.random.default_rng(1).random(60)
+    for lever in (1.0, 0.5, tilt):
+        options = {"fit_bias": True, "tilt": lever, "tol": 1e-10}
+        one = newton.solve(c, poe.BradleyTerry(), **options)
+        other = newton.solve(c, poe.BradleyTerry(), graph=LargeGraph(c), **options)
+        np.testing.assert_allclose(one.scores, other.scores, atol=1e-8)
+        np.testing.assert_allclose(one.bias, other.bias, atol=1e-8)

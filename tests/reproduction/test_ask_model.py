@@ -1,0 +1,204 @@
+"""Asking a model about the datasets and keeping what it answered; what its answers show."""
+
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from judging import datasets
+from reproduction import ask_model, measured_tables
+from reproduction.settings import Settings
+
+SETTINGS = Settings(draws=4)
+
+# Asking and keeping ------------------------------------------------------------------------
+
+FEW = (
+    ask_model.Run("topicalchat", "poe", ("coherency",), 4),
+    ask_model.Run("topicalchat", "poe", ("continuity",), 2),
+    ask_model.Run("topicalchat", "g-eval", ("coherency",), 3),
+)
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path, placeholder_texts):
+    """Few questions, the demo judge in the model's place, and another folder for what is kept."""
+    for which, model in list(ask_model.MODELS.items()):
+        monkeypatch.setitem(ask_model.MODELS, which, replace(model, judge="demo"))
+        monkeypatch.setitem(ask_model.ASKED, which, FEW[:2])
+    monkeypatch.setattr(
+        ask_model, "folder", lambda model=ask_model.SMOLLM2: tmp_path / "measured" / model.folder
+    )
+    ask_model.answers.cache_clear()
+    yield tmp_path / "store.sqlite"
+    ask_model.answers.cache_clear()
+
+
+def test_answers_come_back_as_they_were_given(small):
+    ask_model.work(small)
+    ask_model.keep(small)
+    contexts, log_p = ask_model.answers("topicalchat", "coherency")
+    assert contexts == [0, 1, 2, 3]
+    assert log_p.shape == (4, 6, 6, 2)
+    assert np.isnan(log_p[:, range(6), range(6)]).all()
+    data = datasets.load("topicalchat")
+    (_, one), *_ = ask_model.judges.open("demo").answer(FEW[0].of_context(data, 2)[:1])
+    question = FEW[0].of_context(data, 2)[0]
+    i, j = (data.candidate_ids.index(name) for name in question.ids[-2:])
+    np.testing.assert_allclose(log_p[2, i, j], one.log_p, atol=1e-4)
+    assert ask_model.answers("topicalchat", "continuity")[0] == [0, 1]
+    with pytest.raises(LookupError, match="not asked about topicalchat naturalness"):
+        ask_model.answers("topicalchat", "naturalness")
+
+
+def test_another_model_has_a_folder_of_its_own_and_a_fair_sample_at_every_stop(small):
+    model = ask_model.MODELS["qwen"]
+    few = [ask_model.in_order(ask_model.Run("summeval", "poe", (), k), model) for k in (5, 30)]
+    assert few[0] == few[1][:5] != sorted(few[0])
+    assert len(set(few[1])) == 30
+    ask_model.work(small, which="qwen")
+    ask_model.keep(small, "qwen")
+    contexts, log_p = ask_model.answers("topicalchat", "coherency", model=model)
+    assert contexts == sorted(ask_model.in_order(FEW[0], model))
+    assert log_p.shape == (4, 6, 6, 2)
+    assert ask_model.about(model)["judge"] == model.name
+    with pytest.raises(LookupError, match=r"SmolLM2.* was not asked"):
+        ask_model.answers("topicalchat", "coherency")
+
+
+def test_only_whole_contexts_are_kept_and_nothing_is_asked_twice(small, tmp_path, capsys):
+    ask_model.work(small, part=0, parts=2)  # contexts 0 and 2, and of the other attribute 0
+    ask_model.keep(small)
+    assert ask_model.answers("topicalchat", "coherency")[0] == [0, 2]
+    capsys.readouterr()
+    other = tmp_path / "other.sqlite"
+    ask_model.work(other)
+    assert "2 of 2 contexts" in capsys.readouterr().out  # the two that are not kept yet
+    ask_model.keep(other)
+    ask_model.answers.cache_clear()
+    assert ask_model.answers("topicalchat", "coherency")[0] == [0, 1, 2, 3]
+    before = {path.name: path.read_bytes() for path in ask_model.folder().glob("*.gz")}
+    ask_model.keep(other)
+    assert before == {path.name: path.read_bytes() for path in ask_model.folder().glob("*.gz")}
+
+
+# What was kept -----------------------------------------------------------------------------
+
+KEPT = sorted(
+    {
+        (which, run.name)
+        for which, model in ask_model.MODELS.items()
+        for run in ask_model.ASKED[which]
+        if len(ask_model.kept(run.name, model))
+    }
+)
+
+
+def test_there_are_answers():
+    assert {("smollm2", "topicalchat-poe"), ("qwen", "topicalchat-poe")} <= set(KEPT)
+    size = sum(path.stat().st_size for path in ask_model.folder().rglob("*") if path.is_file())
+    assert size < 6e6
+
+
+@pytest.mark.parametrize(("which", "name"), KEPT)
+def test_kept_answers_are_whole_and_probabilities(which, name):
+    table = ask_model.kept(name, ask_model.MODELS[which])
+    assert not table.duplicated(ask_model.PLACES).any()
+    data = datasets.load(name.partition("-")[0])
+    n = data.n_candidates
+    each = table.groupby(["attribute", "context"]).size()
+    assert set(each) == {n if (table["second"] < 0).all() else n * (n - 1)}
+    mass = np.exp(table.filter(like="log_p_")).sum(axis=1)
+    assert mass.between(0.05, 1.0 + 1e-3).all()
+
+
+@pytest.mark.needs("texts")
+def test_the_texts_were_those_of_the_datasets():
+    """Where the texts are at hand: the digests kept beside the answers."""
+    every = [ask_model.about(model)["runs"].items() for model in ask_model.MODELS.values()]
+    for name, runs in chain(*every):
+        data = datasets.load(name.partition("-")[0])
+        assert {run["texts"] for run in runs} == {ask_model._digest_of_texts(data)}, name
+
+
+# What answers show -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def biased(monkeypatch):
+    """A judge that knows the people's scores, and always prefers what it is shown first."""
+    gold = np.random.default_rng(0).permuted(np.tile(np.arange(6.0), (12, 1)), axis=1)
+    gap = gold[:, :, None] - gold[:, None, :]
+    p = expit(0.2 * gap + 3.0)
+    log_p = np.log(np.stack([p, 1.0 - p], -1))
+    one = measured_tables.Asked("topicalchat", "coherency", "poe", tuple(range(12)), log_p, gold)
+    only = {("topicalchat", "poe"): [one]}
+    monkeypatch.setattr(measured_tables, "group", lambda *which: only.get((*which, "poe")[:2], []))
+    return one
+
+
+def value(table, column="value", **wanted):
+    for name, is_ in wanted.items():
+        table = table[table[name] == is_]
+    assert len(table) == 1, table
+    return float(table[column].iloc[0])
+
+
+def test_a_judge_that_always_says_a_ranks_by_its_probabilities(biased):
+    found = measured_tables.corrections(SETTINGS)
+    rank = found[found["quantity"] == "spearman"]
+    raw = {"design": "both orders", "bias": "none"}
+    assert value(rank, method="win-ratio", **raw) == 0.0
+    assert value(found, quantity="flat", method="win-ratio", **raw) == 100.0
+    for method in ("avg-prob", "PoE-BT", "PoE-g"):
+        assert value(rank, method=method, **raw) == pytest.approx(100.0)
+    for method in ("win-ratio", "avg-prob"):
+        assert value(rank, method=method, design="averaged") == pytest.approx(100.0)
+    once = {"design": "one order", "method": "PoE-BT"}
+    assert value(rank, bias="fit", **once) == pytest.approx(100.0, abs=0.01)
+    assert value(rank, bias="none", **once) < 60.0
+
+
+def test_all_calls_of_a_perfect_judge_agree_with_people(biased):
+    found = measured_tables.methods(SETTINGS)
+    found = found[found["metric"] == "spearman"]
+    assert value(found, method="PoE-BT", k=30) == pytest.approx(100.0)
+    few = {"k": 12, "selection": "random"}
+    assert value(found, method="win-ratio", **few) < value(found, method="PoE-BT", **few)
+    assert value(found, "draw_se", method="win-ratio", **few) > 0.0
+
+
+def test_shares_of_calls(biased):
+    found = measured_tables.wordings(SETTINGS)
+    for quantity, expected in {"first-position": 100, "mass": 100, "accuracy": 50}.items():
+        assert value(found, quantity=quantity) == pytest.approx(expected)
+    assert value(found, quantity="averaged") == pytest.approx(100.0)
+
+
+def test_calibration_is_even_where_a_judge_is_too_sure(biased):
+    found = measured_tables.calibration(SETTINGS)
+    given = found[found["how"] == "as given"]
+    assert (given["p"] > 0.9).mean() > 0.5
+    assert np.average(given["value"], weights=given["count"]) == pytest.approx(50.0)
+    averaged = found[found["how"] == "averaged"]
+    assert (averaged["value"].iloc[0], averaged["value"].iloc[-1]) == (0.0, 100.0)
+    assert set(found.groupby("how")["count"].sum()) == {12 * 30}
+
+
+def test_the_mean_over_attributes_takes_the_contexts_that_all_have():
+    """Hand-computed: four attributes, one of them with a context that the others lack."""
+    gold = np.zeros((2, 6))
+    names = ("coherency", "continuity", "engagingness", "naturalness")
+    many = [
+        measured_tables.Asked("topicalchat", name, "poe", (4, 7), gold, gold) for name in names[1:]
+    ]
+    more = measured_tables.Asked("topicalchat", names[0], "poe", (2, 4, 7), gold, gold)
+    found = [{("x",): np.array([[0.9, 0.1, 0.2]])}, *[{("x",): np.array([[0.3, 0.5]])}] * 3]
+    rows = list(measured_tables.rows_of([more, *many], found, columns=("what",)))
+    assert [row["attribute"] for row in rows] == [*names, "mean"]
+    assert [row["value"] for row in rows] == pytest.approx([40.0, 40.0, 40.0, 40.0, 33.75])
+    assert (rows[0]["contexts"], rows[-1]["contexts"]) == (3, 2)
+    # Of the contexts 4 and 7 the means over attributes are 0.25 and 0.425.
+    assert rows[-1]["se"] == pytest.approx(100.0 * np.std([0.25, 0.425], ddof=1) / np.sqrt(2))

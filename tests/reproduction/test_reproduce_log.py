@@ -1,0 +1,64 @@
+"""The reproduction log: dates, costs and what is out of date, as the book shows them."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from reproduction import run
+from reproduction.run import Run
+from reproduction.settings import Settings
+from reproduction.targets import TARGETS
+from reproduction.telling import log
+
+NAME = "figure1b"
+RUN = Run("2026-01-02T03:04:05Z", 12.34, 20.0, 2, 2, "judging reproduce all")
+
+
+@pytest.fixture
+def about(tmp_path):
+    """A description as `make` would write it today."""
+    head = {"kind": ["simulated"], "labels": "real", "draws": 20, "seed": 0, "value": 1.0}
+    run.write(tmp_path / f"{NAME}.csv", pd.DataFrame(head), Settings(TARGETS[NAME]), RUN)
+    return log.descriptions(tmp_path)[NAME]
+
+
+def test_a_run_of_today_is_up_to_date(about):
+    row = log.rows({NAME: about}).iloc[0]
+    assert row["state"] == log.UP_TO_DATE
+    assert (row["reads"], row["date"], row["seconds"]) == ("topicalchat", RUN.date, 12.34)
+
+
+def test_what_another_code_or_other_data_made_says_so(about, monkeypatch):
+    monkeypatch.setattr(run, "digest", lambda: "another")
+    assert log.state(NAME, about) == "code or data changed since"
+    assert log.state("no-target", about) == "made once; its code is in the history"
+
+
+def test_the_table_sorts_dates_by_time_and_says_what_is_not_recorded(about):
+    later = {**about, "run": {**about["run"], "date": "2026-01-02T03:04:06Z"}}
+    without = {key: value for key, value in about.items() if key != "run"}
+    html = log.html(log.rows({NAME: about, "figure5d": later, "table1": without}))
+    keys = re.findall(r'data-sort="(\d+)" title="[^"]*">2026-01-02<', html)
+    assert keys == ["20260102030405", "20260102030406"]
+    assert html.count("not recorded") == 2
+    assert html.count("</tr>") == 4
+    assert html.count("</td>") == html.count("<td")
+
+
+def test_the_cost_of_everything_in_a_sentence():
+    entry = {**RUN.__dict__, "seconds": 600.0, "made": 5}
+    assert "No uninterrupted run" in log.whole_run({}, 5)
+    said = log.whole_run(entry, 5)
+    assert said.startswith("All 5 targets were made anew")
+    assert "10.0 minutes on two cores, begun on 2026-01-02" in said
+    assert log.whole_run(entry, 6).startswith("The then 5 targets")
+
+
+def test_every_committed_result_has_a_row():
+    found = log.descriptions()
+    table = log.rows(found)
+    assert table["name"].tolist() == sorted(found)
+    assert "all" not in found, "the record of runs of all is no result"
+    assert json.loads(json.dumps(found)) == found

@@ -1,0 +1,158 @@
+"""Results on disk, what makes them out of date, and the command `judging reproduce`."""
+
+import json
+
+import pytest
+
+from judging.cli import main
+from reproduction import cli, run, small, targets
+from reproduction.settings import Settings
+from reproduction.targets import TARGETS
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(small, "BLOCK", 2)
+    monkeypatch.setattr(small, "_KNOWN", {})
+
+
+class TestDigest:
+    @pytest.fixture
+    def tree(self, tmp_path):
+        for name in ("poe/scores.py", "reproduction/large.py", "data/published/a.csv"):
+            (tmp_path / name).parent.mkdir(parents=True)
+            (tmp_path / name).write_text('"""About."""\n\nONE = "a # b"\n')
+        return tmp_path
+
+    def digest(self, tree):
+        run.digest.cache_clear()
+        return run.digest(tree)
+
+    def test_a_change_of_code_or_data_ages_the_results(self, tree):
+        code = ["poe/scores.py", "poe/new.py", "judging/panel/new.py", "judging/judges/recorded.py"]
+        data = ["published/a.csv", "labels/b.csv"]
+        for name in [*code, *(f"data/{each}" for each in (*data, "twins.toml"))]:
+            before = self.digest(tree)
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text('"""About."""\n\nONE = "a # c"\n')
+            assert self.digest(tree) != before, name
+
+    def test_words_layout_and_results_do_not(self, tree):
+        before = self.digest(tree)
+        said = '"""Said otherwise."""\n# A remark.\n\nONE  =  "a # b"  # why\n'
+        (tree / "poe/scores.py").write_text(said)
+        (tree / "data/results").mkdir()
+        (tree / "data/results/table1.csv").write_text("1")
+        for name in (
+            "judging/cli/rank.py",
+            "judging/judges/transformers/load.py",
+            "reproduction/telling/log.py",
+        ):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text("ONE = 1")
+        assert all((run.ROOT / name).exists() for name in run.APART)
+        assert self.digest(tree) == before
+
+
+class TestResult:
+    def test_it_says_what_it_is_and_is_fresh_until_something_changes(self, tmp_path, monkeypatch):
+        settings = Settings(TARGETS["figure10"], draws=2)
+        assert not run.is_fresh(settings, tmp_path)
+        made = run.make(settings, out=tmp_path)
+        about = json.loads(made.path.with_suffix(".json").read_text())
+        assert (about["command"], about["seed"]) == ("judging reproduce figure10", 0)
+        assert (about["kind"], about["draws"]) == ("simulated", 1)
+        assert about["what"] == TARGETS["figure10"].what
+        assert about["code"]["digest"] == run.digest()
+        assert run.is_fresh(settings, tmp_path)
+        assert not run.is_fresh(Settings(TARGETS["figure10"], draws=3), tmp_path)
+        assert not run.is_fresh(Settings(TARGETS["figure10"], draws=2, seed=1), tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "digest", lambda: "another")
+            assert not run.is_fresh(settings, tmp_path)
+        made.path.unlink()
+        assert not run.is_fresh(settings, tmp_path)
+
+    def test_both_clocks_are_read_from_the_start(self, monkeypatch):
+        clocks = {"wall": 100.0, "own": 7.0, "children": 2.0}
+        monkeypatch.setattr(run.time, "perf_counter", lambda: clocks["wall"])
+        times = lambda: (clocks["own"], 0.0, clocks["children"], 0.0, 1.0)  # noqa: E731
+        monkeypatch.setattr(run.os, "times", times)
+        work = lambda: clocks.update(wall=103.5, own=8.0, children=6.25)  # noqa: E731
+        _, cost = run.timed(work, invoked="x", workers=2)
+        assert (cost.seconds, cost.cpu_seconds) == (3.5, 5.25), "two processes at work"
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """`all` is two small targets."""
+    for name in list(TARGETS):
+        if name not in ("figure9", "figure10"):
+            monkeypatch.delitem(targets.TARGETS, name)
+
+
+def everything(out, *more):
+    return main(["reproduce", "all", "--draws", "2", "--out", str(out), *more])
+
+
+class TestAll:
+    def test_only_a_run_that_made_everything_is_recorded(self, two, tmp_path, capsys):
+        assert everything(tmp_path) == 0
+        assert "2 of 2 targets recomputed, 0 were up to date" in capsys.readouterr().out
+        whole = run.read_whole(tmp_path)
+        assert (whole["made"], whole["invoked"]) == (2, "judging reproduce all")
+        (tmp_path / "figure9.json").unlink()
+        assert everything(tmp_path) == 0
+        assert "1 of 2 targets recomputed, 1 were up to date" in capsys.readouterr().out
+        assert run.read_whole(tmp_path) == whole
+
+    def test_an_interrupted_run_keeps_what_it_made_and_is_not_recorded(
+        self, two, tmp_path, monkeypatch, capsys
+    ):
+        made = cli.make
+
+        def stopped(settings, **options):
+            if settings.target.name == "figure10":
+                raise KeyboardInterrupt
+            return made(settings, **options)
+
+        monkeypatch.setattr(cli, "make", stopped)
+        assert everything(tmp_path) == 130
+        assert run.read_whole(tmp_path) == {}
+        assert "what was recomputed is kept" in capsys.readouterr().out
+        assert (tmp_path / "figure9.csv").exists()
+
+    def test_seeds_decide(self, two, tmp_path):
+        assert everything(tmp_path / "one") == everything(tmp_path / "two", "--workers", "1") == 0
+        assert everything(tmp_path / "three", "--seed", "1") == 0
+        one, two_, three = (
+            (tmp_path / out / "figure9.csv").read_bytes() for out in ("one", "two", "three")
+        )
+        assert one == two_ != three
+
+    def test_check_finds_a_number_that_is_not_the_committed_one(
+        self, two, tmp_path, monkeypatch, capsys
+    ):
+        assert everything(tmp_path / "results") == 0
+        monkeypatch.setattr(run, "data_dir", lambda: tmp_path)
+        capsys.readouterr()
+        check = ["reproduce", "all", "--draws", "2", "--check"]
+        assert main(check) == 0
+        assert "2 of 2 results are the committed bytes" in capsys.readouterr().out
+        path = tmp_path / "results" / "figure9.csv"
+        lines = path.read_text().splitlines()
+        lines[1] = lines[1].rsplit(",", 1)[0] + ",0.0000"
+        path.write_text("\n".join(lines) + "\n")
+        assert main(check) == 1
+        assert "figure9: 1 of 841 lines are not as committed; values differ by 5" in (
+            capsys.readouterr().out
+        )
+
+
+class TestCommand:
+    def test_a_table_beside_the_published_one(self, tmp_path, capsys):
+        arguments = ["reproduce", "comparative-table8", "--draws", "2", "--out", str(tmp_path)]
+        assert main(arguments) == 0
+        out = capsys.readouterr().out
+        assert "with the published value in brackets, is simulated on" in out
+        assert "Verdicts:" in out
