@@ -42,6 +42,8 @@ WELCOME = {"cvxpy-base": r"\bcvxpy\b", "highspy": r"\bcvxpy\b"}
 PURE = ("choix", "jinja2", "markupsafe", "platformdirs", "tenacity", "tqdm")
 EVERY = [*ALWAYS, *NEEDED, *WELCOME]
 COMPILED = (".so", ".pyd", ".dylib")
+# From a server beside the browser; a line adds what 50 MB take on it.
+SECONDS = "It takes 10 to 20 seconds beyond the download."
 TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
 FILL = "to fetch what is needed, say python -m book.tools.run"
 WITHOUT_SERVER = (
@@ -171,7 +173,7 @@ def offer(html: Path) -> tuple[str, str]:
     if not named:
         base = CDN.format(version=VERSION)
         host = base.split("/")[2]
-        said = f"Loads Python and its libraries (some tens of MB, once) from {host}."
+        said = f"Loads Python and its libraries (about 50 MB, once) from {host}. {SECONDS}"
         return base, f"{said} Nothing is installed, and nothing that you write is sent."
     folder = html / "_static/pyodide"
     folder.mkdir(parents=True, exist_ok=True)
@@ -179,7 +181,7 @@ def offer(html: Path) -> tuple[str, str]:
     for file in files:
         shutil.copy(file, folder)
     size = sum(file.stat().st_size for file in files) / 1e6
-    said = f"Loads Python and its libraries (up to {size:.0f} MB, once) from this site."
+    said = f"Loads Python and its libraries (up to {size:.0f} MB, once) from this site. {SECONDS}"
     return "../pyodide/", f"{said} Nothing is installed, and nothing is sent."
 
 

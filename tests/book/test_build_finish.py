@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
 from book.tools.finish import take_away
-from book.tools.hosted import begins, edition, feed, publish, repository, site
+from book.tools.hosted import begins, edition, feed, publish, repository
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
 from book.tools.wheel import wheel_name
@@ -49,9 +49,7 @@ def wanted_by(code: str) -> str:
 
 def test_a_notebook_installs_the_wheel_beside_it(page: Page, folder: Path) -> None:
     code = take_away(page, book=book(), hosted=None).cells[0].source
-    with pytest.raises(
-        AssertionError, match=r"Put judging_by_comparison-.*\+book-py3-none-any.whl"
-    ):
+    with pytest.raises(AssertionError, match=r"Put judging_by_comparison-.*\+book-.*whl"):
         wanted_by(code)
     hosted = take_away(page, book=book(), hosted="someone/book").cells[0].source
     (folder / wheel_name()).write_bytes(b"")
