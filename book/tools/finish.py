@@ -20,6 +20,8 @@ from book.tools.run import offer_runs
 from book.tools.wheel import build_wheel, wheel_name
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
+FIGURE = re.compile(r'<img(?P<rest>(?![^>]*\bwidth=)[^>]* src="(?P<file>_images/[^"]+\.svg)")')
+POINTS = re.compile(r'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"')
 BRANCH = "notebooks"  # of the repository: the folder that `make notebooks` writes, for both hosts
 
 INSTALL = """\
@@ -69,6 +71,20 @@ def accessible(text: str) -> str:
     )
 
 
+def sized(text: str, *, html: Path) -> str:
+    """Say how large each figure is, so that a page does not jump when it comes."""
+
+    def place(match: re.Match[str]) -> str:
+        drawing = (html / match["file"]).read_text(encoding="utf-8")
+        size = POINTS.search(drawing)
+        if size is None:
+            return match[0]
+        width, height = (round(float(one) * 4 / 3) for one in size.groups())  # pixels a point
+        return f'<img width="{width}" height="{height}"{match["rest"]}'
+
+    return FIGURE.sub(place, text)
+
+
 def offer_notebook(html: Path, page: Page, text: str, *, book: Book) -> str:
     """Put a notebook without outputs behind the download button of an executed page.
 
@@ -90,7 +106,7 @@ def finish(html: Path, *, pages: list[Page], executed: Path, root: Path) -> None
     executes = {page.name: page for page in pages if page.executes}
     book = read_book(html, executed=executed, root=root)
     for path in sorted(html.glob("*.html")):
-        text = accessible(path.read_text(encoding="utf-8"))
+        text = sized(accessible(path.read_text(encoding="utf-8")), html=html)
         page = executes.get(path.stem)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():
             text = offer_notebook(html, page, text, book=book)

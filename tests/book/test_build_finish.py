@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
-from book.tools.finish import take_away
+from book.tools.finish import sized, take_away
 from book.tools.hosted import begins, edition, feed, publish, repository
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
@@ -143,3 +143,17 @@ def test_a_page_is_described_by_its_own_first_sentence_and_not_by_a_caption() ->
     text = f"<figcaption><p>Drag the answer{long}.</p></figcaption><p>Ask a judge{long}.</p>"
     page = BeautifulSoup(f"<article>{text}</article>", "html.parser").article
     assert begins(page).startswith("Ask a judge")
+
+
+def test_a_figure_says_how_large_it_is_before_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images/a.svg").write_text('<svg x="1" width="90.3pt" height="45.0pt" viewBox="">')
+    (tmp_path / "_images/b.svg").write_text('<svg viewBox="0 0 1 1">')
+    pictures = ['<img alt="A" src="_images/a.svg" />', '<img alt="B" src="_images/b.svg" />']
+    others = ['<img width="1" src="_images/a.svg">', '<img src="_static/logo.svg">']
+    found = sized("\n".join([*pictures, *others]), html=tmp_path).splitlines()
+    assert found == [
+        '<img width="120" height="60" alt="A" src="_images/a.svg" />',
+        pictures[1],
+        *others,
+    ]
