@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 
@@ -108,6 +110,23 @@ def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path)
         assert f"judging: judging {name} needs the papers' numbers" in done.stderr
 
 
+def test_it_runs_without_a_home_in_the_c_locale_in_a_folder_with_a_space(
+    site: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "my votes.csv").write_text("first,second,p\na,ü,0.9\nü,c,0.6\n", encoding="utf-8")
+    done = run_in(
+        site,
+        f"import os; os.chdir({str(folder)!r})\n"
+        "os.environ.update(HOME='/nowhere/at/all', LC_ALL='C', PATH='')\n"
+        "from judging.cli import main\n"
+        "assert main(['fit', 'my votes.csv', '--report', 'a répørt.html']) == 0",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ü" in (folder / "a répørt.html").read_text(encoding="utf-8")
+
+
 def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     files = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert {name for name in files if not name.startswith(("poe/", "judging/"))} == set()
@@ -120,6 +139,20 @@ def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: zipfile.Zi
         if path.suffix not in (".py", ".pyc")
     }
     assert {name for name in files if name.startswith("judging/_data/")} == expected
+
+
+def test_the_metadata_is_of_a_version_that_every_uploader_knows(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    """Hatchling 1.32 and later write 2.5, which Twine knows from 7 on: it refuses the file."""
+    (metadata,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    assert wheel.read(metadata).decode().startswith("Metadata-Version: 2.4\n")
+    (sdist,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(sdist) as archive:
+        (info,) = [one for one in archive.getnames() if one.endswith("PKG-INFO")]
+        file = archive.extractfile(info)
+        assert file is not None
+        assert file.read().decode().startswith("Metadata-Version: 2.4\n")
 
 
 def test_the_wheel_carries_both_licences_and_asks_for_the_core_alone(
