@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judging.cli import exits, opening, screen
+from judging.cli import batches, exits, opening, screen
 from judging.cli import options as o
 from judging.cli.fit import Cluster, First, Probability, Second, Winner
 from judging.errors import JudgeError
@@ -88,6 +88,7 @@ def leaderboard(
     several_judges: o.SeveralJudges = False,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
+    batch: o.Batch = None,
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
     price_input: o.PriceInput = None,
@@ -102,12 +103,15 @@ def leaderboard(
     """
     from judging.board import Tournament, gate, of_columns, read_answers
     from judging.judges.asking import stored_judge
+    from judging.judges.spending import RoundWrittenError
     from judging.ranking import words
     from judging.ranking.report import board
     from judging.reading.forms import UnnamedError, read
     from judging.reading.tables import csv_text, read_tables
+    from poe.comparisons import Comparisons
     from poe.errors import ComparisonError
 
+    by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
     inputs = [*tables, store] if judge else tables
     screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
     if judge and by:
@@ -135,7 +139,9 @@ def leaderboard(
             reader = (
                 stored_judge(kept, judge)
                 if offline
-                else opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+                else by_file.reader(
+                    opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+                )
             )
             asked = Tournament(
                 answers,
@@ -147,6 +153,7 @@ def leaderboard(
                 progress=not quiet,
                 price=price,
                 seed=seed,
+                rounds=by_file.rounds or 8,
             )
             known = len(asked.p)
             new = max(calls - known, 0)
@@ -158,7 +165,13 @@ def leaderboard(
                 return
             if offline and not known:
                 raise JudgeError(f"{store} has no answers of this judge to these comparisons")
-            asked.run(0 if offline else calls)
+            try:
+                asked.run(0 if offline else calls)
+            except RoundWrittenError:  # the first, before there is anything to rank
+                by_file.finish(kept)
+            if asked.stop is not None and asked.stop.kind == "batch":
+                if len(Comparisons.from_pairs(asked.made[:, 1:], asked.p).components()) > 1:
+                    by_file.finish(kept)
         stop, columns = asked.stop, asked.columns()
     with screen.busy(f"fitting {len(columns.p):,} comparisons"):
         result = of_columns(
@@ -196,6 +209,8 @@ def leaderboard(
         (lambda: _everything(result, verdicts, partial=stop is not None)) if as_json else None,
         {path: content for path, content in files.items() if path is not None},
     )
+    if stop is not None and stop.kind == "batch":
+        by_file.finish(kept)
     exits.stopped(stop)
     exits.gated(verdicts)
 

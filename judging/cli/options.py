@@ -79,6 +79,16 @@ DryRun = Annotated[
 Offline = Annotated[
     bool, opt("Rank by the answers in the store; the judge is not opened.", "--offline")
 ]
+Batch = Annotated[
+    Path | None,
+    opt(
+        "Write what is to be asked to this file in the batch format of hosted providers and vLLM, "
+        "instead of asking; `judging store import` takes the results.",
+        "--batch",
+        panel=JUDGE,
+        metavar="FILE",
+    ),
+]
 Quiet = Annotated[bool, opt("Show no progress.", "--quiet")]
 Template = Annotated[str | None, opt("The wording; `judging prompts` lists them.")]
 DecoderOnly = Annotated[

@@ -16,6 +16,10 @@ class SpendingLimitError(AskingEndedError):
     """The next call could go over the limit in calls or tokens."""
 
 
+class RoundWrittenError(AskingEndedError):
+    """What was asked waits for a batch; nothing more can be chosen before its answers."""
+
+
 class Spending:
     """What was spent and what may be; one judge's threads share it, and never exceed it.
 

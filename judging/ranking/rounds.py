@@ -85,6 +85,9 @@ class Rounds:
             asking = replace(asking, both_orders=True)
         self.each = each = 2 if asking.both_orders else 1
         self.batch = each * -(-n // each) if asking.batch is None else asking.batch
+        if asking.rounds is not None:
+            later = calls - each * min(2 * n, n * (n - 1) // 2, calls // each)
+            self.batch = each * max(1, -(-later // (each * max(asking.rounds - 1, 1))))
         if self.batch < 1 or self.batch % each:
             even = " and, with both orders, even" if asking.both_orders else ""
             raise ValueError(f"batch must be positive{even}, not {self.batch}")
