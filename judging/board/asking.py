@@ -113,11 +113,19 @@ class Tournament:
     def scores(self) -> Floats:
         """(N,) by what was answered so far; zero while that does not link all systems."""
         n = len(self.answers.systems)
-        if len(self.p):
-            c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
-            if len(c.components()) == 1:
-                return fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
-        return np.zeros(n)
+        if not self.linked:
+            return np.zeros(n)
+        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
+        return fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
+
+    @property
+    def linked(self) -> bool:
+        """Whether what was answered so far links all systems."""
+        systems = self.answers.systems
+        if not len(self.p):
+            return False
+        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=systems)
+        return len(c.components()) == 1
 
     def chosen(self, scores: Floats, count: int) -> Indices:
         """(count, 3) what to ask next: argmax c_ij R_ij, on the prompt with the fewest so far.

@@ -1,4 +1,4 @@
-"""Rounds in files: a command that writes requests instead of asking, and ends until results came."""
+"""Rounds in files: a command that writes requests instead of asking, and ends."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from judging.cli.fit import Cluster, First, Probability, Second, Winner
 @o.app.command(
     epilog="With --json, standard output is one object: name, other, difference (of scores), se, "
     "low, high, p_better, win_rate (fitted), direct_rate and direct_se (of the comparisons of "
-    "these two alone), state (holds, fails, open), sure, more (comparisons that would decide), notes."
+    "these two alone), state (holds, fails or open), sure, more (comparisons that would decide) "
+    "and notes."
 )
 def compare(
     new: Annotated[str, typer.Argument(help="The system in question, as the tables call it.")],

@@ -108,7 +108,6 @@ def leaderboard(
     from judging.ranking.report import board
     from judging.reading.forms import UnnamedError, read
     from judging.reading.tables import csv_text, read_tables
-    from poe.comparisons import Comparisons
     from poe.errors import ComparisonError
 
     by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
@@ -169,9 +168,8 @@ def leaderboard(
                 asked.run(0 if offline else calls)
             except RoundWrittenError:  # the first, before there is anything to rank
                 by_file.finish(kept)
-            if asked.stop is not None and asked.stop.kind == "batch":
-                if len(Comparisons.from_pairs(asked.made[:, 1:], asked.p).components()) > 1:
-                    by_file.finish(kept)
+            if asked.stop is not None and asked.stop.kind == "batch" and not asked.linked:
+                by_file.finish(kept)
         stop, columns = asked.stop, asked.columns()
     with screen.busy(f"fitting {len(columns.p):,} comparisons"):
         result = of_columns(

@@ -87,7 +87,13 @@ class BatchJudge(Reader):
         """Collect the questions, and end the round."""
         for question in questions:
             self.waiting.setdefault(question.key, []).append(question)
-        raise RoundWrittenError(f"{len(questions):,} questions wait for a batch")
+
+        def drop() -> None:
+            for question in questions:
+                self.waiting.pop(question.key, None)
+
+        one = "1 question waits" if len(questions) == 1 else f"{len(questions):,} questions wait"
+        raise RoundWrittenError(f"{one} for a batch", drop)
         yield  # a generator, as the store expects
 
     def request(self, question: Question) -> dict[str, Any]:

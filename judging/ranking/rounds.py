@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from judging.errors import JudgeError
-from judging.judges.spending import AskingEndedError
+from judging.judges.spending import AskingEndedError, RoundWrittenError
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.settings import Asking, Fitting
@@ -161,7 +161,11 @@ class Rounds:
             pairs = self.judged.only_stored(pairs)
             if self.made is None and not len(pairs):
                 raise
-            answers, self.ended, self.stop = self.judge(pairs), error, Stop.of(error)
+            if isinstance(error, RoundWrittenError) and len(pairs) and self._links(pairs):
+                error.drop()  # the rest was lost; what comes next may ask for it again
+            else:
+                self.ended, self.stop = error, Stop.of(error)
+            answers = self.judge(pairs)
         self.left -= wanted
         if self.offline and not self.left and not wanted <= _as_set(pairs):
             self.stop = Stop("offline", "offline, nothing was asked")
@@ -170,6 +174,10 @@ class Rounds:
         if len(pairs):
             self.made = _joined(self.made, pairs, answers, self.names)
         return len(pairs)
+
+    def _links(self, pairs: Indices) -> bool:
+        """Whether all items are linked, with these comparisons."""
+        return self.made is not None or not len(linked(len(self.names), pairs))
 
     def refit(self) -> None:
         """Fit all answers so far, and note how the ranking is doing."""

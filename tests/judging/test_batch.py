@@ -209,7 +209,7 @@ def test_lost_answers_are_asked_again_and_no_others(texts, tmp_path):
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path, lose=0.2)
     with Store(tmp_path / "s.sqlite") as store:
         assert len(store) >= 120
-    assert len(sent) <= 10
+    assert len(sent) <= 8, "what was lost does not hold up a round"
 
 
 def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):
