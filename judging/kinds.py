@@ -124,8 +124,8 @@ def _make(kind: Any, *places: Any, **options: Any) -> Reader:
 SMALL = (
     "SmolLM2 is a very small language model: it prefers what it is shown first in nearly every "
     "call, and its rankings agree with people's weakly or not at all. Its report shows how a "
-    "ranking is made and what it costs; do not decide anything by it. The book's page 'A small "
-    "judge, measured' has the numbers"
+    "ranking is made and what it costs; do not decide anything by it. The book's page "
+    "'Two small judges, measured' has the numbers"
 )
 QWEN = ""  # a sentence with its accuracy goes here once data/measured/ has its answers
 DEMO = (
