@@ -67,10 +67,11 @@ def rank(
         ),
     ] = "10x",
     rule: Annotated[
-        Literal["adaptive", "greedy", "random"],
+        Literal["adaptive", "reordering", "greedy", "random"],
         o.opt(
             "The comparisons that come next. adaptive: the most informative given the answers so "
-            "far; greedy: the most informative before any answer; random.",
+            "far; reordering: the pair whose order is least sure; greedy: the most informative "
+            "before any answer; random.",
             panel=o.ASKED,
         ),
     ] = "adaptive",

@@ -12,7 +12,12 @@ from poe.result import Covariance
 __all__ = ["Asking", "Fitting"]
 
 # What a rule is called where nobody knows its formula, and the name of the formula.
-RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
+RULES: dict[str, NextRule] = {
+    "adaptive": "laplace",
+    "reordering": "reordering",
+    "greedy": "determinant",
+    "random": "random",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +25,7 @@ class Asking:
     """How comparisons are chosen, and how much may be spent on them.
 
     rule : which comparisons come next: "adaptive", the most informative given the answers so far;
+        "reordering", the pair whose order is least sure;
         "greedy", the most informative before any answer; "random"; see `poe.next_comparisons`.
     both_orders : whether every pair is shown in both orders; otherwise in one, drawn at random.
     batch : calls per round; one per text by default. rounds : instead, how many there are, the

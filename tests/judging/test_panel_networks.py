@@ -183,7 +183,7 @@ def test_bad_contexts_are_refused(context, message):
 
 def test_methods_without_context_do_not_import_torch():
     code = (
-        "import sys, numpy as np; from poe import panel; "
+        "import sys, numpy as np; from judging import panel; "
         "[panel.aggregate(np.eye(3), m) for m in ('average', 'majority', 'dawid-skene')]; "
         "sys.exit('torch' in sys.modules)"
     )
