@@ -94,7 +94,6 @@ class BatchJudge(Reader):
 
         one = "1 question waits" if len(questions) == 1 else f"{len(questions):,} questions wait"
         raise RoundWrittenError(f"{one} for a batch", drop)
-        yield  # a generator, as the store expects
 
     def request(self, question: Question) -> dict[str, Any]:
         """One line of the file."""

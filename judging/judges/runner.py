@@ -17,7 +17,7 @@ from judging.question import Answer, Prompt, Question, Reader, Text
 
 __all__ = ["answer_batch"]
 
-AT_ONCE = 64  # questions between two writes, which is what a kill may cost
+AT_ONCE = 64  # questions that a judge is given together
 NEVER = -9999.0  # how results write a label that has no probability
 
 
@@ -57,7 +57,7 @@ def answer_batch(
             part = asked[begin : begin + AT_ONCE]
             for place, answer in judge.answer([question for _, question in part]):
                 out.write(_result(part[place][0], answer, labels, model))
-            out.flush()
+                out.flush()
     return len(asked), failed
 
 
