@@ -35,7 +35,7 @@ from judging.store.rows import COUNTS, check, judge_row, row_of
 __all__ = ["BatchJudge", "Imported", "import_results", "pending"]
 
 URL = "/v1/chat/completions"
-MOST = 50_000  # requests that hosted providers take in one file
+MOST, LARGEST = 50_000, 200_000_000  # requests and bytes that hosted providers take in one file
 NOT_YET = "not yet known"  # which model answers, until the first results
 
 
@@ -102,7 +102,7 @@ class BatchJudge(Reader):
         return {"custom_id": question.key, "method": "POST", "url": URL, "body": body}
 
     def write(self, path: Path, store: Store) -> list[Path]:
-        """Write what waits, in files of at most `MOST` requests; returns the files.
+        """Write what waits, in as many files as providers want; returns the files.
 
         The names go beside the store first: requests whose answers nobody could read would be paid
         for in vain.
@@ -120,11 +120,22 @@ class BatchJudge(Reader):
         before = beside.read_text("utf-8").splitlines() if beside.exists() else []
         write(beside, "".join(f"{line}\n" for line in dict.fromkeys([*before, *notes])))
         paths = []
-        for part, begin in enumerate(range(0, len(lines), MOST), start=1):
+        for part, some in enumerate(_parts(lines), start=1):
             name = path if part == 1 else path.with_name(f"{path.stem}-{part}{path.suffix}")
-            write(name, "".join(f"{line}\n" for line in lines[begin : begin + MOST]))
+            write(name, "".join(f"{line}\n" for line in some))
             paths.append(name)
         return paths
+
+
+def _parts(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The lines in as few files as providers take."""
+    begin = size = 0
+    for k, line in enumerate(lines):
+        size += len(line) + 1  # JSON as it is written is ASCII
+        if k - begin == MOST or size > LARGEST:
+            yield lines[begin:k]
+            begin, size = k, len(line) + 1
+    yield lines[begin:]
 
 
 def pending(store: Store) -> Path:

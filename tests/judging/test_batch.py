@@ -68,6 +68,21 @@ def test_requests_have_the_form_that_providers_and_vllm_take(asked):
         assert all(set(turn) == {"role", "content"} for turn in body["messages"])
 
 
+def test_a_batch_too_large_for_a_provider_is_in_several_files(asked, tmp_path, monkeypatch):
+    store, requests, wanted = asked
+    judge = BatchJudge(ServerJudge("tiny", NOWHERE))
+    with pytest.raises(JudgeError, match="wait"):
+        store.ask(judge, wanted)
+    monkeypatch.setattr("judging.judges.batch.MOST", 15)
+    paths = judge.write(tmp_path / "many.jsonl", store)
+    assert [path.name for path in paths] == ["many.jsonl", "many-2.jsonl", "many-3.jsonl"]
+    assert [len(lines(path)) for path in paths] == [15, 15, 10]
+    monkeypatch.setattr("judging.judges.batch.LARGEST", 5000)
+    paths = judge.write(tmp_path / "small.jsonl", store)
+    assert all(path.stat().st_size <= 5000 for path in paths)
+    assert [one for path in paths for one in lines(path)] == requests
+
+
 def test_answers_by_file_are_those_by_call(asked, tmp_path):
     """The same stand-in behind a server: equal to the bit, for one judge and one store."""
     store, requests, wanted = asked
