@@ -26,7 +26,7 @@ def compare(
         typer.Argument(
             help="Comparisons that exist, as for `judging leaderboard`, which also makes them "
             "(--comparisons).",
-            metavar="TABLE...",
+            metavar="TABLE",
         ),
     ],
     margin: Annotated[

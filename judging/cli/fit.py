@@ -21,7 +21,10 @@ Cluster = Annotated[
 ]
 
 
-@o.app.command()
+@o.app.command(
+    epilog="With --json, standard output is one object: notes (sentences), comparisons, bias, "
+    "errors (vote, pair or prompt) and items (the rows of --out)."
+)
 def fit(
     tables: Annotated[
         list[Path],
@@ -29,7 +32,7 @@ def fit(
             help="A table (CSV, TSV, JSON, JSONL, Parquet or xlsx) with one comparison per row: "
             "first, second and p; model_a, model_b and winner; or alpaca_eval's annotations. "
             "Several are taken together.",
-            metavar="TABLE...",
+            metavar="TABLE",
         ),
     ],
     first: First = None,
@@ -51,6 +54,7 @@ def fit(
     confidence: o.Confidence = 0.95,
     out: o.Out = None,
     report: o.Report = None,
+    as_json: o.AsJson = False,
     encoding: o.Encoding = None,
 ) -> None:
     """Rank the items of comparisons that exist, with intervals."""
@@ -86,6 +90,16 @@ def fit(
         sentences = words.in_words(
             result, confidence, told(result, said, kind), notes, in_order=said.in_order
         )
+
+    def everything() -> dict[str, Any]:
+        return {
+            "notes": sentences,
+            "comparisons": len(c),
+            "bias": result.bias,
+            "errors": kind,
+            "items": shown.to_dict("records"),
+        }
+
     title = f"{len(shown):,} items ranked: {screen.named(tables)}"
     files = {
         out: lambda: csv_text(shown),
@@ -93,7 +107,7 @@ def fit(
     }
     screen.deliver(
         lambda: "\n".join([words.aligned(words.rows_of(shown, confidence)), *sentences]),
-        None,
+        everything if as_json else None,
         {path: content for path, content in files.items() if path is not None},
     )
 

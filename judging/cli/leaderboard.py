@@ -30,7 +30,7 @@ def leaderboard(
             help="With --judge, a table of answers: system, prompt and answer. Without --judge, "
             "comparisons that exist, as for `judging fit`, optionally with a prompt, and with "
             "lengths or texts. Several are taken together.",
-            metavar="TABLE...",
+            metavar="TABLE",
         ),
     ],
     judge: Annotated[

@@ -57,7 +57,7 @@ def store_import(
         list[Path],
         typer.Argument(
             help="Files of results of a batch, in any order; one twice changes nothing.",
-            metavar="RESULTS...",
+            metavar="RESULTS",
         ),
     ],
     store: o.StorePath = o.STORE,

@@ -118,6 +118,15 @@ class BatchJudge(Reader):
             notes.append(json.dumps({"judge": described, "draws": draws, "row": row}))
         beside = pending(store)
         before = beside.read_text("utf-8").splitlines() if beside.exists() else []
+        for line in before:
+            other = json.loads(line)
+            alike = other["judge"]["model"] == self.judge.model and other["judge"] != described
+            if alike and other["row"]["question"] in self.waiting:
+                raise JudgeError(
+                    f"{store.path} waits for answers of {self.judge.model} under other options to "
+                    "the same questions, and results would not tell which they are; name another "
+                    "store (--store) for these"
+                )
         write(beside, "".join(f"{line}\n" for line in dict.fromkeys([*before, *notes])))
         paths = []
         for part, some in enumerate(_parts(lines), start=1):

@@ -171,6 +171,31 @@ def test_sampled_answers_are_counted(tmp_path):
         assert np.exp(one.log_p[0]) * 8 == pytest.approx(round(np.exp(one.log_p[0]) * 8))
 
 
+def test_two_judges_in_one_store_each_get_their_own(tmp_path):
+    """gpt-4o-mini begins with gpt-4o; the same model with other options cannot be told apart."""
+    wanted = questions(3)
+    with Store(tmp_path / "s.sqlite", several=True) as store:
+        for name in ("gpt-4o", "gpt-4o-mini"):
+            judge = BatchJudge(ServerJudge(name, NOWHERE))
+            with pytest.raises(JudgeError, match="wait"):
+                store.ask(judge, wanted)
+            (path,) = judge.write(tmp_path / f"{name}.jsonl", store)
+            rows = [result(one, fault="model", detail=f"{name}-2026") for one in lines(path)]
+            written(tmp_path / f"{name}.results", rows)
+        for name in ("gpt-4o-mini", "gpt-4o"):
+            assert import_results(store, tmp_path / f"{name}.results").added == 6
+        for name in ("gpt-4o", "gpt-4o-mini"):
+            judge = ServerJudge(name, NOWHERE)
+            store.ask(judge, wanted)
+            assert judge.specification["served"] == f"{name}-2026"
+        sampled = BatchJudge(ServerJudge("gpt-4o", NOWHERE, draws=4))
+        with pytest.raises(JudgeError, match="wait"):
+            store.ask(sampled, wanted)
+        with pytest.raises(JudgeError, match="under other options"):
+            sampled.write(tmp_path / "q.jsonl", store)
+        assert not (tmp_path / "q.jsonl").exists()
+
+
 def test_only_a_server_has_batches_and_only_a_file_waits(tmp_path):
     with pytest.raises(NoJudgeError, match="model behind a server"):
         BatchJudge(HashJudge())

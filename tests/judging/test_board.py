@@ -212,6 +212,10 @@ def test_fit_and_leaderboard_give_one_interval_and_say_which(tmp_path, capsys, e
             text = capsys.readouterr().out
             said.append(re.findall(r"Intervals are per \w+", text))
         pd.testing.assert_frame_equal(*found)
+        assert main(["fit", str(path), "--errors", errors, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert [row["low"] for row in told["items"]] == pytest.approx(found[0]["low"].tolist())
+        assert told["comparisons"] == len(table)
         assert said[0] == said[1]
         kind = {"auto": "prompt" if "prompt" in table else "vote"}.get(errors, errors)
         assert said[0] == [f"Intervals are per {kind}"]
