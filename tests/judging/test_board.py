@@ -1,7 +1,10 @@
 """The leaderboard's promises: plain first, length control that does not pay, gates, fragility."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -344,3 +347,32 @@ def test_a_search_of_all_subsets_finds_no_fewer():
     assert found.votes == 3
     assert flips(found.votes)
     assert not flips(found.votes - 1)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp437", "cp1252"])
+def test_a_console_of_few_letters_shows_what_it_can_and_writes_the_rest(tmp_path, encoding):
+    """Names in Japanese, the dash of "1 to 2": the file is whole, the screen has marks."""
+    path, out = tmp_path / "v.csv", tmp_path / "o.csv"
+    table = pd.DataFrame({"first": ["日本", "b", "日本"], "second": ["b", "c", "c"]})
+    table.assign(p=[0.6, 0.55, 0.5]).to_csv(path, index=False)
+    for command in ("fit", "leaderboard"):
+        run = subprocess.run(
+            [sys.executable, "-m", "judging", command, str(path), "--out", str(out)],
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+        )
+        assert run.returncode == 0, run.stderr
+        assert set(pd.read_csv(out)["name"]) == {"日本", "b", "c"}
+        out.unlink()
+
+
+def test_no_cell_nor_head_of_a_csv_is_a_formula(tmp_path):
+    names = ["=cmd|calc", "＝full", "plain"]
+    table = pd.DataFrame({"first": names, "second": [*names[1:], names[0]], "p": [0.6, 0.6, 0.5]})
+    path, rates = tmp_path / "v.csv", tmp_path / "r.csv"
+    table.to_csv(path, index=False)
+    assert main(["leaderboard", str(path), "--win-rates", str(rates)]) == 0
+    cells = [cell for line in rates.read_text("utf-8").splitlines() for cell in line.split(",")]
+    assert not [cell for cell in cells if cell[:1] in "=＝+-@" and cell]
+    assert "'=cmd|calc" in cells
+    assert "'＝full" in cells
