@@ -28,7 +28,8 @@ class Asking:
         "reordering", the pair whose order is least sure;
         "greedy", the most informative before any answer; "random"; see `poe.next_comparisons`.
     both_orders : whether every pair is shown in both orders; otherwise in one, drawn at random.
-    batch : calls per round; one per text by default.
+    batch : calls per round; one per text by default. rounds : instead, how many there are, the
+        first included, for answers that take long to come.
     offline : never open the judge, and rank by what the store has.
     undecided : an answer with neither label stops the run, or counts as a tie.
     limit_calls, limit_tokens : of new calls in the whole run, never exceeded.
@@ -38,6 +39,7 @@ class Asking:
     rule: str = "adaptive"
     both_orders: bool = False
     batch: int | None = None
+    rounds: int | None = None
     offline: bool = False
     undecided: Literal["stop", "tie"] = "stop"
     limit_calls: int | None = None
