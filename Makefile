@@ -14,7 +14,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout course wasm lab bench bench-judge clean distclean
+.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout course wasm pyodide lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -76,6 +76,9 @@ course: book ## Write the course kit: decks, handouts, solutions
 wasm: $(STAMP) ## Run the pages' cells under a WebAssembly Python (ARGS="04 11" to choose)
 	@$(PIP) -e ".[dev,wasm]"
 	@$(PY) -m book.tools.run_wasm $(ARGS)
+
+pyodide: $(STAMP) ## Fetch the browser's Python (106 MB), for the tests that press "Run this page here"
+	@$(PY) -m tests.browser.pyodide
 
 lab: $(STAMP) ## Open the chapters in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings

@@ -12,27 +12,11 @@ are imported when they are first used, so that `import judging` takes no time.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from poe import __version__
+from poe import __version__ as __version__
 
-# ruff: noqa: F401
-if TYPE_CHECKING:
-    from judging import datasets, judges, panel, plots, prompts
-    from judging.board import Leaderboard, leaderboard
-    from judging.errors import DatasetError, JudgeError, NoJudgeError
-    from judging.judges import open
-    from judging.judges.asking import TextJudge
-    from judging.question import Answer, Prompt, Question, Reader
-    from judging.ranking.rank import rank, rank_each
-    from judging.ranking.ranking import Ranking
-    from judging.ranking.report import report
-    from judging.ranking.settings import Asking, Fitting
-    from judging.reading import read
-    from judging.reading.texts import Text, read_texts
-    from judging.store import Store
-
-# Which module each name comes from.
+# Which module each name comes from; __init__.pyi says the same to type checkers.
 _NAMES = {
     "board": ["Leaderboard", "leaderboard"],
     "errors": ["DatasetError", "JudgeError", "NoJudgeError"],

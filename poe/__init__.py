@@ -13,34 +13,11 @@ no time.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-# ruff: noqa: F401
-if TYPE_CHECKING:
-    from poe import debias, experts, metrics
-    from poe.choose.adaptive import next_comparisons
-    from poe.choose.planning import plan
-    from poe.choose.selection import select
-    from poe.choose.stopping import ranks_within, se_below, top_known
-    from poe.comparisons import Comparisons
-    from poe.errors import (
-        ComparisonError,
-        DisconnectedError,
-        NotConvergedError,
-        SeparableError,
-        UnidentifiedBiasError,
-    )
-    from poe.experts import BradleyTerry, Gaussian, Laplacian
-    from poe.fitting import fit
-    from poe.resistance import effective_resistance, log_det
-    from poe.result import Fit
-    from poe.scores import average_probability, bradley_terry, win_ratio
-    from poe.simulated import SimulatedJudge
-    from poe.stack import Stack
+from typing import Any
 
 __version__ = "0.2.0.dev0"
 
-# Which module each name comes from.
+# Which module each name comes from; __init__.pyi says the same to type checkers.
 _NAMES = {
     "choose.adaptive": ["next_comparisons"],
     "choose.planning": ["plan"],

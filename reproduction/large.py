@@ -73,7 +73,8 @@ def linked_pairs(
 def spanning(n: int, pairs: Indices) -> Indices:
     """Positions of the pairs that link something new, one after the other: a tree."""
     place = np.arange(1.0, len(pairs) + 1.0)
-    tree = minimum_spanning_tree(csr_array((place, (pairs[:, 0], pairs[:, 1])), shape=(n, n)))
+    first, second = pairs.T.astype(np.int32)  # all that SciPy 1.13 takes here
+    tree = minimum_spanning_tree(csr_array((place, (first, second)), shape=(n, n)))
     return np.sort(tree.data).astype(np.intp) - 1
 
 

@@ -19,6 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 
 
+def read_csv(path, **options):
+    """A CSV file with the very numbers that were written: pandas 3 does so by itself."""
+    import pandas as pd
+
+    exact = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+    return pd.read_csv(path, **exact, **options)
+
+
 def start(program, **options):
     """Run a program, which can import tests, in a process that hears Ctrl-C."""
     return subprocess.Popen(

@@ -28,6 +28,8 @@ from book.tools.browser import find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = Path(os.environ.get("JBC_HTML") or ROOT / "_build" / "html")
+# Pyodide with its libraries; tests/browser/pyodide.py.
+PYODIDE = Path(os.environ.get("JBC_PYODIDE_FILES") or ROOT / "_build" / "pyodide")
 # Original files of the data sets, which the repository may not hold.
 ORIGINALS = Path(os.environ.get("POE_DATA_DIR") or "/nowhere")
 
@@ -107,8 +109,8 @@ NEEDS = {
         here=lambda: find_chromium() is not None,
     ),
     "pyodide": Need(
-        "npm pack pyodide, and name its folder in JBC_PYODIDE_CORE",
-        here=lambda: Path(os.environ.get("JBC_PYODIDE_CORE", "/nowhere"), "pyodide.mjs").is_file(),
+        "make pyodide",
+        here=lambda: (PYODIDE / "pyodide-lock.json").is_file(),
     ),
     "texts": Need(f"judging data fetch summeval topicalchat, or {TEXTS}", here=_texts),
     "originals": Need(TEXTS, here=lambda: (ORIGINALS / "summeval").is_dir()),

@@ -22,8 +22,9 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from book.tools.pages import BuildError, Page, code_cells, hash_files, plain, signature
-from judging.datasets import cache_dir
+from book.tools.pages import BuildError, Page, code_cells, hash_files, plain
+from judging.datasets import files
+from judging.errors import DatasetError
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
@@ -64,10 +65,19 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def data_folders() -> list[Path]:
-    """List the folders outside the repository that a page may read data from."""
-    named = os.environ.get("POE_DATA_DIR")
-    return [*([Path(named).expanduser()] if named else []), cache_dir()]
+def originals() -> str:
+    """Where the original files of the data sets are found, how large and how old.
+
+    Pages read nothing else outside the repository. What else lies in those folders, such as a
+    judge's weights that are being fetched, is no reason to execute a page again.
+    """
+    entries = [files.info(name) for name in (*files.names(), *files.recordings())]
+    try:
+        found = [files.find(file) for entry in entries for file in entry.files]
+    except DatasetError as error:  # POE_DATA_DIR names no folder
+        raise BuildError(str(error)) from None
+    state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in found if path]
+    return json.dumps(state)
 
 
 @cache
@@ -80,7 +90,7 @@ def shared_state(root: Path) -> dict[str, str]:
     """Hash everything but its own text that a page's numbers could depend on.
 
     Nobody tracks which page uses which file: any change re-executes every
-    page. That costs seconds; a stale number costs the reader's trust.
+    page. That costs minutes; a stale number costs the reader's trust.
     """
     poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
@@ -92,7 +102,7 @@ def shared_state(root: Path) -> dict[str, str]:
         "book/tools/": text_hash("".join(path.read_text() for path in EXECUTED_BY)),
         "Python": sys.version,
         "the POE_ variables": text_hash("\n".join(poe_variables)),
-        "the data sets": text_hash("".join(signature(f) for f in data_folders())),
+        "the data sets": text_hash(originals()),
     }
 
 

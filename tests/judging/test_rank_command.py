@@ -15,6 +15,7 @@ from judging.judges import Store
 from judging.judges.demo import DemoJudge, reading_ease
 from judging.question import Answer
 from tests.asking import hear
+from tests.helpers import read_csv
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "examples" / "explanations.csv"
 
@@ -273,7 +274,7 @@ def test_json_has_everything_and_is_all_there_is(folder, capsys):
     found = json.loads(streams.out)
     assert streams.err == ""
     assert (found["calls"], found["from_store"]) == (112, 0)
-    table = pd.read_csv("s.csv")
+    table = read_csv("s.csv")
     for one in found["rankings"]:
         theirs = table[table["context"] == one["context"]]
         assert [row["name"] for row in one["texts"]] == theirs["name"].tolist()

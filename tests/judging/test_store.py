@@ -14,6 +14,7 @@ from judging.errors import JudgeError
 from judging.question import Answer, Prompt, Question, Text
 from judging.store import Store
 from tests.asking import PROMPT, HashJudge, expected, filled, questions, texts
+from tests.helpers import read_csv
 
 HERE = Path(__file__).parent
 
@@ -249,6 +250,11 @@ def test_answers_with_neither_label_are_left_out_with_a_warning(path):
         assert store.missing(mute, asked) == []
 
 
+def read_exactly(path):
+    """A CSV file with the very numbers that were written."""
+    return read_csv(path, parse_dates=["at"])
+
+
 def test_table_and_its_files(path, tmp_path):
     scoring = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
 
@@ -266,8 +272,8 @@ def test_table_and_its_files(path, tmp_path):
     assert (score["log_p_1"], score["log_p_3"]) == (math.log(0.5), -math.inf)
     assert (score["labels"], score["mass"]) == ("1 2 3", 0.75)
     assert math.isnan(score["p"])
-    for read, name in ((pd.read_csv, "answers.csv"), (pd.read_parquet, "answers.parquet")):
-        again = read(tmp_path / name)
+    files = [read_exactly(tmp_path / "answers.csv"), pd.read_parquet(tmp_path / "answers.parquet")]
+    for again in files:
         assert list(again.columns) == list(table.columns)
         numbers = ["log_p_1", "log_p_2", "log_p_3", "p", "mass", "tokens", "computed"]
         np.testing.assert_array_equal(
@@ -314,9 +320,7 @@ def test_a_store_of_the_first_edition_is_exported_to_the_same_table(old, tmp_pat
         assert list(store.specifications().values()) == [Old().specification]
         store.export(tmp_path / "now.csv")
         assert store.comparisons(context="straße, 2").p[0] == 0.06506972312927246
-    then, now = (
-        pd.read_csv(file) for file in (HERE / "first_edition_store.csv", tmp_path / "now.csv")
-    )
+    then, now = map(read_exactly, (HERE / "first_edition_store.csv", tmp_path / "now.csv"))
     exact = [name for name in then if name not in ("p", "mass")]
     pd.testing.assert_frame_equal(now[exact], then[exact], check_exact=True)
     pd.testing.assert_frame_equal(now, then, rtol=1e-15)

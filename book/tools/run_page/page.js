@@ -38,7 +38,7 @@ const rendered = ({ kind, data }) => {
 
 class Page {
   constructor(bar, settings, page) {
-    Object.assign(this, { bar, settings, packages: page.packages, busy: false, stopped: false });
+    Object.assign(this, { bar, settings, packages: page.packages, welcome: page.welcome, lacking: [], missed: null, busy: false, stopped: false });
     this.status = bar.querySelector("[role=status]");
     const nodes = [...document.querySelectorAll("article div.cell")];
     this.cells = page.cells.map((cell, k) => ({
@@ -118,10 +118,12 @@ class Page {
         const source = cell.area?.value ?? cell.source;
         const { outcome } = await this.ask({ type: "run", source, place: `cell ${cell.number}` }, cell);
         cell.tried = true;
-        this.settle(cell, outcome.missing);
+        const missing = outcome.missing ?? this.follows(cell, source, outcome.failed);
+        this.settle(cell, missing);
         const seconds = ((performance.now() - start) / 1000).toFixed(1);
         this.say(outcome.failed ? `Cell ${cell.number}: ${outcome.failed}` : `Cell ${cell.number} is done (${seconds} s).`);
-        if (outcome.failed && !outcome.missing) break;
+        if (outcome.failed && !missing) break;
+        this.missed ??= missing;
       }
     } catch (error) {
       this.drop();
@@ -131,6 +133,11 @@ class Page {
     this.cells.forEach((cell) => cell.node?.classList.remove("jc-running"));
     this.busy = false;
     this.stopButton.disabled = true;
+  }
+
+  // The module without which a cell above could not make what this one, as it was printed, needs.
+  follows(cell, source, failed) {
+    return this.missed && source === cell.source && /^NameError/.test(failed ?? "") ? this.missed : null;
   }
 
   // The stored output of a cell, and beside it the place of what the running cell shows.
@@ -172,7 +179,7 @@ class Page {
     fresh.remove();
     stored.hidden = false;
     if (missing) { // the printed result stays
-      const note = `This cell needs ${missing}, which a browser does not have. The result that the book stored is shown.`;
+      const note = `This cell, or one above it, needs ${missing}, which a browser does not have. The result that the book stored is shown.`;
       stored.before(make("p", { className: "jc-missing", textContent: note }));
       return;
     }
@@ -185,15 +192,16 @@ class Page {
     stored.dataset.verdict = VERDICT.exec(stored.textContent.trim())?.[1] ?? "";
   }
 
-  ready() {
-    if (this.worker) return null;
+  async ready() {
+    if (this.worker) return;
     this.worker = new Worker(new URL("worker.js", HERE), { type: "module" });
-    return this.ask({
-      type: "start", packages: this.packages,
+    const { lacking } = await this.ask({
+      type: "start", packages: this.packages, welcome: this.welcome,
       index: new URL(this.settings.index, HERE).href,
       bundle: new URL(this.settings.bundle, HERE).href,
       kernel: new URL("page_kernel.py", HERE).href,
     });
+    this.lacking = lacking;
   }
 
   ask(message, cell) {
@@ -217,7 +225,7 @@ class Page {
 
   drop() {
     this.worker?.terminate();
-    this.worker = null;
+    this.worker = this.missed = null;
     this.cells.forEach((cell) => { cell.tried = false; });
   }
 }
@@ -236,5 +244,7 @@ export const start = async (bar) => {
   window.jcPage = notebook; // for the console
   notebook.runAll.focus();
   await notebook.run([]); // loads Python
-  if (notebook.worker) notebook.say("Ready. Change any cell and press Run, or Shift and Enter in it.");
+  const { lacking } = notebook;
+  const without = lacking.length ? ` Not to be had here: ${lacking.join(", ")}; what needs it keeps the book's results.` : "";
+  if (notebook.worker) notebook.say(`Ready.${without} Change any cell and press Run, or Shift and Enter in it.`);
 };
