@@ -15,8 +15,8 @@ baseline's. Here those two inputs are not at hand, and what stands for them is s
            its quality where its answers are always shorter; others then say what length is worth.
   shrunk   phi has the prior N(0, tau^2), tau^2 = max(estimate^2 - se^2, 0): an effect that the
            answers do not show is none, and a system is never moved by more than they show.
-  delta_x  is estimated from the systems' answers to x themselves, with a ridge; psi_m has the
-           prior N(1, 1). Only against a reference, where there is such a thing as a hard
+  delta_x  is estimated from the other systems' answers to x, with a ridge; psi_m has the prior
+           N(1, 1). Only against a reference, where there is such a thing as a hard
            instruction, and only with three systems and more.
 
 Since phi is at most what the judge adds for length, an answer that is cut gets back what it lost
@@ -137,13 +137,13 @@ def against(
         sign = np.where(first[met] == reference, -1.0, 1.0)
         spread = np.sqrt(((found.lengths[:, 0] - found.lengths[:, 1]) ** 2).mean())
         tilt = phi.size * np.tanh(sign * (some.lengths[:, 0] - some.lengths[:, 1]) / spread)
-    hard = _difficulty(won, weight, system, cluster, tilt, len(names)) if tilt is not None else None
     rows = []
     for s, name in enumerate(names):
         own = system == s
         rate, se = _mean(won[own], weight[own], cluster[own])
         row = Against(name, rate, se, int(own.sum()))
-        if tilt is not None and hard is not None:
+        if tilt is not None:
+            hard = _difficulty(won, weight, system, cluster, tilt, s)
             lc, lc_se = _at_equal(won[own], weight[own], tilt[own], hard[own], cluster[own])
             row = row._replace(lc_win_rate=lc, lc_se=lc_se)
         rows.append(row)
@@ -166,17 +166,20 @@ def _root(influence: Floats, cluster: Indices) -> float:
 
 
 def _difficulty(
-    won: Floats, weight: Floats, system: Indices, cluster: Indices, tilt: Floats, systems: int
+    won: Floats, weight: Floats, system: Indices, cluster: Indices, tilt: Floats, without: int
 ) -> Floats:
     """(K,) delta_x of each answer's prompt: logit P = theta_m + tilt + delta_x, with a ridge.
 
-    By turns: with the difficulties fixed each theta is one Newton step, and the other way round;
-    the energy is convex, so the turns end at its optimum. 0 for fewer systems than can tell.
+    By the answers of all systems but one, for which it then is news from elsewhere: its own answers
+    would explain themselves, and 2 points of what length is worth would stay with a system that
+    pads. By turns: with the difficulties fixed each theta is one Newton step, and the other way
+    round; the energy is convex, so the turns end at its optimum. 0 for fewer systems than can tell.
     """
     _, prompt = np.unique(cluster, return_inverse=True)
-    theta, delta = np.zeros(systems), np.zeros(prompt.max() + 1)
-    if systems < FEW_SYSTEMS or len(delta) == len(won):
+    theta, delta = np.zeros(system.max() + 1), np.zeros(prompt.max() + 1)
+    if len(theta) < FEW_SYSTEMS or len(delta) == len(won):
         return np.zeros(len(won))
+    weight = np.where(system == without, 0.0, weight)
     for _ in range(STEPS):
         before = np.append(theta, delta)
         for at, which, ridge in ((theta, system, 1e-6), (delta, prompt, RIDGE)):

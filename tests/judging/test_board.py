@@ -138,6 +138,19 @@ class TestReference:
         assert np.mean(raw) <= 0.3, "the control"
 
 
+@pytest.mark.parametrize("taste", [0.5, 1.0])
+def test_against_a_reference_too_length_does_not_pay(taste):
+    """Difficulties learnt from a system's own answers left it 2 points of what length is worth."""
+    gains, plain = [], []
+    for seed in range(20):
+        board = leaderboard(world(seed, taste=taste), length=True, reference="plain")
+        found = board.against().loc[["padded", "cut"]]
+        gains.append(100.0 * (found["lc_win_rate"] - 0.5))
+        plain.append(100.0 * (found["win_rate"] - 0.5))
+    assert np.abs(np.mean(gains, axis=0)).max() <= 1.0
+    assert np.abs(np.mean(plain, axis=0)).min() >= 3.0, "the control"
+
+
 def alpaca(names, seed=0, prompts=60):
     """Files in the form of alpaca_eval's annotations, of invented verdicts, the order undone."""
     rng = np.random.default_rng(seed)
