@@ -32,7 +32,7 @@ from poe.arrays import Floats, Indices
 from poe.errors import ComparisonError, NotConvergedError
 from poe.result import Covariance, Fit
 
-__all__ = ["Clustered", "Effect", "clustered", "standardised"]
+__all__ = ["Clustered", "Effect", "clustered"]
 
 WORK = 3e8  # multiplications beyond which clusters are so many that CR1 is as good
 EXPLAINED = 1e-5  # information of an answer on the coefficient below which there is none
@@ -89,23 +89,14 @@ class Clustered(Fit):
         """None: nothing is assumed of how answers scatter."""
 
 
-def standardised(lengths: Floats) -> Floats:
-    """(K,) relative differences of lengths, first minus second, in standard deviations around 0.
-
-    (l_1 - l_2) / (l_1 + l_2), which lies between -1 and 1 whatever the unit, over its root mean
-    square; zero for equal lengths.
-    """
-    total = lengths.sum(axis=1)
-    share = (lengths[:, 0] - lengths[:, 1]) / np.where(total > 0.0, total, 1.0)
-    spread = float(np.sqrt((share**2).mean()))
-    return np.asarray(share / spread) if spread > 0.0 else share
-
-
-def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Clustered:
+def clustered(
+    fit: Fit, cluster: Indices, covariate: Floats | None = None, *, ridge: float = 0.0
+) -> Clustered:
     """The fit with errors clustered, and with its differences moved by a covariate if there is one.
 
     fit : of a convex expert, by `poe.fit`. cluster : (K,) numbers of what each answer shares.
-    covariate : (K,) first minus second; its coefficient is estimated with the scores.
+    covariate : (K,) first minus second; its coefficient b is estimated with the scores, under the
+    penalty ridge b^2 / 2.
 
     Raises ComparisonError for fewer than two clusters, NotConvergedError where the covariate
     explains every decision.
@@ -128,15 +119,17 @@ def clustered(fit: Fit, cluster: Indices, covariate: Floats | None = None) -> Cl
     rows = csr_array(coo_array((at[2], (at[0], at[1])), shape=(len(c), width)))
     offset = 0.0 if fit.bias_fitted else -lever * fit.bias
     unknown = np.concatenate([fit.scores, [fit.bias] * fit.bias_fitted, np.zeros(width)])[:width]
-    unknown = _moved(fit, rows, offset, unknown)
+    penalty = np.zeros(width)
+    penalty[-1] = 0.0 if covariate is None else ridge
+    unknown = _moved(fit, rows, offset, unknown, penalty)
     d = rows @ unknown + offset
     pull = c.weight * fit.expert.slope(d, c.p)
     stiffness = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
-    a = _curvature(rows, stiffness, n)
+    a = _curvature(rows, stiffness, n) + np.diag(penalty)
     if covariate is not None and 1.0 / np.linalg.inv(a)[-1, -1] < EXPLAINED * len(covariate):
         raise NotConvergedError(
             "the covariate and the scores explain every decision, so its coefficient has no finite "
-            "value; leave it out (--no-length), or use probabilities"
+            "value; leave it out, or use probabilities"
         )
     variance = _sandwich(rows[real], pull[real], stiffness[real], group, count, a)
     joint = np.zeros((n + 1, n + 1))
@@ -166,7 +159,7 @@ def _curvature(rows: csr_array, stiffness: Floats, n: int) -> Floats:
     return np.asarray(made)
 
 
-def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
+def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats, penalty: Floats) -> Floats:
     """The unknowns of lowest energy, from where the fit left them.
 
     `poe.newton` knows one unknown beside the scores, the bias. A covariate is a second, for which
@@ -175,17 +168,18 @@ def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
     c, expert = fit.comparisons, fit.expert
 
     def slope(at: Floats) -> Floats:
-        return np.asarray(rows.T @ (c.weight * expert.slope(rows @ at + offset, c.p)))
+        pull = rows.T @ (c.weight * expert.slope(rows @ at + offset, c.p))
+        return np.asarray(pull + penalty * at)
 
     def curvature(at: Floats) -> Floats:
         stiffness = c.weight * expert.curvature(rows @ at + offset, c.p)
-        return _curvature(rows, stiffness, c.n_items)
+        return _curvature(rows, stiffness, c.n_items) + np.diag(penalty)
 
     enough = ENOUGH * float(np.max(np.abs(rows).T @ c.weight))
     if np.abs(slope(unknown)).max() <= enough:  # without a covariate nothing moves
         return unknown
     optimum = minimize(
-        lambda at: float(c.weight @ expert.energy(rows @ at + offset, c.p)),
+        lambda at: float(c.weight @ expert.energy(rows @ at + offset, c.p) + penalty @ at**2 / 2.0),
         unknown,
         jac=slope,
         hess=curvature,
@@ -194,7 +188,7 @@ def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats) -> Floats:
     )
     if not np.abs(slope(optimum.x)).max() <= enough:
         raise NotConvergedError(
-            f"no optimum with the covariate after {optimum.nit} steps; leave it out (--no-length)"
+            f"no optimum with the covariate after {optimum.nit} steps; leave it out"
         )
     return np.asarray(optimum.x)
 

@@ -19,16 +19,15 @@ import pandas as pd
 
 from judging import datasets
 from poe import newton
-from poe.arrays import Floats, Indices, Mask
-from poe.choose.greedy import best_pair
+from poe.arrays import Floats, Indices
 from poe.choose.selection import select, select_stack
 from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.metrics import pearson, spearman
-from poe.resistance import difference_variances
 from poe.scores import add_prior, average_probability, win_ratio
-from poe.stack import Stack, differences, laplacian, pseudo_inverse
+from poe.stack import Stack
 from reproduction import central_path
 from reproduction.published import load
+from reproduction.sequential import scores_after
 from reproduction.settings import Calls, Settings, bootstrap_se, cell, point, run_variance, spread
 from reproduction.twins import (
     JUDGES,
@@ -417,37 +416,14 @@ def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
     p = judge.answer(gold, np.random.default_rng([settings.seed, 3]), draws=draws).matrix()
     p = ((p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0).reshape(-1, n, n)
     rng = np.random.default_rng([settings.seed, 4])
-    sets, rows = len(p), np.arange(len(p))
-    order = rng.permuted(np.tile(np.arange(n), (sets, 1)), axis=1)
-    pairs = np.stack([order[:, :-1], order[:, 1:]], axis=-1)
-    asked = np.tile(np.eye(n, dtype=bool), (sets, 1, 1))
-    asked[rows[:, None], order[:, :-1], order[:, 1:]] = True
-    asked |= np.swapaxes(asked, -1, -2)
     counts = settings.target.options.get("counts", COUNTS[judge.dataset])
     wanted = [count for count in counts if count <= n * (n - 1) // 2]
-    found: dict[int, Floats] = {}
-    while True:
-        stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
-        scores = newton.solve(stack, BradleyTerry(), tol=1e-8).scores
-        calls = 2 * pairs.shape[1]
-        if calls in wanted:
-            found[calls] = per_context(scores.reshape(draws, contexts, n), gold)
-        if calls >= wanted[-1]:
-            return found
-        i, j = _most_telling(stack, scores, asked, rng)
-        asked[rows, i, j] = asked[rows, j, i] = True
-        pairs = np.concatenate([pairs, np.stack([i, j], axis=-1)[:, None]], axis=1)
-
-
-def _most_telling(
-    stack: Stack, scores: Floats, asked: Mask, rng: np.random.Generator
-) -> tuple[Indices, Indices]:
-    slope = BradleyTerry().curvature(differences(stack, scores), stack.p)
-    a = pseudo_inverse(laplacian(stack, stack.weight * slope))
-    resistance = difference_variances(a)
-    gap = scores[:, :, None] - scores[:, None, :]
-    gain = resistance / (2.0 + 2.0 * np.cosh(gap))  # sigma(gap) sigma(-gap)
-    return best_pair(gain, ~asked, rng)
+    after = scores_after(p, "laplace", rng, most=wanted[-1])
+    return {
+        calls: per_context(scores.reshape(draws, contexts, n), gold)
+        for calls, scores in after.items()
+        if calls in wanted
+    }
 
 
 TURNED = 0.1

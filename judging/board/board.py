@@ -1,67 +1,79 @@
-"""A leaderboard: which system answers better, over many prompts, at equal lengths.
+"""A leaderboard: which system answers better, over many prompts.
 
 The model of an answer about systems i (shown first) and j on one prompt is
 
-    logit P(i is better) = theta_i - theta_j + gamma + beta x,
+    logit P(i is better) = theta_i - theta_j + gamma,
 
-gamma the preference for what is shown first and x the standardised difference of the two texts'
-lengths, (l_i - l_j) / (l_i + l_j) over its root mean square. A tie is half a win for each. Its
-energy log(1 + e^d) - p d has the slope sigma(d) - p, so that at the optimum
-
-    sum of x_k (p_k - sigma(d_k)) = 0,
-
-which is to say that longer texts win as often as fitted: theta is what is left of the preference
-for a system when both texts are equally long (d = theta_i - theta_j for x = 0), as in
-alpaca_eval's length-controlled win rates and Chatbot Arena's style control. Without lengths
-beta = 0. If length is how a system is better, control takes away what it deserves: hence both are
-shown. Errors are clustered on the prompt (`poe.clusters`).
+gamma the preference for what is shown first; a tie is half a win for each. This plain fit is the
+ranking. Length control (`judging.board.length`) is an option that stands beside it and never
+replaces it: if length is how a system is better, control takes away what it deserves. Where the
+errors come from is one rule for this and for `judging fit` (`judging.board.errors`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import expit
 
+from judging.board import length as lengths
 from judging.board.answers import read_answers
 from judging.board.asking import Tournament
+from judging.board.errors import Errors, kind_of, told, with_errors
+from judging.board.fragile import Fragility, fragility
+from judging.board.length import controlled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.ranking import words
 from judging.reading.forms import Columns, read
-from judging.reading.tables import read_table
-from poe.clusters import Clustered, clustered, standardised
+from judging.reading.tables import read_table, read_tables
+from poe.clusters import Clustered
 from poe.comparisons import Comparisons
+from poe.errors import ComparisonError, NotConvergedError, name_some
 from poe.fitting import settled
+from poe.result import Fit
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Leaderboard", "leaderboard", "of_columns"]
 
+TRIED, TRIED_ITEMS = 20_000, 200  # comparisons and systems up to which fragility takes seconds
+
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
-    """Systems in their order, with errors clustered on the prompt.
+    """Systems in their order, with errors.
 
-    plain : the fit without lengths. equal : the fit at equal lengths, None without lengths.
-    clusters : the column that errors are clustered on, "" where every answer stands alone.
-    level : of all intervals. notes : what a reader should know.
+    plain : the fit that the ranking goes by. found : the comparisons, as they were read.
+    equal : the fit at equal lengths, None where length was not controlled for.
+    errors : what intervals are made of, "vote", "pair" or "prompt". level : of all intervals.
+    reference : the system that the others are also held against, if one was named.
+    notes : what a reader should know.
     """
 
-    plain: Clustered
-    equal: Clustered | None
-    clusters: str
+    plain: Fit
+    found: Columns
+    equal: Clustered | None = None
+    errors: Errors = "vote"
     level: float = 0.95
+    reference: Any = None
     notes: tuple[str, ...] = ()
 
     @property
-    def fit(self) -> Clustered:
-        """What the ranking goes by: at equal lengths where there are lengths."""
-        return self.equal or self.plain
+    def fit(self) -> Fit:
+        """What the ranking goes by: the fit without lengths."""
+        return self.plain
+
+    @property
+    def clusters(self) -> str:
+        """The column that errors are clustered on, "" where there is none."""
+        return self.found.cluster_name if self.errors == "prompt" else ""
 
     @property
     def comparisons(self) -> Comparisons:
@@ -72,31 +84,58 @@ class Leaderboard:
         """One row per system, best first.
 
         Columns rank, name, score, low, high, rank_low, rank_high (intervals of `level`), win_rate
-        (fitted, mean over the other systems, at equal lengths and places), comparisons; and with
-        lengths raw_rank, raw_score, raw_low, raw_high of the fit without them.
+        (fitted, mean over the other systems, no place preferred), comparisons. With a reference
+        reference_rate and reference_se, the share of comparisons with it that were won; with
+        length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate and
+        lc_reference_se.
         """
-        table = self.fit.to_frame(self.level)
+        table = self.plain.to_frame(self.level)
         rates, seen = self.win_rates(fitted=True), self.comparisons.pairs.ravel()
         table["win_rate"] = table["name"].map(rates.mean(axis=1))
-        counts = np.bincount(seen, minlength=len(self.fit.items))
-        table["comparisons"] = table["name"].map(dict(zip(self.fit.items, counts, strict=True)))
+        counts = np.bincount(seen, minlength=len(self.plain.items))
+        table["comparisons"] = table["name"].map(dict(zip(self.plain.items, counts, strict=True)))
+        if self.reference is not None:
+            against = self.against()
+            for ours, theirs in (("reference_rate", "win_rate"), ("reference_se", "se")):
+                table[ours] = table["name"].map(against[theirs])
+                if self.equal is not None:
+                    table[f"lc_{ours}"] = table["name"].map(against[f"lc_{theirs}"])
         if self.equal is not None:
-            raw = self.plain.to_frame(self.level).set_index("name")
+            equal = self.equal.to_frame(self.level).set_index("name")
             for name in ("rank", "score", "low", "high"):
-                table[f"raw_{name}"] = table["name"].map(raw[name])
+                table[f"lc_{name}"] = table["name"].map(equal[name])
         return table
+
+    def against(self, reference: Any = None) -> pd.DataFrame:
+        """Every system against one, by default `reference`; the index is the system.
+
+        Columns win_rate (mean of its wins, ties half), se, comparisons; with length control
+        lc_win_rate and lc_se. These are counted from the comparisons with the reference alone,
+        as alpaca_eval's win rates are, and not fitted.
+        """
+        import pandas as pd
+
+        chosen = self.reference if reference is None else reference
+        if chosen not in self.plain.items:
+            raise ValueError(
+                f"there is no system {chosen!r} to hold the others against; there are "
+                f"{name_some(self.plain.items, 12)}"
+            )
+        effect = None if self.equal is None else self.equal.covariate
+        rows = lengths.against(self.found, chosen, self.errors, effect)
+        return pd.DataFrame(rows, columns=list(lengths.Against._fields)).set_index("name")
 
     def win_rates(self, *, fitted: bool = False) -> pd.DataFrame:
         """Share of comparisons that the row's system won against the column's, ties half.
 
         Both in the order of the ranking. As counted, in whatever order shown, NaN for pairs never
-        compared; or fitted, sigma(theta_i - theta_j): at equal lengths, no place preferred.
+        compared; or fitted, sigma(theta_i - theta_j), no place preferred.
         """
         import pandas as pd
 
-        names, c, n = self.fit.ranking(), self.comparisons, len(self.fit.items)
+        names, c, n = self.plain.ranking(), self.comparisons, len(self.plain.items)
         if fitted:
-            rate = expit(np.subtract.outer(self.fit.scores, self.fit.scores))
+            rate = expit(np.subtract.outer(self.plain.scores, self.plain.scores))
         else:
             won, met = np.zeros((n, n)), np.zeros((n, n))
             for one, other, p in ((c.first, c.second, c.p), (c.second, c.first, 1.0 - c.p)):
@@ -104,14 +143,16 @@ class Leaderboard:
                 np.add.at(met, (one, other), c.weight)
             rate = np.divide(won, met, out=np.full((n, n), np.nan), where=met > 0)
         np.fill_diagonal(rate, np.nan)
-        return pd.DataFrame(rate, self.fit.items, self.fit.items).loc[names, names]
+        return pd.DataFrame(rate, self.plain.items, self.plain.items).loc[names, names]
 
-    def compare(self, one: Any, other: Any) -> dict[str, float]:
+    def compare(self, one: Any, other: Any, *, equal_length: bool = False) -> dict[str, float]:
         """Two systems: difference of scores, its error and interval, P(better), win rate.
 
-        At equal lengths where there are lengths, and without a preference for a place.
+        Without a preference for a place. equal_length : at equal lengths, with length control.
         """
-        found = self.fit
+        if equal_length and self.equal is None:
+            raise ValueError("length was not controlled for; leaderboard(..., length=True) does")
+        found = self.equal if equal_length and self.equal is not None else self.plain
         gap = float(found.scores[found._position(one)] - found.scores[found._position(other)])
         error = found.difference_se(one, other)
         half = found.quantile(self.level) * error
@@ -124,6 +165,46 @@ class Leaderboard:
             "win_rate": float(expit(gap)),
         }
 
+    def differences(self) -> pd.DataFrame:
+        """Every two systems, in the order of the ranking: name, other, and `compare` of them."""
+        import pandas as pd
+
+        pairs = combinations(self.plain.ranking(), 2)
+        return pd.DataFrame([{"name": a, "other": b, **self.compare(a, b)} for a, b in pairs])
+
+    def groups(self) -> pd.DataFrame:
+        """The systems within each value of the column `by`, as its rows alone have it.
+
+        Columns group, name, comparisons; and with a reference win_rate and se, otherwise score, low
+        and high. NaN where the comparisons of a group do not link its systems.
+        """
+        import pandas as pd
+
+        tables, values = [], np.array(self.found.group or (), dtype=object)
+        for value in dict.fromkeys(values.tolist()):
+            some = self.found.take(values == value)
+            if self.reference is not None:
+                rows = lengths.against(some, self.reference, self.errors)
+                table = pd.DataFrame(rows, columns=list(lengths.Against._fields))
+                table = table[["name", "win_rate", "se", "comparisons"]]
+            else:
+                try:
+                    table = of_columns(some, errors=self.errors, level=self.level).to_frame()
+                    table = table[["name", "score", "low", "high", "comparisons"]]
+                except (ComparisonError, NotConvergedError):
+                    seen = [*some.first, *some.second]
+                    counts = {name: seen.count(name) for name in self.plain.items if name in seen}
+                    table = pd.DataFrame({"name": list(counts), "comparisons": counts.values()})
+                    table = table.assign(score=np.nan, low=np.nan, high=np.nan)
+            tables.append(table.assign(group=value))
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+    @cached_property
+    def fragility(self) -> Fragility | None:
+        """How many votes, left out, put another system first; None for too many to try."""
+        small = len(self.comparisons) <= TRIED and len(self.plain.items) <= TRIED_ITEMS
+        return fragility(self.plain) if small else None
+
     def __str__(self) -> str:
         """Table and what to know, for a terminal."""
         table = words.aligned(words.rows_of(self.to_frame(), self.level))
@@ -131,7 +212,58 @@ class Leaderboard:
 
     def sentences(self) -> list[str]:
         """What a reader should know, as sentences."""
-        return words.in_words(self.fit, self.level, self.clusters, self.notes, "system")
+        lines = words.in_words(
+            self.plain,
+            self.level,
+            told(self.plain, self.found, self.errors),
+            self.notes,
+            "system",
+            in_order=self.found.in_order,
+        )
+        more = [*self._on_ties(), *self._on_length()]
+        if self.fragility is not None:
+            more.append(self.fragility.sentence(self.plain.ranking()[0]))
+        return [lines[0], *more, *lines[1:]]
+
+    def _on_ties(self) -> list[str]:
+        """Which neighbours in the ranking are not told apart."""
+        names = self.plain.ranking()
+        close = [
+            f"{words.short(one)} and {words.short(other)}"
+            for one, other in pairwise(names)
+            if self.plain.prob_better(one, other) < self.level
+        ]
+        if not close:
+            return []
+        return [f"Not told apart at {100 * self.level:g}%, as neighbours: {name_some(close, 6)}."]
+
+    def _on_length(self) -> list[str]:
+        """What length control did, and what to be wary of in it."""
+        if self.equal is None or self.equal.covariate is None:
+            return []
+        size, se = self.equal.covariate
+        if not size:
+            said = "the answers show no effect of length, so it changes nothing"
+        else:
+            half = self.equal.quantile(self.level) * se
+            said = (
+                f"one effect for all systems, shrunk by its error, {size:+.2f} logits for a much "
+                f"longer answer ({size - half:+.2f} to {size + half:+.2f})"
+            )
+        lines = [f"Beside the ranking: {lengths.METHOD}; {said}."]
+        first, there = self.plain.ranking()[0], self.equal.ranking()[0]
+        if first != there:
+            lines.append(
+                f"Warning: length control changes the winner, from {first} to {there}; look at "
+                "both before you decide."
+            )
+        if few := lengths.few_near(self.found, self.plain.items):
+            named = name_some([f"{name} ({count})" for name, count in few.items()], 6)
+            lines.append(
+                f"Warning: few comparisons of answers about equally long: {named}; a score at "
+                "equal lengths goes beyond what was compared."
+            )
+        return lines
 
     def _repr_html_(self) -> str:
         table = (
@@ -149,7 +281,9 @@ def leaderboard(
     attribute: str = "better",
     budget: int | str = "100x",
     both_orders: bool = False,
-    length: bool = True,
+    length: bool = False,
+    reference: Any = None,
+    errors: Errors = "auto",
     bias: Any = "fit",
     prior: float | None = None,
     level: float = 0.95,
@@ -162,19 +296,23 @@ def leaderboard(
     """Rank systems from answers to many prompts, or from comparisons of them that exist.
 
     table : without a judge, comparisons in any form that `judging.reading.forms` reads (model_a,
-        model_b, winner; with a prompt, errors are clustered on it; with lengths or texts, the
-        ranking is at equal lengths too). With a judge, answers: a row has system, prompt and the
-        answer's text. A data frame or a file.
+        model_b, winner; with a prompt, errors are clustered on it; with lengths or texts, length
+        can be controlled for). With a judge, answers: a row has system, prompt and the answer's
+        text. A data frame or a file, or several files as a list.
     judge, attribute, store, undecided, progress : who compares two answers to a prompt, what wins,
         what keeps the answers, and whether to show a bar, as for `judging.rank`.
     budget : the most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
     both_orders : every pair is shown in both orders; otherwise in one, at random.
-    length : whether to control for it. bias : of the position, see `poe.fit`. prior : wins added
-        to every pair, see `poe.fitting.settled`. level : of all intervals.
-    columns : names of columns that have other names: first, second, winner, p, cluster, weight;
-        with a judge system, prompt, answer.
+    length : whether to control for it, beside the ranking (`judging.board.length`).
+    reference : a system whose win rate against each other is told too. errors : "vote", "pair",
+        "prompt" or "auto", see `judging.board.errors`. bias : of the position, see `poe.fit`.
+    prior : wins added to every pair, see `poe.fitting.settled`. level : of all intervals.
+    columns : names of columns that have other names: first, second, winner, p, cluster, weight,
+        and by, to break results down (`Leaderboard.groups`); with a judge system, prompt, answer.
     """
     if judge is None:
+        if isinstance(table, (list, tuple)):
+            table = read_tables(table)
         found = read(table if hasattr(table, "columns") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
@@ -190,24 +328,45 @@ def leaderboard(
         )
         asked.run(answers.calls(budget, both_orders=both_orders))
         found = asked.columns()
-    return of_columns(found, length=length, bias=bias, prior=prior, level=level)
+    return of_columns(
+        found,
+        length=length,
+        reference=reference,
+        errors=errors,
+        bias=bias,
+        prior=prior,
+        level=level,
+    )
 
 
 def of_columns(
     found: Columns,
     *,
-    length: bool = True,
+    length: bool = False,
+    reference: Any = None,
+    errors: Errors = "auto",
     bias: Any = "fit",
     prior: float | None = None,
     level: float = 0.95,
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
     c = Comparisons(first=found.first, second=found.second, p=found.p, weight=found.weight)
+    if reference is not None and reference not in c.items:
+        raise ValueError(
+            f"there is no system {reference!r} to hold the others against; there are "
+            f"{name_some(c.items, 12)}"
+        )
+    kind = kind_of(found, errors)
     fitted, notes = settled(c, bias=bias if found.in_order else None, prior=prior)
-    cluster = np.arange(len(c)) if found.cluster is None else found.cluster
-    plain, equal = clustered(fitted, cluster), None
-    if length and found.lengths is not None and (x := standardised(found.lengths)).any():
-        equal = clustered(fitted, cluster, x)
-    if found.cluster is None:
-        notes.append("no column says which answers share a prompt, so each counts as independent")
-    return Leaderboard(plain, equal, found.cluster_name, level, (*found.notes, *notes))
+    equal = controlled(fitted, found, kind) if length else None
+    if length and equal is None:
+        notes.append("no lengths or texts are in the table, so length was not controlled for")
+    return Leaderboard(
+        plain=with_errors(fitted, found, kind),
+        found=found,
+        equal=equal,
+        errors=kind,
+        level=level,
+        reference=reference,
+        notes=(*found.notes, *notes),
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from judging.cli import opening, screen
+from judging.cli import batches, opening, screen
 from judging.cli import options as o
 from judging.errors import JudgeError
 
@@ -65,6 +65,7 @@ def ask(
     several_judges: o.SeveralJudges = False,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
+    batch: o.Batch = None,
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
 ) -> None:
@@ -76,7 +77,7 @@ def ask(
     """
     from judging import datasets, judges, prompts
     from judging.datasets.questions import contexts_of, questions_of, shard_of
-    from judging.judges.spending import SpendingLimitError
+    from judging.judges.spending import RoundWrittenError, SpendingLimitError
     from judging.meter import Meter
 
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
@@ -105,7 +106,8 @@ def ask(
     if not questions:
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
-    reader = opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+    by_file = batches.Batches(batch, store, forbidden=limit_calls or limit_tokens)
+    reader = by_file.reader(opening.open_judge(judge, judge_option, limit_calls, limit_tokens))
     with opening.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
@@ -126,6 +128,8 @@ def ask(
         meter = Meter(len(missing), shown=not quiet)
         try:
             answers = kept_answers.ask(reader, questions, progress=meter)
+        except RoundWrittenError:
+            by_file.finish(kept_answers)
         except SpendingLimitError as error:
             left = len(kept_answers.missing(reader, questions))
             answered = len(missing) - left

@@ -6,9 +6,12 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from judging.board.gate import Verdict
     from judging.ranking.ending import Stop
 
-__all__ = ["MEANINGS", "SaidError", "Status", "in_words", "stopped"]
+__all__ = ["MEANINGS", "SaidError", "Status", "gated", "in_words", "stopped"]
 
 
 class Status(IntEnum):
@@ -18,15 +21,20 @@ class Status(IntEnum):
     FAILED = 1
     MISUSED = 2
     PARTIAL = 3
+    ROUND = 4
     INTERRUPTED = 128 + 2  # as for a program that SIGINT ends
     UNREAD = 128 + 13  # as for a program that SIGPIPE ends
 
 
 MEANINGS = {
     Status.DONE: "everything was done",
-    Status.FAILED: "an error, with a message that says what to change",
+    Status.FAILED: "an error, with a message that says what to change; or a requirement "
+    "(--require) that does not hold",
     Status.MISUSED: "a mistake on the command line, or a judge that is not available",
-    Status.PARTIAL: "a ranking that is partial, because of a limit or of a server that was lost",
+    Status.PARTIAL: "a ranking that is partial, because of a limit or of a server that was lost; "
+    "or a requirement of which nothing can be told yet",
+    Status.ROUND: "requests were written for a batch (--batch); the same command goes on once "
+    "the results are imported",
     Status.INTERRUPTED: "Ctrl-C; what was answered is kept",
     Status.UNREAD: "nobody reads the output any more, as with `| head`",
 }
@@ -44,6 +52,15 @@ def stopped(stop: Stop | None) -> None:
     """End the command where asking was cut short: what there is was ranked, shown and written."""
     if stop is not None:
         raise SaidError(Status.INTERRUPTED if stop.kind == "interrupted" else Status.PARTIAL)
+
+
+def gated(verdicts: Sequence[Verdict]) -> None:
+    """End the command by what became of its requirements: the worst of them counts."""
+    states = {one.state for one in verdicts}
+    if "fails" in states:
+        raise SaidError(Status.FAILED)
+    if "open" in states:
+        raise SaidError(Status.PARTIAL)
 
 
 def in_words() -> str:

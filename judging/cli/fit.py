@@ -21,13 +21,18 @@ Cluster = Annotated[
 ]
 
 
-@o.app.command()
+@o.app.command(
+    epilog="With --json, standard output is one object: notes (sentences), comparisons, bias, "
+    "errors (vote, pair or prompt) and items (the rows of --out)."
+)
 def fit(
-    table: Annotated[
-        Path,
+    tables: Annotated[
+        list[Path],
         typer.Argument(
             help="A table (CSV, TSV, JSON, JSONL, Parquet or xlsx) with one comparison per row: "
-            "first, second and p; model_a, model_b and winner; or alpaca_eval's annotations."
+            "first, second and p; model_a, model_b and winner; or alpaca_eval's annotations. "
+            "Several are taken together.",
+            metavar="TABLE",
         ),
     ],
     first: First = None,
@@ -36,9 +41,7 @@ def fit(
     p: Probability = None,
     weight: Annotated[str | None, o.column("The column of how often a row counts.")] = None,
     cluster: Cluster = None,
-    no_cluster: Annotated[
-        bool, o.opt("Treat all answers as independent.", "--no-cluster", panel=o.SCORES)
-    ] = False,
+    errors: o.Errors = "auto",
     expert: o.Expert = "bradley-terry",
     bias: Annotated[
         Literal["fit", "mean", "none"],
@@ -51,23 +54,24 @@ def fit(
     confidence: o.Confidence = 0.95,
     out: o.Out = None,
     report: o.Report = None,
+    as_json: o.AsJson = False,
     encoding: o.Encoding = None,
 ) -> None:
     """Rank the items of comparisons that exist, with intervals."""
+    from judging.board.errors import kind_of, told, with_errors
     from judging.ranking import words
     from judging.ranking.report import board
     from judging.reading.forms import read
-    from judging.reading.tables import csv_text, read_table
-    from poe.clusters import clustered
+    from judging.reading.tables import csv_text, read_tables
     from poe.comparisons import Comparisons
     from poe.experts import get_expert
     from poe.fitting import settled
     from poe.result import COVARIANCE_ITEMS, require_level
 
-    screen.require_writable(report, out, inputs=[table])
+    screen.require_writable(report, out, inputs=tables)
     require_level(confidence)
-    with screen.busy(f"reading {table}"):
-        rows = read_table(table, encoding=encoding)
+    with screen.busy(f"reading {screen.named(tables)}"):
+        rows = read_tables(tables, encoding=encoding)
         names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
         said = read(rows, cluster=cluster, **names)
     c = Comparisons(first=said.first, second=said.second, p=said.p, weight=said.weight)
@@ -75,33 +79,37 @@ def fit(
     family = get_expert(expert)
     with screen.busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
         result, notes = settled(c, expert=family, bias=tilt, prior=prior)
-        if said.cluster is not None and not no_cluster and _has_slopes(family):
-            result = clustered(result, said.cluster)
+        kind = kind_of(said, errors)
+        result = with_errors(result, said, kind)
         notes = [*rows.attrs["notes"], *said.notes, *notes]
         if c.n_items > COVARIANCE_ITEMS:
             notes.append(
                 f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory"
             )
         shown = _frame(result, confidence)
-        sentences = words.in_words(result, confidence, said.cluster_name, notes)
-    title = f"{len(shown):,} items ranked: {table.name}"
+        sentences = words.in_words(
+            result, confidence, told(result, said, kind), notes, in_order=said.in_order
+        )
+
+    def everything() -> dict[str, Any]:
+        return {
+            "notes": sentences,
+            "comparisons": len(c),
+            "bias": result.bias,
+            "errors": kind,
+            "items": shown.to_dict("records"),
+        }
+
+    title = f"{len(shown):,} items ranked: {screen.named(tables)}"
     files = {
         out: lambda: csv_text(shown),
         report: lambda: board(title, shown, sentences, None, level=confidence),
     }
     screen.deliver(
         lambda: "\n".join([words.aligned(words.rows_of(shown, confidence)), *sentences]),
-        None,
+        everything if as_json else None,
         {path: content for path, content in files.items() if path is not None},
     )
-
-
-def _has_slopes(expert: Any) -> bool:
-    """Whether errors can be clustered: not where the expert's curvature is zero (Laplacian)."""
-    import numpy as np
-
-    at = np.linspace(-2.0, 2.0, 9)
-    return bool((np.asarray(expert.curvature(at, np.full(9, 0.5))) > 0.0).any())
 
 
 def _frame(result: Any, level: float) -> Any:

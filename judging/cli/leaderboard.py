@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judging.cli import exits, opening, screen
+from judging.cli import batches, exits, opening, screen
 from judging.cli import options as o
 from judging.cli.fit import Cluster, First, Probability, Second, Winner
 from judging.errors import JudgeError
 
 if TYPE_CHECKING:
-    from judging.board import Leaderboard
+    from judging.board import Leaderboard, gate
 
 
 @o.app.command(
     epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
-    "bias, length (logits per standard deviation), systems (the rows of --out) and win_rates "
-    f"(the row's system against the column's). {o.DRY}"
+    "bias, errors (vote, pair or prompt), length (the effect, in logits), requirements (state, p, "
+    "more), systems (the rows of --out), win_rates (the row's system against the column's), "
+    f"differences of every two systems and groups (--by). {o.DRY}"
 )
 def leaderboard(
-    table: Annotated[
-        Path,
+    tables: Annotated[
+        list[Path],
         typer.Argument(
             help="With --judge, a table of answers: system, prompt and answer. Without --judge, "
             "comparisons that exist, as for `judging fit`, optionally with a prompt, and with "
-            "lengths or texts."
+            "lengths or texts. Several are taken together.",
+            metavar="TABLE",
         ),
     ],
     judge: Annotated[
@@ -53,9 +55,21 @@ def leaderboard(
     winner: Winner = None,
     p: Probability = None,
     cluster: Cluster = None,
-    no_length: Annotated[
-        bool, o.opt("Do not adjust for answer length.", "--no-length", panel=o.SCORES)
-    ] = False,
+    by: Annotated[
+        str | None, o.column("A column to break results down by, without --judge.")
+    ] = None,
+    reference: Annotated[
+        str | None,
+        o.opt(
+            "Show each system's win rate against this one, with its standard error.",
+            panel=o.SCORES,
+            metavar="SYSTEM",
+        ),
+    ] = None,
+    length_control: o.LengthControl = False,
+    errors: o.Errors = "auto",
+    require: o.Require = [],  # noqa: B006
+    sure: o.Sure = 0.95,
     prior: o.Prior = None,
     confidence: o.Confidence = 0.95,
     out: o.Out = None,
@@ -64,12 +78,17 @@ def leaderboard(
         Path | None,
         o.opt("Write each system's share of wins against each to this CSV file.", panel=o.FILES),
     ] = None,
+    differences: Annotated[
+        Path | None,
+        o.opt("Write the difference of every two systems to this CSV file.", panel=o.FILES),
+    ] = None,
     comparisons: o.Comparisons = None,
     as_json: o.AsJson = False,
     store: o.StorePath = o.STORE,
     several_judges: o.SeveralJudges = False,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
+    batch: o.Batch = None,
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
     price_input: o.PriceInput = None,
@@ -79,20 +98,25 @@ def leaderboard(
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
-    Errors are clustered by prompt, and scores are adjusted for answer length.
+    The ranking is that of the comparisons as they are; --length-control shows beside it what they
+    say of answers of equal length.
     """
-    from judging.board import Tournament, of_columns, read_answers
+    from judging.board import Tournament, gate, of_columns, read_answers
     from judging.judges.asking import stored_judge
+    from judging.judges.spending import RoundWrittenError
     from judging.ranking import words
     from judging.ranking.report import board
     from judging.reading.forms import UnnamedError, read
-    from judging.reading.tables import csv_text, read_table
+    from judging.reading.tables import csv_text, read_tables
     from poe.errors import ComparisonError
 
-    inputs = [table, store] if judge else [table]
-    screen.require_writable(report, out, win_rates, comparisons, inputs=inputs)
-    with screen.busy(f"reading {table}"):
-        rows = read_table(table, encoding=encoding)
+    by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
+    inputs = [*tables, store] if judge else tables
+    screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
+    if judge and by:
+        raise ComparisonError("--by is for comparisons that exist, without --judge")
+    with screen.busy(f"reading {screen.named(tables)}"):
+        rows = read_tables(tables, encoding=encoding)
     price, stop = opening.prices(price_input, price_output), None
     if judge is None:
         if offline or dry_run:
@@ -101,7 +125,7 @@ def leaderboard(
             )
         names = {"first": first, "second": second, "winner": winner, "p": p, "cluster": cluster}
         try:
-            columns = read(rows, **names)
+            columns = read(rows, by=by, **names)
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
     else:
@@ -114,7 +138,9 @@ def leaderboard(
             reader = (
                 stored_judge(kept, judge)
                 if offline
-                else opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+                else by_file.reader(
+                    opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+                )
             )
             asked = Tournament(
                 answers,
@@ -126,6 +152,7 @@ def leaderboard(
                 progress=not quiet,
                 price=price,
                 seed=seed,
+                rounds=by_file.rounds or 8,
             )
             known = len(asked.p)
             new = max(calls - known, 0)
@@ -137,38 +164,70 @@ def leaderboard(
                 return
             if offline and not known:
                 raise JudgeError(f"{store} has no answers of this judge to these comparisons")
-            asked.run(0 if offline else calls)
+            try:
+                asked.run(0 if offline else calls)
+            except RoundWrittenError:  # the first, before there is anything to rank
+                by_file.finish(kept)
+            if asked.stop is not None and asked.stop.kind == "batch" and not asked.linked:
+                by_file.finish(kept)
         stop, columns = asked.stop, asked.columns()
     with screen.busy(f"fitting {len(columns.p):,} comparisons"):
-        result = of_columns(columns, length=not no_length, prior=prior, level=confidence)
-        frame, rates = result.to_frame(), result.win_rates()
-    title = f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {table.name}"
+        result = of_columns(
+            columns,
+            length=length_control,
+            reference=reference,
+            errors=errors,
+            prior=prior,
+            level=confidence,
+        )
+        frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
+        wanted = [gate.parse(text, result.plain.items) for text in require]
+        verdicts = [gate.check(result, one, sure) for one in wanted]
+        sentences = [*(one.text for one in verdicts), *result.sentences()]
+    title = (
+        f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
+    )
     files: dict[Path | None, Callable[[], str]] = {
         out: lambda: csv_text(frame),
         win_rates: lambda: csv_text(rates.rename_axis("name").reset_index()),
+        differences: lambda: csv_text(result.differences()),
         comparisons: lambda: csv_text(columns.to_table()),
-        report: lambda: board(title, frame, result.sentences(), rates, level=confidence),
+        report: lambda: board(title, frame, sentences, rates, level=confidence),
     }
     screen.deliver(
-        lambda: (
-            f"{result}\n\nShare of comparisons won by the row's system:\n"
-            f"{words.aligned(words.matrix(rates))}"
+        lambda: "\n".join(
+            [
+                words.aligned(words.rows_of(frame, confidence)),
+                *sentences,
+                "\nShare of comparisons won by the row's system:",
+                words.aligned(words.matrix(rates)),
+                *([f"\nBy {by}:", words.aligned(words.by_group(groups))] if by else []),
+            ]
         ),
-        (lambda: _everything(result, partial=stop is not None)) if as_json else None,
+        (lambda: _everything(result, verdicts, partial=stop is not None)) if as_json else None,
         {path: content for path, content in files.items() if path is not None},
     )
+    if stop is not None and stop.kind == "batch":
+        by_file.finish(kept)
     exits.stopped(stop)
+    exits.gated(verdicts)
 
 
-def _everything(result: Leaderboard, *, partial: bool) -> dict[str, Any]:
+def _everything(
+    result: Leaderboard, verdicts: Sequence[gate.Verdict], *, partial: bool
+) -> dict[str, Any]:
     """The leaderboard for a program, as the help says."""
-    effect = result.fit.covariate
+    effect = result.equal and result.equal.covariate
     return {
         "partial": partial,
         "notes": result.sentences(),
         "comparisons": len(result.comparisons),
         "bias": result.fit.bias,
+        "errors": result.errors,
         "length": effect and effect.size,
+        "requirements": [{"state": one.state, "p": one.p, "more": one.more} for one in verdicts],
         "systems": result.to_frame().to_dict("records"),
         "win_rates": result.win_rates().to_dict("index"),
+        "differences": result.differences().to_dict("records"),
+        "groups": result.groups().to_dict("records"),
     }

@@ -66,6 +66,7 @@ ASKED = "How much is asked"
 STOP = "Stop before the budget is spent, as soon as one of these holds"
 SCORES = "How answers become scores"
 JUDGE = "The judge"
+GATE = "A gate"
 FILES = "Files"
 
 FORMS = f"{kinds.forms()}."
@@ -77,6 +78,16 @@ DryRun = Annotated[
 ]
 Offline = Annotated[
     bool, opt("Rank by the answers in the store; the judge is not opened.", "--offline")
+]
+Batch = Annotated[
+    Path | None,
+    opt(
+        "Write what is to be asked to this file in the batch format of hosted providers and vLLM, "
+        "instead of asking; `judging store import` takes the results.",
+        "--batch",
+        panel=JUDGE,
+        metavar="FILE",
+    ),
 ]
 Quiet = Annotated[bool, opt("Show no progress.", "--quiet")]
 Template = Annotated[str | None, opt("The wording; `judging prompts` lists them.")]
@@ -130,6 +141,15 @@ Confidence = Annotated[
     opt("The confidence level of intervals and stopping rules.", panel=SCORES, min=0.0, max=1.0),
 ]
 
+Errors = Annotated[
+    Literal["auto", "vote", "pair", "prompt"],
+    opt(
+        "What intervals are made of. vote: every answer is independent; pair: answers about one "
+        "pair may err together; prompt: answers that share a prompt or annotator may. auto: prompt "
+        "where a column says so, else vote where a pair was met twice in one order, else pair.",
+        panel=SCORES,
+    ),
+]
 JudgeOptions = Annotated[
     list[str],
     opt(
@@ -153,6 +173,27 @@ PriceOutput = Annotated[
 Undecided = Annotated[
     Literal["stop", "tie"],
     opt("stop: an answer without a label ends the run; tie: it counts as a tie.", panel=JUDGE),
+]
+
+Require = Annotated[
+    list[str],
+    opt(
+        "End with a status by this: 0 if it holds, 1 if it does not, 3 if that cannot be told yet. "
+        '"new >= old", or with a margin of the win rate "new >= old - 2%". May be repeated.',
+        panel=GATE,
+        metavar="RULE",
+    ),
+]
+Sure = Annotated[
+    float, opt("How sure a requirement has to be met, or not met.", panel=GATE, metavar="P")
+]
+LengthControl = Annotated[
+    bool,
+    opt(
+        "Show scores at equal answer lengths beside the ranking, by alpaca_eval's model.",
+        "--length-control",
+        panel=SCORES,
+    ),
 ]
 
 Report = Annotated[

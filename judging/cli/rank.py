@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from judging.cli import exits, opening, screen
+from judging.cli import batches, exits, opening, screen
 from judging.cli import options as o
 from judging.errors import JudgeError
 
@@ -67,10 +67,11 @@ def rank(
         ),
     ] = "10x",
     rule: Annotated[
-        Literal["adaptive", "greedy", "random"],
+        Literal["adaptive", "reordering", "greedy", "random"],
         o.opt(
             "The comparisons that come next. adaptive: the most informative given the answers so "
-            "far; greedy: the most informative before any answer; random.",
+            "far; reordering: the pair whose order is least sure; greedy: the most informative "
+            "before any answer; random.",
             panel=o.ASKED,
         ),
     ] = "adaptive",
@@ -128,6 +129,7 @@ def rank(
     encoding: o.Encoding = None,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
+    batch: o.Batch = None,
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
     price_input: o.PriceInput = None,
@@ -136,6 +138,7 @@ def rank(
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from judging import judges
+    from judging.judges.spending import RoundWrittenError
     from judging.ranking.changes import read_ranking
     from judging.ranking.rank import jobs, run
     from judging.ranking.report import report as page
@@ -151,7 +154,9 @@ def rank(
     earlier = [] if compare_with is None else [compare_with]
     screen.require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
     before = read_ranking(compare_with) if compare_with else None
+    by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
     asking = Asking(
+        rounds=by_file.rounds,
         rule=rule,
         both_orders=orders == "both",
         offline=offline,
@@ -198,16 +203,19 @@ def rank(
             rows = _estimates(todo, judge_option, kept, asking.price)
             screen.print_estimates(rows, store, as_json=as_json)
             return
-        rankings, stop = run(
-            todo,
-            kept,
-            until=rules or None,
-            asking=asking,
-            fitting=fitting,
-            seed=seed,
-            open=lambda name: opening.open_judge(name, judge_option),
-            progress=not quiet,
-        )
+        try:
+            rankings, stop = run(
+                todo,
+                kept,
+                until=rules or None,
+                asking=asking,
+                fitting=fitting,
+                seed=seed,
+                open=lambda name: by_file.reader(opening.open_judge(name, judge_option)),
+                progress=not quiet,
+            )
+        except RoundWrittenError:  # the first, before there is anything to rank
+            by_file.finish(kept)
 
         def text() -> str:
             moved = [] if before is None else rankings[0].compare(before).sentences()
@@ -232,6 +240,8 @@ def rank(
         )
         if stop is not None and stop.kind == "interrupted":
             raise KeyboardInterrupt  # the store says what it kept
+        if stop is not None and stop.kind == "batch":
+            by_file.finish(kept)
     exits.stopped(stop)
 
 

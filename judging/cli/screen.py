@@ -124,6 +124,11 @@ def write(path: Path, text: str, *, quiet: bool = False) -> None:
         print(f"written to {path}")
 
 
+def named(paths: Sequence[Path]) -> str:
+    """One file by its path, several by their number."""
+    return str(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+
+
 def deliver(
     text: Callable[[], str],
     everything: Callable[[], Any] | None,

@@ -51,6 +51,44 @@ def store_merge(
         print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
 
 
+@o.store_app.command("import")
+def store_import(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files of results of a batch, in any order; one twice changes nothing.",
+            metavar="RESULTS",
+        ),
+    ],
+    store: o.StorePath = o.STORE,
+    model: Annotated[
+        str | None,
+        o.opt("Take the answers of this model, where the first results have several.", "--model"),
+    ] = None,
+    several_judges: o.SeveralJudges = False,
+) -> None:
+    """Read the answers of a batch that --batch wrote into its store."""
+    from judging.judges.batch import import_results
+    from poe.errors import name_some
+
+    usable = 0
+    with opening.open_store(store, several=several_judges) as kept_answers:
+        for path in results:
+            found = import_results(kept_answers, path, model=model)
+            usable += found.added + found.same + found.differ
+            lines = [f"{found.added:,} answers were new, {found.same:,} were there"]
+            lines += [f"{found.differ:,} differ from the store's, which stay"] * bool(found.differ)
+            lines += [f"{n:,} {why}" for why, n in found.failed.most_common(5)]
+            lines += [
+                f"{n:,} are of the model {name}, left out" for name, n in found.others.items()
+            ]
+            lines += [f"{found.unknown:,} are of no batch of this store"] * bool(found.unknown)
+            print(f"{path}: {'; '.join(lines)}")
+        print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
+    if not usable:
+        raise JudgeError(f"none of {name_some(list(map(str, results)))} had an answer to keep")
+
+
 @o.store_app.command("export")
 def store_export(
     store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 
 from judging.errors import JudgeError
 
@@ -14,6 +15,18 @@ class AskingEndedError(JudgeError):
 
 class SpendingLimitError(AskingEndedError):
     """The next call could go over the limit in calls or tokens."""
+
+
+class RoundWrittenError(AskingEndedError):
+    """What was asked waits for a batch; nothing more can be chosen before its answers.
+
+    drop : takes the questions out of the batch again, where most of their round was answered and
+    the ranking can go on without these.
+    """
+
+    def __init__(self, message: str, drop: Callable[[], object] = lambda: None) -> None:
+        super().__init__(message)
+        self.drop = drop
 
 
 class Spending:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from judging.errors import JudgeError
-from judging.judges.spending import SpendingLimitError
+from judging.judges.spending import RoundWrittenError, SpendingLimitError
 from poe.comparisons import Comparisons
 
 __all__ = ["RankingFailedError", "RankingInterruptedError", "Stop"]
 
-Kind = Literal["rule", "budget", "limit", "interrupted", "lost", "offline"]
+Kind = Literal["rule", "budget", "limit", "interrupted", "lost", "offline", "batch"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Stop:
 
     kind : "rule", a stopping rule was met; "budget", it was spent. What was wanted was asked then.
         The others leave a partial ranking: "limit", of calls or tokens; "interrupted", by Ctrl-C;
-        "lost", the judge went away; "offline", the store had no more.
+        "lost", the judge went away; "offline", the store had no more; "batch", what comes next
+        waits in a file.
     text : the same for a reader, with the numbers.
     """
 
@@ -40,6 +41,8 @@ class Stop:
         """What an error that ended asking was: Ctrl-C, a limit, or a judge that was lost."""
         if isinstance(error, KeyboardInterrupt):
             return cls("interrupted", "Ctrl-C")
+        if isinstance(error, RoundWrittenError):
+            return cls("batch", str(error))
         return cls("limit" if isinstance(error, SpendingLimitError) else "lost", str(error))
 
 

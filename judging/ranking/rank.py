@@ -322,7 +322,7 @@ def run(
     """
     from judging import judges
     from judging.judges.asking import stored_judge
-    from judging.judges.spending import AskingEndedError, Spending
+    from judging.judges.spending import AskingEndedError, RoundWrittenError, Spending
     from judging.meter import Meter
 
     spending = Spending(calls=asking.limit_calls, tokens=asking.limit_tokens)
@@ -331,6 +331,7 @@ def run(
     rankings: list[Ranking] = []
     left_out: list[Job] = []
     stop: Stop | None = None
+    waits: RoundWrittenError | None = None
 
     def opened(judge: Any) -> Any:
         reader: Any = (open or judges.open)(judge) if isinstance(judge, str) else judge
@@ -344,7 +345,8 @@ def run(
         # The judge, and what stands in for it once asking ended; what the store had of it then.
         readers: dict[bool, tuple[Reader, Callable[[Prompt], Any]]] = {}
         for job in of_one_judge:
-            offline = asking.offline or stop is not None
+            # A round in a file is one of all rankings, so the others go on.
+            offline = asking.offline or not (stop is None or stop.kind == "batch")
             try:
                 if offline not in readers:
                     reader = stored_judge(store, job.judge) if offline else opened(job.judge)
@@ -369,12 +371,14 @@ def run(
                     progress=progress if callable(progress) else None,
                 ).run()
             except (AskingEndedError, KeyboardInterrupt) as error:
-                if not rankings:
+                if isinstance(error, RoundWrittenError):
+                    waits = error
+                elif not rankings:
                     raise
                 stop = Stop.of(error)
                 left_out.append(job)
             except JudgeError:
-                if stop is None:
+                if stop is None or stop.kind == "batch":
                     raise
                 left_out.append(job)
             else:
@@ -383,6 +387,8 @@ def run(
                 rankings.append(one)
                 meter.passed(job.calls)
     meter.bar.close()
+    if waits is not None and not rankings:
+        raise waits
     notes = meter.notes()
     if left_out:
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]

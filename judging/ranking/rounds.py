@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from judging.errors import JudgeError
-from judging.judges.spending import AskingEndedError
+from judging.judges.spending import AskingEndedError, RoundWrittenError
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.settings import Asking, Fitting
@@ -85,6 +85,9 @@ class Rounds:
             asking = replace(asking, both_orders=True)
         self.each = each = 2 if asking.both_orders else 1
         self.batch = each * -(-n // each) if asking.batch is None else asking.batch
+        if asking.rounds is not None:
+            later = calls - each * min(2 * n, n * (n - 1) // 2, calls // each)
+            self.batch = each * max(1, -(-later // (each * max(asking.rounds - 1, 1))))
         if self.batch < 1 or self.batch % each:
             even = " and, with both orders, even" if asking.both_orders else ""
             raise ValueError(f"batch must be positive{even}, not {self.batch}")
@@ -158,7 +161,11 @@ class Rounds:
             pairs = self.judged.only_stored(pairs)
             if self.made is None and not len(pairs):
                 raise
-            answers, self.ended, self.stop = self.judge(pairs), error, Stop.of(error)
+            if isinstance(error, RoundWrittenError) and len(pairs) and self._links(pairs):
+                error.drop()  # the rest was lost; what comes next may ask for it again
+            else:
+                self.ended, self.stop = error, Stop.of(error)
+            answers = self.judge(pairs)
         self.left -= wanted
         if self.offline and not self.left and not wanted <= _as_set(pairs):
             self.stop = Stop("offline", "offline, nothing was asked")
@@ -167,6 +174,10 @@ class Rounds:
         if len(pairs):
             self.made = _joined(self.made, pairs, answers, self.names)
         return len(pairs)
+
+    def _links(self, pairs: Indices) -> bool:
+        """Whether all items are linked, with these comparisons."""
+        return self.made is not None or not len(linked(len(self.names), pairs))
 
     def refit(self) -> None:
         """Fit all answers so far, and note how the ranking is doing."""

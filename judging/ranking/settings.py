@@ -12,7 +12,12 @@ from poe.result import Covariance
 __all__ = ["Asking", "Fitting"]
 
 # What a rule is called where nobody knows its formula, and the name of the formula.
-RULES: dict[str, NextRule] = {"adaptive": "laplace", "greedy": "determinant", "random": "random"}
+RULES: dict[str, NextRule] = {
+    "adaptive": "laplace",
+    "reordering": "reordering",
+    "greedy": "determinant",
+    "random": "random",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +25,11 @@ class Asking:
     """How comparisons are chosen, and how much may be spent on them.
 
     rule : which comparisons come next: "adaptive", the most informative given the answers so far;
+        "reordering", the pair whose order is least sure;
         "greedy", the most informative before any answer; "random"; see `poe.next_comparisons`.
     both_orders : whether every pair is shown in both orders; otherwise in one, drawn at random.
-    batch : calls per round; one per text by default.
+    batch : calls per round; one per text by default. rounds : instead, how many there are, the
+        first included, for answers that take long to come.
     offline : never open the judge, and rank by what the store has.
     undecided : an answer with neither label stops the run, or counts as a tie.
     limit_calls, limit_tokens : of new calls in the whole run, never exceeded.
@@ -32,6 +39,7 @@ class Asking:
     rule: str = "adaptive"
     both_orders: bool = False
     batch: int | None = None
+    rounds: int | None = None
     offline: bool = False
     undecided: Literal["stop", "tie"] = "stop"
     limit_calls: int | None = None

@@ -13,7 +13,6 @@ from judging import kinds
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import Sureness, drowned, position, settled_share
 from judging.reading.tables import printable, short
-from poe.clusters import Clustered
 from poe.debias import Rate, first_position_rate
 from poe.result import COVARIANCE_ITEMS, Fit
 
@@ -231,34 +230,42 @@ def _diagnosis(one: Ranking) -> str:
 
 
 def in_words(
-    found: Fit, level: float, clusters: str, notes: Sequence[str], thing: str = "item"
+    found: Fit,
+    level: float,
+    errors: str,
+    notes: Sequence[str],
+    thing: str = "item",
+    *,
+    in_order: bool = True,
 ) -> list[str]:
-    """Who is best, position, length, ties, where the errors come from, notes."""
+    """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
+
+    in_order : whether the table says what was shown first; otherwise nothing is told of positions.
+    """
     c = found.comparisons.take(found.real)
-    said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
-    if found.bias_fitted:
-        said += f"; between equals {expit(-found.bias):.0%}, corrected for"
     known = len(found.items) <= COVARIANCE_ITEMS
-    best = [" ".join(standing(found, level, thing))] if known else []
-    lines, ties = [*best, f"{said}."], int((c.p == 0.5).sum())
-    effect = found.covariate if isinstance(found, Clustered) else None
-    if effect is not None:
-        half = found.quantile(level) * effect.se
-        lines.append(
-            f"Length: {signed(effect.size)} logits per standard deviation of length "
-            f"({signed(effect.size - half)} to {signed(effect.size + half)}); ranked at equal "
-            "lengths."
-        )
+    lines = [" ".join(standing(found, level, thing))] if known else []
+    if in_order:
+        said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
+        if found.bias_fitted:
+            said += f"; between equals {expit(-found.bias):.0%}, corrected for"
+        lines.append(f"{said}.")
+    ties = int((c.p == 0.5).sum())
     one = "comparison" if len(c) == 1 else "comparisons"
     lines.append(f"{len(c):,} {one}, {ties:,} {'tie' if ties == 1 else 'ties'}.")
-    if clusters and isinstance(found, Clustered):
-        lines.append(f"Errors are clustered on {clusters} ({found.clusters:,}).")
+    if known:
+        lines.append(errors)
     return lines + [f"Note: {note}." for note in notes]
 
 
 def signed(value: float) -> str:
     """With two decimals and a sign, which is never that of a negative zero."""
     return f"{round(value, 2) + 0.0:+.2f}"
+
+
+def with_error(rate: float, se: float) -> str:
+    """A share and its standard error in per cent, "" where there is none."""
+    return "" if np.isnan(rate) else f"{100 * rate:.1f}% ± {100 * se:.1f}"
 
 
 def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
@@ -276,12 +283,41 @@ def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
         "rank_low": (f"ranks ({sure})", lambda row: places(row.rank_low, row.rank_high)),
         "p_top": (f"P(top {top})", lambda row: percent(row.p_top)),
         "win_rate": ("wins", lambda row: percent(row.win_rate)),
-        "raw_rank": ("rank, any length", lambda row: str(row.raw_rank)),
-        "raw_score": ("score, any length", lambda row: signed(row.raw_score)),
+        "reference_rate": (
+            "wins against reference",
+            lambda row: with_error(row.reference_rate, row.reference_se),
+        ),
+        "lc_rank": ("rank, equal length", lambda row: str(row.lc_rank)),
+        "lc_score": ("score, equal length", lambda row: signed(row.lc_score)),
+        "lc_reference_rate": (
+            "wins, equal length",
+            lambda row: with_error(row.lc_reference_rate, row.lc_reference_se),
+        ),
     }
     shown = [form for column, form in forms.items() if column in table]
     rows = [[cell(row) for _, cell in shown] for row in table.itertuples(index=False)]
     return [[head for head, _ in shown], *rows]
+
+
+def by_group(groups: pd.DataFrame) -> list[list[str]]:
+    """`Leaderboard.groups` as texts: a row a system, a column a group."""
+    values = list(dict.fromkeys(groups["group"]))
+    lines = [["", *map(short, values)]]
+    for name in dict.fromkeys(groups["name"]):
+        own = groups[groups["name"] == name].set_index("group")
+        line = [short(name)]
+        for value in values:
+            if value not in own.index:
+                line.append("")
+            elif "win_rate" in own:
+                line.append(with_error(own.loc[value, "win_rate"], own.loc[value, "se"]))
+            elif np.isnan(own.loc[value, "score"]):
+                line.append("not linked")
+            else:
+                low, high = own.loc[value, ["low", "high"]]
+                line.append(f"{signed(own.loc[value, 'score'])} ({signed(low)} to {signed(high)})")
+        lines.append(line)
+    return lines
 
 
 def matrix(rates: pd.DataFrame) -> list[list[str]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "
 TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
         "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
 EMPTY = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "--"}
+ONE_SIDED = 20  # rows from which one item always on one side is no accident
 FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
 
 
@@ -58,6 +59,7 @@ class Columns:
     cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
     column; cluster_name : the column. lengths : (K, 2) of the two texts, None without.
     in_order : whether the first was shown first. notes : what a reader should know.
+    group : (K,) the value of a column to break results down by, None without.
     """
 
     first: list[Any]
@@ -69,6 +71,25 @@ class Columns:
     lengths: Floats | None
     in_order: bool
     notes: tuple[str, ...]
+    group: list[str] | None = None
+
+    def take(self, rows: Mask | Indices) -> Columns:
+        """Some of the comparisons."""
+        kept = np.arange(len(self.p))[rows]
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[kept]
+
+        return replace(
+            self,
+            first=[self.first[k] for k in kept],
+            second=[self.second[k] for k in kept],
+            p=self.p[kept],
+            weight=some(self.weight),
+            cluster=some(self.cluster),
+            lengths=some(self.lengths),
+            group=None if self.group is None else [self.group[k] for k in kept],
+        )
 
     def to_table(self) -> pd.DataFrame:
         """One row per comparison: first, second, p, and the number of what answers share."""
@@ -87,10 +108,12 @@ def read(
     winner: str | None = None,
     weight: str | None = None,
     cluster: str | None = None,
+    by: str | None = None,
 ) -> Columns:
     """Find comparisons in a table; the keywords name columns that have other names.
 
-    Rows without a verdict are left out, with a note. Raises ComparisonError naming the columns
+    Rows without a verdict are left out, and rows that compare an item with itself, with a note.
+    by : a column to break results down by. Raises ComparisonError naming the columns
     there are, or the rows and words that are no verdict.
     """
     there = {_plain(name): name for name in reversed(table.columns)}
@@ -121,14 +144,31 @@ def read(
         rows = int((~kept).sum())
         notes.append(f"{rows:,} {'row' if rows == 1 else 'rows'} without a verdict left out")
         table, values = table[kept], values[kept]
+    first_names, second_names = (_names(table[side]) for side in sides)
+    apart = np.array([one != other for one, other in zip(first_names, second_names, strict=True)])
+    if not apart.all():
+        rows = int((~apart).sum())
+        notes.append(
+            f"{rows:,} {'row compares' if rows == 1 else 'rows compare'} an item with itself, "
+            "which tells nothing: left out"
+        )
+        table, values = table[apart], values[apart]
+        first_names, second_names = (
+            [name for name, kept in zip(names, apart, strict=True) if kept]
+            for names in (first_names, second_names)
+        )
     if not len(table):
         raise ComparisonError(f"{where}there are no comparisons in the table")
+    if in_order and (undone := _undone(sides, find, first_names, second_names)):
+        in_order = False
+        notes.append(f"{undone}, so nothing is said of a preference for a position")
     heavy = find(["weight"], weight)
     lengths, note = _lengths(table, find)
     shared, name = _clusters(table, find, cluster)
+    group = None if by is None else _texts(table[find([], by)])
     return Columns(
-        first=_names(table[sides[0]]),
-        second=_names(table[sides[1]]),
+        first=first_names,
+        second=second_names,
         p=values,
         weight=None if heavy is None else _numbers(table[heavy], heavy),
         cluster=shared,
@@ -136,7 +176,23 @@ def read(
         lengths=lengths,
         in_order=in_order,
         notes=(*notes, *note),
+        group=group,
     )
+
+
+def _undone(
+    sides: tuple[Any, Any], find: Callable[..., Any], first: list[Any], second: list[Any]
+) -> str:
+    """Why the places in a table are not those in which texts were shown, "" if they may be."""
+    if [_plain(name) for name in sides] == ["generator_1", "generator_2"] and (
+        find(["preference"]) is not None
+    ):
+        return "alpaca_eval's annotations have the order in which texts were shown undone"
+    if len(first) >= ONE_SIDED:
+        for names, others, place in ((first, second, "first"), (second, first, "second")):
+            if len(set(names)) == 1 and names[0] not in others and len(set(others)) > 1:
+                return f"{names[0]} stands {place} in all {len(names):,} rows"
+    return ""
 
 
 def _plain(name: Any) -> str:

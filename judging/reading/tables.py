@@ -15,7 +15,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +33,16 @@ __all__ = [
     "place",
     "printable",
     "read_table",
+    "read_tables",
     "require_printable",
     "short",
 ]
 
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet runs, or we marked as not to be run
+FORMULA = re.compile(
+    r"'*[=+\-@\t\r＝＋－＠]"
+)  # what a spreadsheet runs, or we marked as not to be run
 
 
 # Reading --------------------------------------------------------------------------------------
@@ -81,6 +84,33 @@ def read_table(source: str | Path | pd.DataFrame, *, encoding: str | None = None
         return _described(_json(path, text), path, notes)
     table, separator = _csv(path, text)
     return _described(table, path, notes, decimal="," if separator == ";" else ".")
+
+
+def read_tables(sources: Sequence[str | Path], *, encoding: str | None = None) -> pd.DataFrame:
+    """The rows of one or several files as one table; messages name the file of a row.
+
+    Raises InvalidDataError where a file is named twice, or their decimal marks differ.
+    """
+    import pandas as pd
+
+    if twice := {str(one) for one in sources if list(sources).count(one) > 1}:
+        raise InvalidDataError(f"{name_some(sorted(twice))} is named twice; name each file once")
+    tables = [read_table(one, encoding=encoding) for one in sources]
+    if len(tables) == 1:
+        return tables[0]
+    if len(marks := {table.attrs["decimal"] for table in tables}) > 1:
+        raise InvalidDataError(
+            "the files have different decimal marks (commas and points); rank them one by one, or "
+            "save them alike"
+        )
+    notes = [note for table in tables for note in table.attrs["notes"]]
+    names = [f"{row} of {t.attrs['source']}" for t in tables for row in t.index]
+    kind = tables[0].index.name
+    for table in tables:
+        table.attrs = {}  # pandas compares them when it joins
+    together = pd.concat(tables, ignore_index=True)
+    together.index = pd.Index(names, name=kind)
+    return _described(together, f"{len(tables)} files", notes, marks.pop())
 
 
 def _described(
@@ -334,4 +364,5 @@ def csv_text(table: pd.DataFrame) -> str:
     def safe(cell: Any) -> Any:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
-    return str(table.map(safe).to_csv(index=False, lineterminator="\n"))
+    safe_table = table.map(safe).rename(columns=safe)
+    return str(safe_table.to_csv(index=False, lineterminator="\n"))

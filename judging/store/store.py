@@ -442,6 +442,18 @@ class Store:
             rows = connection.execute(ROWS, wanted)  # pandas' own reader hides SQLite's errors
             return pd.DataFrame(rows.fetchall(), columns=[column[0] for column in rows.description])
 
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> Merge:
+        """Enter answers that came another way than by `ask`, all or none; see `row_of`.
+
+        Of two answers to a question the store's own stays.
+        """
+        ours = {key_of(row): row for row in self._rows().to_dict("records")}
+        theirs = {key_of(row): row for row in reversed(rows)}
+        self._enter(rows)
+        both = theirs.keys() & ours.keys()
+        same = sum(log_p_of(theirs[k]) == log_p_of(ours[k]) for k in both)
+        return Merge(len(theirs) - len(both), same, len(both) - same, ())
+
     # Two stores ------------------------------------------------------------------------
 
     def merge(self, other: str | Path) -> Merge:

@@ -16,7 +16,9 @@ from poe.stack import differences
 
 __all__ = ["curvature_at", "expected_curvatures", "next_comparisons", "resistances"]
 
-NextRule = Literal["laplace", "determinant", "random"]
+NextRule = Literal["laplace", "reordering", "determinant", "random"]
+
+TIE = 1e-12  # a difference below its root is none: such pairs are ordered by their variance
 
 
 def next_comparisons(
@@ -35,6 +37,10 @@ def next_comparisons(
         curvature a comparison of i and j would add (`expected_curvatures`), for
         Bradley-Terry sigma(s_i - s_j) sigma(s_j - s_i). Each pick updates R (rank one); scores
         and c_ij stay until you fit again, which a batch of one does after every answer.
+        "reordering", the pair whose order is least sure (Fathullah and Gales 2025,
+        arXiv:2505.15240): the largest
+        P(s_i < s_j) with s_i above s_j, Phi(-|s_i - s_j| / R_ij^0.5),
+        so argmax R_ij / (s_i - s_j)^2. R falls with each pick as above.
         "determinant", argmax R_ij with c_ij = 1 (paper eq. 16): looks at what was asked, not
         at the answers.
         "random", uniform.
@@ -50,14 +56,17 @@ def next_comparisons(
     rng, n = np.random.default_rng(seed), len(fit.items)
     require_room(n)
     asked = fit.comparisons.pairs[fit.real]
-    if rule == "laplace":
-        c, shown = expected_curvatures(fit), count_shown(n, asked)
+    if rule in ("laplace", "reordering"):
+        c, s, shown = expected_curvatures(fit), fit.scores, count_shown(n, asked)
         return choose(
             resistances(fit),
             shown,
             count,
             rng=rng,
             strength=lambda i, j: c[i, j],
+            value=None
+            if rule == "laplace"
+            else lambda i, j: 1.0 / np.maximum((s[i] - s[j]) ** 2, TIE),
             both_orders=both_orders,
         )
     if rule == "determinant":
@@ -65,7 +74,8 @@ def next_comparisons(
         return extended(rng, n, asked, weight, links, count, both_orders)
     if rule == "random":
         return _next_random(rng, n, asked, count, both_orders)
-    raise ValueError(f"rule must be 'laplace', 'determinant' or 'random', not {rule!r}")
+    known = "'laplace', 'reordering', 'determinant' or 'random'"
+    raise ValueError(f"rule must be {known}, not {rule!r}")
 
 
 def resistances(fit: Fit) -> Floats:

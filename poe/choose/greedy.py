@@ -37,13 +37,15 @@ def choose(
     *,
     rng: np.random.Generator,
     strength: Strength | None = None,
+    value: Strength | None = None,
     both_orders: bool = False,
 ) -> Indices:
-    """Pick comparisons one after the other, each that with the largest gain c_ij R_ij.
+    """Pick comparisons one after the other, each that with the largest gain v_ij R_ij.
 
     resistance : (N, N) effective resistances of a connected graph. shown : (N, N) how often
         i was shown first and j second. Both are brought up to date in place.
-    strength : c_ij for positions i and j (arrays); one by default.
+    strength : c_ij for positions i and j (arrays), the curvature a comparison adds; one by default.
+    value : v_ij, what a unit of variance is worth there; c_ij by default.
     both_orders : each pair is asked in both orders, two comparisons.
 
     No pair is repeated while there are new ones, and then no order; a pair that was asked in
@@ -60,7 +62,9 @@ def choose(
     level = 0
     held, square = np.empty((_HELD, n)), np.zeros(n)  # vectors w, and their sum of w_i^2
     while len(chosen) < count:
-        first, second, c, gain, floor = _front(resistance, shown, level, strength)
+        first, second, gain, floor = _front(resistance, shown, level, value or strength)
+        c = np.ones_like(gain) if strength is None else strength(first, second)
+        v = c if value is None else value(first, second)
         if not gain.size:
             level += 1
             continue
@@ -79,7 +83,7 @@ def choose(
             )
             w = held[k] = fall(at_a, at_b, at_a[b], calls * float(c[pick]))
             square += w * w
-            gain -= c * (w[first] - w[second]) ** 2
+            gain -= v * (w[first] - w[second]) ** 2
             gain[pick] = -np.inf
             if shown[a, b] > shown[b, a] or (shown[a, b] == shown[b, a] and rng.random() < 0.5):
                 a, b = b, a
@@ -141,21 +145,20 @@ def extended(
 
 
 def _front(
-    resistance: Floats, shown: Counts, level: int, strength: Strength | None
-) -> tuple[Indices, Indices, Floats, Floats, float]:
-    """The pairs asked `level` times with the largest gains: first, second, c, gain, floor.
+    resistance: Floats, shown: Counts, level: int, value: Strength | None
+) -> tuple[Indices, Indices, Floats, float]:
+    """The pairs asked `level` times with the largest gains: first, second, gain, floor.
 
     No pair outside the front has a gain of `floor` or more, now or later.
     """
     first, second = np.nonzero(np.triu(times_asked(shown, shown.T) == level, 1))
     gain = resistance[first, second]
-    c = np.ones_like(gain) if strength is None else strength(first, second)
-    gain = np.maximum(gain * c, 0.0)
+    gain = np.maximum(gain if value is None else gain * value(first, second), 0.0)
     size, floor = int(4.0 * len(resistance) ** (4 / 3)), -1.0
     if gain.size > size:
         floor = float(np.partition(gain, -size)[-size]) * (1.0 - 4.0 * _TIE)
     near = gain >= floor
-    return first[near], second[near], c[near], gain[near], floor
+    return first[near], second[near], gain[near], floor
 
 
 def require_room(n_items: int) -> None:

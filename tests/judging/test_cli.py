@@ -14,8 +14,10 @@ def test_no_command_shows_help(capsys):
     for command in (
         "rank",
         "leaderboard",
+        "compare",
         "fit",
-        "judge",
+        "ask",
+        "run-batch",
         "store",
         "prompts",
         "data",

@@ -7,6 +7,7 @@
 import json
 import math
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -18,8 +19,10 @@ import httpx
 import pytest
 
 from judging.judges import Prompt, Question, Text
+from judging.judges.llama import LlamaJudge
 from judging.judges.server import ServerError, ServerJudge
 from judging.store import Store
+from tests.needs import ROOT
 
 pytestmark = [
     pytest.mark.slow,
@@ -115,3 +118,43 @@ def test_llama_cpps_server_says_what_the_same_weights_say_here(tmp_path):
     ours = dict(judges.open("smollm2").answer(asked))
     gaps = [abs(theirs[k].p - ours[k].p) for k in range(len(asked))]
     assert max(gaps) < 0.1  # llama.cpp computes with eight-bit activations
+
+
+def lines_of_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return [line for line in readme.splitlines() if line.startswith('python -c "from xllamacpp')]
+
+
+@pytest.mark.needs("llama", "smollm2")
+def test_the_readmes_server_says_what_the_same_weights_say_in_this_process(tmp_path):
+    """The line as it is printed, with another path: its first word is its address."""
+    from judging.datasets.models import place
+    from tests.tiny_models import sentences
+
+    (line,) = lines_of_readme()
+    weights = str(place("smollm2"))
+    code = shlex.split(line)[2].replace("model.gguf", weights)
+    prompt = Prompt("which", "A: {first}\n\nB: {second}\n\nWhich is clearer? Answer A or B.")
+    texts = [Text(f"t{k}", text) for k, text in enumerate(sentences(3, 4))]
+    asked = [Question(prompt, a, b) for a in texts for b in texts if a is not b]
+    with (tmp_path / "log").open("wb") as said:
+        server = subprocess.Popen(
+            [sys.executable, "-u", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        )
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            assert address.startswith("http://127.0.0.1:"), (tmp_path / "log").read_text()[-2000:]
+            judge = ServerJudge(
+                "smollm2", f"{address}/v1", instruction="", concurrency=1, timeout=120.0
+            )
+            theirs = dict(judge.answer(asked))
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+    ours = dict(LlamaJudge(weights).answer(asked))
+    assert max(abs(theirs[k].p - ours[k].p) for k in range(len(asked))) < 0.05

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
+from scipy.stats import norm
 
 import poe
 from poe.choose.adaptive import curvature_at, next_comparisons
 from poe.experts import Huber, Laplacian, Thurstone
 from tests.helpers import random_comparisons
 
-RULES = ["laplace", "determinant", "random"]
+RULES = ["laplace", "reordering", "determinant", "random"]
 
 
 def asked(c):
@@ -25,7 +26,17 @@ def weighted(seed, *, n=8, count=14):
     return poe.Comparisons.from_pairs(c.pairs, c.p, items=n, weight=weight)
 
 
-def picks_by_inverting(c, scores, bias, count, *, calls=1):
+def information(scores, either, variance):
+    """What the paper's rule maximises (A.6)."""
+    return either * variance
+
+
+def reordering(scores, either, variance):
+    """P(the order of a pair is wrong), normal errors (Fathullah and Gales 2025)."""
+    return norm.sf(np.abs(scores[:, None] - scores) / np.sqrt(np.maximum(variance, 1e-300)))
+
+
+def picks_by_inverting(c, scores, bias, count, *, calls=1, worth=information):
     """Paper A.6 with its anchor, a new inverse for every pick, and no shortcut."""
     n = len(scores)
     slope = expit(scores[:, None] - scores - bias)
@@ -39,7 +50,7 @@ def picks_by_inverting(c, scores, bias, count, *, calls=1):
     picks = []
     for _ in range(count // calls):
         a = np.linalg.inv(rows.T @ np.diag(told) @ rows)
-        gain = either * (np.diag(a)[:, None] + np.diag(a) - 2 * a)
+        gain = worth(scores, either, np.diag(a)[:, None] + np.diag(a) - 2 * a)
         i, j = np.unravel_index(np.where(open_, gain, -1).argmax(), gain.shape)
         open_[i, j] = False
         picks.append((i, j))
@@ -49,13 +60,14 @@ def picks_by_inverting(c, scores, bias, count, *, calls=1):
 
 
 @given(seed=st.integers(0, 200), bias=st.sampled_from([None, 0.7]), both=st.booleans())
+@pytest.mark.parametrize(("rule", "worth"), [("laplace", information), ("reordering", reordering)])
 @settings(max_examples=40, deadline=None)
-def test_the_laplace_rule_is_the_papers_formula(seed, bias, both):
+def test_rules_by_the_answers_are_their_papers_formulas(rule, worth, seed, bias, both):
     c = weighted(seed)
     fit = poe.fit(c, "bradley-terry", bias=bias)
-    count = 8
-    found = next_comparisons(fit, count, both_orders=both)
-    expected = picks_by_inverting(c, fit.scores, fit.bias, count, calls=2 if both else 1)
+    count, calls = 8, 2 if both else 1
+    found = next_comparisons(fit, count, rule=rule, both_orders=both)
+    expected = picks_by_inverting(c, fit.scores, fit.bias, count, calls=calls, worth=worth)
     unordered = [tuple(sorted(pair)) for pair in found.tolist()]
     assert unordered[:: 2 if both else 1] == expected
     if both:

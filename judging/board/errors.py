@@ -1,0 +1,75 @@
+"""What errors come from: every vote by itself, the votes about a pair, or those about a prompt.
+
+`judging fit` and `judging leaderboard` take the same votes to the same intervals by this one rule,
+and print which. Answers that share a prompt err together (`poe.clusters`). Without prompts it
+matters who was asked. One judge that saw each pair once, or once in each order, may err in the same
+direction both times ("pair"; book eq. 14.9). Where a pair was met in the same order again, there
+were other people or other prompts, and votes are taken one by one ("vote"; book eq. 14.8).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from judging.reading.forms import Columns
+from poe.arrays import Indices
+from poe.clusters import clustered
+from poe.errors import ComparisonError
+from poe.result import Fit
+
+__all__ = ["Errors", "cluster_of", "kind_of", "told", "with_errors"]
+
+Errors = Literal["auto", "vote", "pair", "prompt"]
+
+
+def kind_of(found: Columns, wanted: Errors) -> Errors:
+    """What "auto" means for these comparisons."""
+    if wanted == "prompt" and found.cluster is None:
+        raise ComparisonError(
+            "no column says which answers share a prompt or an annotator; name it (--cluster), or "
+            "take the errors of single votes (--errors vote)"
+        )
+    if wanted != "auto":
+        return wanted
+    if found.cluster is not None:
+        return "prompt"
+    pairs = list(zip(found.first, found.second, strict=True))
+    return "vote" if len(set(pairs)) < len(pairs) else "pair"
+
+
+def cluster_of(found: Columns, kind: Errors) -> Indices:
+    """(K,) numbers of what may err together."""
+    if kind == "prompt" and found.cluster is not None:
+        return found.cluster
+    if kind == "vote":
+        return np.arange(len(found.p))
+    sides = zip(found.first, found.second, strict=True)
+    number: dict[frozenset[Any], int] = {}
+    return np.array([number.setdefault(frozenset(pair), len(number)) for pair in sides])
+
+
+def with_errors(fitted: Fit, found: Columns, kind: Errors) -> Fit:
+    """The fit with the errors of `kind_of`; those that its expert has, where it has no others."""
+    if kind == "prompt" and found.cluster is not None and _has_slopes(fitted.expert):
+        return clustered(fitted, found.cluster)
+    return fitted.with_covariance("paired" if kind == "pair" else "scatter")
+
+
+def told(fitted: Fit, found: Columns, kind: Errors) -> str:
+    """A sentence on what the intervals are made of."""
+    if kind == "prompt" and found.cluster is not None and _has_slopes(fitted.expert):
+        count = len(np.unique(found.cluster))
+        return (
+            f"Intervals are per prompt: errors are clustered on {found.cluster_name} ({count:,})."
+        )
+    if kind == "pair":
+        return "Intervals are per pair: answers about one pair of items may err together."
+    return "Intervals are per vote: every answer counts as independent of the others."
+
+
+def _has_slopes(expert: Any) -> bool:
+    """Whether errors can be clustered: not where the expert's curvature is zero (Laplacian)."""
+    at = np.linspace(-2.0, 2.0, 9)
+    return bool((np.asarray(expert.curvature(at, np.full(9, 0.5))) > 0.0).any())

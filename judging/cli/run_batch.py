@@ -1,0 +1,30 @@
+"""`judging run-batch`: a batch answered by a judge on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judging.cli import opening, screen
+from judging.cli import options as o
+
+
+@o.app.command("run-batch")
+def run_batch(
+    requests: Annotated[Path, typer.Argument(help="The requests, as --batch writes them.")],
+    results: Annotated[
+        Path, typer.Argument(help="Where results go; a run that was stopped goes on there.")
+    ],
+    judge: o.JudgeName,
+    labels: Annotated[str, o.opt("The label words, by commas.")] = "A,B",
+    judge_option: o.JudgeOptions = [],  # noqa: B006
+) -> None:
+    """Answer a batch with a model on this machine, as a provider or `vllm run-batch` would."""
+    from judging.judges.runner import answer_batch
+
+    screen.require_writable(results, inputs=[requests])
+    reader = opening.open_judge(judge, judge_option)
+    answered, failed = answer_batch(requests, results, reader, labels.split(","))
+    print(f"{answered:,} answered, {failed:,} cannot be; the results are in {results}")

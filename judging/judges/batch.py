@@ -1,0 +1,335 @@
+"""Batches: questions written as requests to a file, and their answers read from files.
+
+Hosted providers take such files at half the price, and `vllm run-batch` and SGLang run them on as
+many GPUs as there are. A line is one request:
+
+    {"custom_id": "<key of the question>", "method": "POST", "url": "/v1/chat/completions",
+     "body": {"model": ..., "messages": [...], "logprobs": true, ...}}
+
+and a line of the results, in any order, has the same custom_id beside {"response": {"status_code":
+200, "body": {...}}} or an error. The texts are in the requests alone. What the store has to know
+of the questions (names, digests, labels, and the judge) waits in a file beside it,
+`STORE.batch.jsonl`; where that was lost, the same command writes it again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from judging.errors import JudgeError, NoJudgeError
+from judging.judges.server.http import token_counts
+from judging.judges.server.judge import ServerJudge
+from judging.judges.server.replies import counted, merged, next_token, said
+from judging.judges.spending import RoundWrittenError
+from judging.machine import write
+from judging.question import Answer, Prompt, Question, Reader
+from judging.store import Store
+from judging.store.rows import COUNTS, check, judge_row, row_of
+
+__all__ = ["BatchJudge", "Imported", "import_results", "pending"]
+
+URL = "/v1/chat/completions"
+MOST, LARGEST = 50_000, 200_000_000  # requests and bytes that hosted providers take in one file
+NOT_YET = "not yet known"  # which model answers, until the first results
+
+
+class BatchJudge(Reader):
+    """A server's judge whose questions are collected for a file instead of being sent.
+
+    Its answers are those of `judge`: the same specification, so that a store does not tell whether
+    a question went by file or by call. waiting : the questions collected, by their key.
+    """
+
+    def __init__(self, judge: Reader) -> None:
+        if not isinstance(judge, ServerJudge):
+            raise NoJudgeError(
+                "a batch is for a model behind a server (openai:MODEL@URL), whose address need not "
+                "answer now; others are asked at once, without --batch"
+            )
+        self.judge = judge
+        self.waiting: dict[str, list[Question]] = {}
+
+    @property
+    def described(self) -> Mapping[str, str]:
+        """What is known of the judge without a call."""
+        return self.judge.described
+
+    @property
+    def specification(self) -> Mapping[str, str]:
+        """The same; which model answers is `NOT_YET` told where no results came in. No call."""
+        return {**self.judge.described, **dict.fromkeys(self.judge.unknown, NOT_YET)}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Which model answers, before any results."""
+        return self.judge.unknown
+
+    @property
+    def written(self) -> int:  # type: ignore[override]
+        """Most tokens of an answer."""
+        return self.judge.written
+
+    def believe(self, specification: Mapping[str, str]) -> None:
+        """Take it that the model which a store names will answer."""
+        self.judge.believe(specification)
+
+    def count_tokens(self, questions: Sequence[Question]) -> Sequence[float]:
+        """As the judge counts."""
+        return self.judge.count_tokens(questions)
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
+        """Collect the questions, and end the round."""
+        for question in questions:
+            self.waiting.setdefault(question.key, []).append(question)
+
+        def drop() -> None:
+            for question in questions:
+                self.waiting.pop(question.key, None)
+
+        one = "1 question waits" if len(questions) == 1 else f"{len(questions):,} questions wait"
+        raise RoundWrittenError(f"{one} for a batch", drop)
+
+    def request(self, question: Question) -> dict[str, Any]:
+        """One line of the file."""
+        options = self.judge.options
+        body = options.body(question, self.judge.model, draws=max(options.draws, 1))
+        return {"custom_id": question.key, "method": "POST", "url": URL, "body": body}
+
+    def write(self, path: Path, store: Store) -> list[Path]:
+        """Write what waits, in as many files as providers want; returns the files.
+
+        The names go beside the store first: requests whose answers nobody could read would be paid
+        for in vain.
+        """
+        lines = [json.dumps(self.request(same[0])) for same in self.waiting.values()]
+        described = {k: v for k, v in self.judge.described.items() if k != "served"}
+        draws = self.judge.options.draws
+        notes = []
+        for question in (q for same in self.waiting.values() for q in same):
+            row = row_of({}, question)
+            del row["at"]  # the same question twice is the same line
+            row |= {"question": question.key, "prefix": question.prompt.prefix}
+            notes.append(json.dumps({"judge": described, "draws": draws, "row": row}))
+        beside = pending(store)
+        before = beside.read_text("utf-8").splitlines() if beside.exists() else []
+        for line in before:
+            other = json.loads(line)
+            alike = other["judge"]["model"] == self.judge.model and other["judge"] != described
+            if alike and other["row"]["question"] in self.waiting:
+                raise JudgeError(
+                    f"{store.path} waits for answers of {self.judge.model} under other options to "
+                    "the same questions, and results would not tell which they are; name another "
+                    "store (--store) for these"
+                )
+        write(beside, "".join(f"{line}\n" for line in dict.fromkeys([*before, *notes])))
+        paths = []
+        for part, some in enumerate(_parts(lines), start=1):
+            name = path if part == 1 else path.with_name(f"{path.stem}-{part}{path.suffix}")
+            write(name, "".join(f"{line}\n" for line in some))
+            paths.append(name)
+        return paths
+
+
+def _parts(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The lines in as few files as providers take."""
+    begin = size = 0
+    for k, line in enumerate(lines):
+        size += len(line) + 1  # JSON as it is written is ASCII
+        if k - begin == MOST or size > LARGEST:
+            yield lines[begin:k]
+            begin, size = k, len(line) + 1
+    yield lines[begin:]
+
+
+def pending(store: Store) -> Path:
+    """The file beside a store with the names of what batches ask."""
+    if str(store.path) == ":memory:":
+        raise JudgeError("a batch needs a store in a file, which waits for its answers")
+    return store.path.with_name(store.path.name + ".batch.jsonl")
+
+
+# Results ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Imported:
+    """What reading results did.
+
+    added : answers that are new. same, differ : of questions that the store had answered, with
+    equal probabilities or not; its own stay. failed : why lines gave no answer, and how many.
+    unknown : lines whose custom_id no batch of this store has. others : answers of another model.
+    """
+
+    added: int = 0
+    same: int = 0
+    differ: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    unknown: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+
+
+def import_results(store: Store, path: Path, *, model: str | None = None) -> Imported:
+    """Read a file of results into the store, in one transaction; a second time changes nothing.
+
+    model : which model's answers to take, where the store has none of this judge yet and the file
+    has several; they are not mixed. Raises JudgeError naming them if it is not said.
+    """
+    asked = _asked(store)
+    found, came = Imported(), list[tuple[str, str, dict[str, Any]]]()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise JudgeError(f"{path} cannot be read: {error}") from None
+    for line in filter(str.strip, lines):
+        try:
+            result = json.loads(line)
+            key, reply = result["custom_id"], _reply(result)
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            why = error.args[0] if isinstance(error, _FailedError) else "a line is no result"
+            found.failed[str(why)] += 1
+            continue
+        if key not in asked:
+            found.unknown += 1
+            continue
+        served = reply.get("model")
+        served = served[:300] if isinstance(served, str) and served else "not said"
+        came.append((key, served, reply))
+    rows = list[dict[str, Any]]()
+    for described, entries in _by_judge(asked, came):
+        kept = _model_of(store, described, [served for _, served, _ in entries], model, path)
+        known = {**judge_row({**described, "served": kept}), "at": time.time()}
+        for key, served, reply in entries:
+            if served != kept:
+                found.others[served] += 1
+                continue
+            for entry in asked[key]:
+                if entry["judge"] != described:
+                    continue
+                try:
+                    rows.append({**entry["row"], **known, **_answer(entry, reply)})
+                except (JudgeError, ValueError) as error:
+                    found.failed[str(error)] += 1
+                    break
+    done = store.add(rows)
+    found.added, found.same, found.differ = done.added, done.same, done.differ
+    return found
+
+
+class _FailedError(ValueError):
+    """A request that got no answer."""
+
+
+def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a result; _FailedError with the reason of one that failed."""
+    error = result.get("error")
+    response = result.get("response") or {}
+    status = response.get("status_code", 200 if not error else 0)
+    body = response.get("body")
+    if error or status != 200 or not isinstance(body, dict):
+        told = error or (body.get("error") if isinstance(body, dict) else None)
+        if isinstance(told, dict):
+            told = told.get("message") or told.get("code")
+        clean = "".join(c if c.isprintable() else " " for c in str(told or "no answer")[:120])
+        raise _FailedError(f"failed ({status or 'no status'}): {clean}")
+    return body
+
+
+def _asked(store: Store) -> dict[str, list[dict[str, Any]]]:
+    """What batches of this store ask, by the question's key; a key may have several names."""
+    beside = pending(store)
+    if not beside.is_file():
+        raise JudgeError(
+            f"there is no {beside}, which a command with --batch writes beside its store; give the "
+            "store of that command (--store)"
+        )
+    found: dict[str, list[dict[str, Any]]] = {}
+    for k, line in enumerate(beside.read_text("utf-8").splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            found.setdefault(entry["row"]["question"], []).append(entry)
+        except (KeyError, TypeError, ValueError):
+            raise JudgeError(
+                f"{beside}, line {k} is damaged; run the --batch command again"
+            ) from None
+    for entries in found.values():
+        for entry in entries:
+            entry["row"]["question"] = bytes.fromhex(entry["row"]["question"])
+    return found
+
+
+def _by_judge(
+    asked: Mapping[str, list[dict[str, Any]]], came: Sequence[tuple[str, str, dict[str, Any]]]
+) -> list[tuple[dict[str, str], list[tuple[str, str, dict[str, Any]]]]]:
+    """Results for each judge that asked; a question of two is taken by that of the model's name."""
+    judges: list[dict[str, str]] = []
+    for entries in asked.values():
+        judges += [entry["judge"] for entry in entries if entry["judge"] not in judges]
+    found = []
+    for one in judges:
+        own = []
+        for key, served, reply in came:
+            names = {entry["judge"]["model"] for entry in asked[key]}
+            if not any(entry["judge"] == one for entry in asked[key]):
+                continue
+            # "gpt-4o" is served by "gpt-4o-2024-08-06".
+            near = [name for name in names if served.startswith(name)]
+            if len(names) > 1 and one["model"] != max(near, key=len, default=""):
+                continue
+            own.append((key, served, reply))
+        if own:
+            found.append((one, own))
+    return found
+
+
+def _model_of(
+    store: Store,
+    described: Mapping[str, str],
+    served: Sequence[str],
+    wanted: str | None,
+    path: Path,
+) -> str:
+    """The one model whose answers are taken: the store's, else the only one there is."""
+    there = [s for s in store.specifications().values() if described.items() <= s.items()]
+    known = {one["served"] for one in there if "served" in one}
+    if wanted is not None:
+        return wanted
+    if len(known) == 1:
+        return known.pop()
+    if len(counts := Counter(served)) == 1:
+        return served[0]
+    told = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(4))
+    raise JudgeError(
+        f"{path} has answers of several models: {told}; answers of two models do not go into one "
+        "ranking, so say which to take (--model); nothing was stored"
+    )
+
+
+def _answer(entry: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of the answer in a reply; ValueError or JudgeError if there is none."""
+    row, draws = entry["row"], entry["draws"]
+    labels = tuple(json.loads(row["labels"]))
+    prompt = Prompt(row["prompt"], "{first}{second}", labels, row["prefix"])
+    choices = reply.get("choices")
+    if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+        raise ValueError("no choices in the answer")
+    if draws:
+        if len(choices) < draws:
+            raise ValueError(f"fewer answers than the {draws} draws asked for")
+        log_p = counted([said(choice) for choice in choices[:draws]], prompt)
+    else:
+        likely = next_token(choices[0])
+        if likely is None:
+            raise ValueError("no log-probabilities in the answer; ask with draws=20 instead")
+        log_p = merged(likely, labels)
+    read, cached, _ = token_counts(reply) or (0, 0, 0)
+    answer = Answer(log_p, read, float(read - cached), 0.0, draws)
+    check(log_p, labels, "a question", [getattr(answer, name) for name in COUNTS])
+    values = [None if value == float("-inf") else float(value) for value in log_p]
+    counts = {name: float(getattr(answer, name)) for name in COUNTS}
+    return {"log_p": json.dumps(values), **counts}

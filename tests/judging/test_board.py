@@ -1,0 +1,391 @@
+"""The leaderboard's promises: plain first, length control that does not pay, gates, fragility."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import poe
+from judging.board import gate, leaderboard
+from judging.board.fragile import fragility
+from judging.board.length import relative
+from judging.cli import main
+from poe.clusters import clustered
+
+NAMES = ("plain", "padded", "cut", "better", "worse", "long", "short")
+QUALITY = (0.0, 0.0, 0.0, 0.5, -0.5, 0.2, -0.2)
+LENGTH = (1.0, 1.6, 0.6, 1.0, 1.2, 1.2, 0.8)
+
+
+def world(
+    seed, *, quality=QUALITY, length=LENGTH, names=NAMES, taste=1.0, shape="tanh", prompts=400
+):
+    """Simulated votes: systems of known quality and length before a judge who likes length."""
+    rng, n = np.random.default_rng(seed), len(quality)
+    size = rng.lognormal(6.0, 0.5, (prompts, 1)) * np.array(length)
+    size = size * rng.lognormal(0.0, 0.3, (prompts, n))
+    own = np.array(quality) + 0.5 * rng.standard_normal((prompts, n))
+    pairs = np.array([(i, j) for i in range(n) for j in range(i)])
+    turned = rng.random((prompts, len(pairs))) < 0.5
+    i = np.where(turned, pairs[:, 0], pairs[:, 1]).ravel()
+    j = np.where(turned, pairs[:, 1], pairs[:, 0]).ravel()
+    x = np.repeat(np.arange(prompts), len(pairs))
+    lengths = np.column_stack([size[x, i], size[x, j]])
+    longer = relative(lengths) if shape == "tanh" else np.log(lengths[:, 0] / lengths[:, 1])
+    p = expit(own[x, i] - own[x, j] + taste * longer + 0.2)
+    return pd.DataFrame(
+        {
+            "first": np.array(names)[i],
+            "second": np.array(names)[j],
+            "p": (rng.random(len(p)) < p).astype(float),
+            "prompt": [f"prompt {k}" for k in x],
+            "length_1": lengths[:, 0],
+            "length_2": lengths[:, 1],
+        }
+    )
+
+
+class TestLengthDoesNotPay:
+    def gains(self, shape, taste, seeds=10):
+        """Points of the win rate against the same system as it was: padded, cut; and plain."""
+        found = []
+        for seed in range(seeds):
+            board = leaderboard(world(seed, shape=shape, taste=taste), length=True)
+            rates = [board.compare(name, "plain", equal_length=True) for name in NAMES[1:3]]
+            rates += [board.compare(name, "plain") for name in NAMES[1:3]]
+            found.append([100.0 * (one["win_rate"] - 0.5) for one in rates])
+        return np.mean(found, axis=0)
+
+    @pytest.mark.parametrize(("shape", "taste"), [("tanh", 0.5), ("tanh", 1.0), ("log", 0.5)])
+    def test_padding_and_cutting_gain_at_most_a_point(self, shape, taste):
+        """The last is a judge whose taste has another form than the model's."""
+        padded, cut, plain_padded, plain_cut = self.gains(shape, taste)
+        assert padded <= 1.0
+        assert cut <= 1.0
+        assert plain_padded > 4.0, "the control: in the plain ranking padding pays"
+        assert plain_cut < -3.0
+
+    def test_a_concise_system_that_is_better_is_found_to_be(self):
+        table = world(0, quality=(0.0, 0.0, 0.6), length=(1.0, 1.6, 0.6), names=("a", "b", "c"))
+        board = leaderboard(table, length=True)
+        assert board.equal.ranking()[0] == "c"
+        # Own strengths on every prompt (sd 0.7 a difference) flatten 0.6 logits to about 0.55.
+        apart = board.compare("c", "a", equal_length=True)
+        assert apart["low"] < 0.55 < apart["high"]
+        assert board.compare("c", "a")["difference"] < 0.3, "the control"
+
+    def test_no_effect_of_length_moves_nothing(self):
+        for seed in range(40):
+            table = world(seed, taste=0.0, prompts=30)
+            board = leaderboard(table, length=True)
+            if not board.equal.covariate.size:
+                np.testing.assert_allclose(board.equal.scores, board.plain.scores, atol=1e-9)
+                assert "show no effect of length" in str(board)
+                break
+        else:
+            pytest.fail("of 40 worlds without an effect, every one was found to have one")
+
+    def test_the_shrunken_effect_is_smaller_than_the_estimate(self):
+        table = world(1, prompts=25)
+        board = leaderboard(table, length=True)
+        c = board.comparisons
+        x = relative(table[["length_1", "length_2"]].to_numpy())
+        free = clustered(poe.fit(c, bias="fit"), pd.factorize(table["prompt"])[0], x).covariate
+        assert 0.0 < board.equal.covariate.size < free.size
+
+    def test_a_system_without_answers_of_equal_length_is_named(self):
+        table = world(2, quality=(0.0, 0.0, 0.0), length=(1.0, 1.0, 0.05), names=("a", "b", "c"))
+        said = str(leaderboard(table, length=True))
+        assert re.search(r"few comparisons of answers about equally long: 'c \(\d\)'", said)
+
+
+class TestReference:
+    def star(self, seed=0, prompts=300):
+        table = world(seed, prompts=prompts)
+        return table[(table["first"] == "plain") | (table["second"] == "plain")]
+
+    def test_win_rate_and_error_are_those_of_the_mean(self):
+        """By hand: the mean of the wins, its standard deviation over the root of their number."""
+        table = self.star()
+        found = leaderboard(table, reference="plain").against()
+        for name in NAMES[1:]:
+            own = table[(table["first"] == name) | (table["second"] == name)]
+            won = np.where(own["first"] == name, own["p"], 1.0 - own["p"])
+            assert found.loc[name, "win_rate"] == pytest.approx(won.mean(), abs=1e-12)
+            expected = won.std(ddof=1) / np.sqrt(len(won))
+            assert found.loc[name, "se"] == pytest.approx(expected, rel=1e-12)
+            assert found.loc[name, "comparisons"] == len(won)
+        with pytest.raises(ValueError, match="no system 'nobody'"):
+            leaderboard(table, reference="nobody")
+
+    def test_controlled_rates_find_the_truth_and_their_errors_hold(self):
+        """A padded and a cut copy of the reference win half of the answers of equal length."""
+        inside, raw = [], []
+        for seed in range(40):
+            found = leaderboard(self.star(seed), reference="plain", length=True).against()
+            for name in ("padded", "cut"):
+                row = found.loc[name]
+                inside.append(abs(row["lc_win_rate"] - 0.5) <= 1.96 * row["lc_se"])
+                raw.append(abs(row["win_rate"] - 0.5) <= 1.96 * row["se"])
+        assert np.mean(inside) >= 0.85
+        assert np.mean(raw) <= 0.3, "the control"
+
+
+@pytest.mark.parametrize("taste", [0.5, 1.0])
+def test_against_a_reference_too_length_does_not_pay(taste):
+    """Difficulties learnt from a system's own answers left it 2 points of what length is worth."""
+    gains, plain = [], []
+    for seed in range(20):
+        board = leaderboard(world(seed, taste=taste), length=True, reference="plain")
+        found = board.against().loc[["padded", "cut"]]
+        gains.append(100.0 * (found["lc_win_rate"] - 0.5))
+        plain.append(100.0 * (found["win_rate"] - 0.5))
+    assert np.abs(np.mean(gains, axis=0)).max() <= 1.0
+    assert np.abs(np.mean(plain, axis=0)).min() >= 3.0, "the control"
+
+
+def alpaca(names, seed=0, prompts=60):
+    """Files in the form of alpaca_eval's annotations, of invented verdicts, the order undone."""
+    rng = np.random.default_rng(seed)
+    return {
+        name: pd.DataFrame(
+            {
+                "instruction": [f"do {k}" for k in range(prompts)],
+                "dataset": ["one" if k % 2 else "two" for k in range(prompts)],
+                "generator_1": "base",
+                "output_1": "x" * 50,
+                "generator_2": name,
+                "output_2": ["y" * int(n) for n in rng.integers(20, 90, prompts)],
+                "preference": np.round(1.0 + rng.random(prompts) ** (2.0 - 0.5 * k), 3),
+            }
+        )
+        for k, name in enumerate(names)
+    }
+
+
+def test_several_files_a_reference_and_a_breakdown_in_one_command(tmp_path, capsys):
+    tables = alpaca(["ann", "bob", "base"])
+    paths = []
+    for name, table in tables.items():
+        paths.append(str(tmp_path / f"{name}.json"))
+        table.to_json(paths[-1], orient="records")
+    away = tmp_path / "d.csv"
+    command = ["leaderboard", *paths, "--reference", "base", "--by", "dataset", "--length-control"]
+    assert main([*command, "--json", "--differences", str(away)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    rows = {row["name"]: row for row in found["systems"]}
+    for name in ("ann", "bob"):
+        won = tables[name]["preference"] - 1.0
+        assert rows[name]["reference_rate"] == pytest.approx(won.mean())
+        assert rows[name]["reference_se"] == pytest.approx(won.std(ddof=1) / np.sqrt(len(won)))
+        for group, part in won.groupby(tables[name]["dataset"]):
+            (one,) = [g for g in found["groups"] if (g["group"], g["name"]) == (group, name)]
+            assert one["win_rate"] == pytest.approx(part.mean())
+    assert len(pd.read_csv(away)) == 3
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert "First position" not in text, "the order was undone"
+    assert "60 rows compare an item with itself" in text
+    assert "order in which texts were shown undone" in text
+    assert "By dataset:" in text
+    assert main(["leaderboard", paths[0], paths[0]]) == 1
+    assert "named twice" in capsys.readouterr().err
+    pd.DataFrame({"first": ["a"], "second": ["b"], "p": ["much"]}).to_csv(tmp_path / "e.csv")
+    assert main(["fit", str(tmp_path / "e.csv"), paths[0], "--first", "first"]) == 1
+
+
+def test_one_system_on_one_side_says_nothing_of_positions():
+    table = pd.DataFrame({"first": ["a"] * 30, "second": ["b", "c"] * 15, "p": [0.9, 0.4] * 15})
+    said = str(leaderboard(table))
+    assert "a stands first in all 30 rows" in said
+    assert "First position" not in said
+    assert leaderboard(table).plain.bias == 0.0
+
+
+# One kind of interval ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("errors", ["auto", "vote", "pair", "prompt"])
+def test_fit_and_leaderboard_give_one_interval_and_say_which(tmp_path, capsys, errors):
+    votes = world(3, prompts=40)
+    path = tmp_path / "votes.csv"
+    for table in (votes, votes.drop(columns="prompt")):
+        if errors == "prompt" and "prompt" not in table:
+            continue
+        table.to_csv(path, index=False)
+        found, said = [], []
+        for command in ("fit", "leaderboard"):
+            out = tmp_path / f"{command}.csv"
+            assert main([command, str(path), "--errors", errors, "--out", str(out)]) == 0
+            found.append(pd.read_csv(out)[["rank", "name", "score", "low", "high"]])
+            text = capsys.readouterr().out
+            said.append(re.findall(r"Intervals are per \w+", text))
+        pd.testing.assert_frame_equal(*found)
+        assert main(["fit", str(path), "--errors", errors, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert [row["low"] for row in told["items"]] == pytest.approx(found[0]["low"].tolist())
+        assert told["comparisons"] == len(table)
+        assert said[0] == said[1]
+        kind = {"auto": "prompt" if "prompt" in table else "vote"}.get(errors, errors)
+        assert said[0] == [f"Intervals are per {kind}"]
+
+
+def test_votes_one_by_one_are_as_sure_as_their_bootstrap():
+    """What `fit` once told of 1,760 votes on 5 systems was three times as wide."""
+    rng = np.random.default_rng(0)
+    i = rng.integers(5, size=1200)
+    j = (i + rng.integers(1, 5, size=1200)) % 5
+    p = (rng.random(1200) < expit(0.3 * (i - j))).astype(float)
+    table = pd.DataFrame({"first": i, "second": j, "p": p})
+    board = leaderboard(table)
+    assert board.errors == "vote"
+    drawn = []
+    for _ in range(200):
+        some = rng.integers(1200, size=1200)
+        c = poe.Comparisons.from_pairs(np.column_stack([i, j])[some], p[some], items=5)
+        drawn.append(poe.fit(c, bias="fit").scores)
+    ours = board.plain.standard_errors()[np.argsort(board.plain.items)]
+    np.testing.assert_allclose(ours, np.std(drawn, axis=0), rtol=0.2)
+    once = pd.DataFrame({"first": ["a", "b", "c"], "second": ["b", "c", "a"], "p": [0.7, 0.6, 0.4]})
+    assert leaderboard(once).errors == "pair", "one judge, every pair at most once in each order"
+
+
+# Gates ------------------------------------------------------------------------------------------
+
+
+def two(won, lost, extra=()):
+    """Votes on new and old."""
+    rows = [("new", "old", 1.0)] * won + [("old", "new", 1.0)] * lost + list(extra)
+    return pd.DataFrame(rows, columns=["first", "second", "p"])
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "rule", "status"),
+    [
+        (80, 40, "new >= old", 0),
+        (40, 80, "new >= old", 1),
+        (62, 58, "new >= old", 3),
+        (62, 58, "new >= old - 15%", 0),
+        (80, 40, "new >= old + 30%", 1),
+        (60, 60, "new >= old", 3),
+    ],
+)
+def test_a_gate_ends_with_its_status(tmp_path, capsys, won, lost, rule, status):
+    path = tmp_path / "votes.csv"
+    two(won, lost).to_csv(path, index=False)
+    assert main(["leaderboard", str(path), "--require", rule, "--json"]) == status
+    (found,) = json.loads(capsys.readouterr().out)["requirements"]
+    assert found["state"] == {0: "holds", 1: "fails", 3: "open"}[status]
+    if "%" not in rule:
+        assert main(["compare", "new", "old", str(path)]) == status
+        text = capsys.readouterr().out
+        assert f"new won {100 * won / (won + lost):.1f}%" in text
+        assert ("about" in text.splitlines()[0]) == (won == 62)
+
+
+def test_as_many_more_as_are_told_do_decide():
+    """The votes again, in the same shares: with so many more the requirement holds."""
+    board = leaderboard(two(62, 50), bias=None)
+    verdict = gate.check(board, gate.parse("new >= old", board.plain.items), 0.95)
+    assert verdict.state == "open"
+    times = 1.0 + verdict.more / 112
+    for factor, state in ((1.1 * times, "holds"), (0.8 * times, "open")):
+        more = leaderboard(two(round(62 * factor), round(50 * factor)), bias=None)
+        found = gate.check(more, gate.parse("new >= old", more.plain.items), 0.95)
+        assert found.state == state
+
+
+def test_a_gate_errs_as_often_as_it_says():
+    """Equal systems: "worse" is said in at most 5% of worlds, "better" too."""
+    rng = np.random.default_rng(5)
+    states = []
+    for _ in range(300):
+        won = int(rng.binomial(200, 0.5))
+        board = leaderboard(two(won, 200 - won), bias=None)
+        states.append(gate.check(board, gate.parse("new >= old", ["new", "old"]), 0.95).state)
+    assert 0.02 <= states.count("holds") / 300 <= 0.08
+    assert 0.02 <= states.count("fails") / 300 <= 0.08
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("new > old", "is no requirement"),
+        ("new >= nobody", "no system 'nobody'"),
+        ("new >= new", "against itself"),
+        ("new >= old - 60%", "less than 50 points"),
+    ],
+)
+def test_requirements_that_say_nothing_are_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        gate.parse(text, ["new", "old", "old - 2%"])
+    assert gate.parse("new >= old - 2%", ["new", "old - 2%"]).old == "old - 2%", "a name first"
+
+
+# Fragility --------------------------------------------------------------------------------------
+
+
+def test_the_fewest_votes_of_two_systems_are_counted_by_hand():
+    """60 wins to 50: without 11 of the wins the other is ahead, without 10 it is not."""
+    board = leaderboard(two(60, 50), bias=None)
+    assert board.fragility == (11, 110, "old")
+    assert "Without 11 votes of 110 (10%), chosen against new, old would be first" in str(board)
+
+
+def test_a_search_of_all_subsets_finds_no_fewer():
+    """Three systems and few votes: every set of one, two or three votes left out."""
+    rng = np.random.default_rng(7)
+    i = np.repeat([0, 0, 1], 8)
+    j = np.repeat([1, 2, 2], 8)
+    p = (rng.random(24) < 0.6).astype(float)
+    c = poe.Comparisons.from_pairs(np.column_stack([i, j]), p, items=3)
+    fit = poe.fit(c)
+    found = fragility(fit)
+    first = int(np.argmax(fit.scores))
+
+    def flips(count):
+        for out in combinations(range(24), count):
+            again = poe.fit(c.take(np.delete(np.arange(24), out)), prior=1e-9)
+            if again.scores.argmax() != first:
+                return True
+        return False
+
+    assert found.votes == 3
+    assert flips(found.votes)
+    assert not flips(found.votes - 1)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp437", "cp1252"])
+def test_a_console_of_few_letters_shows_what_it_can_and_writes_the_rest(tmp_path, encoding):
+    """Names in Japanese, the dash of "1 to 2": the file is whole, the screen has marks."""
+    path, out = tmp_path / "v.csv", tmp_path / "o.csv"
+    table = pd.DataFrame({"first": ["日本", "b", "日本"], "second": ["b", "c", "c"]})
+    table.assign(p=[0.6, 0.55, 0.5]).to_csv(path, index=False)
+    for command in ("fit", "leaderboard"):
+        run = subprocess.run(
+            [sys.executable, "-m", "judging", command, str(path), "--out", str(out)],
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+        )
+        assert run.returncode == 0, run.stderr
+        assert set(pd.read_csv(out)["name"]) == {"日本", "b", "c"}
+        out.unlink()
+
+
+def test_no_cell_nor_head_of_a_csv_is_a_formula(tmp_path):
+    names = ["=cmd|calc", "＝full", "plain"]
+    table = pd.DataFrame({"first": names, "second": [*names[1:], names[0]], "p": [0.6, 0.6, 0.5]})
+    path, rates = tmp_path / "v.csv", tmp_path / "r.csv"
+    table.to_csv(path, index=False)
+    assert main(["leaderboard", str(path), "--win-rates", str(rates)]) == 0
+    cells = [cell for line in rates.read_text("utf-8").splitlines() for cell in line.split(",")]
+    assert not [cell for cell in cells if cell[:1] in "=＝+-@" and cell]
+    assert "'=cmd|calc" in cells
+    assert "'＝full" in cells
