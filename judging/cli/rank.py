@@ -75,7 +75,14 @@ def rank(
             panel=o.ASKED,
         ),
     ] = "adaptive",
-    orders: o.Orders = "one",
+    orders: Annotated[
+        Literal["auto", "one", "both"],
+        o.opt(
+            "auto: find out from a few pairs in both orders whether the second order is worth its "
+            "call; one: each pair in one random order; both: each pair in both.",
+            panel=o.ASKED,
+        ),
+    ] = "auto",
     seed: o.Seed = 0,
     until_top: Annotated[
         o.Count, o.opt("The K best texts are known.", panel=o.STOP, min=1, metavar="K")
@@ -158,7 +165,7 @@ def rank(
     asking = Asking(
         rounds=by_file.rounds,
         rule=rule,
-        both_orders=orders == "both",
+        orders=orders,
         offline=offline,
         undecided=undecided,
         limit_calls=limit_calls,

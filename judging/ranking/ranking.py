@@ -15,6 +15,7 @@ from judging.ranking.changes import Changes, changes
 from judging.ranking.ending import Stop
 from judging.ranking.settings import Asking, Fitting
 from poe import metrics
+from poe.choose.orders import Decision
 from poe.comparisons import Comparisons
 from poe.result import Fit
 
@@ -35,7 +36,8 @@ class Ranking:
         `error` (root mean square standard error of a score), `agreement` (Spearman's correlation
         with the final scores), and a column for what each stopping rule measures.
     stop : why asking ended (`stopped_because` in words), None in the middle of a run.
-    asking, fitting, seed : what it was asked to be.
+    asking, fitting, seed : what it was asked to be. decision : whether the second order of a pair
+        was worth its call, where that was to be found out.
     judged : the judge of texts with its answers, None for a plain function. copies : for each text
         that is word for word another, the id of the one ranked in its place. gold : scores by
         people, by id. notes : what a reader should know, in words. name : of the context.
@@ -49,6 +51,7 @@ class Ranking:
     fitting: Fitting = field(default_factory=Fitting)
     seed: int | np.random.Generator = 0
     judged: TextJudge | None = field(default=None, repr=False)
+    decision: Decision | None = field(default=None, repr=False)
     copies: Mapping[str, str] = field(default_factory=dict, repr=False)
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
@@ -59,6 +62,12 @@ class Ranking:
     def stopped_because(self) -> str:
         """The rule that was met, with its value, or the budget, or what cut it short."""
         return "" if self.stop is None else self.stop.text
+
+    @property
+    def both_orders(self) -> bool:
+        """Whether pairs are asked in both orders, as was said or as the answers told."""
+        told = self.decision.orders if self.decision is not None else self.asking.orders
+        return told == "both"
 
     @property
     def partial(self) -> bool:

@@ -208,6 +208,6 @@ def upcoming(ranking: Ranking, count: int) -> Indices:
         ranking.fit,
         count,
         rule=ranking.asking.formula,
-        both_orders=ranking.asking.both_orders,
+        both_orders=ranking.both_orders,
         seed=ranking.seed,
     )

@@ -172,7 +172,7 @@ def _notes(found: Sequence[Ranking]) -> list[str]:
 
 def _settings(one: Ranking) -> dict[str, object]:
     prompt = judged_of(one).prompt
-    orders = "both orders" if one.asking.both_orders else "one order"
+    orders = "both orders" if one.both_orders else "one order"
     return {
         "expert": words.expert_of(one),
         "selection": f"{one.asking.rule}, {orders}",

@@ -20,11 +20,14 @@ from judging.judges.spending import AskingEndedError, RoundWrittenError
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.settings import Asking, Fitting
+from judging.ranking.words import decided
 from poe import metrics
 from poe.arrays import Floats, Indices
+from poe.choose import orders
 from poe.choose.adaptive import next_comparisons
 from poe.choose.designs import in_orders_shown, linked, regular
 from poe.choose.greedy import count_shown, extended
+from poe.choose.orders import Decision
 from poe.choose.stopping import StopRule, Until, as_rules, typical_error
 from poe.comparisons import Comparisons
 from poe.debias import first_position_rate
@@ -82,32 +85,33 @@ class Rounds:
         self.judge: Judge = judge if callable(judge) else judge.answer
         if self.judged is not None and n <= 3 and calls == n * (n - 1):
             # Two or three texts asked about completely: one order alone would hide the bias.
-            asking = replace(asking, both_orders=True)
-        self.each = each = 2 if asking.both_orders else 1
+            asking = replace(asking, orders="both")
+        self.asking, self.fitting, self.seed = asking, fitting, seed
+        each = 2 if asking.both_orders else 1
+        self.pilot = _pilot_size(n, calls) if asking.orders == "auto" else 0
+        self.first = min(n if self.pilot else 2 * n, n * (n - 1) // 2, calls // each)  # pairs
         self.batch = each * -(-n // each) if asking.batch is None else asking.batch
         if asking.rounds is not None:
-            later = calls - each * min(2 * n, n * (n - 1) // 2, calls // each)
+            later = calls - each * self.first - 2 * self.pilot
             self.batch = each * max(1, -(-later // (each * max(asking.rounds - 1, 1))))
         if self.batch < 1 or self.batch % each:
             even = " and, with both orders, even" if asking.both_orders else ""
             raise ValueError(f"batch must be positive{even}, not {self.batch}")
-        self.asking, self.fitting, self.seed = asking, fitting, seed
         self.rules, self.about, self.progress = as_rules(until), about or About(), progress
         self.offline = asking.offline and self.judged is not None
 
     def run(self) -> Ranking:
         """The ranking. Whatever fails, no answer is lost."""
-        n, both = len(self.names), self.asking.both_orders
-        first = min(2 * n, n * (n - 1) // 2, self.calls // self.each)  # pairs
+        n = len(self.names)
         try:
             try:
                 self._start(self.calls, np.random.default_rng(self.seed))
-                pairs = regular(n, first, seed=self.rng)
-                return self._follow(in_orders_shown(pairs, both_orders=both, rng=self.rng))
+                return self._follow(self._opening())
             except _FilledOtherwise:
                 assert self.judged is not None
                 stored, rng = self.judged.stored(), np.random.default_rng(self.seed)
-                pairs, total = opening(n, stored, self.calls, first, self.each, rng)
+                each = 2 if self.asking.both_orders else 1
+                pairs, total = opening(n, stored, self.calls, self.first, each, rng)
                 self._start(total, rng)
                 return self._follow(pairs)
         except (Exception, KeyboardInterrupt) as error:
@@ -117,6 +121,18 @@ class Rounds:
                 raise RankingInterruptedError(self.made) from error
             raise RankingFailedError(error, self.made) from error
 
+    def _opening(self) -> Indices:
+        """The first round: the pilot, where there is one, and links between all items."""
+        n = len(self.names)
+        pairs = regular(n, self.first, seed=self.rng)
+        pairs = in_orders_shown(pairs, both_orders=self.asking.both_orders, rng=self.rng)
+        if not self.pilot:
+            return pairs
+        tried = orders.pilot(n, self.pilot, seed=self.rng)
+        known = _as_set(tried)
+        # Links first: a run that a limit ends early can be ranked all the same.
+        return np.vstack([*([pair] for pair in pairs.tolist() if tuple(pair) not in known), tried])
+
     def _start(self, total: int, rng: np.random.Generator) -> None:
         """Begin, or begin again: nothing is answered, the store has what it has."""
         self.total, self.rng, self.history = total, rng, _History(self.rules)
@@ -124,6 +140,8 @@ class Rounds:
         self.fit: Fit | None = None
         self.stop: Stop | None = None
         self.ended: BaseException | None = None
+        self.decision: Decision | None = None
+        self.both = self.asking.both_orders
         self.notes: tuple[str, ...] = ()
         self.left = set[tuple[int, int]]()
         if self.judged is not None:
@@ -197,8 +215,20 @@ class Rounds:
                     f"offline, and the store has too few answers to link all texts: {error}"
                 ) from None
             raise
+        if self.asking.orders == "auto" and self.decision is None:
+            self._decide()
+        if self.decision is not None and self.decision.reason != "unknown":
+            notes = [*notes, decided(self.decision)]
         self.notes = tuple(notes)
         self.history.add(self.fit, self.made)
+
+    def _decide(self) -> None:
+        """One order or both from here on, from the pairs that have been asked in both so far."""
+        assert self.made is not None
+        whole = bool(((self.made.p <= 0.0) | (self.made.p >= 1.0)).any())  # no log odds
+        expert = "gaussian" if whole else "logit-gaussian"
+        self.decision = orders.decide(self.made, calls=self.total, expert=expert)
+        self.both = self.decision.orders == "both"
 
     def reason(self) -> Stop | None:
         """Why to stop now; None to go on."""
@@ -219,13 +249,25 @@ class Rounds:
         """What to ask next: a batch by the rule, or as much as the budget leaves."""
         assert self.fit is not None
         assert self.made is not None
-        return next_comparisons(
+        count = min(self.batch, self.total - len(self.made))
+        back = np.empty((0, 2), dtype=np.intp)
+        if self.both and not self.asking.both_orders:
+            # A second order takes away more than a new pair would: those come first.
+            made = self.made.pairs
+            shown = count_shown(len(self.names), made)
+            back = made[shown[made[:, 1], made[:, 0]] == 0][:count, ::-1]
+        new = count - len(back)
+        if not new:
+            return back
+        pairs = next_comparisons(
             self.fit,
-            min(self.batch, self.total - len(self.made)),
+            new + new % 2 if self.both else new,
             rule=self.asking.formula,
-            both_orders=self.asking.both_orders,
+            both_orders=self.both,
             seed=self.rng,
-        )
+        )[:new]
+        known = _as_set(back)
+        return np.vstack([back, *([pair] for pair in pairs.tolist() if tuple(pair) not in known)])
 
     def snapshot(self, stop: Stop | None) -> Ranking:
         """The ranking as it is now; stop : why it is the last, None while it goes on."""
@@ -238,12 +280,20 @@ class Rounds:
             fitting=self.fitting,
             seed=self.seed,
             judged=self.judged,
+            decision=self.decision,
             attribute=self.about.attribute,
             name=self.about.name,
             copies=self.about.copies,
             gold=self.about.gold,
             notes=(*self.about.notes, *self.notes),
         )
+
+
+def _pilot_size(n_items: int, calls: int) -> int:
+    """Pairs to ask in both orders before deciding; none where the budget has no room for them."""
+    pairs = n_items * (n_items - 1) // 2
+    size = min(orders.pilot_size(calls), pairs)
+    return size if size >= orders.FEWEST and calls >= 2 * size + 2 * n_items else 0
 
 
 class _FilledOtherwise(Exception):

@@ -27,7 +27,9 @@ class Asking:
     rule : which comparisons come next: "adaptive", the most informative given the answers so far;
         "reordering", the pair whose order is least sure;
         "greedy", the most informative before any answer; "random"; see `poe.next_comparisons`.
-    both_orders : whether every pair is shown in both orders; otherwise in one, drawn at random.
+    orders : "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out
+        which of the two is worth its calls, from a few pairs in both orders at the beginning
+        (`poe.choose.orders`; book, "When is the second order worth its call?").
     batch : calls per round; one per text by default. rounds : instead, how many there are, the
         first included, for answers that take long to come.
     offline : never open the judge, and rank by what the store has.
@@ -37,7 +39,7 @@ class Asking:
     """
 
     rule: str = "adaptive"
-    both_orders: bool = False
+    orders: Literal["auto", "one", "both"] = "auto"
     batch: int | None = None
     rounds: int | None = None
     offline: bool = False
@@ -49,6 +51,14 @@ class Asking:
     def __post_init__(self) -> None:
         if self.rule not in RULES and self.rule not in RULES.values():
             raise ValueError(f"rule must be {', '.join(RULES)}, not {self.rule!r}")
+
+        if self.orders not in ("auto", "one", "both"):
+            raise ValueError(f"orders must be auto, one or both, not {self.orders!r}")
+
+    @property
+    def both_orders(self) -> bool:
+        """Whether every pair is asked in both orders from the first on."""
+        return self.orders == "both"
 
     @property
     def formula(self) -> NextRule:

@@ -13,6 +13,7 @@ from judging import kinds
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import Sureness, drowned, position, settled_share
 from judging.reading.tables import printable, short
+from poe.choose.orders import Decision
 from poe.debias import Rate, first_position_rate
 from poe.result import COVARIANCE_ITEMS, Fit
 
@@ -165,6 +166,23 @@ def notes_of(found: Sequence[Ranking]) -> list[str]:
     """What must be said of the judges, and what a reader should know, each once."""
     every = ([*kinds.cautions(judged_of(one).judge.specification), *one.notes] for one in found)
     return list(dict.fromkeys(chain(*every)))
+
+
+def decided(decision: Decision) -> str:
+    """What was decided about the two orders of a pair, and why, for a reader."""
+    c = f"c = {decision.c:+.2f} ± {decision.se:.2f}"
+    return {
+        "place": "Asked in both orders: what the judge gets wrong in one order of a pair it mostly "
+        f"takes back in the other ({c}), so both are worth {min(decision.ratio, 99.0):.1f} times "
+        "as many calls in one order.",
+        "pairs run out": f"Asked in both orders: hardly any new pairs are left ({c}).",
+        "items": "Asked in one order: the other repeats much of what the judge gets wrong in the "
+        f"first ({c}), so a new pair tells more.",
+        "sparse": "Asked in one order: the other would take errors away "
+        f"({c}), but half as many pairs would link the texts too weakly.",
+        "unknown": "Asked in one order, drawn by lot: the budget is too small to find out whether "
+        "the second order is worth its call.",
+    }[decision.reason]
 
 
 # In a terminal --------------------------------------------------------------------------------

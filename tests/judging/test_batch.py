@@ -254,7 +254,7 @@ def test_lost_answers_are_asked_again_and_no_others(texts, tmp_path):
 
 def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):
     command = ["rank", str(texts), "--judge", JUDGE, "--budget", "4x"]
-    command += ["--attribute", "better", "--attribute", "funnier"]
+    command += ["--attribute", "better", "--attribute", "funnier", "--orders", "one"]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path)
     assert len(sent[0]) == 2 * 40, "the first rounds of both"
     assert len(sent) <= 4

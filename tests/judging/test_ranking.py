@@ -63,7 +63,9 @@ def listening(judge):
 @pytest.mark.parametrize("both", [False, True])
 def test_the_budget_is_spent_in_batches_without_repeats(rule, both):
     judge, heard = listening(soft())
-    found = rank(NAMES, judge, budget=60, batch=10, rule=rule, both_orders=both, seed=1)
+    found = rank(
+        NAMES, judge, budget=60, batch=10, rule=rule, orders="both" if both else "one", seed=1
+    )
     first = 36 if both else 18  # about four comparisons an item
     assert [len(pairs) for pairs in heard] == [first] + [10] * ((60 - first) // 10) + (
         [4] if both else [2]
@@ -101,7 +103,7 @@ def test_the_last_fit_is_of_all_answers():
 
 def test_no_more_than_there_is_can_be_asked():
     for budget, both in ((72, False), (72, True), (80, False)):
-        found = rank(NAMES, soft(), budget=budget, both_orders=both)
+        found = rank(NAMES, soft(), budget=budget, orders="both" if both else "one")
         assert len({tuple(pair) for pair in found.comparisons.pairs.tolist()}) == 72
         assert len(found.comparisons) == 72
         assert ("all of them were asked" in " ".join(found.notes)) == (budget == 80)
@@ -112,6 +114,7 @@ def test_whatever_is_stored_is_used_and_only_the_rest_is_asked(seed):
     """Random numbers of texts, answers stored, budgets, rules and orders; counted by hand."""
     rng = np.random.default_rng(seed)
     n, both = int(rng.integers(4, 12)), bool(rng.integers(2))
+    orders = "both" if both else ("one", "auto")[seed % 2]
     every = np.array([(i, j) for i in range(n) for j in range(n) if i != j])
     some = every[rng.random(len(every)) < rng.random()]
     # Sometimes as if the last texts were new.
@@ -124,7 +127,7 @@ def test_whatever_is_stored_is_used_and_only_the_rest_is_asked(seed):
         judged = TextJudge(judge, prompts.for_attribute("better"), texts(n), store=store)
         rule = ["adaptive", "greedy", "random"][seed % 3]
         found = rank(
-            n, judged, budget=calls, rule=rule, both_orders=both, seed=seed, expert="gaussian"
+            n, judged, budget=calls, rule=rule, orders=orders, seed=seed, expert="gaussian"
         )
         asked = len(judge.asked) - before
     made = {tuple(pair) for pair in found.comparisons.pairs.tolist()}
@@ -154,7 +157,7 @@ def test_no_answer_is_lost_when_the_judge_fails():
         return soft()(pairs)
 
     with pytest.raises(RankingFailedError, match=r"went away \(the 27 answers so far") as caught:
-        rank(NAMES, failing, budget=60, batch=9)
+        rank(NAMES, failing, budget=60, batch=9, orders="one")
     assert len(caught.value.comparisons) == 27
     assert isinstance(caught.value.__cause__, ConnectionError)
 
@@ -166,14 +169,14 @@ def test_no_answer_is_lost_by_ctrl_c():
         return soft()(pairs)
 
     with pytest.raises(RankingInterruptedError) as caught:
-        rank(NAMES, stopped, budget=60, batch=9)
+        rank(NAMES, stopped, budget=60, batch=9, orders="one")
     assert isinstance(caught.value, KeyboardInterrupt), "a program that waits for Ctrl-C gets it"
     assert len(caught.value.comparisons) == 18
 
 
 def test_no_answer_is_lost_when_a_fit_fails():
     with pytest.raises(RankingFailedError, match="prior") as caught:
-        rank(NAMES, decisions(np.arange(9) * 20.0, 8), budget=30, prior=0)
+        rank(NAMES, decisions(np.arange(9) * 20.0, 8), budget=30, prior=0, orders="one")
     assert isinstance(caught.value.__cause__, poe.SeparableError)
     assert len(caught.value.comparisons) == 18, "those of the round that failed, too"
 

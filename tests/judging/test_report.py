@@ -50,6 +50,7 @@ def ranked(n=12, *, judge=None, budget=60, ids=None, attribute="easier to read",
         )
         for k in range(n)
     ]
+    options.setdefault("orders", "one")
     prompt = prompts.for_attribute(attribute)
     judged = TextJudge(judge or DemoJudge(), prompt, texts, store=Store(":memory:"))
     asking, fitting = (
@@ -370,6 +371,7 @@ def test_a_plot_has_every_interval_and_names_that_do_not_overlap():
 def test_what_moved_beyond_its_errors():
     """Two simulated judges of one truth, the second twice as decided: few texts seem to move."""
     rng, found = np.random.default_rng(1), []
+    asking = Asking(rule="random", orders="one")
     for seed in range(12):
         truth = rng.normal(size=30)
         tables = []
@@ -377,9 +379,7 @@ def test_what_moved_beyond_its_errors():
             judge = poe.SimulatedJudge(
                 truth * (1 + twice), noise=0.5 * (1 + twice), seed=100 * twice + seed
             )
-            tables.append(
-                judging.rank(30, judge.answer, budget=240, asking=Asking(rule="random")).to_frame()
-            )
+            tables.append(judging.rank(30, judge.answer, budget=240, asking=asking).to_frame())
         found.append(changes(*tables))
     assert 0.02 < np.mean([(one.table["p_value"] < 0.05).mean() for one in found]) < 0.09
     assert sum(one.table["moved"].any() for one in found) <= 3
