@@ -23,7 +23,9 @@ def store_list(
             print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
             ours = table[table["judge"] == digest]
             for prompt, rows in ours.groupby("prompt", sort=False):
-                print(f"    {prompt}: {len(rows):,} answers, {rows['tokens'].sum():,} tokens")
+                refused = int((rows["refused"] != "").sum())
+                said = f"{len(rows) - refused:,} answers, {rows['tokens'].sum():,} tokens"
+                print(f"    {prompt}: {said}{f', {refused:,} refused' if refused else ''}")
 
 
 @o.store_app.command("merge")

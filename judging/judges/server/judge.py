@@ -20,6 +20,7 @@ from judging.errors import JudgeError
 from judging.judges.server.http import (
     Caller,
     ModelChangedError,
+    RefusedError,
     ServerError,
     UnreachableError,
     token_counts,
@@ -70,6 +71,7 @@ class ServerJudge(Reader):
         self.model = model
         self._tally = Tally(model, top=self.options.top)
         self._lock = threading.Lock()
+        self._row: list[RefusedError] = []  # since the last answer
 
     def __repr__(self) -> str:
         return f"ServerJudge({self.model!r}, {self._caller.name!r})"
@@ -113,7 +115,7 @@ class ServerJudge(Reader):
         self._caller.served = specification["served"]
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
-        """Answers as they come.
+        """Answers as they come, and refusals of single questions.
 
         After a failure nothing more is sent, but calls under way are paid for: their answers are
         waited for and given before ServerError, ModelChangedError, NoLabelError or
@@ -128,6 +130,9 @@ class ServerJudge(Reader):
                 for position, answer, said in coming:
                     left -= 1
                     prompt = questions[position].prompt
+                    if answer.refused:
+                        yield position, answer
+                        continue
                     self._tally.add(prompt, answer)
                     yield position, answer
                     if self._tally.silent(prompt):
@@ -152,7 +157,8 @@ class ServerJudge(Reader):
     ) -> Generator[tuple[int, Answer, list[str]]]:
         """All answers, and how each began, from threads that end when nobody listens any more.
 
-        Until the server was heard there is one thread.
+        Until the server was heard there is one thread. That a question was refused is believed once
+        another was answered; so many refusals in a row as no question can be blamed for end all.
         """
         came: SimpleQueue[Any] = SimpleQueue()
         positions = iter(range(len(questions)))
@@ -161,7 +167,14 @@ class ServerJudge(Reader):
             try:
                 with self._caller.connect() as client:
                     for position in positions:  # shared by all workers
-                        came.put((position, *self._ask(client, questions[position], ending)))
+                        try:
+                            came.put((position, *self._ask(client, questions[position], ending)))
+                            row.clear()
+                        except RefusedError as error:
+                            came.put((position, error))
+                            row.append(error)
+                            if len(row) >= error.most:
+                                raise error.error from None
                         if ending.is_set() or interrupts:
                             break
             except Exception as error:
@@ -177,6 +190,14 @@ class ServerJudge(Reader):
             return count
 
         most, new = min(self.options.concurrency, len(questions)), not self._caller.heard
+        row = self._row
+        refused: list[tuple[int, RefusedError]] = []  # since the last answer
+
+        def believed() -> Iterator[tuple[int, Answer, list[str]]]:
+            for position, error in refused:
+                yield position, Answer.refusal(questions[position].prompt, error.why), []
+            refused.clear()
+
         with _draining(came) as interrupts:
             try:
                 working = start(min(most, 1) if new else most)
@@ -187,12 +208,19 @@ class ServerJudge(Reader):
                     elif what is interrupts:
                         ending.set()
                         log.warning("waiting for the calls under way; Ctrl-C again leaves them")
+                    elif isinstance(what[1], RefusedError):
+                        refused.append(what)
                     else:
+                        yield from believed()
                         yield what
                         if new and not ending.is_set():
                             new = False
                             working += start(most - 1)
                             self._check_prefix(questions[what[0]], what[1], ending, failures)
+                if refused and not self._caller.heard and not failures:
+                    failures.append(refused[0][1].error)
+                if not failures:
+                    yield from believed()
             finally:
                 ending.set()
         if interrupts:
@@ -218,6 +246,9 @@ class ServerJudge(Reader):
                 read, computed = max(read, tokens), computed + tokens - cached
         except (ModelChangedError, UnreachableError):  # no question's fault
             raise
+        except RefusedError as error:
+            told = type(error.error)(f"{question}: {error.error}")
+            raise RefusedError(error.why, error.most, told) from None
         except ServerError as error:
             raise type(error)(f"{question}: {error}") from None
         if draws:
