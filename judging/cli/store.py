@@ -81,6 +81,7 @@ def store_import(
             lines = [f"{found.added:,} answers were new, {found.same:,} were there"]
             lines += [f"{found.differ:,} differ from the store's, which stay"] * bool(found.differ)
             lines += [f"{n:,} {why}" for why, n in found.failed.most_common(5)]
+            lines += [f"{found.refused:,} of these count as refused"] * bool(found.refused)
             lines += [
                 f"{n:,} are of the model {name}, left out" for name, n in found.others.items()
             ]

@@ -96,7 +96,7 @@ class TextJudge:
         return np.delete(pairs, self.store.missing(self.judge, self.questions(pairs)), axis=0)
 
     def answer(self, pairs: Indices) -> Floats:
-        """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B)); NaN if refused."""
+        """(K,) P(the first text is better), P(A) / (P(A) + P(B)); NaN where it was refused."""
         questions = self.questions(pairs)
         said = self.store.ask(self.judge, questions, progress=self._note)
         p, ties, left_out = decided(questions, said, self.undecided, self.on_refusal)

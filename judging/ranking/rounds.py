@@ -65,9 +65,9 @@ class Rounds:
 
     names, judge : what is ranked, and who answers: a function of positions, or a `TextJudge`.
     calls : the budget in comparisons. until, progress, seed : as in `judging.rank`.
-    made : all comparisons answered so far, None before the first. refused : (first, second) of those
-    that were asked and will have no answer. left : what the store knew at the
-    beginning and has not been taken yet. stop : why asking ended before its time, if it did.
+    made : all comparisons answered so far, None before the first. refused : (first, second) of
+    those that will have no answer. left : what the store knew at the beginning and has not been
+    taken yet. stop : why asking ended before its time, if it did.
     """
 
     def __init__(

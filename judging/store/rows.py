@@ -87,6 +87,12 @@ def log_p_of(row: Mapping[str, Any]) -> tuple[float, ...]:
     return log_p
 
 
+def answer_in(row: Mapping[str, Any]) -> Answer:
+    """The whole answer in a row of ROWS; JudgeError as `log_p_of`."""
+    tokens, computed, seconds, draws = (row[name] for name in COUNTS)
+    return Answer(log_p_of(row), tokens, computed, seconds, draws, refused_in(row))
+
+
 def check(
     log_p: Sequence[float], labels: Sequence[str], question: object, counts: Sequence[float] = ()
 ) -> None:

@@ -31,6 +31,7 @@ from judging.reading.tables import csv_text
 from judging.store import schema
 from judging.store.rows import (
     COUNTS,
+    answer_in,
     check,
     judge_row,
     key_of,
@@ -149,7 +150,8 @@ class Store:
     def answered(self, judge: Reader, prompt: Prompt) -> dict[str | None, set[tuple[str, str]]]:
         """The comparisons that the judge has answered: digest of the context to digests of texts.
 
-        Those that it refused are among them: nothing is asked twice. The texts are (first, second); the context is None where the prompt shows none.
+        Those that it refused are among them: nothing is asked twice. The texts are (first,
+        second); the context is None where the prompt shows none.
         """
         found: dict[str | None, set[tuple[str, str]]] = {}
         specification = self.specification(judge)
@@ -278,9 +280,9 @@ class Store:
             for question in questions:
                 row = row_of(known, question)
                 if said := connection.execute(LOOK_UP, row).fetchone():
-                    log_p, *counts, named = said
-                    row["log_p"] = log_p
-                    there[question.key] = Answer(log_p_of(row), *counts, refused=refused_in(row))
+                    *values, named = said
+                    row |= dict(zip(("log_p", *COUNTS), values, strict=True))
+                    there[question.key] = answer_in(row)
                     renamed += [] if named else [question]
         return there, renamed
 

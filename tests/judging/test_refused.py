@@ -23,9 +23,8 @@ TEXTS = [Text(f"n{k}", f"text {k} of quality {q:+.3f}") for k, q in enumerate(QU
 class Choosy(Reader):
     """Answers by the number in a text, and refuses what `refuses(first, second)` says."""
 
-    specification = {"kind": "own", "model": "choosy"}
-
     def __init__(self, refuses):
+        self.specification = {"kind": "own", "model": "choosy"}
         self.refuses, self.asked = refuses, []
 
     def answer(self, questions):

@@ -65,12 +65,13 @@ class RefusedError(ServerError):
     """One question gets no answer; others may.
 
     why : what the server said, for who reads the ranking. most : so many in a row, with no answer
-    in between, are not the questions' fault. error : what is raised then.
+    in between, are not the questions' fault. error : what is raised then. sure : whether it is this
+    question, because the server said so or answered others meanwhile.
     """
 
-    def __init__(self, why: str, most: int, error: ServerError) -> None:
+    def __init__(self, why: str, most: int, error: ServerError, *, sure: bool = True) -> None:
         super().__init__(str(error))
-        self.why, self.most, self.error = why, most, error
+        self.why, self.most, self.error, self.sure = why, most, error, sure
 
 
 class PassingError(Exception):
@@ -245,7 +246,8 @@ class Caller:
             kept = "; what was answered is kept" if self.heard else ""
             ended = error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}")
             if error.own and self.heard:
-                raise RefusedError(str(error), FAILING, ended) from None
+                sure = self._answered > answered
+                raise RefusedError(str(error), FAILING, ended, sure=sure) from None
             raise ended from None
 
     def _once(

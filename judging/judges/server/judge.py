@@ -219,6 +219,8 @@ class ServerJudge(Reader):
                             self._check_prefix(questions[what[0]], what[1], ending, failures)
                 if refused and not self._caller.heard and not failures:
                     failures.append(refused[0][1].error)
+                if not (failures or all(error.sure for _, error in refused)):
+                    self._check_alive(failures, refused[0][1].error)
                 if not failures:
                     yield from believed()
             finally:
@@ -248,7 +250,7 @@ class ServerJudge(Reader):
             raise
         except RefusedError as error:
             told = type(error.error)(f"{question}: {error.error}")
-            raise RefusedError(error.why, error.most, told) from None
+            raise RefusedError(error.why, error.most, told, sure=error.sure) from None
         except ServerError as error:
             raise type(error)(f"{question}: {error}") from None
         if draws:
@@ -270,6 +272,16 @@ class ServerJudge(Reader):
                 "a time)"
             )
         return likely, counts
+
+    def _check_alive(self, failures: list[Exception], otherwise: ServerError) -> None:
+        """Find out by one more call whether the server answers others than those that it failed."""
+        try:
+            with self._caller.connect() as client:
+                self._ask(client, FIRST_CALL, threading.Event())
+        except SpendingLimitError as error:
+            failures.append(error)
+        except JudgeError:
+            failures.append(otherwise)
 
     def _check_prefix(
         self, question: Question, answer: Answer, ending: threading.Event, failures: list[Exception]

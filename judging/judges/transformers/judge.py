@@ -95,8 +95,8 @@ class TransformersJudge(LocalJudge):
         """Answers with their positions, as they come: those that share a prefix together.
 
         Questions that are too long are refused, before the first answer. Raises JudgeError for
-        label words that are not single tokens. Warns if memory ran out on the way, and once per prompt if
-        its label words have little probability.
+        label words that are not single tokens. Warns if memory ran out on the way, and once per
+        prompt if its label words have little probability.
         """
         questions = list(questions)
         refused = self._too_long(questions)
