@@ -164,7 +164,8 @@ class Imported:
 
     added : answers that are new. same, differ : of questions that the store had answered, with
     equal probabilities or not; its own stay. failed : why lines gave no answer, and how many.
-    refused : how many of these the judge will never answer; the others are asked again. unknown : lines whose custom_id no batch of this store has. others : answers of another model.
+    refused : how many of these the judge will never answer; the others are asked again.
+    unknown : lines whose custom_id no batch of this store has. others : answers of another model.
     """
 
     added: int = 0
@@ -258,9 +259,9 @@ def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
         message = f"failed ({status or 'no status'}): {clean}"
         raise _FailedError(message, refused=status in OF_A_QUESTION)
     choices = body.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        if why := refusal(choices[0]):
-            raise _FailedError(why, refused=True)
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if isinstance(first, dict) and (why := refusal(first)):
+        raise _FailedError(why, refused=True)
     return body
 
 
