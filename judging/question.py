@@ -127,6 +127,8 @@ class Answer:
         than `tokens` where a prefix was shared, and a fraction where it is shared out.
     seconds : of work on it (its share of a batch). draws : sampled answers that `log_p` counts,
         0 where the model gave log-probabilities.
+    refused : why there is no answer and will be none, as the judge said it; "" for an answer. No
+        label was seen then.
     """
 
     log_p: tuple[float, ...]
@@ -134,6 +136,14 @@ class Answer:
     computed: float = 0.0
     seconds: float = 0.0
     draws: int = 0
+    refused: str = ""
+
+    @classmethod
+    def refusal(cls, prompt: Prompt, why: str, **counts: float) -> Answer:
+        """That a judge does not answer a question, and never will; counts : as in `Answer`."""
+        clean = "".join(c if c.isprintable() else " " for c in why)
+        none = (float("-inf"),) * len(prompt.labels)
+        return cls(none, refused=clean[:300] or "no reason given", **counts)  # type: ignore[arg-type]
 
     @property
     def mass(self) -> float:
@@ -152,7 +162,8 @@ class Reader:
 
     specification : everything about the judge that changes its answers (kind, model, revision,
         precision, chat template, ...), as strings; the store keeps answers by it.
-    answer : yields answers with the positions of their questions, in any order.
+    answer : yields answers with the positions of their questions, in any order; for a question
+        that it will never answer, `Answer.refusal`.
 
     The rest has a default. spending : the limits that it keeps, None where it keeps none.
     written : most tokens that one answer has. counted_by : how `count_tokens` counts, in words.

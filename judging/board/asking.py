@@ -15,10 +15,11 @@ from scipy.special import expit
 from judging import kinds, prompts
 from judging.board.answers import Answers
 from judging.judges import Question, Reader, Store, Text
-from judging.judges.asking import decided
+from judging.judges.asking import OnRefusal, decided
 from judging.judges.spending import AskingEndedError
 from judging.meter import Meter
 from judging.ranking.ending import Stop
+from judging.ranking.settings import HOPELESS
 from judging.reading.forms import Columns
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
@@ -40,7 +41,8 @@ class Tournament:
     rounds : in how many parts a budget is asked, at least.
     made : (K, 3) prompt, first and second system of what was asked; what the store has is there
     from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
-    answers being the same word for word. stop : why it ended before its time, None if it did not.
+    answers being the same word for word. refused : questions that the judge would not answer,
+    left out, and why. stop : why it ended before its time, None if it did not.
     """
 
     def __init__(
@@ -52,13 +54,17 @@ class Tournament:
         store: Store,
         both_orders: bool = False,
         undecided: Literal["stop", "tie"] = "stop",
+        on_refusal: OnRefusal = "skip",
         progress: bool | None = None,
         price: tuple[float, float] | None = None,
         seed: int = 0,
         rounds: int = 8,
     ) -> None:
         self.answers, self.judge, self.store = answers, judge, store
-        self.both_orders, self.undecided, self.rounds = both_orders, undecided, rounds
+        self.both_orders, self.rounds = both_orders, rounds
+        self.undecided, self.on_refusal = undecided, on_refusal
+        self.refused: dict[str, str] = {}
+        self.unanswered = np.zeros(len(answers.systems), dtype=int)
         self.meter = Meter(0, shown=progress, price=price)
         self.meter.judge = judge
         self.rng = np.random.default_rng(seed)
@@ -97,9 +103,9 @@ class Tournament:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
         n = len(self.answers.systems)
         self.meter.bar.total = max(calls - len(self.p), 0)
-        while len(self.p) < calls and self.left.any():
+        while self.asked < calls and self.left.any():
             size = max(4 * n, -(-calls // self.rounds))
-            new = self.chosen(self.scores(), min(size, calls - len(self.p)))
+            new = self.chosen(self.scores(), min(size, calls - self.asked))
             try:
                 self.ask(new)
             except (AskingEndedError, KeyboardInterrupt) as error:
@@ -109,6 +115,11 @@ class Tournament:
                 self.stop = Stop.of(error)
                 break
         self.meter.bar.close()
+
+    @property
+    def asked(self) -> int:
+        """Comparisons that were put to the judge, refused ones too."""
+        return len(self.p) + len(self.refused)
 
     def scores(self) -> Floats:
         """(N,) by what was answered so far; zero while that does not link all systems."""
@@ -167,10 +178,17 @@ class Tournament:
         questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
         if questions:
             said = self.store.ask(self.judge, questions, progress=self.meter)
-            p[~same], _ = decided(questions, said, self.undecided)
+            p[~same], _, out = decided(questions, said, self.undecided, self.on_refusal)
+            self.refused |= {str(questions[q]): said[q].refused for q in np.flatnonzero(out)}
         self.equal += int(same.sum())
-        self.made, self.p = np.vstack([self.made, new]), np.append(self.p, p)
+        self.made = np.vstack([self.made, new[~np.isnan(p)]])
+        self.p = np.append(self.p, p[~np.isnan(p)])
         self.left[k, i, j] = False
+        for s in np.unique(new[np.isnan(p)][:, 1:]).tolist():
+            met = (new[:, 1:] == s).any(axis=1)
+            self.unanswered[s] += int((met & np.isnan(p)).sum())
+            if self.unanswered[s] >= HOPELESS and not (self.made[:, 1:] == s).any():
+                self.left[:, s, :] = self.left[:, :, s] = False
         if not self.both_orders:
             self.left[k, j, i] = False
 
@@ -187,11 +205,22 @@ class Tournament:
         notes = [
             *kinds.cautions(judge),
             f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
-            f"now, {len(self.p) - self.equal - new:,} known already",
+            f"now, {self.asked - self.equal - new:,} known already",
             *self.meter.notes(),
         ]
         if self.equal:
             notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
+        if self.refused:
+            which, why = next(iter(self.refused.items()))
+            notes.append(
+                f"{len(self.refused):,} comparisons were refused by the judge, such as {which} "
+                f"({why}); they count as never asked, and are asked again only with --retry-refused"
+            )
+            none = [a.systems[s] for s in range(len(a.systems)) if s not in {*i, *j}]
+            if none:
+                notes.append(
+                    f"left out, because nothing about them was answered: {', '.join(none)}"
+                )
         if self.stop is not None:
             notes.append(f"a partial ranking: {self.stop}")
         return Columns(

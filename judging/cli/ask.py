@@ -68,6 +68,7 @@ def ask(
     batch: o.Batch = None,
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
+    retry_refused: o.RetryRefused = False,
 ) -> None:
     """Ask a judge a fixed set of comparisons, and store the answers.
 
@@ -109,6 +110,8 @@ def ask(
     by_file = batches.Batches(batch, store, forbidden=limit_calls or limit_tokens)
     reader = by_file.reader(opening.open_judge(judge, judge_option, limit_calls, limit_tokens))
     with opening.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
+        if retry_refused and not dry_run:
+            kept_answers.forget_refused(reader)
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
         same = len(questions) - different
@@ -137,7 +140,7 @@ def ask(
             return
         finally:
             meter.bar.close()
-        _summarise(answers, store)
+        _summarise(questions, answers, store)
 
 
 def _own(
@@ -167,9 +170,19 @@ def _own(
     return asked
 
 
-def _summarise(answers: Sequence[Answer], store: Path) -> None:
+def _summarise(questions: Sequence[Question], answers: Sequence[Answer], store: Path) -> None:
     import numpy as np
 
+    refused = {q.key: (q, a) for q, a in zip(questions, answers, strict=True) if a.refused}
+    if refused:
+        question, answer = next(iter(refused.values()))
+        print(
+            f"{len(refused):,} questions were refused by the judge, such as {question} "
+            f"({answer.refused}); they are asked again only with --retry-refused"
+        )
+    answers = [answer for answer in answers if not answer.refused]
+    if not answers:
+        raise JudgeError("the judge answered none of the questions")
     mass = np.array([answer.mass for answer in answers])
     print(
         f"all {len(answers):,} answers are in {store}; "

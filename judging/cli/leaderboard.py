@@ -94,6 +94,8 @@ def leaderboard(
     price_input: o.PriceInput = None,
     price_output: o.PriceOutput = None,
     undecided: o.Undecided = "stop",
+    on_refusal: o.OnRefusal = "skip",
+    retry_refused: o.RetryRefused = False,
     encoding: o.Encoding = None,
 ) -> None:
     """Rank systems by their answers to the same prompts.
@@ -142,6 +144,8 @@ def leaderboard(
                     opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
                 )
             )
+            if retry_refused and not (offline or dry_run):
+                kept.forget_refused(reader)
             asked = Tournament(
                 answers,
                 reader,
@@ -149,12 +153,13 @@ def leaderboard(
                 store=kept,
                 both_orders=both,
                 undecided=undecided,
+                on_refusal=on_refusal,
                 progress=not quiet,
                 price=price,
                 seed=seed,
                 rounds=by_file.rounds or 8,
             )
-            known = len(asked.p)
+            known = asked.asked
             new = max(calls - known, 0)
             if dry_run:
                 row = opening.estimate(

@@ -175,6 +175,20 @@ Undecided = Annotated[
     opt("stop: an answer without a label ends the run; tie: it counts as a tie.", panel=JUDGE),
 ]
 
+OnRefusal = Annotated[
+    Literal["skip", "tie", "stop"],
+    opt(
+        "A question that the judge will never answer (a content filter, a text too long for it). "
+        "skip: it is left out, and a text of which nothing is answered too; tie: it counts as a "
+        "tie; stop: it ends the run.",
+        panel=JUDGE,
+    ),
+]
+RetryRefused = Annotated[
+    bool,
+    opt("Ask again what the judge refused before.", "--retry-refused", panel=JUDGE),
+]
+
 Require = Annotated[
     list[str],
     opt(

@@ -142,6 +142,8 @@ def rank(
     price_input: o.PriceInput = None,
     price_output: o.PriceOutput = None,
     undecided: o.Undecided = "stop",
+    on_refusal: o.OnRefusal = "skip",
+    retry_refused: o.RetryRefused = False,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from judging import judges
@@ -168,6 +170,8 @@ def rank(
         orders=orders,
         offline=offline,
         undecided=undecided,
+        on_refusal=on_refusal,
+        retry_refused=retry_refused,
         limit_calls=limit_calls,
         limit_tokens=limit_tokens,
         price=opening.prices(price_input, price_output),
@@ -313,7 +317,7 @@ def _together(rankings: Sequence[Ranking], part: Callable[[Ranking], pd.DataFram
 
 def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
     """The rankings for a program, as the help says."""
-    from judging.ranking.words import judged_of, totals
+    from judging.ranking.words import judged_of, refusals, totals
 
     calls, new, tokens, _ = totals(rankings)
     rows = []
@@ -331,7 +335,9 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
                 "first_rate": one.history["rate"].iloc[-1],
                 "agreement": agreement
                 and dict(zip(("spearman", "pearson", "texts"), agreement, strict=True)),
-                "notes": one.notes,
+                "refused": one.refused,
+                "left_out": one.left_out,
+                "notes": (*refusals(one), *one.notes),
                 "texts": one.to_frame().to_dict("records"),
             }
         )

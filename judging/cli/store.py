@@ -23,7 +23,9 @@ def store_list(
             print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
             ours = table[table["judge"] == digest]
             for prompt, rows in ours.groupby("prompt", sort=False):
-                print(f"    {prompt}: {len(rows):,} answers, {rows['tokens'].sum():,} tokens")
+                refused = int((rows["refused"] != "").sum())
+                said = f"{len(rows) - refused:,} answers, {rows['tokens'].sum():,} tokens"
+                print(f"    {prompt}: {said}{f', {refused:,} refused' if refused else ''}")
 
 
 @o.store_app.command("merge")
@@ -79,6 +81,7 @@ def store_import(
             lines = [f"{found.added:,} answers were new, {found.same:,} were there"]
             lines += [f"{found.differ:,} differ from the store's, which stay"] * bool(found.differ)
             lines += [f"{n:,} {why}" for why, n in found.failed.most_common(5)]
+            lines += [f"{found.refused:,} of these count as refused"] * bool(found.refused)
             lines += [
                 f"{n:,} are of the model {name}, left out" for name, n in found.others.items()
             ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Literal
 
 import numpy as np
@@ -12,8 +13,10 @@ from judging import kinds
 from judging.errors import JudgeError
 from judging.question import Answer, Prompt, Question, Reader, Text
 from judging.store import Store
-from poe.arrays import Floats, Indices
+from poe.arrays import Floats, Indices, Mask
 from poe.errors import name_some
+
+OnRefusal = Literal["skip", "tie", "stop"]
 
 
 class TextJudge:
@@ -23,12 +26,16 @@ class TextJudge:
     store : what keeps the answers; `Store(":memory:")` for this run alone.
     undecided : an answer that gives neither label a probability raises a JudgeError that
         names the texts ("stop"), or counts as a "tie".
+    on_refusal : a question that the judge will never answer (a content filter, a text too long for
+        it) is left out ("skip", NaN in what `answer` returns), counts as a "tie", or raises a
+        JudgeError ("stop").
     progress : handed to the store, called as answers come.
     answered : what `store.answered(judge, prompt)` said, where many contexts have it in common.
 
     `answer` is the callable that `judging.rank` takes. What was asked is in `pairs`, (K, 2), what
-    was said in `answers`, both in the order asked; `new` counts the answers that were not in
-    the store before, `ties` those counted as such.
+    was said in `answers`, both in the order asked, without what was left out: that is in `refused`,
+    (first, second, why). `new` counts the answers that were not in the store before, `ties` those
+    counted as such.
     """
 
     def __init__(
@@ -40,6 +47,7 @@ class TextJudge:
         store: Store,
         context: Text | None = None,
         undecided: Literal["stop", "tie"] = "stop",
+        on_refusal: OnRefusal = "skip",
         progress: Callable[..., object] | None = None,
         answered: Mapping[str | None, set[tuple[str, str]]] | None = None,
     ) -> None:
@@ -47,7 +55,7 @@ class TextJudge:
             raise JudgeError(f"prompt {prompt.name!r} shows one text; a comparison shows two")
         self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
         self.store, self.context, self.progress = store, context, progress
-        self.undecided, self._answered = undecided, answered
+        self.undecided, self.on_refusal, self._answered = undecided, on_refusal, answered
         self.new = 0
         self.forget()
 
@@ -55,7 +63,16 @@ class TextJudge:
         """Begin again with no comparisons; the store still has the answers."""
         self.pairs: Indices = np.empty((0, 2), dtype=np.intp)
         self.answers: list[Answer] = []
+        self.refused: list[tuple[Text, Text, str]] = []
         self.ties = 0
+
+    def without(self, positions: Collection[int]) -> TextJudge:
+        """The same judge about fewer texts, with nothing asked; what was new stays counted."""
+        other = copy(self)
+        other.texts = tuple(text for k, text in enumerate(self.texts) if k not in positions)
+        other._answered = None  # what the store had at the beginning is not all any more
+        other.forget()
+        return other
 
     def questions(self, pairs: ArrayLike) -> list[Question]:
         """The questions that (K, 2) positions stand for."""
@@ -79,40 +96,63 @@ class TextJudge:
         return np.delete(pairs, self.store.missing(self.judge, self.questions(pairs)), axis=0)
 
     def answer(self, pairs: Indices) -> Floats:
-        """(K,) probabilities that the first text is better, P(A) / (P(A) + P(B))."""
+        """(K,) P(the first text is better), P(A) / (P(A) + P(B)); NaN where it was refused."""
         questions = self.questions(pairs)
         said = self.store.ask(self.judge, questions, progress=self._note)
-        self.pairs = np.vstack([self.pairs, np.asarray(pairs, dtype=np.intp).reshape(-1, 2)])
-        self.answers += said
-        p, ties = decided(questions, said, self.undecided)
+        p, ties, left_out = decided(questions, said, self.undecided, self.on_refusal)
+        for k in np.flatnonzero(left_out).tolist():
+            first, second = questions[k].first, questions[k].second
+            assert second is not None
+            self.refused.append((first, second, said[k].refused))
+        asked = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        self.pairs = np.vstack([self.pairs, asked[~left_out]])
+        self.answers += [answer for answer, out in zip(said, left_out, strict=True) if not out]
         self.ties += ties
         return p
 
     def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
         """Count new answers, those of a run that fails too."""
-        self.new += len(answers)
+        self.new += sum(not answer.refused for answer in answers)
         if self.progress is not None:
             self.progress(answers=answers, **more)
 
 
 def decided(
-    questions: Sequence[Question], answers: Sequence[Answer], undecided: str
-) -> tuple[Floats, int]:
-    """(K,) P(the first is better), and how many count as ties because no label was seen.
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    undecided: str,
+    on_refusal: OnRefusal = "skip",
+) -> tuple[Floats, int, Mask]:
+    """(K,) P(the first is better), how many count as ties, and which are left out, with NaN.
 
-    Raises JudgeError for an answer with neither label, unless `undecided` is "tie".
+    Raises JudgeError for an answer with neither label, unless `undecided` is "tie", and for what
+    was refused if `on_refusal` is "stop".
     """
     p = np.array([answer.p for answer in answers], dtype=float)
-    silent = np.flatnonzero(np.isnan(p)).tolist()
+    refused = np.array([bool(answer.refused) for answer in answers], dtype=bool)
+    if refused.any() and on_refusal == "stop":
+        named = [_named(questions[k]) for k in np.flatnonzero(refused).tolist()]
+        raise JudgeError(
+            f"the judge refused {len(named)} of {len(p)} comparisons: {name_some(named, 3)} "
+            f"({answers[int(np.argmax(refused))].refused}); leave them out (--on-refusal skip) or "
+            "count them as ties (--on-refusal tie)"
+        )
+    silent = np.flatnonzero(np.isnan(p) & ~refused).tolist()
     if silent and undecided == "stop":
-        named = [f"{questions[k].first.id} before {questions[k].ids[-1]}" for k in silent]
+        named = [_named(questions[k]) for k in silent]
         labels = " nor ".join(map(repr, questions[0].prompt.labels))
         raise JudgeError(
             f"to {len(silent)} of {len(p)} comparisons the judge said neither {labels}: "
             f"{name_some(named, 3)}; the answers are kept; change the prompt, or count them as "
             "ties (--undecided tie)"
         )
-    return np.where(np.isnan(p), 0.5, p), len(silent)
+    left_out = refused & (on_refusal == "skip")
+    p = np.where(np.isnan(p) & ~left_out, 0.5, p)
+    return p, len(silent) + int((refused & ~left_out).sum()), left_out
+
+
+def _named(question: Question) -> str:
+    return f"{question.first.id} before {question.ids[-1]}"
 
 
 class StoredJudge(Reader):

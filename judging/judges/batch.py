@@ -23,14 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from judging.errors import JudgeError, NoJudgeError
-from judging.judges.server.http import token_counts
+from judging.judges.server.http import OF_A_QUESTION, token_counts
 from judging.judges.server.judge import ServerJudge
-from judging.judges.server.replies import counted, merged, next_token, said
+from judging.judges.server.replies import counted, merged, next_token, refusal, said
 from judging.judges.spending import RoundWrittenError
 from judging.machine import write
 from judging.question import Answer, Prompt, Question, Reader
 from judging.store import Store
 from judging.store.rows import COUNTS, check, judge_row, row_of
+from judging.store.rows import said as kept_as
 
 __all__ = ["BatchJudge", "Imported", "import_results", "pending"]
 
@@ -163,6 +164,7 @@ class Imported:
 
     added : answers that are new. same, differ : of questions that the store had answered, with
     equal probabilities or not; its own stay. failed : why lines gave no answer, and how many.
+    refused : how many of these the judge will never answer; the others are asked again.
     unknown : lines whose custom_id no batch of this store has. others : answers of another model.
     """
 
@@ -170,18 +172,22 @@ class Imported:
     same: int = 0
     differ: int = 0
     failed: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
     unknown: int = 0
     others: Counter[str] = field(default_factory=Counter)
 
 
 def import_results(store: Store, path: Path, *, model: str | None = None) -> Imported:
-    """Read a file of results into the store, in one transaction; a second time changes nothing.
+    """Read a file of results into the store, its answers in one transaction.
+
+    A second time changes nothing. What was refused is believed where the same file has answers.
 
     model : which model's answers to take, where the store has none of this judge yet and the file
     has several; they are not mixed. Raises JudgeError naming them if it is not said.
     """
     asked = _asked(store)
     found, came = Imported(), list[tuple[str, str, dict[str, Any]]]()
+    refused: dict[str, str] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -189,10 +195,13 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
     for line in filter(str.strip, lines):
         try:
             result = json.loads(line)
-            key, reply = result["custom_id"], _reply(result)
+            key = result["custom_id"]
+            reply = _reply(result)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             why = error.args[0] if isinstance(error, _FailedError) else "a line is no result"
             found.failed[str(why)] += 1
+            if isinstance(error, _FailedError) and error.refused and key in asked:
+                refused[key] = str(error)
             continue
         if key not in asked:
             found.unknown += 1
@@ -200,7 +209,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
         served = reply.get("model")
         served = served[:300] if isinstance(served, str) and served else "not said"
         came.append((key, served, reply))
-    rows = list[dict[str, Any]]()
+    rows, none = list[dict[str, Any]](), list[dict[str, Any]]()
     for described, entries in _by_judge(asked, came):
         kept = _model_of(store, described, [served for _, served, _ in entries], model, path)
         known = {**judge_row({**described, "served": kept}), "at": time.time()}
@@ -216,13 +225,24 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
                 except (JudgeError, ValueError) as error:
                     found.failed[str(error)] += 1
                     break
+        if any(served == kept for _, served, _ in entries):
+            nothing = dict.fromkeys(COUNTS, 0.0)
+            for key, why in refused.items():
+                own = (entry["row"] for entry in asked[key] if entry["judge"] == described)
+                none += [{**row, **known, **nothing, "log_p": kept_as((), why)} for row in own]
     done = store.add(rows)
     found.added, found.same, found.differ = done.added, done.same, done.differ
+    found.refused = len({row["question"] for row in none})
+    store.add(none)
     return found
 
 
 class _FailedError(ValueError):
-    """A request that got no answer."""
+    """A request that got no answer. refused : whether it never will."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,7 +256,12 @@ def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(told, dict):
             told = told.get("message") or told.get("code")
         clean = "".join(c if c.isprintable() else " " for c in str(told or "no answer")[:120])
-        raise _FailedError(f"failed ({status or 'no status'}): {clean}")
+        message = f"failed ({status or 'no status'}): {clean}"
+        raise _FailedError(message, refused=status in OF_A_QUESTION)
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if isinstance(first, dict) and (why := refusal(first)):
+        raise _FailedError(why, refused=True)
     return body
 
 

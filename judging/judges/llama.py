@@ -106,15 +106,16 @@ class LlamaJudge(LocalJudge):
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Answers with their positions, as they come: questions that begin alike together.
 
-        Raises JudgeError for a question that is too long, before the first answer, and for label
-        words that are not single tokens.
+        Questions that are too long are refused, before the first answer. Raises JudgeError for
+        label words that are not single tokens.
         """
         questions = list(questions)
-        self._refuse_long(questions)
+        refused = self._too_long(questions)
+        yield from refused.items()
         broken = 0
         try:
             for chunk in chunked(questions, len(questions)) if questions else ():
-                for k in chunk:
+                for k in (position for position in chunk if position not in refused):
                     broken += self.writer.breaks(questions[k].text)
                     yield k, self._answer(questions[k])
         finally:

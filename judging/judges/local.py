@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 
-from judging.errors import JudgeError
 from judging.judges.spending import Spending
 from judging.judges.tally import Tally
 from judging.judges.writer import Writer
@@ -16,7 +15,7 @@ SPECIAL = 8  # more than the tokens, such as a beginning, that come from no byte
 
 
 class LocalJudge(Reader):
-    """A judge that knows its tokens: it counts them, and refuses a question that is too long.
+    """A judge that knows its tokens: it counts them, and refuses questions that are too long.
 
     A class derived from it sets `writer` (what writes its prompts) and `longest` (tokens that the
     model reads, None for any number), and gives `_note` every answer.
@@ -37,19 +36,19 @@ class LocalJudge(Reader):
         written = [self.writer.write(q.prompt, q.text) for q in questions]
         return list(map(len, self.writer.encode(written)))
 
-    def _refuse_long(self, questions: Sequence[Question]) -> None:
-        """Raise JudgeError, before anything is asked, for the first question that is too long."""
+    def _too_long(self, questions: Sequence[Question]) -> dict[int, Answer]:
+        """The refusals of questions that are too long, by their positions; nothing is asked."""
+        found: dict[int, Answer] = {}
         if self.longest is None:
-            return
-        for question in questions:
+            return found
+        for k, question in enumerate(questions):
             written = self.writer.write(question.prompt, question.text)
             if len(written.encode()) + SPECIAL > self.longest:  # no token is shorter than a byte
                 tokens = len(self.writer.encode([written])[0])
                 if tokens > self.longest:
-                    raise JudgeError(
-                        f"{question} has {tokens} tokens, and the model reads {self.longest}; "
-                        f"{self.shorten}"
-                    )
+                    why = f"{tokens} tokens, and the model reads {self.longest}; {self.shorten}"
+                    found[k] = Answer.refusal(question.prompt, why)
+        return found
 
     def _note(self, question: Question, answer: Answer) -> None:
         """Count an answer, and warn early where labels have little probability."""

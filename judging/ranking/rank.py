@@ -350,12 +350,15 @@ def run(
             try:
                 if offline not in readers:
                     reader = stored_judge(store, job.judge) if offline else opened(job.judge)
+                    if asking.retry_refused and not offline:
+                        store.forget_refused(reader)
                     readers[offline] = reader, cache(partial(store.answered, reader))
                 meter.judge, answered = readers[offline]
                 judged = job.judged(
                     meter.judge,
                     store,
                     undecided=asking.undecided,
+                    on_refusal=asking.on_refusal,
                     progress=meter,
                     answered=answered(job.prompt),
                 )

@@ -41,7 +41,8 @@ class Ranking:
     judged : the judge of texts with its answers, None for a plain function. copies : for each text
         that is word for word another, the id of the one ranked in its place. gold : scores by
         people, by id. notes : what a reader should know, in words. name : of the context.
-    attribute : what was asked for.
+    attribute : what was asked for. refused : comparisons that the judge would not answer, which
+    are left out. left_out : texts of which nothing was answered, by id, and why.
     """
 
     fit: Fit
@@ -57,6 +58,8 @@ class Ranking:
     notes: tuple[str, ...] = ()
     name: str = ""
     attribute: str = ""
+    refused: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def stopped_because(self) -> str:

@@ -19,7 +19,7 @@ from judging.errors import JudgeError
 from judging.judges.spending import AskingEndedError, RoundWrittenError
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
 from judging.ranking.ranking import Ranking
-from judging.ranking.settings import Asking, Fitting
+from judging.ranking.settings import HOPELESS, Asking, Fitting
 from judging.ranking.words import decided
 from poe import metrics
 from poe.arrays import Floats, Indices
@@ -31,8 +31,9 @@ from poe.choose.orders import Decision
 from poe.choose.stopping import StopRule, Until, as_rules, typical_error
 from poe.comparisons import Comparisons
 from poe.debias import first_position_rate
-from poe.errors import ComparisonError, SeparableError
+from poe.errors import ComparisonError, SeparableError, name_some
 from poe.fitting import settled
+from poe.resistance import component_of
 from poe.result import Fit
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class About:
     copies: Mapping[str, str] = field(default_factory=dict)
     gold: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    refusals: int = 0
 
 
 class Rounds:
@@ -62,8 +65,9 @@ class Rounds:
 
     names, judge : what is ranked, and who answers: a function of positions, or a `TextJudge`.
     calls : the budget in comparisons. until, progress, seed : as in `judging.rank`.
-    made : all comparisons answered so far, None before the first. left : what the store knew at the
-    beginning and has not been taken yet. stop : why asking ended before its time, if it did.
+    made : all comparisons answered so far, None before the first. refused : (first, second) of
+    those that will have no answer. left : what the store knew at the beginning and has not been
+    taken yet. stop : why asking ended before its time, if it did.
     """
 
     def __init__(
@@ -114,12 +118,42 @@ class Rounds:
                 pairs, total = opening(n, stored, self.calls, self.first, each, rng)
                 self._start(total, rng)
                 return self._follow(pairs)
+        except _TextsRefused as out:
+            return self._without(out.positions).run()
         except (Exception, KeyboardInterrupt) as error:
             if self.judged is not None or self.made is None:
                 raise
             if isinstance(error, KeyboardInterrupt):
                 raise RankingInterruptedError(self.made) from error
             raise RankingFailedError(error, self.made) from error
+
+    def _without(self, positions: Sequence[int]) -> Rounds:
+        """The same ranking of the other texts; the calls that were spent on these are gone."""
+        assert self.judged is not None
+        why = {text.id: said for *pair, said in reversed(self.judged.refused) for text in pair}
+        out = {str(self.names[k]): why.get(str(self.names[k]), "") for k in positions}
+        spent = sum(bool({*pair} & {*positions}) for pair in self.refused)
+        names = [name for k, name in enumerate(self.names) if k not in positions]
+        if len(names) < 2:
+            raise JudgeError(
+                f"the judge refused every comparison of {name_some(list(out))}: "
+                f"{next(iter(out.values()))}; nothing is left to rank"
+            )
+        return Rounds(
+            names,
+            self.judged.without(positions),
+            max(self.calls - spent, len(names) - 1),
+            asking=self.asking,
+            fitting=self.fitting,
+            until=self.rules,
+            seed=self.seed,
+            about=replace(
+                self.about,
+                left_out={**self.about.left_out, **out},
+                refusals=self.about.refusals + spent,
+            ),
+            progress=self.progress,
+        )
 
     def _opening(self) -> Indices:
         """The first round: the pilot, where there is one, and links between all items."""
@@ -143,6 +177,7 @@ class Rounds:
         self.decision: Decision | None = None
         self.both = self.asking.both_orders
         self.notes: tuple[str, ...] = ()
+        self.refused: list[tuple[int, int]] = []
         self.left = set[tuple[int, int]]()
         if self.judged is not None:
             self.judged.forget()
@@ -150,7 +185,11 @@ class Rounds:
 
     def _follow(self, pairs: Indices) -> Ranking:
         while True:
-            if self.ask(pairs):
+            if self.ask(pairs) or (self.made is not None and self.fit is None):
+                links = self._links_again()
+                if len(links):
+                    pairs = links
+                    continue
                 self.refit()
             reason = self.reason()
             if reason is not None or self.progress is not None:  # else nobody reads the history
@@ -160,9 +199,12 @@ class Rounds:
                 if reason is not None:
                     return now
             pairs = self.choose()
+            if not len(pairs):
+                told = "every comparison that the judge does not refuse was asked"
+                return self.snapshot(Stop("budget", told))
 
     def ask(self, pairs: Indices) -> int:
-        """Put comparisons to the judge, and note what ends asking; returns how many were answered.
+        """Put comparisons to the judge, and note what ends asking; returns how many there were.
 
         Raises _FilledOtherwise where the store shows that it was not this run that filled it.
         """
@@ -187,11 +229,62 @@ class Rounds:
         self.left -= wanted
         if self.offline and not self.left and not wanted <= _as_set(pairs):
             self.stop = Stop("offline", "offline, nothing was asked")
-        if self.left and len(self.made or ()) + len(pairs) >= self.calls:
+        if self.left and self.asked + len(pairs) >= self.calls:
             raise _FilledOtherwise
+        count = len(pairs)
+        if self.judged is not None:
+            out = np.isnan(answers)
+            self.refused += map(tuple, pairs[out].tolist())
+            pairs, answers = pairs[~out], np.asarray(answers)[~out]
         if len(pairs):
             self.made = _joined(self.made, pairs, answers, self.names)
-        return len(pairs)
+        return count
+
+    @property
+    def asked(self) -> int:
+        """Comparisons that were put to the judge so far, refused ones too."""
+        return len(self.made or ()) + len(self.refused)
+
+    def _links_again(self) -> Indices:
+        """Comparisons that join what refusals have left apart, as many as there are calls for.
+
+        Raises _TextsRefused for texts of which nothing was answered after `HOPELESS` questions, and
+        for those that no call is left to join.
+        """
+        n = len(self.names)
+        none = np.empty((0, 2), dtype=np.intp)
+        made = none if self.made is None else self.made.pairs
+        if not self.refused or not len(linked(n, made)):
+            return none
+        refused = np.array(self.refused, dtype=np.intp)
+        times = np.bincount(refused.ravel(), minlength=n)
+        answered = np.bincount(made.ravel(), minlength=n)
+        hopeless = (answered == 0) & (times >= min(HOPELESS, n - 1))
+        if hopeless.any():
+            raise _TextsRefused(np.flatnonzero(hopeless).tolist())
+        if isinstance(self.ended, (RoundWrittenError, KeyboardInterrupt)):
+            raise self.ended
+        group = component_of(n, made)
+        largest = group == np.bincount(group).argmax()
+        room = max(self.total - self.asked, 0)
+        if not room or self.offline or self.ended is not None:
+            # The largest group stays, if it is refusals alone that keep the others out.
+            out = ~largest if largest.sum() > 1 else times > 0
+            if self.made is None or (times[out] > 0).all():
+                raise _TextsRefused(np.flatnonzero(out).tolist())
+            return none
+        known = {frozenset(pair) for pair in self.refused}
+        links = []
+        for here in map(np.flatnonzero, (group == g for g in np.unique(group[~largest]))):
+            # Whom nothing was refused with yet, the least compared first.
+            other = np.flatnonzero(largest)
+            order = np.lexsort((self.rng.random(len(other)), answered[other], times[other]))
+            i = int(here[np.argmin(times[here])])
+            j = next((int(j) for j in other[order] if frozenset((i, int(j))) not in known), None)
+            if j is None:
+                raise _TextsRefused(here.tolist())
+            links.append((i, j) if self.rng.random() < 0.5 else (j, i))
+        return np.array(links[:room], dtype=np.intp)
 
     def _links(self, pairs: Indices) -> bool:
         """Whether all items are linked, with these comparisons."""
@@ -237,19 +330,19 @@ class Rounds:
         if not self.left:
             if met := self.history.reason():
                 return Stop("rule", met)
-            if len(self.made) >= self.total:
+            if self.asked >= self.total:
                 more = ", and the store had more" if self.total > self.calls else ""
                 return Stop("budget", f"the budget of {self.calls} comparisons is spent{more}")
         if self.stop is None:
             return None
-        asked = f"{len(self.made)} of {self.total} comparisons"
+        asked = f"{self.asked} of {self.total} comparisons"
         return replace(self.stop, text=f"{self.stop}; this ranking is partial: {asked}")
 
     def choose(self) -> Indices:
         """What to ask next: a batch by the rule, or as much as the budget leaves."""
         assert self.fit is not None
         assert self.made is not None
-        count = min(self.batch, self.total - len(self.made))
+        count = min(self.batch, self.total - self.asked)
         back = np.empty((0, 2), dtype=np.intp)
         if self.both and not self.asking.both_orders:
             # A second order takes away more than a new pair would: those come first.
@@ -264,9 +357,12 @@ class Rounds:
             new + new % 2 if self.both else new,
             rule=self.asking.formula,
             both_orders=self.both,
+            avoid=[*self.refused, *(pair[::-1] for pair in self.refused)],
             seed=self.rng,
         )[:new]
-        known = _as_set(back)
+        known = (
+            _as_set(back) | {*self.refused} | (_as_set(self.made.pairs) if self.refused else set())
+        )
         return np.vstack([back, *([pair] for pair in pairs.tolist() if tuple(pair) not in known)])
 
     def snapshot(self, stop: Stop | None) -> Ranking:
@@ -286,6 +382,8 @@ class Rounds:
             copies=self.about.copies,
             gold=self.about.gold,
             notes=(*self.about.notes, *self.notes),
+            left_out=self.about.left_out,
+            refused=len(self.refused) + self.about.refusals,
         )
 
 
@@ -294,6 +392,13 @@ def _pilot_size(n_items: int, calls: int) -> int:
     pairs = n_items * (n_items - 1) // 2
     size = min(orders.pilot_size(calls), pairs)
     return size if size >= orders.FEWEST and calls >= 2 * size + 2 * n_items else 0
+
+
+class _TextsRefused(Exception):
+    """Nothing about these texts is answered; rank the others."""
+
+    def __init__(self, positions: Sequence[int]) -> None:
+        self.positions = positions
 
 
 class _FilledOtherwise(Exception):

@@ -9,7 +9,9 @@ from poe.choose.adaptive import NextRule
 from poe.experts import Expert
 from poe.result import Covariance
 
-__all__ = ["Asking", "Fitting"]
+__all__ = ["HOPELESS", "Asking", "Fitting"]
+
+HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
 
 # What a rule is called where nobody knows its formula, and the name of the formula.
 RULES: dict[str, NextRule] = {
@@ -34,6 +36,10 @@ class Asking:
         first included, for answers that take long to come.
     offline : never open the judge, and rank by what the store has.
     undecided : an answer with neither label stops the run, or counts as a tie.
+    on_refusal : a question that the judge will never answer (a content filter, a text too long for
+        it) is left out ("skip"), counts as a "tie", or stops the run. A text of which nothing is
+        answered is left out of the ranking, and named. What was refused is kept in the store and
+        not asked again, unless retry_refused.
     limit_calls, limit_tokens : of new calls in the whole run, never exceeded.
     price : per million tokens read, and written; what was asked is then priced in a note.
     """
@@ -44,6 +50,8 @@ class Asking:
     rounds: int | None = None
     offline: bool = False
     undecided: Literal["stop", "tie"] = "stop"
+    on_refusal: Literal["skip", "tie", "stop"] = "skip"
+    retry_refused: bool = False
     limit_calls: int | None = None
     limit_tokens: int | None = None
     price: tuple[float, float] | None = None

@@ -36,6 +36,7 @@ __all__ = [
     "places",
     "plural",
     "rate_in_words",
+    "refusals",
     "rows_of",
     "signed",
     "told_apart",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
+NAMED, REASON = 3, 120  # texts that are left out and named, letters of what a judge said
 RIVALS = 5  # texts that are named where any of them could be the best
 HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
 
@@ -164,8 +166,33 @@ def totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
 
 def notes_of(found: Sequence[Ranking]) -> list[str]:
     """What must be said of the judges, and what a reader should know, each once."""
-    every = ([*kinds.cautions(judged_of(one).judge.specification), *one.notes] for one in found)
+    every = (
+        [*kinds.cautions(judged_of(one).judge.specification), *refusals(one), *one.notes]
+        for one in found
+    )
     return list(dict.fromkeys(chain(*every)))
+
+
+def refusals(one: Ranking) -> list[str]:
+    """What the judge would not answer, and what that means for the ranking."""
+    said, again = [], "asked again only with --retry-refused"
+    if out := list(one.left_out.items()):
+        named = ", ".join(f"{name} ({why[:REASON]})" for name, why in out[:NAMED])
+        more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
+        copies = sum(original in one.left_out for original in one.copies.values())
+        of_them = f", with {copies:,} word-for-word copies" if copies else ""
+        said.append(
+            f"left out, because the judge answers nothing about them: {named}{more}{of_them}; "
+            f"{again}"
+        )
+    if own := judged_of(one).refused:
+        first, second, why = own[0]
+        said.append(
+            f"{len(own):,} {'comparisons were' if len(own) > 1 else 'comparison was'} refused, "
+            f"such as {first.id} before {second.id} ({why[:REASON]}); what was refused counts as "
+            f"never asked, so that intervals are wider, and is {again}"
+        )
+    return said
 
 
 def decided(decision: Decision) -> str:
@@ -201,7 +228,7 @@ def in_text(found: Sequence[Ranking]) -> str:
             *parts,
             f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
             f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
-            *(f"Note: {note}." for note in notes_of(found)),
+            *(f"Note: {note.removesuffix('.')}." for note in notes_of(found)),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",
         ]

@@ -43,8 +43,24 @@ def row_of(
         row |= {place: text and text.id, f"{place}_digest": text and text.digest}
     if answer is None:
         return row | dict.fromkeys(("log_p", *COUNTS))
-    log_p = [None if value == -math.inf else float(value) for value in answer.log_p]
-    return row | {"log_p": _json(log_p)} | {name: float(getattr(answer, name)) for name in COUNTS}
+    counts = {name: float(getattr(answer, name)) for name in COUNTS}
+    return row | {"log_p": said(answer.log_p, answer.refused)} | counts
+
+
+def said(log_p: Sequence[float], refused: str = "") -> str:
+    """What a row keeps of an answer: the log-probabilities, or why there are none."""
+    values = [None if value == -math.inf else float(value) for value in log_p]
+    return _json({"refused": refused} if refused else values)
+
+
+def refused_in(row: Mapping[str, Any]) -> str:
+    """Why a question in a row of ROWS was refused, "" if it was answered."""
+    try:
+        found = json.loads(row["log_p"])
+    except (TypeError, ValueError):
+        return ""
+    why = found.get("refused") if isinstance(found, dict) else None
+    return why[:300] if isinstance(why, str) else ""
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, bytes]:
@@ -53,12 +69,15 @@ def key_of(row: Mapping[str, Any]) -> tuple[str, bytes]:
 
 
 def log_p_of(row: Mapping[str, Any]) -> tuple[float, ...]:
-    """The answer in a row of ROWS; JudgeError if no judge can have answered so."""
+    """The answer in a row of ROWS; JudgeError if no judge can have answered so.
+
+    A question that was refused has -inf for every label.
+    """
     try:
-        said = json.loads(row["log_p"])
-        log_p = tuple(-math.inf if value is None else float(value) for value in said)
-        counts = [float(row[name] or 0) for name in COUNTS]
         labels = [str(label) for label in json.loads(row["labels"])]
+        given = [None] * len(labels) if refused_in(row) else json.loads(row["log_p"])
+        log_p = tuple(-math.inf if value is None else float(value) for value in given)
+        counts = [float(row[name] or 0) for name in COUNTS]
         json.loads(row["specification"]).items()
     except (AttributeError, TypeError, ValueError):
         log_p, counts, labels = (), [], ["A", "B"]
@@ -66,6 +85,12 @@ def log_p_of(row: Mapping[str, Any]) -> tuple[float, ...]:
     question = f"prompt {row['prompt']!r} on {', '.join(texts)}"
     check(log_p, labels, question, counts)
     return log_p
+
+
+def answer_in(row: Mapping[str, Any]) -> Answer:
+    """The whole answer in a row of ROWS; JudgeError as `log_p_of`."""
+    tokens, computed, seconds, draws = (row[name] for name in COUNTS)
+    return Answer(log_p_of(row), tokens, computed, seconds, draws, refused_in(row))
 
 
 def check(

@@ -16,7 +16,8 @@ WAIT = 60.0  # seconds for another process to finish its commit
 # Answers know a judge and a question; `asked` knows under which names a question was put, so
 # that a text with two names, or a renamed one, is still paid for once. Texts and prompts are
 # kept as digests. In `asked`, 0 stands for a place that the prompt does not have. log_p is
-# JSON: exact to the last bit, null for -inf, readable without this package.
+# JSON: exact to the last bit, null for -inf, readable without this package; of a question that
+# the judge refuses it is {"refused": why}, which an answer takes the place of.
 TABLES = """
 CREATE TABLE judges (
     id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, specification TEXT NOT NULL
@@ -57,7 +58,11 @@ INSERT INTO asked (question, prompt, context, first, second) VALUES (:question,
     ifnull((SELECT id FROM texts WHERE digest = :second_digest AND name = :second), 0))
     ON CONFLICT DO NOTHING;
 INSERT INTO answers SELECT id, :question, :log_p, :tokens, :computed, :seconds, :draws, :at
-    FROM judges WHERE digest = :judge_digest AND :log_p NOT NULL ON CONFLICT DO NOTHING
+    FROM judges WHERE digest = :judge_digest AND :log_p NOT NULL
+    ON CONFLICT DO UPDATE SET log_p = excluded.log_p, tokens = excluded.tokens,
+        computed = excluded.computed, seconds = excluded.seconds, draws = excluded.draws,
+        at = excluded.at
+    WHERE answers.log_p LIKE '{%' AND excluded.log_p NOT LIKE '{%'
 """
 NAMED = """
 asked n JOIN prompts p ON p.id = n.prompt JOIN texts f ON f.id = n.first
@@ -69,6 +74,9 @@ SELECT a.log_p, a.tokens, a.computed, a.seconds, a.draws, EXISTS (
         AND f.name = :first AND s.name IS :second AND c.name IS :context)
 FROM answers a JOIN judges j ON j.id = a.judge
 WHERE j.digest = :judge_digest AND a.question = :question
+"""
+FORGET_REFUSED = """
+DELETE FROM answers WHERE log_p LIKE '{%' AND judge = (SELECT id FROM judges WHERE digest = ?)
 """
 ANSWERED = f"""
 SELECT c.digest, f.digest, s.digest FROM answers a JOIN judges j ON j.id = a.judge JOIN {NAMED}

@@ -31,16 +31,26 @@ from judging.reading.tables import csv_text
 from judging.store import schema
 from judging.store.rows import (
     COUNTS,
+    answer_in,
     check,
     judge_row,
     key_of,
     log_p_of,
+    refused_in,
     require_one,
     require_one_text_a_name,
     row_of,
     unanswered,
 )
-from judging.store.schema import ANSWERED, ENTER, LOOK_UP, ROWS, named_failures, prepare
+from judging.store.schema import (
+    ANSWERED,
+    ENTER,
+    FORGET_REFUSED,
+    LOOK_UP,
+    ROWS,
+    named_failures,
+    prepare,
+)
 from poe.comparisons import Comparisons
 
 WRONG = 10  # invalid answers after which we stop asking a judge
@@ -140,7 +150,8 @@ class Store:
     def answered(self, judge: Reader, prompt: Prompt) -> dict[str | None, set[tuple[str, str]]]:
         """The comparisons that the judge has answered: digest of the context to digests of texts.
 
-        The texts are (first, second); the context is None where the prompt shows none.
+        Those that it refused are among them: nothing is asked twice. The texts are (first,
+        second); the context is None where the prompt shows none.
         """
         found: dict[str | None, set[tuple[str, str]]] = {}
         specification = self.specification(judge)
@@ -269,13 +280,23 @@ class Store:
             for question in questions:
                 row = row_of(known, question)
                 if said := connection.execute(LOOK_UP, row).fetchone():
-                    log_p, *counts, named = said
-                    there[question.key] = Answer(log_p_of(row | {"log_p": log_p}), *counts)
+                    *values, named = said
+                    row |= dict(zip(("log_p", *COUNTS), values, strict=True))
+                    there[question.key] = answer_in(row)
                     renamed += [] if named else [question]
         return there, renamed
 
+    def forget_refused(self, judge: Reader) -> int:
+        """Forget what a judge refused, so that it is asked again; returns how many there were."""
+        digest = judge_row(self.specification(judge))["judge_digest"]
+        with self._transaction() as connection:
+            return connection.execute(FORGET_REFUSED, (digest,)).rowcount
+
     def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Enter judges, names and answers; of two answers to a question the first one stays."""
+        """Enter judges, names and answers; of two answers to a question the first one stays.
+
+        An answer takes the place of a refusal.
+        """
         with self._transaction() as connection:
             for specification in {row["specification"] for row in rows}:
                 self._require_judge(json.loads(specification))
@@ -352,6 +373,7 @@ class Store:
         labels : the label words, separated by spaces. log_p_1, log_p_2, ... : their natural
         log-probabilities in that order, -inf where a label was not seen, NaN beyond the labels.
         p : P(first is better), for comparisons. mass : probability of all labels together.
+        refused : why a question has no answer and will have none, "" for an answer.
         tokens, computed, seconds, draws : as in `Answer`. at : when it was stored (UTC).
         """
         return self._table().loc[:, :"at"]
@@ -386,7 +408,8 @@ class Store:
             names, count. Needed where a name was given to different texts; advisable where
             items were renamed.
 
-        Answers with none of the labels are left out with a warning. Raises JudgeError where
+        Answers with none of the labels, and questions that were refused, are left out with a
+        warning. Raises JudgeError where
         nothing, or more than one thing, fits.
         """
         found = self._table(prompt=prompt, judge=judge, context=context).query("comparative == 1")
@@ -399,6 +422,9 @@ class Store:
         require_one("prompt", (f"{name} {digest}" for digest, name in prompts.items()))
         # A prompt with two names has every question twice.
         found = found.drop_duplicates(["question", "context", "first", "second"])
+        if refused := int((found["refused"] != "").sum()):
+            warnings.warn(f"{refused} of {len(found)} were refused, and left out", stacklevel=3)
+            found = found[found["refused"] == ""]
         if found["p"].isna().any():
             blank = f"{found['p'].isna().sum()} of {len(found)} answers held neither label"
             warnings.warn(f"{blank}; they are left out", stacklevel=3)
@@ -417,8 +443,9 @@ class Store:
     def _table(self, **wanted: Any) -> pd.DataFrame:
         """`table`, and after it the full digests."""
         found = self._rows(**wanted)
+        rows = found.to_dict("records")
         try:
-            said = [dict(enumerate(log_p_of(row))) for row in found.to_dict("records")]
+            said = [dict(enumerate(log_p_of(row))) for row in rows]
         except JudgeError as error:
             raise JudgeError(
                 f"{self.path} is damaged: {error}; merge it into a new store, which leaves such "
@@ -428,7 +455,8 @@ class Store:
         log_p = log_p.reindex(columns=range(max(2, log_p.shape[1])))
         share = np.exp(log_p)
         p = (share[0] / (share[0] + share[1])).where(found["comparative"] == 1)
-        log_p = log_p.rename(columns=lambda k: f"log_p_{k + 1}").assign(p=p, mass=share.sum(axis=1))
+        log_p = log_p.rename(columns=lambda k: f"log_p_{k + 1}")
+        log_p = log_p.assign(p=p, mass=share.sum(axis=1), refused=[refused_in(row) for row in rows])
         found["labels"] = [" ".join(json.loads(text)) for text in found["labels"]]
         found["at"] = pd.to_datetime(found["at"], unit="s", utc=True)
         return pd.concat([found.loc[:, :"labels"], log_p, found.loc[:, "tokens":]], axis=1)
@@ -447,12 +475,23 @@ class Store:
 
         Of two answers to a question the store's own stays.
         """
-        ours = {key_of(row): row for row in self._rows().to_dict("records")}
-        theirs = {key_of(row): row for row in reversed(rows)}
+        ours, new = self._apart(rows)
+        theirs = {key_of(row): row for row in reversed(new)}
         self._enter(rows)
         both = theirs.keys() & ours.keys()
         same = sum(log_p_of(theirs[k]) == log_p_of(ours[k]) for k in both)
         return Merge(len(theirs) - len(both), same, len(both) - same, ())
+
+    def _apart(
+        self, theirs: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[Any, Mapping[str, Any]], list[Mapping[str, Any]]]:
+        """What there is by its key, and what others have, without what counts as nothing beside it.
+
+        An answer counts more than that the question was refused.
+        """
+        there = {key_of(row): row for row in self._rows().to_dict("records")}
+        ours = {key: row for key, row in there.items() if not refused_in(row)}
+        return ours, [row for row in theirs if not (refused_in(row) and key_of(row) in there)]
 
     # Two stores ------------------------------------------------------------------------
 
@@ -468,15 +507,15 @@ class Store:
         if self.path.exists() and other.samefile(self.path):
             raise JudgeError(f"{other} is this store itself; name another to merge")
         with Store(other, several=True) as source:
-            theirs = source._rows().to_dict("records")
-        ours = {key_of(row): row for row in self._rows().to_dict("records")}
+            every = source._rows().to_dict("records")
+        ours, theirs = self._apart(every)
         sound, faults = {}, []
         for row in theirs:
             try:
                 sound[key_of(row)] = np.exp(log_p_of(row))
             except JudgeError as error:
                 faults.append(str(error))
-        self._enter([row for row in theirs if key_of(row) in sound])
+        self._enter([row for row in every if key_of(row) in sound or refused_in(row)])
         both = sound.keys() & ours.keys()
         gaps = [abs(sound[which] - np.exp(log_p_of(ours[which]))).max() for which in both]
         differ = int(np.count_nonzero(gaps))

@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from poe.arrays import Floats, Indices
 from poe.choose.designs import in_orders_shown, linked
-from poe.choose.greedy import choose, count_shown, extended, require_room, times_asked
+from poe.choose.greedy import (
+    Counts,
+    choose,
+    count_shown,
+    extended,
+    require_room,
+    times_asked,
+)
+from poe.comparisons import as_pairs
 from poe.experts import Expert
 from poe.resistance import effective_resistance
 from poe.result import Fit
@@ -27,6 +36,7 @@ def next_comparisons(
     *,
     rule: NextRule = "laplace",
     both_orders: bool = False,
+    avoid: ArrayLike = (),
     seed: int | np.random.Generator = 0,
 ) -> Indices:
     """The `count` comparisons to ask for next; (count, 2) positions in `fit.items`.
@@ -45,6 +55,8 @@ def next_comparisons(
         at the answers.
         "random", uniform.
     both_orders : each pair is asked in both orders, so `count`, which counts calls, is even.
+    avoid : (K, 2) comparisons that were asked and have no answer: chosen last, as if they had one,
+        though they tell nothing.
 
     No pair is repeated while there are new ones; a pair asked in one order only is then
     asked in the other. A new pair is shown in a random order. Comparisons that a prior added to
@@ -56,8 +68,9 @@ def next_comparisons(
     rng, n = np.random.default_rng(seed), len(fit.items)
     require_room(n)
     asked = fit.comparisons.pairs[fit.real]
+    shown = count_shown(n, np.vstack([asked, as_pairs(avoid, n)]))
     if rule in ("laplace", "reordering"):
-        c, s, shown = expected_curvatures(fit), fit.scores, count_shown(n, asked)
+        c, s = expected_curvatures(fit), fit.scores
         return choose(
             resistances(fit),
             shown,
@@ -71,9 +84,9 @@ def next_comparisons(
         )
     if rule == "determinant":
         weight, links = fit.comparisons.weight[fit.real], linked(n, asked, seed=rng)
-        return extended(rng, n, asked, weight, links, count, both_orders)
+        return extended(rng, n, asked, weight, links, count, both_orders, avoid)
     if rule == "random":
-        return _next_random(rng, n, asked, count, both_orders)
+        return _next_random(rng, n, shown, count, both_orders)
     known = "'laplace', 'reordering', 'determinant' or 'random'"
     raise ValueError(f"rule must be {known}, not {rule!r}")
 
@@ -133,10 +146,9 @@ def _curvature(expert: Expert, d: Floats, p: Floats) -> Floats:
 
 
 def _next_random(
-    rng: np.random.Generator, n_items: int, asked: Indices, count: int, both_orders: bool
+    rng: np.random.Generator, n_items: int, shown: Counts, count: int, both_orders: bool
 ) -> Indices:
     """Uniform among the pairs asked least often; when they are used up, among the next."""
-    shown = count_shown(n_items, asked)
     made = np.empty((0, 2), dtype=np.intp)
     upper = np.triu(np.ones((n_items, n_items), dtype=bool), 1)
     while len(made) < count:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from poe.arrays import Floats, Indices, Mask
 from poe.choose.designs import in_orders_shown
+from poe.comparisons import as_pairs
 from poe.resistance import effective_resistance, fall
 
 __all__ = ["best_pair", "choose", "count_shown", "extended", "require_room", "times_asked"]
@@ -120,10 +121,12 @@ def extended(
     links: Indices,
     count: int,
     both_orders: bool,
+    avoid: ArrayLike = (),
 ) -> Indices:
     """`count` comparisons to add to those made: links to join all items, then greedily.
 
-    Between items that nothing links the resistance is infinite. Returns order of choice.
+    Between items that nothing links the resistance is infinite. avoid : (K, 2), as if they had been
+    shown, though they tell nothing. Returns order of choice.
     """
     require_room(n_items)
     first = in_orders_shown(links, both_orders=both_orders, rng=rng)[:count]
@@ -139,7 +142,7 @@ def extended(
         place[np.append(links[:1, 0], links[:, 1])] = np.arange(n_items) / (1 + both_orders)
         resistance = np.subtract.outer(place, place)
         np.abs(resistance, out=resistance)
-    shown = count_shown(n_items, every)
+    shown = count_shown(n_items, every) + count_shown(n_items, as_pairs(avoid, n_items))
     more = choose(resistance, shown, count - len(first), rng=rng, both_orders=both_orders)
     return np.vstack([first, more])
 

@@ -119,7 +119,8 @@ def test_results_in_parts_twice_and_partly_failed(asked, tmp_path):
     for reason in ("it took too long", "content filter", "no log-probabilities", "no result"):
         assert reason in told
     judge = BatchJudge(ServerJudge("tiny", NOWHERE))
-    assert len(store.missing(judge, wanted)) == 20, "what failed is asked again"
+    assert found.refused == 1
+    assert len(store.missing(judge, wanted)) == 19, "what failed is asked again, but no refusal"
     again = import_results(store, part)
     assert (again.added, again.same, again.differ) == (0, 20, 0)
     rest = import_results(store, written(tmp_path / "two.jsonl", good))

@@ -201,9 +201,13 @@ def test_limits_are_kept_and_what_failed_does_not_count(weights, engine):
 
 def test_long_questions_are_refused_before_the_first_answer(weights, engine):
     asked = [*pairs(contexts=1, n=3), *pairs(contexts=1, n=2, extra="and so on " * 400)]
-    with pytest.raises(JudgeError, match=r"and the model reads 3999; shorten the texts, or raise"):
-        list(LlamaJudge(weights).answer(asked))
+    coming = LlamaJudge(weights).answer(asked)
+    for k in (6, 7):
+        position, answer = next(coming)
+        assert position == k
+        assert "and the model reads 3999; shorten the texts, or raise" in answer.refused
     assert engine.asked == []
+    assert sorted(position for position, _ in coming) == list(range(6))
     assert max(LlamaJudge(weights).count_tokens(asked)) > 4000
 
 

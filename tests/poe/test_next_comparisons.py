@@ -147,3 +147,25 @@ def test_comparisons_from_a_prior_were_not_asked():
     linking = next_comparisons(fit, 1, rule="determinant")
     joined = poe.Comparisons.from_pairs(np.vstack([c.pairs, linking]), [0.5] * 3, items=4)
     assert len(joined.components()) == 1
+
+
+@pytest.mark.parametrize("both_orders", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=15, deadline=None)
+def test_what_is_to_be_avoided_comes_last(rule, both_orders, seed):
+    """A pair that has no answer is as one that was asked, though it tells the scores nothing."""
+    c = random_comparisons(seed, n=8, count=12)
+    fit, rng = poe.fit(c, prior=0.1), np.random.default_rng(seed)
+    new = [(i, j) for i in range(8) for j in range(i) if (j, i) not in asked(c)]
+    avoid = rng.permutation(np.array(new))[: len(new) // 2]
+    left = {(j, i) for i, j in new} - {(j, i) for i, j in avoid.tolist()}
+    count = len(left) * (2 if both_orders else 1)
+    both = [*avoid.tolist(), *avoid[:, ::-1].tolist()]
+    picks = next_comparisons(fit, count, rule=rule, both_orders=both_orders, avoid=both, seed=seed)
+    assert {tuple(sorted(pair)) for pair in picks.tolist()} == left
+    free = next_comparisons(fit, 1 + both_orders, rule=rule, both_orders=both_orders, seed=seed)
+    again = next_comparisons(
+        fit, 1 + both_orders, rule=rule, both_orders=both_orders, avoid=(), seed=seed
+    )
+    np.testing.assert_array_equal(free, again)

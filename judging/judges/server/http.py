@@ -20,6 +20,7 @@ import httpx
 import tenacity
 
 from judging.errors import JudgeError
+from judging.judges.server.replies import refusal
 from judging.judges.spending import AskingEndedError, Spending
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ DEFAULT_KEY = "OPENAI_API_KEY"
 CONNECT = 10.0  # seconds in which a server takes a connection, if it is there
 LARGEST = 2**24  # bytes of a reply
 TRIES = 3  # of a call that is answered, and perhaps billed, with something unusable
+ALONE = 4  # of a call that fails while others are answered
+# Questions in a row without an answer that end a run: refused at once, after several tries.
+REFUSED, FAILING = 10, 4
+# Statuses that may be about one request: a content filter, a text that is too long.
+OF_A_QUESTION = (400, 403, 413, 422, 451)
 BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
 JITTER = tenacity.wait_exponential(multiplier=0.5, max=30.0) + tenacity.wait_random(0.0, 0.5)
 
@@ -55,12 +61,26 @@ class ModelChangedError(ServerError):
     """The server answers as another model than before."""
 
 
+class RefusedError(ServerError):
+    """One question gets no answer; others may.
+
+    why : what the server said, for who reads the ranking. most : so many in a row, with no answer
+    in between, are not the questions' fault. error : what is raised then. sure : whether it is this
+    question, because the server said so or answered others meanwhile.
+    """
+
+    def __init__(self, why: str, most: int, error: ServerError, *, sure: bool = True) -> None:
+        super().__init__(str(error))
+        self.why, self.most, self.error, self.sure = why, most, error, sure
+
+
 class PassingError(Exception):
     """Try again: too many requests, a server that restarts, a lost connection, a garbled reply.
 
     wait : seconds that the server asks for. tries : the most that make sense. turned_away : nobody
     worked on the call, so that it does not count. cut : our patience ended it, before its time.
-    at_last : the error that it becomes when tries are over.
+    at_last : the error that it becomes when tries are over. own : whether this question alone may
+    be what it fails at.
     """
 
     def __init__(
@@ -72,10 +92,11 @@ class PassingError(Exception):
         turned_away: bool = False,
         cut: bool = False,
         at_last: type[ServerGoneError] = ServerGoneError,
+        own: bool = False,
     ) -> None:
         super().__init__(cause)
         self.wait, self.tries, self.turned_away, self.cut = wait, tries, turned_away, cut
-        self.at_last = at_last
+        self.at_last, self.own = at_last, own
 
 
 def check_url(url: str) -> str:
@@ -138,6 +159,7 @@ class Caller:
         self.options = options
         self.served: str | None = None
         self.heard = False
+        self._answered = 0
         base, _, query = url.partition("?")
         self._base = base.rstrip("/")
         self._url = self._base + PATH + (f"?{query}" if query else "")
@@ -185,13 +207,19 @@ class Caller:
         spending : what may be spent, and every try is noted in.
         ending : once it is set, nothing more is sent. The first call of all finds out which model
         answers and what a call costs at least; for an address without a server, or with another
-        kind of server, it does not wait. Raises ServerError, ServerGoneError, ModelChangedError or
-        SpendingLimitError.
+        kind of server, it does not wait. Raises ServerError, ServerGoneError, ModelChangedError,
+        SpendingLimitError, or RefusedError where it may be this request alone that fails.
         """
         sent = json.dumps(body, ensure_ascii=False).encode()
         patience = self.options.patience
         time_is_up = tenacity.stop_before_delay(patience)
         before: PassingError | None = None
+        answered = self._answered
+
+        def hopeless(state: tenacity.RetryCallState) -> bool:
+            error, tried = _error(state), state.attempt_number
+            alone = error.own and tried >= ALONE and self._answered > answered
+            return alone or tried >= error.tries
 
         def note(state: tenacity.RetryCallState) -> None:
             nonlocal before
@@ -200,7 +228,7 @@ class Caller:
 
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(PassingError),
-            stop=lambda state: time_is_up(state) or state.attempt_number >= _error(state).tries,
+            stop=lambda state: time_is_up(state) or hopeless(state),
             wait=lambda state: max(JITTER(state), _error(state).wait),
             sleep=tenacity.sleep_using_event(ending),
             before_sleep=note,
@@ -216,7 +244,11 @@ class Caller:
             tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
             after = f"; given up after {tries} (patience is {patience:g} s)"
             kept = "; what was answered is kept" if self.heard else ""
-            raise error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}") from None
+            ended = error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}")
+            if error.own and self.heard:
+                sure = self._answered > answered
+                raise RefusedError(str(error), FAILING, ended, sure=sure) from None
+            raise ended from None
 
     def _once(
         self,
@@ -307,8 +339,8 @@ class Caller:
             cause = "has too many requests" if status == 429 else "failed"
             please = f", and asks to wait {wait:.4g} s" if wait else ""
             cause = f"{self.name} {cause} ({status}{please}){self.shown(said)}"
-            return PassingError(cause, wait=wait, turned_away=status == 429)
-        if status in (401, 403):
+            return PassingError(cause, wait=wait, turned_away=status == 429, own=status == 500)
+        if status == 401 or (status == 403 and not self.heard):
             text = "does not accept the API key, or there is none"
             said = f"; put it into {DEFAULT_KEY}, or name another variable with key_env="
         elif 300 <= status < 400:
@@ -320,7 +352,11 @@ class Caller:
             said += "; most URLs end in /v1"
         else:
             text = "refuses the request"
-            said += '; a field that it does not take is left out by options={"FIELD": null}'
+            hint = '; a field that it does not take is left out by options={"FIELD": null}'
+            error = ServerError(f"{self.name} {text} ({status}){self.shown(said + hint)}")
+            if status not in OF_A_QUESTION:
+                return error
+            return RefusedError(f"{status}{self.shown(said)}", REFUSED, error)
         return ServerError(f"{self.name} {text} ({status}){self.shown(said)}")
 
     def _understood(
@@ -338,14 +374,18 @@ class Caller:
             choices = reply.get("choices")
             if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
                 raise ValueError(f"answers without choices{_complaint(reply)}; check the URL")
+            if why := refusal(choices[0]):
+                gone = ServerGoneError(f"{self.name} does not answer: {self.shown(why)}")
+                raise RefusedError(self.shown(why), REFUSED, gone)
             found = read(reply)
         except ValueError as error:
-            raise PassingError(f"{self.name} {self.shown(error)}", tries=TRIES) from None
+            raise PassingError(f"{self.name} {self.shown(error)}", tries=TRIES, own=True) from None
         model = reply.get("model")
         served = self.shown(model) if model and isinstance(model, str) else "not said"
         if counted := token_counts(reply):  # no template adds more than the shortest prompt has
             self._beside = min(counted[0], self._beside) if self.heard else counted[0]
         self.heard = True
+        self._answered += 1
         self.served = self.served or served
         if served != self.served:
             raise ModelChangedError(

@@ -18,8 +18,10 @@ import httpx
 
 from judging.errors import JudgeError
 from judging.judges.server.http import (
+    FAILING,
     Caller,
     ModelChangedError,
+    RefusedError,
     ServerError,
     UnreachableError,
     token_counts,
@@ -70,6 +72,7 @@ class ServerJudge(Reader):
         self.model = model
         self._tally = Tally(model, top=self.options.top)
         self._lock = threading.Lock()
+        self._row: list[RefusedError] = []  # since the last answer
 
     def __repr__(self) -> str:
         return f"ServerJudge({self.model!r}, {self._caller.name!r})"
@@ -113,7 +116,7 @@ class ServerJudge(Reader):
         self._caller.served = specification["served"]
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
-        """Answers as they come.
+        """Answers as they come, and refusals of single questions.
 
         After a failure nothing more is sent, but calls under way are paid for: their answers are
         waited for and given before ServerError, ModelChangedError, NoLabelError or
@@ -128,6 +131,9 @@ class ServerJudge(Reader):
                 for position, answer, said in coming:
                     left -= 1
                     prompt = questions[position].prompt
+                    if answer.refused:
+                        yield position, answer
+                        continue
                     self._tally.add(prompt, answer)
                     yield position, answer
                     if self._tally.silent(prompt):
@@ -152,7 +158,8 @@ class ServerJudge(Reader):
     ) -> Generator[tuple[int, Answer, list[str]]]:
         """All answers, and how each began, from threads that end when nobody listens any more.
 
-        Until the server was heard there is one thread.
+        Until the server was heard there is one thread. That a question was refused is believed once
+        another was answered; so many refusals in a row as no question can be blamed for end all.
         """
         came: SimpleQueue[Any] = SimpleQueue()
         positions = iter(range(len(questions)))
@@ -161,7 +168,14 @@ class ServerJudge(Reader):
             try:
                 with self._caller.connect() as client:
                     for position in positions:  # shared by all workers
-                        came.put((position, *self._ask(client, questions[position], ending)))
+                        try:
+                            came.put((position, *self._ask(client, questions[position], ending)))
+                            row.clear()
+                        except RefusedError as error:
+                            came.put((position, error))
+                            row.append(error)
+                            if len(row) >= error.most:
+                                raise error.error from None
                         if ending.is_set() or interrupts:
                             break
             except Exception as error:
@@ -177,6 +191,14 @@ class ServerJudge(Reader):
             return count
 
         most, new = min(self.options.concurrency, len(questions)), not self._caller.heard
+        row = self._row
+        refused: list[tuple[int, RefusedError]] = []  # since the last answer
+
+        def believed() -> Iterator[tuple[int, Answer, list[str]]]:
+            for position, error in refused:
+                yield position, Answer.refusal(questions[position].prompt, error.why), []
+            refused.clear()
+
         with _draining(came) as interrupts:
             try:
                 working = start(min(most, 1) if new else most)
@@ -187,12 +209,23 @@ class ServerJudge(Reader):
                     elif what is interrupts:
                         ending.set()
                         log.warning("waiting for the calls under way; Ctrl-C again leaves them")
+                    elif isinstance(what[1], RefusedError):
+                        refused.append(what)
                     else:
+                        yield from believed()
                         yield what
                         if new and not ending.is_set():
                             new = False
                             working += start(most - 1)
                             self._check_prefix(questions[what[0]], what[1], ending, failures)
+                if refused and not self._caller.heard and not failures:
+                    failures.append(refused[0][1].error)
+                if not (failures or all(error.sure for _, error in refused)):
+                    self._check_alive(failures, refused[0][1].error)
+                if failures:  # of something else, where the row is short
+                    few = self._caller.heard and len(row) < FAILING
+                    refused[:] = [one for one in refused if few and one[1].sure]
+                yield from believed()
             finally:
                 ending.set()
         if interrupts:
@@ -218,6 +251,9 @@ class ServerJudge(Reader):
                 read, computed = max(read, tokens), computed + tokens - cached
         except (ModelChangedError, UnreachableError):  # no question's fault
             raise
+        except RefusedError as error:
+            told = type(error.error)(f"{question}: {error.error}")
+            raise RefusedError(error.why, error.most, told, sure=error.sure) from None
         except ServerError as error:
             raise type(error)(f"{question}: {error}") from None
         if draws:
@@ -239,6 +275,16 @@ class ServerJudge(Reader):
                 "a time)"
             )
         return likely, counts
+
+    def _check_alive(self, failures: list[Exception], otherwise: ServerError) -> None:
+        """Find out by one more call whether the server answers others than those that it failed."""
+        try:
+            with self._caller.connect() as client:
+                self._ask(client, FIRST_CALL, threading.Event())
+        except SpendingLimitError as error:
+            failures.append(error)
+        except JudgeError:
+            failures.append(otherwise)
 
     def _check_prefix(
         self, question: Question, answer: Answer, ending: threading.Event, failures: list[Exception]

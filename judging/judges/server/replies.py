@@ -56,6 +56,15 @@ def merged(likely: Iterable[Likely], labels: Sequence[str]) -> tuple[float, ...]
     return tuple(min(0.0, float(one)) for one in sums)
 
 
+def refusal(choice: Mapping[str, Any]) -> str:
+    """Why a choice is no answer, where a server says that it refuses; "" where it does not."""
+    message = choice.get("message")
+    words = message.get("refusal") if isinstance(message, dict) else None
+    if isinstance(words, str) and words:
+        return f"the model refuses: {words}"
+    return "the content filter" if choice.get("finish_reason") == "content_filter" else ""
+
+
 def said(choice: Any) -> str:
     """The text of a choice after its thinking, "" where there is none; ValueError if no choice."""
     if not isinstance(choice, dict):

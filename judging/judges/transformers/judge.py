@@ -94,15 +94,18 @@ class TransformersJudge(LocalJudge):
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Answers with their positions, as they come: those that share a prefix together.
 
-        Raises JudgeError for a question that is too long, before the first answer, and for label
-        words that are not single tokens. Warns if memory ran out on the way, and once per prompt if
-        its label words have little probability.
+        Questions that are too long are refused, before the first answer. Raises JudgeError for
+        label words that are not single tokens. Warns if memory ran out on the way, and once per
+        prompt if its label words have little probability.
         """
         questions = list(questions)
-        self._refuse_long(questions)
+        refused = self._too_long(questions)
+        yield from refused.items()
+        left = [k for k in range(len(questions)) if k not in refused]
         broken = self.broken
         try:
-            yield from self._answers(questions)
+            for k, answer in self._answers([questions[k] for k in left]):
+                yield left[k], answer
         finally:
             self._warn(self.broken - broken)
 
