@@ -94,7 +94,7 @@ def test_every_module_imports_with_the_core_or_names_an_extra(site: Path) -> Non
 
 def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path) -> None:
     (entry,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
-    assert "judging = judging.cli:main" in wheel.read(entry).decode()
+    assert "judging = judging.__main__:main" in wheel.read(entry).decode()
     done = run_in(
         site,
         "from judging.machine import data_dir\n"
