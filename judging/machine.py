@@ -42,14 +42,12 @@ def write(path: Path, content: str | bytes) -> None:
         if path.is_symlink():
             path = path.resolve()
         part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # nobody's yet
-        with part.open("xb") as file:
-            try:
-                file.write(data)
-                file.close()
-                if path.exists():
-                    part.chmod(path.stat().st_mode)
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+        try:
+            part.write_bytes(data)
+            if path.exists():
+                part.chmod(path.stat().st_mode)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise OSError(f"{path} was not written: {error.strerror or error}") from error

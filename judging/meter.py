@@ -46,8 +46,9 @@ class Meter:
     @judge.setter
     def judge(self, judge: Reader) -> None:
         self._judge = judge
-        if judge.spending is not None and judge.spending not in self._spent:
-            self._spent.append(judge.spending)
+        spending = getattr(judge, "spending", None)
+        if spending is not None and spending not in self._spent:
+            self._spent.append(spending)
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers."""
@@ -81,9 +82,10 @@ class Meter:
         if self.price is None:
             return []
         read, written, unused = self.bill()
+        most = "" if any(one.written for one in self._spent) else "at most "
         more = f"; {unused:,} more replies were billed and could not be used" if unused else ""
         return [
-            f"asked now: {self.calls:,} calls, {read:,} tokens read and {written:,} written, "
+            f"asked now: {self.calls:,} calls, {read:,} tokens read and {most}{written:,} written, "
             f"${self.price.of(read, written):,.4f} at ${self.price.input:g} and "
             f"${self.price.output:g} a million{more}"
         ]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from judging.errors import JudgeError
 from judging.machine import WASM
+from judging.store.schema import READ_ONLY
 
 __all__ = ["writing"]
 
@@ -43,8 +44,8 @@ def writing(store: Path) -> Iterator[bool]:
                 "%s is asking for %s; waiting for its answers (Ctrl-C ends)", _holder(path), store
             )
             lock.acquire()
-    except OSError as error:
-        raise JudgeError(f"{path}: the lock of the store cannot be taken: {error}") from None
+    except OSError:
+        raise JudgeError(f"{store}: {READ_ONLY}") from None
     try:
         path.write_text(
             json.dumps(

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.xdist_group("wheel")
 CORE = {
     *("numpy", "scipy", "pandas", "tqdm", "cvxpy-base", "clarabel", "highspy"),  # fits
     *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
+    "filelock",  # one writer a store
     *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
 }
 # Packages of extras, imported when they are used.
