@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judging.question import Question, Reader
+from judging.question import ROUGHLY, Question, Reader, by_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MEASURED = 20  # answers from which the store's own tokens are taken for those to come
 SAMPLE = 64  # questions whose tokens are counted
 PAUSE = 60.0  # seconds without an answer that end a run
 
@@ -39,12 +40,17 @@ class Price:
 
 @dataclass(frozen=True)
 class Cost:
-    """What asking will take: tokens and seconds with how they were found, None if unknown."""
+    """What asking will take: tokens and seconds with how they were found, None if unknown.
+
+    tokens_low, tokens_high : between which the tokens will be, the same where they are known.
+    """
 
     tokens: float
     tokens_by: str
     seconds: float | None
     seconds_by: str
+    tokens_low: float = 0.0
+    tokens_high: float = 0.0
 
 
 def cost(
@@ -56,6 +62,8 @@ def cost(
 ) -> Cost:
     """Tokens and time of questions, from a sample and from what the judge did before.
 
+    Tokens are the judge's own where it has a tokenizer here; else what its answers in the store
+    took, a byte of the question for a byte; else a guess by bytes, with its bounds.
     answered : rows of the store's `table` for this judge; their times of storing give the
         throughput, pauses left out. calls : how many questions there are, where those given are
         only some.
@@ -64,12 +72,20 @@ def cost(
         return Cost(0.0, "nothing to ask", 0.0, "nothing to ask")
     sample = list(questions[:: max(len(questions) // SAMPLE, 1)][:SAMPLE])
     counted = "one question" if len(sample) == 1 else f"{len(sample)} questions"
-    each, by = np.mean(judge.count_tokens(sample)), f"{judge.counted_by}, {counted}"
+    each, by = float(np.mean(judge.count_tokens(sample))), f"{judge.counted_by}, {counted}"
     n, seconds, measured = len(questions) if calls is None else calls, None, ""
+    low = high = each
+    if judge.counted_by == ROUGHLY:
+        low, _, high = np.mean([by_bytes(q.text) for q in sample], axis=0).tolist()
+        same = {question.prompt.digest for question in questions}
+        tokens = answered["tokens"][answered["prompt_digest"].isin(same)]
+        if len(tokens) >= MEASURED and tokens.mean() > 0:
+            low = high = each = float(tokens.mean())
+            by = f"what {len(tokens):,} answers in this store took"
     rate = throughput(answered["at"]) if len(answered) else None
     if rate:
         seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
-    return Cost(float(each) * n, by, seconds, measured)
+    return Cost(each * n, by, seconds, measured, low * n, high * n)
 
 
 def throughput(at: pd.Series) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from pathlib import Path
 
@@ -28,15 +29,25 @@ def data_dir(package: Path | None = None) -> Path:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all; an OSError names it, such as for a full disk."""
-    part = path.with_name(path.name + ".part")
+    """Write a file whole or not at all; an OSError names it, such as for a full disk.
+
+    A device or a pipe is written to, and stays what it is.
+    """
+    data = content.encode() if isinstance(content, str) else content
     try:
-        if isinstance(content, str):
-            part.write_text(content, encoding="utf-8")
-        else:
-            part.write_bytes(content)
-        part.replace(path)
+        if path.exists() and not path.is_file():
+            with path.open("wb", buffering=0) as device:
+                device.write(data)
+            return
+        if path.is_symlink():
+            path = path.resolve()
+        part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # nobody's yet
+        try:
+            part.write_bytes(data)
+            if path.exists():
+                part.chmod(path.stat().st_mode)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise OSError(f"{path} was not written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 
 from judging.cost import Price
+from judging.judges.spending import Spending
 from judging.question import Answer, Reader
 
 
@@ -14,7 +15,7 @@ class Meter:
     """New answers counted, priced, and shown by a bar after two seconds; a store's `progress`.
 
     total : calls at most. shown : whether there is a bar; by default on a terminal and in a
-    notebook. price : dollars per million tokens read, and written. judge : whose answers come now.
+    notebook. price : dollars per million tokens read, and written.
     """
 
     def __init__(
@@ -33,8 +34,21 @@ class Meter:
             leave=False,
         )
         self.price = price and Price(*price)
-        self.judge: Reader | None = None
+        self._judge: Reader | None = None
+        self._spent: list[Spending] = []  # of all judges so far, each once
         self.calls = self.read = self.written = self.done = 0
+
+    @property
+    def judge(self) -> Reader | None:
+        """Whose answers come now."""
+        return self._judge
+
+    @judge.setter
+    def judge(self, judge: Reader) -> None:
+        self._judge = judge
+        spending = getattr(judge, "spending", None)
+        if spending is not None and spending not in self._spent:
+            self._spent.append(spending)
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers."""
@@ -42,18 +56,36 @@ class Meter:
         self.read += int(sum(max(answer.tokens, answer.computed) for answer in answers))
         self.written += (1 if self.judge is None else self.judge.written) * len(answers)
         self.bar.update(len(answers))
+        if self.price is not None:
+            read, written, _ = self.bill()
+            self.bar.set_postfix_str(f"${self.price.of(read, written):,.4f}", refresh=False)
 
     def passed(self, calls: int) -> None:
         """A ranking is made, whether its calls were needed or not."""
         self.done += calls
         self.bar.update(self.done - self.bar.n)
 
+    def bill(self) -> tuple[int, int, int]:
+        """Tokens read and written, and replies billed that could not be used.
+
+        As the judge's server counted them, tries that failed too; where nobody counts, those of the
+        answers, and the most that may have been written.
+        """
+        counted = sum(one.tokens for one in self._spent)
+        if not counted:
+            return self.read, self.written, 0
+        written = sum(one.written for one in self._spent)
+        return counted - written, written or self.written, sum(one.unused for one in self._spent)
+
     def notes(self) -> list[str]:
         """What was asked, priced."""
         if self.price is None:
             return []
+        read, written, unused = self.bill()
+        most = "" if any(one.written for one in self._spent) else "at most "
+        more = f"; {unused:,} more replies were billed and could not be used" if unused else ""
         return [
-            f"asked now: {self.calls:,} calls, {self.read:,} tokens read and at most "
-            f"{self.written:,} written, ${self.price.of(self.read, self.written):,.4f} at "
-            f"${self.price.input:g} and ${self.price.output:g} a million"
+            f"asked now: {self.calls:,} calls, {read:,} tokens read and {most}{written:,} written, "
+            f"${self.price.of(read, written):,.4f} at ${self.price.input:g} and "
+            f"${self.price.output:g} a million{more}"
         ]

@@ -23,6 +23,10 @@ from judging.reading.texts import Text
 if TYPE_CHECKING:
     from judging.judges.spending import Spending
 
+ROUGHLY = "by the bytes of the texts"  # how tokens are counted where nobody knows them
+# Bytes of a token of ASCII and of other letters, at most, mostly and at least: measured with the
+# tokenizers of SmolLM2 and Qwen2.5 on English, German, code, and text in seven other scripts.
+ASCII, OTHERS = (6.5, 3.7, 2.3), (5.5, 2.2, 1.1)
 PLACES = ("context", "first", "second")
 
 
@@ -157,6 +161,15 @@ class Answer:
         return float(share[0] / share.sum()) if share.sum() > 0 else float("nan")
 
 
+def by_bytes(text: str) -> tuple[float, float, float]:
+    """Tokens of a text where no tokenizer is at hand: at least, mostly, at most."""
+    size, plain = len(text.encode("utf-8", "replace")), sum(map(str.isascii, text))
+    least, mostly, most = (
+        plain / ascii + (size - plain) / other for ascii, other in zip(ASCII, OTHERS, strict=True)
+    )
+    return least, mostly, most
+
+
 class Reader:
     """A judge that reads texts: derive a class from this one and give it the first two.
 
@@ -172,7 +185,7 @@ class Reader:
 
     spending: Spending | None = None
     written: int = 1
-    counted_by: str = "words, at four tokens for three"
+    counted_by: str = ROUGHLY
     unknown: tuple[str, ...] = ()
 
     if TYPE_CHECKING:  # any attribute will do, one that is set in __init__ too
@@ -187,7 +200,7 @@ class Reader:
 
     def count_tokens(self, questions: Sequence[Question]) -> Sequence[float]:
         """Tokens of each question, at least roughly; nothing is asked."""
-        return [len(question.text.split()) * 4.0 / 3.0 for question in questions]
+        return [by_bytes(question.text)[1] for question in questions]
 
     @property
     def described(self) -> Mapping[str, str]:

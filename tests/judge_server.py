@@ -111,12 +111,18 @@ def serving(fault=lambda k, body: None, *, delay=0.0):
 
 
 class Raw(bytes):
-    """What goes over the connection as it is, which is closed after it."""
+    """What goes over the connection as it is, which is closed after it; or piece by piece."""
+
+    pieces: tuple[bytes, ...] = ()
 
 
 def _respond(handler, body, fault, closing, rng):
     if isinstance(fault, Raw):
         handler.close_connection = True
+        for piece in fault.pieces:
+            handler.wfile.write(piece)
+            if closing.wait(0.1):
+                return None
         return handler.wfile.write(fault)
     if isinstance(fault, bytes):
         return _send(handler, 200, "application/json", fault)

@@ -10,6 +10,7 @@ import typer
 
 from judging.cli import batches, opening, screen
 from judging.cli import options as o
+from judging.cli.exits import SaidError, Status
 from judging.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def ask(
             left = len(kept_answers.missing(reader, questions))
             answered = len(missing) - left
             print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
-            return
+            raise SaidError(Status.PARTIAL) from None
         finally:
             meter.bar.close()
         _summarise(questions, answers, store)

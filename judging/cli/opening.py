@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -91,5 +92,9 @@ def estimate(
     expected = cost(questions, judge, table[table["judge"].isin(same)], calls=calls)
     row = {"judge": name, "calls": calls, "stored": stored, **vars(expected)}
     if price is not None:
-        row["cost"] = Price(*price).of(expected.tokens, judge.written * calls)
+        for name in ("cost", "cost_low", "cost_high"):
+            tokens = getattr(expected, name.replace("cost", "tokens"))
+            row[name] = Price(*price).of(tokens, judge.written * calls)
+        options = getattr(judge, "options", None)
+        row["bounded"] = getattr(options, "most_written", 0.0) < math.inf
     return row

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,13 +32,21 @@ def print_cost(row: dict[str, Any]) -> None:
     """Say what the calls of an `estimate` will take: tokens, and time where it is known."""
     if not row["calls"]:
         return
-    print(f"about {row['tokens']:,.0f} tokens ({row['tokens_by']})")
+    low, high = row["tokens_low"], row["tokens_high"]
+    margin = f", {low:,.0f} to {high:,.0f}" if low < high else ""
+    print(f"about {row['tokens']:,.0f} tokens{margin} ({row['tokens_by']})")
     if row["seconds"] is None:
         print("time unknown: a run with --limit-calls 100 measures it, and its answers stay")
     else:
         print(f"about {duration(row['seconds'])} ({row['seconds_by']})")
     if "cost" in row:
-        print(f"about ${row['cost']:,.4f}, where an answer has no more tokens than it may")
+        margin = f", ${row['cost_low']:,.4f} to ${row['cost_high']:,.4f}" if low < high else ""
+        known = (
+            "where an answer has no more tokens than it may"
+            if row["bounded"]
+            else "and more by what the answers write, which nothing bounds"
+        )
+        print(f"about ${row['cost']:,.4f}{margin}, {known}")
 
 
 def duration(seconds: float) -> str:
@@ -89,8 +98,7 @@ def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
             raise JudgeError(f"{path} is a folder; name a file in it")
         if not path.parent.is_dir():
             raise JudgeError(f"{path} cannot be written: there is no folder {path.parent}")
-        part = path.with_name(path.name + ".part")
-        marks = _same(path) | _same(part)
+        marks = _same(path)
         for other, others in taken:
             if marks & others:
                 raise JudgeError(
@@ -98,9 +106,11 @@ def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
                     "file"
                 )
         taken.append((path, marks))
+        if path.exists() and not path.is_file():
+            continue  # a device or a pipe, which cannot be tried
         try:
-            part.touch()
-            part.unlink()
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
         except OSError as error:
             raise JudgeError(f"{path} cannot be written: {error.strerror}") from None
 

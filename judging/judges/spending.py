@@ -32,7 +32,8 @@ class RoundWrittenError(AskingEndedError):
 class Spending:
     """What was spent and what may be; one judge's threads share it, and never exceed it.
 
-    calls : made so far. tokens : read and written in those that have ended.
+    calls : made so far. tokens : read and written in those that have ended, `written` of them
+    written. unused : replies that were billed and could not be used.
     Room for a call is reserved before it is made, for the most tokens that it may take, and
     what it did take is noted afterwards. So up to one call's bound of the limit stays unused.
     """
@@ -44,37 +45,54 @@ class Spending:
                     f"{name} is a whole number of at least 1, not {limit!r}; leave it out for none"
                 )
         self._call_limit, self._token_limit = calls, tokens
-        self.calls = self.tokens = self._reserved = 0
+        self.calls = self.tokens = self.written = self.unused = self._reserved = 0
         self._lock = threading.Lock()
 
-    def reserve(self, bound: int) -> bool:
+    def reserve(self, bound: float) -> bool:
         """Room for one call of at most `bound` tokens; False if calls under way must end first.
 
-        Raises SpendingLimitError if there is none even then.
+        Raises SpendingLimitError if there is none even then, and JudgeError for a limit on tokens
+        where nothing bounds them.
         """
         with self._lock:
+            if self._token_limit is not None and bound == math.inf:
+                raise JudgeError(
+                    "a limit on tokens needs an answer that has one: give the request a most, "
+                    'options={"max_tokens": 64}, or limit calls instead'
+                )
             room = math.inf if self._token_limit is None else self._token_limit - self.tokens
             if self.calls == self._call_limit or bound > room:
                 raise SpendingLimitError(self._message(bound))
             if self._reserved + bound > room:
                 return False
             self.calls += 1
-            self._reserved += bound
+            self._reserved += 0 if bound == math.inf else int(bound)
             return True
 
-    def settle(self, bound: int, tokens: int | None, *, turned_away: bool = False) -> None:
-        """Note what a reserved call took: `tokens`, all of its bound if None.
+    def settle(
+        self,
+        bound: float,
+        tokens: int | None,
+        *,
+        written: int = 0,
+        turned_away: bool = False,
+        unused: bool = False,
+    ) -> None:
+        """Note what a reserved call took: `tokens`, `written` of them; all of its bound if None.
 
-        turned_away : nobody worked on it, so that it does not count at all.
+        turned_away : nobody worked on it, so that it does not count at all. unused : it was billed
+        and gave nothing.
         """
         with self._lock:
-            self._reserved -= bound
+            self._reserved -= 0 if bound == math.inf else int(bound)
             if turned_away:
                 self.calls -= 1
-            else:
-                self.tokens += bound if tokens is None else tokens
+                return
+            self.tokens += tokens if tokens is not None else 0 if bound == math.inf else int(bound)
+            self.written += written
+            self.unused += unused
 
-    def _message(self, bound: int) -> str:
+    def _message(self, bound: float) -> str:
         limit = f"{self._token_limit or 0:,} tokens"
         used = f"{self.calls:,} calls and {self.tokens:,} tokens were used"
         if self.calls == self._call_limit:

@@ -353,9 +353,10 @@ def run(
                     if asking.retry_refused and not offline:
                         store.forget_refused(reader)
                     readers[offline] = reader, cache(partial(store.answered, reader))
-                meter.judge, answered = readers[offline]
+                reader, answered = readers[offline]
+                meter.judge = reader
                 judged = job.judged(
-                    meter.judge,
+                    reader,
                     store,
                     undecided=asking.undecided,
                     on_refusal=asking.on_refusal,

@@ -29,6 +29,7 @@ from judging.machine import WASM, write
 from judging.question import Answer, Prompt, Question, Reader, Text
 from judging.reading.tables import csv_text
 from judging.store import schema
+from judging.store.lock import writing
 from judging.store.rows import (
     COUNTS,
     answer_in,
@@ -89,8 +90,8 @@ class Store:
 
     An answer is kept by everything that changes it: the judge's whole specification, the prompt
     with its label words, the texts and their order. Killed at any moment, a store holds every
-    answer that was reported and none in part; several processes may use it at once. It holds
-    digests and names of texts and prompts, never the texts.
+    answer that was reported and none in part; several processes may read it at once, and one asks
+    for it. It holds digests and names of texts and prompts, never the texts.
 
     path : the file, made if it is not there; ":memory:" keeps the answers until it is closed.
     several : whether answers of several judges are meant to be in it. Otherwise a judge whose
@@ -183,22 +184,24 @@ class Store:
 
         When the judge fails or Ctrl-C stops it, what it has answered is stored before the
         error goes on to the caller; the same call then asks for the rest. An answer that is
-        none loses itself alone; after a few such the judge is asked no more. Two processes that
-        ask the same question at the same time are both given the answer stored first, but both
-        have asked: give them different questions.
+        none loses itself alone; after a few such the judge is asked no more. While another process
+        asks for this store it is waited for (`judging.store.lock`), and its answers are taken: what
+        both need is paid for once. For work at the same time give each a store of its own.
         """
         there, renamed = self._look_up(judge, questions)
         if renamed:
             known = judge_row(self.specification(judge))
             self._enter([row_of(known, question) for question in renamed])
-        wanted = unanswered(questions, there)
-        if wanted:
-            self._ask(judge, questions, wanted, progress or (lambda **_: None))
+        if unanswered(questions, there):
+            with writing(self.path):
+                there, _ = self._look_up(judge, questions)  # another may have asked meanwhile
+                if wanted := unanswered(questions, there):
+                    self._ask(judge, questions, wanted, progress or (lambda **_: None))
             there, _ = self._look_up(judge, questions)
         silent = [question for question in questions if question.key not in there]
         if silent:
             raise JudgeError(
-                f"the judge left {len(silent)} of {len(wanted)} questions unanswered, the first "
+                f"the judge left {len(silent)} of {len(questions)} questions unanswered, the first "
                 f"being {silent[0]}; ask again for these"
             )
         return [there[question.key] for question in questions]

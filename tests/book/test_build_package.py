@@ -21,6 +21,7 @@ pytestmark = pytest.mark.xdist_group("wheel")
 CORE = {
     *("numpy", "scipy", "pandas", "tqdm", "cvxpy-base", "clarabel", "highspy"),  # fits
     *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
+    "filelock",  # one writer a store
     *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
 }
 # Packages of extras, imported when they are used.
@@ -94,7 +95,7 @@ def test_every_module_imports_with_the_core_or_names_an_extra(site: Path) -> Non
 
 def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path) -> None:
     (entry,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
-    assert "judging = judging.cli:main" in wheel.read(entry).decode()
+    assert "judging = judging.__main__:main" in wheel.read(entry).decode()
     done = run_in(
         site,
         "from judging.machine import data_dir\n"

@@ -157,10 +157,10 @@ def test_a_worker_that_its_pool_ends_goes_without_a_word(capfd):
 
 
 def test_limits(folder, asked, capsys):
-    assert judge("--contexts", "2", "--limit-calls", "25") == 0
+    assert judge("--contexts", "2", "--limit-calls", "25") == 3
     assert "25 answered, 35 left: the limit of 25 calls" in capsys.readouterr().out
     assert len(asked) == 25
-    assert judge("--contexts", "2", "--limit-tokens", "100") == 0
+    assert judge("--contexts", "2", "--limit-tokens", "100") == 3
     assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
     with Store("judgements.sqlite") as store:
         assert len(store) == len(asked) > 25
@@ -185,7 +185,7 @@ def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(fol
         name = f"openai:tiny@{served.url}?api-version=1"
         assert judge(*asked, "--dry-run", name=name) == 0
         assert served.requests == []
-        assert judge(*asked, "--limit-calls", "5", name=name) == 0
+        assert judge(*asked, "--limit-calls", "5", name=name) == 3
         assert "5 answered, 25 left: the limit of 5 calls" in capsys.readouterr().out
         assert len(served.requests) == 5
         (body, *_) = served.requests

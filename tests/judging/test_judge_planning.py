@@ -12,6 +12,7 @@ from judging.cost import cost, throughput
 from judging.datasets.questions import pairs_of, questions_of
 from judging.errors import JudgeError
 from judging.judges import Answer, Store, TextJudge
+from judging.question import by_bytes
 from tests.asking import HashJudge, texts
 
 DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
@@ -64,10 +65,11 @@ def test_cost_from_words_and_from_what_was_done():
     assert throughput(times([0, 0.5, 1, 1000, 1000.5])) == pytest.approx(2.0)
     assert throughput(times([0, 1000])) is None
     questions = questions_of(DATASET, PROMPT, contexts=range(4), calls=10)
-    nothing, at = pd.DataFrame({"at": []}), pd.DataFrame({"at": times(np.arange(11) / 5)})
-    words = np.mean([len(q.text.split()) for q in questions])
-    found = cost(questions, HashJudge(), nothing)
-    assert (found.tokens, found.seconds) == (pytest.approx(40 * words * 4 / 3), None)
+    at = pd.DataFrame({"at": times(np.arange(11) / 5), "tokens": 7, "prompt_digest": PROMPT.digest})
+    least, mostly, most = np.mean([by_bytes(q.text) for q in questions], axis=0)
+    found = cost(questions, HashJudge(), at[:0])
+    assert (found.tokens, found.seconds) == (pytest.approx(40 * mostly), None)
+    assert (found.tokens_low, found.tokens_high) == pytest.approx((40 * least, 40 * most))
     assert cost(questions, HashJudge(), at).seconds == pytest.approx(40 / 5)
 
 

@@ -16,7 +16,7 @@ from judging.cost import cost
 from judging.errors import JudgeError, NoJudgeError
 from judging.judges.asking import stored_judge
 from judging.judges.spending import Spending
-from judging.question import Answer, Question, Reader, Text
+from judging.question import Answer, Question, Reader, Text, by_bytes
 from judging.ranking import words
 from judging.store import Store
 
@@ -191,7 +191,7 @@ def test_a_class_with_an_answer_is_enough():
     assert judge.described == judge.specification
     prompt = judging.prompts.for_attribute("louder")
     asked = [Question(prompt, Text("a", "one two"), Text("b", "three"))]
-    expected = 4 / 3 * len(asked[0].text.split())
+    _, expected, _ = by_bytes(asked[0].text)
     assert cost(asked, judge, Store(":memory:").table()).tokens == pytest.approx(expected)
     assert judging.rank(texts(), judge, attribute="louder", budget="all").judged.new == 30
     with pytest.raises(JudgeError, match="a limit needs a judge that keeps it"):

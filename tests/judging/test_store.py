@@ -419,8 +419,8 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
 
 
 def test_an_export_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
-    def full(file, text, **options):
-        file.write_bytes(b"judge,prompt")
+    def full(file, content):
+        file.write_text("judge,prompt")
         raise OSError(28, "No space left on device")
 
     out = tmp_path / "all.csv"
@@ -430,7 +430,7 @@ def test_an_export_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
         store.ask(HashJudge(), [replace(one, first=Text("=1+1", "a text"))])
         store.export(tmp_path / "safe.csv")  # a spreadsheet runs nothing in it
         assert pd.read_csv(tmp_path / "safe.csv")["first"].tolist() == ["'=1+1"]
-        monkeypatch.setattr(Path, "write_text", full)
+        monkeypatch.setattr(Path, "write_bytes", full)
         with pytest.raises(OSError, match=r"all\.csv was not written: No space left"):
             store.export(out)
     assert out.read_text() == "from the last time"

@@ -9,6 +9,7 @@ import os
 import re
 import ssl
 import threading
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -128,7 +129,7 @@ def find_key(url: str, key_env: str | None) -> str | None:
     Raises ServerError if the named variable is not set or cannot be a key; the message repeats
     only what looks like a name (MY_KEY), since it may be the key itself, given by mistake.
     """
-    if key_env is None and not (url.startswith("https:") or is_here(url)):
+    if key_env is None and not (urlsplit(url).scheme == "https" or is_here(url)):
         return None
     key = os.environ.get(key_env or DEFAULT_KEY, "").strip()
     if key_env is not None and not key:
@@ -178,7 +179,7 @@ class Caller:
     def connect(self) -> httpx.Client:
         """A connection of one thread, through a proxy if the environment says so."""
         key = find_key(self._base, self.options.key_env)
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
             if "?" in self._url:  # Azure's name for it
@@ -261,12 +262,12 @@ class Caller:
     ) -> Read:
         """One try, accounted for whatever becomes of it."""
         # A token is at least a byte of the text.
-        bound = len(sent) + self._beside + self.options.written
+        bound = len(sent) + self._beside + self.options.most_written
         while not ending.is_set() and not spending.reserve(bound):
             ending.wait(0.02)
         if ending.is_set():
             raise ServerError("not sent, because the run is ending")
-        tokens, turned_away = None, False
+        tokens, written, turned_away, unused = None, 0, False, False
         try:
             seconds = min(self.options.timeout, deadline - monotonic())
             status, headers, content = self._post(client, sent, max(0.01, seconds))
@@ -278,13 +279,16 @@ class Caller:
                 tokens = 0
                 raise self._refusal(status, headers, reply)
             counted = token_counts(reply)
-            tokens = counted and counted[0] + counted[2]
-            return self._understood(headers, reply, read)
+            tokens, written = (counted[0] + counted[2], counted[2]) if counted else (None, 0)
+            unused = True
+            found = self._understood(headers, reply, read)
+            unused = False
+            return found
         except PassingError as error:
             turned_away = error.turned_away
             raise
         finally:
-            spending.settle(bound, tokens, turned_away=turned_away)
+            spending.settle(bound, tokens, written=written, turned_away=turned_away, unused=unused)
 
     def _post(
         self, client: httpx.Client, sent: bytes, seconds: float
@@ -296,18 +300,21 @@ class Caller:
         end = monotonic() + seconds
         timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT))
         content = bytearray()
+        # Headers that come a byte at a time never time out; the connection is taken away then.
+        watch = threading.Timer(2.0 * seconds + 1.0, client.close)
+        watch.daemon = True
+        watch.start()
         try:
             with client.stream("POST", self._url, content=sent, timeout=timeout) as response:
-                for piece in response.iter_bytes():
+                # Decoded below, once and no further than allowed: a few bytes may stand for any
+                # number of them.
+                for piece in response.iter_raw():
                     content += piece
                     if len(content) > LARGEST:
-                        raise ServerError(
-                            f"{self.name} answers with more than {LARGEST >> 20} MB, which is no "
-                            "judgement; check the URL"
-                        )
+                        raise self._too_large()
                     if monotonic() > end:
                         raise httpx.ReadTimeout("")
-                return response.status_code, response.headers, bytes(content)
+                return response.status_code, response.headers, self._decoded(response, content)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             cause = f"no connection to {self.name} ({self.shown(error) or 'it takes none'})"
             if not self.heard:
@@ -322,9 +329,42 @@ class Caller:
                 "at a time, concurrency=1, or more seconds, timeout= and patience=)",
                 cut=seconds < self.options.timeout,
             ) from None
-        except httpx.RequestError as error:
+        except (httpx.RequestError, httpx.StreamError, OSError, RuntimeError) as error:
+            if client.is_closed:
+                raise PassingError(
+                    f"{self.name} sends an answer too slowly to be one", tries=1
+                ) from None
+            if not isinstance(error, httpx.RequestError):
+                raise
             why = self.shown(error) or type(error).__name__
             raise PassingError(f"lost the connection to {self.name} ({why})") from None
+        finally:
+            watch.cancel()
+
+    def _too_large(self) -> ServerError:
+        return ServerError(
+            f"{self.name} answers with more than {LARGEST >> 20} MB, which is no judgement; check "
+            "the URL"
+        )
+
+    def _decoded(self, response: httpx.Response, content: bytearray) -> bytes:
+        """What a reply says, where it came compressed as we asked, or not at all."""
+        coding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if coding in ("", "identity"):
+            return bytes(content)
+        if coding not in ("gzip", "x-gzip", "deflate"):
+            raise PassingError(
+                f"{self.name} answers in the coding {self.shown(coding)}, which nobody asked for",
+                tries=TRIES,
+            )
+        decoder = zlib.decompressobj(wbits=47)  # of gzip or of deflate, by its head
+        try:
+            found = decoder.decompress(content, LARGEST + 1)
+        except zlib.error as error:
+            raise PassingError(f"lost the connection to {self.name} ({error})") from None
+        if len(found) > LARGEST:
+            raise self._too_large()
+        return found
 
     def _refusal(self, status: int, headers: httpx.Headers, reply: Any) -> Exception:
         """What a status other than 200 means."""

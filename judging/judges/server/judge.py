@@ -30,7 +30,7 @@ from judging.judges.server.options import ServerOptions
 from judging.judges.server.replies import SPACES, counted, merged, next_token, said
 from judging.judges.spending import Spending, SpendingLimitError
 from judging.judges.tally import SILENT, Tally
-from judging.question import Answer, Prompt, Question, Reader, Text
+from judging.question import Answer, Prompt, Question, Reader, Text, by_bytes
 
 # Asked only where a specification is wanted and nothing was asked yet.
 FIRST_CALL = Question(Prompt("the first call", "{first}"), Text("a test", "Say A."))
@@ -110,6 +110,12 @@ class ServerJudge(Reader):
     def written(self) -> int:  # type: ignore[override]
         """Most tokens that it may write in one call."""
         return self.options.written
+
+    def count_tokens(self, questions: Sequence[Question]) -> list[float]:
+        """Roughly, by the bytes of all turns; a server's tokenizer is not known here."""
+        bodies = (self.options.body(question, self.model) for question in questions)
+        turns = (" ".join(turn["content"] for turn in body["messages"]) for body in bodies)
+        return [by_bytes(text)[1] for text in turns]
 
     def believe(self, specification: Mapping[str, str]) -> None:
         """Take it that the model which a store names will answer; another one is refused then."""

@@ -87,6 +87,14 @@ class ServerOptions:
         most = max((int(n) for n in given if n), default=SAMPLED_TOKENS if self.draws else 1)
         return most * max(self.draws, 1)
 
+    @property
+    def most_written(self) -> float:
+        """The same, infinite where the request names no most."""
+        names = ("max_tokens", "max_completion_tokens")
+        dropped = "max_tokens" in self.options or "max_completion_tokens" in self.options
+        open_end = dropped and not any(self.options.get(name) for name in names)
+        return math.inf if open_end else self.written
+
     def body(self, question: Question, model: str, *, draws: int = 1) -> dict[str, Any]:
         """The request for one question, `draws` sampled answers at once."""
         prompt, turn = question.prompt, question.text

@@ -1,0 +1,78 @@
+"""One writer a store: whoever asks holds a lock, which ends with the process that has it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from judging.errors import JudgeError
+from judging.machine import WASM
+from judging.store.schema import READ_ONLY
+
+__all__ = ["writing"]
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def writing(store: Path) -> Iterator[bool]:
+    """Be the one that asks for a store; True if another had to be waited for.
+
+    Who waits says for whom: the process, its command, and since when it has been asking. The lock
+    is the operating system's, on a file beside the store, so a process that died holds none.
+    """
+    if str(store) == ":memory:" or WASM:
+        yield False
+        return
+    from filelock import FileLock, Timeout
+
+    path = store.with_name(store.name + ".lock")
+    lock, waited = FileLock(path), False
+    try:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            waited = True
+            log.warning(
+                "%s is asking for %s; waiting for its answers (Ctrl-C ends)", _holder(path), store
+            )
+            lock.acquire()
+    except OSError:
+        raise JudgeError(f"{store}: {READ_ONLY}") from None
+    try:
+        path.write_text(
+            json.dumps(
+                {
+                    "pid": os.getpid(),
+                    "host": platform.node(),
+                    "since": datetime.now().astimezone().isoformat(timespec="seconds"),
+                    "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200],
+                }
+            ),
+            "utf-8",
+        )
+        yield waited
+    finally:
+        # Removed while it is held: who waits for this file finds it gone, and makes another.
+        with suppress(OSError):
+            path.unlink()
+        lock.release()
+
+
+def _holder(path: Path) -> str:
+    """Who holds a lock, as it said."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        return (
+            f"process {held['pid']:d} on {held['host']!s:.80} "
+            f"({held['command']!s:.200}, since {held['since']!s:.40})"
+        )
+    except (OSError, KeyError, TypeError, ValueError):
+        return "another process"

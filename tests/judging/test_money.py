@@ -1,0 +1,204 @@
+"""What a run costs: said before within its margin, limited without a hole, exact afterwards."""
+
+import json
+import re
+import time
+
+import pandas as pd
+import pytest
+
+from judging.cli import main
+from judging.cost import cost
+from judging.errors import JudgeError
+from judging.judges import Question, Store, Text
+from judging.judges.server.judge import ServerJudge
+from judging.judges.spending import Spending
+from judging.question import Prompt, by_bytes
+from tests.helpers import start
+from tests.judge_server import serving
+
+PROMPT = Prompt("own/better", "{first}\n{second}\nA or B?")
+
+
+def questions(texts):
+    items = [Text(f"n{k}", text) for k, text in enumerate(texts)]
+    return [Question(PROMPT, a, b) for a in items for b in items if a is not b]
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """The command `judging` in a folder of its own: its status, and what it prints."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"n{k}", f"text number {k}") for k in range(20)]
+    pd.DataFrame(rows, columns=["id", "text"]).to_csv("t.csv", index=False)
+
+    def run(url, *given):
+        command = ["rank", "t.csv", "--attribute", "better", "--judge", f"openai:tiny@{url}"]
+        status = main([*command, "--quiet", "--undecided", "tie", *map(str, given)])
+        streams = capsys.readouterr()
+        return status, streams.out, streams.err
+
+    return run
+
+
+def numbers(text, pattern):
+    return [float(one.replace(",", "")) for one in re.search(pattern, text).groups()]
+
+
+# Before ----------------------------------------------------------------------------------------
+
+# Tokens of the same words by two tokenizers (SmolLM2's and Qwen2.5's), counted once.
+COUNTED = {
+    "the product of experts gives scores from few comparisons " * 50: (451, 451),
+    "专家的乘积从很少的比较中给出分数" * 50: (1300, 550),
+}
+
+
+@pytest.mark.parametrize("text", COUNTED, ids=["English", "Chinese"])
+def test_a_guess_by_bytes_says_how_far_it_may_be_wrong(text):
+    least, mostly, most = by_bytes(text)
+    assert least <= mostly <= most
+    for tokens in COUNTED[text]:
+        assert least <= tokens <= most
+
+
+def test_a_text_without_a_space_is_not_one_token():
+    least, _, most = by_bytes("x" * 2000)
+    assert 300 <= least < most < 1000
+
+
+@pytest.mark.parametrize(
+    "words", ["专家的乘积" * 100, "def f(x):\n    return x\n" * 20, "a b c " * 80]
+)
+def test_what_the_store_measured_prices_the_rest(words, tmp_path):
+    asked = questions([f"{words} {k}" for k in range(12)])
+    with serving() as server, Store(tmp_path / "s.sqlite") as store:
+        judge = ServerJudge("tiny", server.url)
+        store.ask(judge, asked[:40])
+        told = cost(asked[40:], judge, store.table())
+        true = sum(answer.tokens for answer in store.ask(judge, asked[40:]))
+    assert told.tokens_by == "what 40 answers in this store took"
+    assert told.tokens_low == told.tokens == told.tokens_high
+    assert abs(told.tokens / true - 1.0) < 0.15
+
+
+def test_the_dry_run_says_its_margin_and_then_what_was_measured(run):
+    with serving() as server:
+        dry = ("--dry-run", "--price-input", 2, "--price-output", 8)
+        _, before, _ = run(server.url, *dry)
+        assert not server.requests
+        assert "by the bytes of the texts, 64 questions" in before
+        guess, low, high = numbers(before, r"about ([\d,]+) tokens, ([\d,]+) to ([\d,]+) ")
+        assert low < guess < high
+        cheap, dear = numbers(before, r"\$[\d.]+, \$([\d.]+) to \$([\d.]+), where")
+        assert cheap < dear
+        run(server.url, "--limit-calls", 60)
+        _, after, _ = run(server.url, *dry)
+        assert "what 60 answers in this store took" in after
+        (expected,) = numbers(after, r"about ([\d,]+) tokens \(")
+        before = len(server.requests)
+        _, found, _ = run(server.url, *dry[1:])
+        assert len(server.requests) - before == 140
+    (read,) = numbers(found, r"140 calls, ([\d,]+) tokens read")
+    assert abs(expected / read - 1.0) < 0.15
+
+
+# Limits ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"max_tokens": None}, {"max_completion_tokens": None}])
+def test_no_limit_on_tokens_where_nothing_bounds_an_answer(options, run):
+    given = ("--judge-option", f"options={json.dumps(options)}")
+    with serving() as server:
+        status, _, err = run(server.url, *given, "--limit-tokens", 10_000)
+        assert status == 1
+        assert 'options={"max_tokens": 64}' in err
+        assert not server.requests
+        _, out, _ = run(server.url, *given, "--dry-run", "--price-output", 8)
+        assert "and more by what the answers write, which nothing bounds" in out
+        assert run(server.url, *given, "--limit-calls", 20)[0] == 3
+
+
+def test_a_bound_by_either_name_is_one():
+    for options in ({"max_tokens": 9}, {"max_tokens": None, "max_completion_tokens": 9}):
+        judge = ServerJudge("tiny", "http://127.0.0.1:1/v1", options=options)
+        assert judge.options.most_written == judge.written == 9
+
+
+def test_spending_by_hand():
+    spending = Spending(tokens=100)
+    assert spending.reserve(60)
+    assert not spending.reserve(60)  # until the first has ended
+    spending.settle(60, 30, written=4, unused=True)
+    assert spending.reserve(60)
+    spending.settle(60, None)
+    assert (spending.calls, spending.tokens, spending.written, spending.unused) == (2, 90, 4, 1)
+    with pytest.raises(JudgeError, match="needs an answer that has one"):
+        spending.reserve(float("inf"))
+
+
+# After -----------------------------------------------------------------------------------------
+
+
+def test_billed_replies_that_could_not_be_used_are_in_the_cost(run):
+    """Every seventh reply has no log-probabilities; the server bills all of them."""
+    with serving(lambda k, body: "no-logprobs" if k % 7 == 6 else None) as server:
+        status, out, _ = run(server.url, "--budget", 100, "--price-input", 2, "--price-output", 8)
+        asked = len(server.requests)
+    assert status == 0
+    calls, read, written, dollars, unused = numbers(
+        out,
+        r"asked now: ([\d,]+) calls, ([\d,]+) tokens read and ([\d,]+) written, \$([\d.]+) at .*; "
+        r"([\d,]+) more replies were billed",
+    )
+    assert calls == 100
+    assert calls + unused == asked
+    assert written == asked  # a token each, and not only of the answers
+    assert dollars == pytest.approx((2 * read + 8 * written) / 1e6, abs=1e-4)
+    with Store("judgements.sqlite") as store:
+        assert store.table()["tokens"].sum() < read
+
+
+# One writer a store ----------------------------------------------------------------------------
+
+RANK = (
+    "from judging.cli import main\n"
+    "raise SystemExit(main(['rank', {table!r}, '--attribute', 'better', '--judge', "
+    "'openai:tiny@{url}', '--store', {store!r}, '--quiet', '--undecided', 'tie']))\n"
+)
+
+
+def program(url, tmp_path):
+    table, store = str(tmp_path / "t.csv"), str(tmp_path / "s.sqlite")
+    return RANK.format(table=table, store=store, url=url)
+
+
+def test_the_same_command_four_times_at_once_pays_once(run, tmp_path):
+    with serving(delay=0.01) as server:
+        going = [start(program(server.url, tmp_path)) for _ in range(4)]
+        said = [one.communicate(timeout=120) for one in going]
+        assert [one.returncode for one in going] == [0] * 4, said
+        assert len(server.requests) == 200
+    tables = [out[: out.index("Stopped")] for out, _ in said]
+    assert len({*tables}) == 1
+    waiting = [err for _, err in said if "waiting for its answers" in err]
+    assert waiting
+    assert all(re.search(r"process \d+ on .* since \d{4}-", err) for err in waiting)
+    assert not (tmp_path / "s.sqlite.lock").exists()
+
+
+def test_a_process_that_was_killed_holds_no_lock(run, tmp_path):
+    with serving(delay=0.05) as server:
+        first = start(program(server.url, tmp_path))
+        while len(server.requests) < 20:
+            time.sleep(0.01)
+        first.kill()
+        first.communicate()
+        assert (tmp_path / "s.sqlite.lock").exists()  # control: it was killed while it held it
+        second = start(program(server.url, tmp_path))
+        out, err = second.communicate(timeout=120)
+    assert second.returncode == 0
+    assert "waiting" not in err
+    assert "Stopped" in out
+    assert not (tmp_path / "s.sqlite.lock").exists()
