@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging.errors import InvalidDataError
-from judging.reading.tables import as_name, find_column, place, read_table
+from judging.reading.tables import as_name, as_text, find_column, place, read_table
 from poe.choose.planning import parse_budget
 from poe.errors import name_some
 
@@ -68,8 +68,7 @@ def read_answers(
             name = as_name(name)
             if not isinstance(about, (str, int)) or not str(about).strip():
                 raise InvalidDataError("the prompt is empty")
-            if not isinstance(text, str) or not text.strip():
-                raise InvalidDataError("the answer is empty, or is no text; remove the row")
+            text = as_text(text, "answer")
             if (name, str(about)) in texts:
                 raise InvalidDataError(f"{name} answered this prompt before; keep one of the rows")
         except InvalidDataError as error:

@@ -7,12 +7,13 @@ so far, since what comes from one prompt errs together.
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import Literal
 
 import numpy as np
 from scipy.special import expit
 
-from judging import kinds, prompts
+from judging import injection, kinds, prompts
 from judging.board.answers import Answers
 from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import OnRefusal, decided
@@ -81,13 +82,19 @@ class Tournament:
         """Of (K, 3) prompts, first and second systems."""
         a = self.answers
 
-        def text(k: int, i: int) -> Text:
-            return Text(f"{a.systems[i]}, prompt {k + 1}", a.texts[k, i])
-
         return [
-            Question(self.prompt, text(k, i), text(k, j), Text(f"prompt {k + 1}", a.prompts[k]))
+            Question(
+                self.prompt,
+                self._text(k, i),
+                self._text(k, j),
+                Text(f"prompt {k + 1}", a.prompts[k]),
+            )
             for k, i, j in rows.tolist()
         ]
+
+    def _text(self, k: int, i: int) -> Text:
+        a = self.answers
+        return Text(f"{a.systems[i]}, prompt {k + 1}", a.texts[k, i])
 
     def recall(self) -> None:
         """Take every answer that the store has; nothing is asked."""
@@ -221,6 +228,7 @@ class Tournament:
                 notes.append(
                     f"left out, because nothing about them was answered: {', '.join(none)}"
                 )
+        notes += injection.notes(self.prompt, starmap(self._text, np.argwhere(a.texts != "")))
         if self.stop is not None:
             notes.append(f"a partial ranking: {self.stop}")
         return Columns(

@@ -31,7 +31,7 @@ from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.ranking import words
 from judging.reading.forms import Columns, read
-from judging.reading.tables import read_table, read_tables
+from judging.reading.tables import is_table, read_table, read_tables
 from poe.clusters import Clustered
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError, name_some
@@ -311,9 +311,9 @@ def leaderboard(
         and by, to break results down (`Leaderboard.groups`); with a judge system, prompt, answer.
     """
     if judge is None:
-        if isinstance(table, (list, tuple)):
+        if isinstance(table, (list, tuple)) and not is_table(table):
             table = read_tables(table)
-        found = read(table if hasattr(table, "columns") else read_table(table), **columns)
+        found = read(table if hasattr(table, "iloc") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
         asked = Tournament(

@@ -49,6 +49,7 @@ def compare(
     confidence: o.Confidence = 0.95,
     as_json: o.AsJson = False,
     encoding: o.Encoding = None,
+    sheet: o.Sheet = None,
 ) -> None:
     """Tell whether one system is as good as another.
 
@@ -60,7 +61,7 @@ def compare(
 
     with screen.busy(f"reading {screen.named(tables)}"):
         names = {"first": first, "second": second, "winner": winner, "p": p, "cluster": cluster}
-        columns = read(read_tables(tables, encoding=encoding), **names)
+        columns = read(read_tables(tables, encoding=encoding, sheet=sheet), **names)
     board = of_columns(columns, length=length_control, errors=errors, prior=prior, level=confidence)
     known = {str(name): name for name in board.plain.items}
     wanted = gate.require(known.get(new, new), known.get(old, old), -margin / 100.0, known.values())

@@ -56,6 +56,7 @@ def fit(
     report: o.Report = None,
     as_json: o.AsJson = False,
     encoding: o.Encoding = None,
+    sheet: o.Sheet = None,
 ) -> None:
     """Rank the items of comparisons that exist, with intervals."""
     from judging.board.errors import kind_of, told, with_errors
@@ -71,7 +72,7 @@ def fit(
     screen.require_writable(report, out, inputs=tables)
     require_level(confidence)
     with screen.busy(f"reading {screen.named(tables)}"):
-        rows = read_tables(tables, encoding=encoding)
+        rows = read_tables(tables, encoding=encoding, sheet=sheet)
         names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
         said = read(rows, cluster=cluster, **names)
     c = Comparisons(first=said.first, second=said.second, p=said.p, weight=said.weight)

@@ -97,6 +97,7 @@ def leaderboard(
     on_refusal: o.OnRefusal = "skip",
     retry_refused: o.RetryRefused = False,
     encoding: o.Encoding = None,
+    sheet: o.Sheet = None,
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
@@ -118,7 +119,7 @@ def leaderboard(
     if judge and by:
         raise ComparisonError("--by is for comparisons that exist, without --judge")
     with screen.busy(f"reading {screen.named(tables)}"):
-        rows = read_tables(tables, encoding=encoding)
+        rows = read_tables(tables, encoding=encoding, sheet=sheet)
     price, stop = opening.prices(price_input, price_output), None
     if judge is None:
         if offline or dry_run:

@@ -226,3 +226,7 @@ SeveralJudges = Annotated[
 Encoding = Annotated[
     str | None, opt("The encoding of a text file, where the guess is wrong.", panel=FILES)
 ]
+Sheet = Annotated[
+    str | None,
+    opt("The sheet of a workbook; by default the first that is not empty.", panel=FILES),
+]

@@ -134,6 +134,7 @@ def rank(
     context_column: Annotated[str | None, o.column("The column of what they answer to.")] = None,
     score_column: Annotated[str | None, o.column("The column of people's scores.")] = None,
     encoding: o.Encoding = None,
+    sheet: o.Sheet = None,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
     batch: o.Batch = None,
@@ -191,6 +192,7 @@ def rank(
             context_column=context_column,
             score_column=score_column,
             encoding=encoding,
+            sheet=sheet,
         )
         todo = jobs(
             own,

@@ -12,20 +12,31 @@ from judging.cli import options as o
 from judging.errors import JudgeError
 
 
-@o.store_app.command("list")
+@o.store_app.command(
+    "list",
+    epilog="With --json, standard output is a list of judges: judge (a short digest), "
+    "specification, and prompts, a list with prompt, answers, refused and tokens.",
+)
 def store_list(
     store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],
+    as_json: o.AsJson = False,
 ) -> None:
     """List a store's judges, prompts and numbers of answers."""
     with opening.open_store(store, offline=True) as kept_answers:
-        table = kept_answers.table()
-        for digest, given in kept_answers.specifications().items():
-            print(f"judge {digest}: " + ", ".join(f"{key} {value}" for key, value in given.items()))
-            ours = table[table["judge"] == digest]
-            for prompt, rows in ours.groupby("prompt", sort=False):
-                refused = int((rows["refused"] != "").sum())
-                said = f"{len(rows) - refused:,} answers, {rows['tokens'].sum():,} tokens"
-                print(f"    {prompt}: {said}{f', {refused:,} refused' if refused else ''}")
+        found = kept_answers.contents()
+
+    def text() -> str:
+        lines = []
+        for one in found:
+            given = ", ".join(f"{key} {value}" for key, value in one["specification"].items())
+            lines.append(f"judge {one['judge']}: {given}")
+            for prompt in one["prompts"]:
+                said = f"{prompt['answers']:,} answers, {prompt['tokens']:,} tokens"
+                said += f", {prompt['refused']:,} refused" if prompt["refused"] else ""
+                lines.append(f"    {prompt['prompt']}: {said}")
+        return "\n".join(lines or ["there are no answers in it"])
+
+    screen.deliver(text, (lambda: found) if as_json else None, {})
 
 
 @o.store_app.command("merge")
@@ -97,8 +108,10 @@ def store_export(
     store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],
     out: Annotated[Path, typer.Argument(help="A file that ends in .csv or .parquet.")],
 ) -> None:
-    """Write every answer as one row of a CSV or Parquet file."""
+    """Write every answer as one row of a CSV or Parquet file, and one more for each other name."""
     screen.require_writable(out, inputs=[store])
     with opening.open_store(store, offline=True) as kept_answers:
-        kept_answers.export(out)
-        print(f"{len(kept_answers):,} answers written to {out}")
+        rows = kept_answers.export(out)
+        more = rows - len(kept_answers)
+        names = f", some under several names ({rows:,} rows)" if more else ""
+        print(f"{len(kept_answers):,} answers written to {out}{names}")

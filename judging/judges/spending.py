@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from judging.errors import JudgeError
 
@@ -14,7 +15,18 @@ class AskingEndedError(JudgeError):
 
 
 class SpendingLimitError(AskingEndedError):
-    """The next call could go over the limit in calls or tokens."""
+    """The next call could go over the limit in calls or tokens.
+
+    message : text, or a function that makes it when it is read: by then the calls under way have
+    ended, and what they took is counted.
+    """
+
+    def __init__(self, message: str | Callable[[], str]) -> None:
+        super().__init__(message)
+        self._message = message
+
+    def __str__(self) -> str:
+        return self._message() if callable(self._message) else self._message
 
 
 class RoundWrittenError(AskingEndedError):
@@ -62,7 +74,7 @@ class Spending:
                 )
             room = math.inf if self._token_limit is None else self._token_limit - self.tokens
             if self.calls == self._call_limit or bound > room:
-                raise SpendingLimitError(self._message(bound))
+                raise SpendingLimitError(partial(self._message, bound))
             if self._reserved + bound > room:
                 return False
             self.calls += 1

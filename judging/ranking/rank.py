@@ -24,7 +24,8 @@ from judging.ranking.ending import Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.rounds import About, Judge, Rounds
 from judging.ranking.settings import Asking, Fitting
-from judging.reading.texts import OwnTexts, TextGroup, read_texts
+from judging.reading.tables import is_table
+from judging.reading.texts import OwnTexts, TextGroup, names_in, read_texts
 from poe.choose.planning import parse_budget
 from poe.choose.stopping import Until
 from poe.errors import name_some
@@ -53,13 +54,13 @@ def rank(
 ) -> Ranking:
     """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
 
-    items, judge : texts and a judge that reads them. Texts are a file or a data frame with the
-        column text, and if you have them id, context and score (`judging.read_texts` reads
-        tables whose columns have other names); or a sequence of strings or of `Text`, or a mapping
-        from id to text. The judge is given by its name ("demo", "hf:MODEL", "openai:MODEL@URL") or
-        as an object. Or N names, or the number N, and a function that is given (K, 2) positions
-        (first shown, second shown) and returns K probabilities that the first is better, such as
-        `SimulatedJudge(...).answer`.
+    items, judge : texts and a judge that reads them. Texts are a file or a data frame (pandas,
+        polars, Arrow) with the column text, and if you have them id, context and score
+        (`judging.read_texts` reads tables whose columns have other names); a list of dicts; a
+        sequence of strings or of `Text`, a series, or a mapping from id to text. The judge is given
+        by its name ("demo", "hf:MODEL", "openai:MODEL@URL") or as an object. Or N names, or the
+        number N, and a function that is given (K, 2) positions (first shown, second shown) and
+        returns K probabilities that the first is better, such as `SimulatedJudge(...).answer`.
     attribute : what wins, "more persuasive"; needed for texts. thing, context_name : what the
         prompt calls the texts, and the heading of what they answer to.
     budget : the most comparisons: "10x" (ten per text), a number, or "all"; never more than there
@@ -108,12 +109,7 @@ def rank(
             progress=progress,
         )
         return ranking
-    if (
-        asking.costs
-        or store is not None
-        or (asking.offline and callable(judge))
-        or _is_table(items)
-    ):
+    if asking.costs or store is not None or (asking.offline and callable(judge)) or is_table(items):
         raise ValueError(
             "tables, a store, offline, limits and prices are for texts and the name of a judge; a "
             "function is called as often as the budget says, and a TextJudge has its own store"
@@ -195,7 +191,7 @@ def _of_one_context(items: Any) -> Any:
 
     Each context is a ranking of its own, and `rank` returns one.
     """
-    own = read_texts(items) if _is_table(items) else items
+    own = read_texts(items) if is_table(items) else items
     if isinstance(own, OwnTexts) and (count := len(own.groups())) > 1:
         raise ValueError(
             f"the texts answer to {count} contexts, and each is a ranking of its own: "
@@ -267,7 +263,7 @@ def jobs(
     context_name: str = "Context",
 ) -> list[Job]:
     """The rankings of a run, and the share of the budget that each has; nothing is opened."""
-    from judging import prompts
+    from judging import injection, prompts
 
     groups, notes, source = _groups(items)
     where = f"{source}: " if source else ""
@@ -288,18 +284,21 @@ def jobs(
         Job(
             judge=judge,
             attribute=attribute,
-            prompt=prompts.for_attribute(
-                attribute, thing=thing, context=None if group.context is None else context_name
-            ),
+            prompt=prompt,
             group=group,
             texts=sorted(texts, key=lambda text: text.digest),
             copies=copies,
             calls=next(share),
-            notes=(*notes, *note),
+            notes=(*notes, *note, *injection.notes(prompt, texts)),
         )
         for judge in judges
         for attribute in attributes
         for group, texts, copies in parts
+        for prompt in [
+            prompts.for_attribute(
+                attribute, thing=thing, context=None if group.context is None else context_name
+            )
+        ]
     ]
 
 
@@ -461,18 +460,24 @@ def _in_proportion(
 # Texts ----------------------------------------------------------------------------------------
 
 
-def _is_table(items: Any) -> bool:
-    return isinstance(items, (str, Path)) or hasattr(items, "columns")
-
-
 def _groups(items: Any) -> tuple[Sequence[TextGroup], tuple[str, ...], str]:
     """The texts of each context, what was guessed about a table, and its file."""
     from judging.judges import Text
 
-    if isinstance(items, OwnTexts) or _is_table(items):
+    if isinstance(items, OwnTexts) or is_table(items):
         own = items if isinstance(items, OwnTexts) else read_texts(items)
         return own.groups(), own.notes, own.source
-    pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
+    if not isinstance(items, Iterable):
+        raise TypeError(
+            f"{items!r:.40} is no texts: give a path, a data frame, a list of texts or a mapping "
+            "from ids to texts"
+        )
+    if isinstance(items, Mapping):
+        pairs: Iterable[tuple[Any, Any]] = items.items()
+    elif (names := names_in(items)) is not None:
+        pairs = zip(names, items, strict=True)  # a series whose index names them
+    else:
+        pairs = enumerate(items)
     texts = [text if isinstance(text, Text) else Text(str(name), text) for name, text in pairs]
     return [TextGroup(None, tuple(texts), np.full(len(texts), np.nan))], (), ""
 

@@ -312,6 +312,8 @@ class Rounds:
             self._decide()
         if self.decision is not None and self.decision.reason != "unknown":
             notes = [*notes, decided(self.decision)]
+        if self.asking.both_orders:
+            notes = [*notes, *_one_order_only(self.made)]
         self.notes = tuple(notes)
         self.history.add(self.fit, self.made)
 
@@ -436,6 +438,19 @@ def calls_left(n_items: int, stored: Indices, calls: int) -> int:
     new, links = n_items - len(np.unique(stored)), len(linked(n_items, stored))
     left = max(calls - len(stored), new * (calls // n_items), links)
     return min(left, n_items * (n_items - 1) - len(stored))
+
+
+def _one_order_only(made: Comparisons) -> list[str]:
+    """A note where both orders were wanted, and the store's answers left no calls for them."""
+    pairs = _as_set(made.pairs)
+    single = sum((j, i) not in pairs for i, j in pairs)
+    if not single:
+        return []
+    return [
+        f"{single} of the {len(pairs)} comparisons have one order alone, though both were wanted: "
+        f"answers in one order that were there count for the budget; {single} more calls, by a "
+        "larger one, would ask the other"
+    ]
 
 
 def _as_set(pairs: Indices) -> set[tuple[int, int]]:

@@ -1,25 +1,26 @@
 """Tables as they come: whatever a spreadsheet, a program or a colleague saved, as a data frame.
 
-CSV, TSV and semicolons, JSON, JSONL, Parquet and xlsx; `read_table` tells them apart by the
-file's name and its first line. The frame's index says where each row stood, and is called "line"
-or "row", so that a message can name it (`place`). Cells of text files stay text: `007` is a name
-and not a number. `csv_text` writes what a spreadsheet opens without running it.
+CSV, TSV and semicolons, JSON, JSONL, Parquet and xlsx (`judging.reading.formats`), standard input,
+or a frame of any library. The index of the frame that `read_table` gives says where each row stood,
+and is called "line" or "row", so that a message can name it (`place`). `csv_text` writes what a
+spreadsheet opens without running it.
 """
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
-import json
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judging.errors import DataNotFoundError, InvalidDataError
+from judging.reading import formats
+from judging.reading.formats import missing
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 __all__ = [
     "as_name",
     "as_number",
+    "as_text",
     "csv_text",
     "find_column",
+    "is_table",
     "place",
     "printable",
     "read_table",
@@ -38,21 +41,23 @@ __all__ = [
     "short",
 ]
 
-KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-FORMULA = re.compile(
-    r"'*[=+\-@\t\r＝＋－＠]"
-)  # what a spreadsheet runs, or we marked as not to be run
+STDIN = "-"
+# What a spreadsheet runs, or we marked as not to be run.
+FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 
 
 # Reading --------------------------------------------------------------------------------------
 
 
-def read_table(source: str | Path | pd.DataFrame, *, encoding: str | None = None) -> pd.DataFrame:
+def read_table(
+    source: Any, *, encoding: str | None = None, sheet: str | None = None
+) -> pd.DataFrame:
     """Read a table from a file, or take one that is there; the index names lines or rows.
 
-    source : a file of the kind its name ends in, or a data frame (rows are numbered from 1).
+    source : a file of the kind its name ends in, "-" for standard input; a data frame of pandas,
+        polars, Arrow or whatever else narwhals knows, or a list of dicts (rows count from 1).
     encoding : of a text file. By default UTF-8 or UTF-16, else Windows-1252 with a note.
+    sheet : of a workbook. By default the first that has anything in it.
 
     `attrs` of the frame has `source`, what messages call it; `notes`, sentences for the user; and
     `decimal`, the decimal mark of its numbers, a comma where semicolons part the cells.
@@ -61,32 +66,29 @@ def read_table(source: str | Path | pd.DataFrame, *, encoding: str | None = None
     """
     import pandas as pd
 
-    if isinstance(source, pd.DataFrame):
-        if "decimal" in source.attrs:  # read by this function: its lines keep their numbers
+    if not isinstance(source, (str, Path)):
+        if "decimal" in getattr(source, "attrs", {}):  # read by this function: its lines stay
             return source
-        table = source.astype(object)
+        table = _frame(source)
         table.index = pd.RangeIndex(1, len(table) + 1, name="row")
         return _described(table, "the table")
     path = Path(source)
+    name = "standard input" if source in (STDIN, Path(STDIN)) else str(path)
     try:
-        content = path.read_bytes()
+        content = sys.stdin.buffer.read() if name == "standard input" else path.read_bytes()
     except OSError as error:
         raise DataNotFoundError(
             f"{path}: cannot be read ({error.strerror}; seen from {Path.cwd()})"
         ) from error
-    kind = path.suffix.lower()
-    if kind in (".parquet", ".pq", ".xlsx", ".xlsm"):
-        return _described(_by_pandas(path, content, parquet=kind.startswith(".p")), path)
-    if kind not in (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson"):
-        raise InvalidDataError(f"{path}: save it as {KINDS}, the kinds that are read")
-    text, notes = _decoded(path, content, encoding)
-    if "js" in kind:
-        return _described(_json(path, text), path, notes)
-    table, separator = _csv(path, text)
-    return _described(table, path, notes, decimal="," if separator == ";" else ".")
+    # A pipe has a name that says nothing: /dev/stdin, /dev/fd/63.
+    suffix = (path.suffix.lower() or "none") if path.is_file() else ""
+    table, notes, decimal = formats.load(name, content, suffix, encoding=encoding, sheet=sheet)
+    return _described(table, name, notes, decimal)
 
 
-def read_tables(sources: Sequence[str | Path], *, encoding: str | None = None) -> pd.DataFrame:
+def read_tables(
+    sources: Sequence[str | Path], *, encoding: str | None = None, sheet: str | None = None
+) -> pd.DataFrame:
     """The rows of one or several files as one table; messages name the file of a row.
 
     Raises InvalidDataError where a file is named twice, or their decimal marks differ.
@@ -95,7 +97,7 @@ def read_tables(sources: Sequence[str | Path], *, encoding: str | None = None) -
 
     if twice := {str(one) for one in sources if list(sources).count(one) > 1}:
         raise InvalidDataError(f"{name_some(sorted(twice))} is named twice; name each file once")
-    tables = [read_table(one, encoding=encoding) for one in sources]
+    tables = [read_table(one, encoding=encoding, sheet=sheet) for one in sources]
     if len(tables) == 1:
         return tables[0]
     if len(marks := {table.attrs["decimal"] for table in tables}) > 1:
@@ -113,6 +115,38 @@ def read_tables(sources: Sequence[str | Path], *, encoding: str | None = None) -
     return _described(together, f"{len(tables)} files", notes, marks.pop())
 
 
+def is_table(source: Any) -> bool:
+    """Whether `read_table` can take it: a path, a frame of any library, a list of dicts."""
+    rows = isinstance(source, (list, tuple)) and source and all(isinstance(r, dict) for r in source)
+    return isinstance(source, (str, Path)) or bool(rows) or _is_frame(source)
+
+
+def _is_frame(source: Any) -> bool:
+    return any(hasattr(source, name) for name in ("collect_schema", "columns", "column_names"))
+
+
+def _frame(source: Any) -> pd.DataFrame:
+    """A frame of any library, or a list of dicts, as one of pandas that holds objects."""
+    import pandas as pd
+
+    if isinstance(source, pd.DataFrame):
+        return source.astype(object)
+    if isinstance(source, (list, tuple)):
+        return pd.DataFrame(list(source), dtype=object)
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(source)
+    except TypeError:
+        raise InvalidDataError(
+            f"a {type(source).__name__} is no table: give a path, a data frame (pandas, polars, "
+            "Arrow) or a list of dicts"
+        ) from None
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    # Not narwhals' to_pandas, for which polars needs Arrow.
+    return pd.DataFrame(frame.to_dict(as_series=False), dtype=object)
+
+
 def _described(
     table: pd.DataFrame, source: object, notes: Iterable[str] = (), decimal: str = "."
 ) -> pd.DataFrame:
@@ -121,129 +155,6 @@ def _described(
     if not len(table):
         raise InvalidDataError(f"{source}: there are no rows in it")
     return table
-
-
-def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, list[str]]:
-    """The text of a file, and a note where its encoding was guessed."""
-    if encoding is None:
-        every_second = content[1:400:2]
-        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            encoding = "utf-16"
-        elif every_second and every_second.count(0) > len(every_second) / 2:
-            encoding = "utf-16-le"
-        else:
-            try:
-                return content.decode("utf-8-sig"), []
-            except UnicodeDecodeError:
-                return _decoded(path, content, "cp1252")[0], [
-                    f"{path} is not UTF-8 and was read as Windows-1252; if letters look wrong, "
-                    "name its encoding with --encoding"
-                ]
-    try:
-        return content.decode(encoding), []
-    except LookupError:
-        raise InvalidDataError(
-            f"no encoding is called {encoding!r}; utf-8, utf-16, cp1252 and mac-roman are some"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InvalidDataError(
-            f"{path} is not text in the encoding {encoding} ({error.reason} at byte "
-            f"{error.start}); name the right one with --encoding, or save it as UTF-8"
-        ) from None
-
-
-def _csv(path: Path, text: str) -> tuple[pd.DataFrame, str]:
-    """Delimited text, read strictly; the separator is the one that parts the header most."""
-    import pandas as pd
-
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-
-    def reader(separator: str) -> Any:
-        return csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
-
-    def columns(separator: str) -> int:
-        try:
-            return len(next(reader(separator), []))
-        except csv.Error:
-            return 0
-
-    separator = max(SEPARATORS, key=columns)
-    read = reader(separator)
-    lines, rows = list[int](), list[list[str]]()
-    try:
-        header = [name.strip() or f"column {k}" for k, name in enumerate(next(read, []), start=1)]
-        start = read.line_num + 1
-        for row in read:
-            if any(cell.strip() for cell in row):  # spreadsheets leave empty rows at the end
-                if len(row) != len(header):
-                    raise InvalidDataError(
-                        f"{path}, line {start}: {len(row)} cells where the header has "
-                        f"{len(header)}; a cell with {SEPARATORS[separator]}s, quotes or line "
-                        "breaks goes in double quotes"
-                    )
-                lines.append(start)
-                rows.append(row)
-            start = read.line_num + 1
-    except csv.Error as error:
-        raise InvalidDataError(f"{path}, line {read.line_num}: not CSV ({error})") from error
-    index = pd.Index(lines, name="line")
-    return pd.DataFrame(rows, columns=header, index=index, dtype=object), separator
-
-
-def _json(path: Path, text: str) -> pd.DataFrame:
-    """A list of objects; or one object a line."""
-    import pandas as pd
-
-    index, rows = "row", list[Any]()
-    try:
-        if text.lstrip()[:1] == "[":
-            rows = json.loads(text)
-            lines = list(range(1, len(rows) + 1))
-        else:
-            index, lines = "line", []
-            # Not splitlines(), which breaks at characters that JSON allows inside a text.
-            for line, content in enumerate(text.split("\n"), start=1):
-                if content.strip():
-                    lines.append(line)
-                    rows.append(json.loads(content))
-    except (ValueError, RecursionError) as error:
-        at = f", line {lines[-1]}" if index == "line" and lines else ""
-        raise InvalidDataError(
-            f"{path}{at}: not JSON ({error}); one list of objects is read, or one object a line"
-        ) from None
-    for line, row in zip(lines, rows, strict=True):
-        if not isinstance(row, dict):
-            raise InvalidDataError(
-                f"{path}, {index} {line}: not an object with the names of columns, such as "
-                '{"id": "a", "text": "..."}'
-            )
-    return pd.DataFrame(rows, index=pd.Index(lines, name=index), dtype=object)
-
-
-def _by_pandas(path: Path, content: bytes, *, parquet: bool) -> pd.DataFrame:
-    import pandas as pd
-
-    try:
-        if parquet:
-            table = pd.read_parquet(io.BytesIO(content), dtype_backend="numpy_nullable")
-            if any(table.index.names):
-                table = table.reset_index()
-            table = table.astype(object)
-        else:
-            table = pd.read_excel(io.BytesIO(content), dtype=object, keep_default_na=False)
-    except ImportError:
-        extra = "pyarrow" if parquet else "openpyxl"
-        raise InvalidDataError(
-            f"{path}: reading it needs {extra}: pip install {extra}; or save it as CSV"
-        ) from None
-    except Exception as error:  # whatever the reader meets in a broken file
-        what = "a Parquet file" if parquet else "an Excel workbook"
-        raise InvalidDataError(f"{path}: not {what} that can be read ({error})") from error
-    # A spreadsheet's own row numbers, whose first is the header.
-    start = 1 if parquet else 2
-    table.index = pd.RangeIndex(start, start + len(table), name="row")
-    blank = [all(_missing(cell) for cell in row) for row in table.to_numpy()]
-    return table[[not one for one in blank]]
 
 
 # Columns and cells ----------------------------------------------------------------------------
@@ -293,18 +204,43 @@ def place(table: pd.DataFrame | pd.Series, k: Any) -> str:
 def as_name(cell: Any) -> str:
     """A cell as the name of an item, spaces trimmed; raises InvalidDataError if it cannot be one.
 
-    Whole numbers lose the ".0" that tables with gaps give them. The apostrophe that `csv_text` put
-    before a name which a spreadsheet would run is taken away.
+    Whole numbers lose the ".0" that tables with gaps give them, days the midnight that workbooks
+    do, and a name that a spreadsheet would run the apostrophe that `csv_text` put before it.
     """
-    if _missing(cell):
+    if missing(cell):
         raise InvalidDataError("the id is empty")
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
+    if isinstance(cell, datetime) and cell.time() == time():
+        cell = cell.date()
     name = " ".join(str(cell).split())
     if name[:1] == "'" and FORMULA.match(name):
         name = name[1:]
     require_printable(name)
     return name
+
+
+def as_text(cell: Any, what: str = "text") -> str:
+    """A cell as a text to be judged; the text parts of a chat's content are put together.
+
+    Raises InvalidDataError for what is empty or no text.
+    """
+    if isinstance(cell, list) and cell and all(isinstance(part, dict) for part in cell):
+        parts = [part.get("text") for part in cell]
+        if all(isinstance(part, str) for part in parts):
+            cell = "\n".join(map(str, parts))
+        elif all("content" in part for part in cell):
+            raise InvalidDataError(
+                f"the {what} is a chat of {len(cell)} messages; give the content of the one that "
+                "is to be judged"
+            )
+    if isinstance(cell, (int, float)) and not isinstance(cell, bool) and not missing(cell):
+        return as_name(cell)  # a workbook keeps the answer 42 as a number
+    if isinstance(cell, str) and cell.strip():
+        return cell
+    if missing(cell):
+        raise InvalidDataError(f"the {what} is empty; fill it, or remove the row")
+    raise InvalidDataError(f"the {what} is {cell!r:.40}, which is no text; write it as one")
 
 
 def require_printable(name: str) -> None:
@@ -328,7 +264,7 @@ def printable(text: str) -> str:
 
 def as_number(cell: Any, what: str, *, decimal: str = ".") -> float:
     """A cell as a number, NaN if it is empty; raises InvalidDataError if it is something else."""
-    if _missing(cell):
+    if missing(cell):
         return math.nan
     text = str(cell).strip()
     try:
@@ -340,15 +276,6 @@ def as_number(cell: Any, what: str, *, decimal: str = ".") -> float:
             f"the {what} is {cell!r}, not a number; leave it empty where there is none"
         )
     return number
-
-
-def _missing(cell: Any) -> bool:
-    """Whether a cell is empty: None, NaN, NaT, pandas' NA, or nothing but spaces."""
-    if isinstance(cell, str):
-        return not cell.strip()
-    import pandas as pd
-
-    return cell is None or bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 # Writing --------------------------------------------------------------------------------------

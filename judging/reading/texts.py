@@ -16,16 +16,13 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judging.errors import InvalidDataError
 from judging.reading import tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,8 @@ class Text:
 
     def __post_init__(self) -> None:
         tables.require_printable(self.id)
+        if not isinstance(self.text, str):
+            raise InvalidDataError(f"the text {self.id!r} is {self.text!r:.40}, which is no string")
         try:
             self.text.encode()
         except UnicodeEncodeError as error:
@@ -116,25 +115,26 @@ class OwnTexts:
 
 
 def read_texts(
-    source: str | Path | pd.DataFrame,
+    source: Any,
     *,
     text_column: str | None = None,
     id_column: str | None = None,
     context_column: str | None = None,
     score_column: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> OwnTexts:
     """Read texts of your own from a file or a data frame; the module's docstring has the columns.
 
-    The keywords name columns that are called something else, and a file's encoding. Without a
-    column of ids, texts are called by the data frame's index where it has one of its own, else by
-    the number of their row.
+    source : as for `judging.reading.tables.read_table`. The keywords name columns that are called
+    something else, a file's encoding and a workbook's sheet. Without a column of ids, texts are
+    called by the index of a pandas frame that has one of its own, else by the number of their row.
 
     Raises DataNotFoundError if the file cannot be opened; InvalidDataError, with line and id, if it
     is not a table, lacks a column, or has an empty, repeated or unprintable id, an empty text or a
     score that is not a number.
     """
-    table = tables.read_table(source, encoding=encoding)
+    table = tables.read_table(source, encoding=encoding, sheet=sheet)
 
     def cells(kind: str, named: str | None, *, required: bool = False) -> list[Any] | None:
         option = f"--{kind}-column" if required or named else ""
@@ -145,8 +145,8 @@ def read_texts(
     texts = cells("text", text_column, required=True) or []
     ids = cells("id", id_column)
     contexts, scores = cells("context", context_column), cells("score", score_column)
-    if ids is None and not isinstance(source, (str, Path)):
-        ids = None if type(source.index).__name__ == "RangeIndex" else source.index.tolist()
+    if ids is None:
+        ids = names_in(source)
     if ids is None:
         ids = list(range(1, len(texts) + 1))
         notes.append(
@@ -161,9 +161,7 @@ def read_texts(
             name = tables.as_name(cell)
             if name in items:
                 raise InvalidDataError("this id appears twice; give every text an id of its own")
-            if not isinstance(text, str) or not text.strip():
-                raise InvalidDataError("the text is empty; fill it, or remove the row")
-            items[name] = Text(name, text)
+            items[name] = Text(name, tables.as_text(text))
             if scores is not None:
                 given.append(tables.as_number(scores[k], "score", decimal=table.attrs["decimal"]))
         except InvalidDataError as error:
@@ -176,8 +174,16 @@ def read_texts(
         contexts=tuple(_context(cell) for cell in contexts or [None] * len(texts)),
         scores=None if scores is None else np.array(given),
         notes=tuple(notes),
-        source=str(source) if isinstance(source, (str, Path)) else "",
+        source=table.attrs["source"] if isinstance(source, (str, Path)) else "",
     )
+
+
+def names_in(source: Any) -> list[Any] | None:
+    """The names that a pandas frame or series has in its index; None for row numbers."""
+    index: Any = getattr(source, "index", None)
+    if not hasattr(index, "tolist") or type(index).__name__ == "RangeIndex":
+        return None
+    return list(index.tolist())
 
 
 def _context(cell: Any) -> str | None:

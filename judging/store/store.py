@@ -361,13 +361,38 @@ class Store:
             f"{specification.get(field, 'not set')} now"
             for field in differing(near)
         ]
+        moved = ""
+        if differing(near) == ["server"]:
+            moved = (
+                "\nif the same model moved there, its answers stay valid: --judge-option "
+                f"server={near['server']} (in Python server=...)"
+            )
         raise JudgeError(
-            f"{self.path} holds the answers of another judge; what differs:{''.join(lines)}\n"
-            "name another store, set the judge up as it was, or say that several judges in one "
+            f"{self.path} holds the answers of another judge; what differs:{''.join(lines)}{moved}"
+            "\nname another store, set the judge up as it was, or say that several judges in one "
             "store are meant (several=True; --several-judges on the command line)"
         )
 
     # What is in it ---------------------------------------------------------------------
+
+    def contents(self) -> list[dict[str, Any]]:
+        """Its judges: the short digest `judge`, `specification` and `prompts`.
+
+        A prompt has its name, the answers to it and those refused, and the tokens that they took;
+        a question that was put under several names is one.
+        """
+        table = self._table().drop_duplicates(["judge_digest", "prompt", "question"])
+        rows = []
+        for digest, given in self.specifications().items():
+            row: dict[str, Any] = {"judge": digest, "specification": given, "prompts": []}
+            for name, ours in table[table["judge"] == digest].groupby("prompt", sort=False):
+                refused = int((ours["refused"] != "").sum())
+                counts = {"answers": len(ours) - refused, "refused": refused}
+                row["prompts"].append(
+                    {"prompt": name, **counts, "tokens": int(ours["tokens"].sum())}
+                )
+            rows.append(row)
+        return rows
 
     def table(self) -> pd.DataFrame:
         """One row per answer and per set of names under which it was asked.
@@ -381,13 +406,20 @@ class Store:
         """
         return self._table().loc[:, :"at"]
 
-    def export(self, path: str | Path) -> None:
-        """Write `table` to a file whose name ends in .csv or .parquet."""
+    def export(self, path: str | Path) -> int:
+        """Write `table` to a file whose name ends in .csv or .parquet; its number of rows."""
         path = Path(path)
         if path.suffix not in (".csv", ".parquet"):
             raise JudgeError(f"{path}: answers are written as .csv or .parquet; end the name so")
         table = self.table()
-        write(path, csv_text(table) if path.suffix == ".csv" else table.to_parquet(index=False))
+        try:
+            written = csv_text(table) if path.suffix == ".csv" else table.to_parquet(index=False)
+        except ImportError:
+            raise JudgeError(
+                f"{path}: writing it needs pyarrow: pip install pyarrow; or end its name in .csv"
+            ) from None
+        write(path, written)
+        return len(table)
 
     def comparisons(self, **which: Any) -> Comparisons:
         """The answers of one judge to one prompt in one context; arguments as in `by_context`."""

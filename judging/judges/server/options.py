@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judging.errors import JudgeError
+from judging.injection import broken
 from judging.question import Question
 
 SAMPLED_TOKENS = 8  # enough for "Summary A", "**A**", "Answer: A"
@@ -97,7 +98,7 @@ class ServerOptions:
 
     def body(self, question: Question, model: str, *, draws: int = 1) -> dict[str, Any]:
         """The request for one question, `draws` sampled answers at once."""
-        prompt, turn = question.prompt, question.text
+        prompt, turn = question.prompt, broken(question.text)
         if self.prefix == "ask" and self.instruction:
             labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
             turn = f"{turn}\n\n{self.instruction.replace('{labels}', labels)}"

@@ -1,0 +1,63 @@
+"""Texts that speak to the judge and not to a reader: what is broken in them, and what is said.
+
+No wording is proof against a text that tells its judge what to answer. So the tokens with which
+chats are written are broken before a server sees them (a local model's own are, by its tokenizer),
+and texts that look as if they meant the judge are named beside the ranking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from judging.question import Prompt, Text
+from poe.errors import name_some
+
+__all__ = ["broken", "notes"]
+
+# How chat templates mark turns: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, GPT.
+CONTROL = re.compile(
+    r"<[|｜][^\s<>|｜]{1,40}[|｜]>|<(?:start|end)_of_turn>|</?s>|<(?:bos|eos|pad|unk)>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]|<</?SYS>>"
+)
+ORDERS = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\s+(?:[\w']+\s+){0,3}(?:instructions?|prompts?)\b",
+    re.IGNORECASE,
+)
+PLACE = re.compile(r"\{\w+\}")
+
+
+def broken(text: str) -> str:
+    """The text with a space after the first character of every control token in it."""
+    return CONTROL.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+
+
+def notes(prompt: Prompt, texts: Iterable[Text]) -> tuple[str, ...]:
+    """A sentence naming texts that hold control tokens, the prompt's headings, or orders.
+
+    A heading is what stands in the template between the end of a paragraph and a text, "Essay B:".
+    It counts at the beginning of a line, which is where a second one would fool a judge.
+    """
+    head = [before.rsplit("\n", 1)[-1].strip() for before in PLACE.split(prompt.template)[:-1]]
+    headings = [re.escape(one) for one in head if len(one) > 2]
+    forged = re.compile(rf"^\s*(?:{'|'.join(headings)})", re.MULTILINE) if headings else None
+
+    def why(text: str) -> Iterator[str]:
+        if CONTROL.search(text):
+            yield "tokens with which chats are written"
+        if forged and forged.search(text):
+            yield "headings of the question itself"
+        if ORDERS.search(text):
+            yield "an order to ignore others"
+
+    found = {text.id: list(why(text.text)) for text in texts}
+    found = {name: reasons for name, reasons in found.items() if reasons}
+    if not found:
+        return ()
+    reasons = dict.fromkeys(reason for one in found.values() for reason in one)
+    many = len(found) > 1
+    return (
+        f"{len(found)} text{'s' if many else ''} may speak to the judge and not to a reader "
+        f"({name_some(list(found))}; {', '.join(reasons)}): read {'them' if many else 'it'} before "
+        f"you trust {'their places' if many else 'its place'}",
+    )
