@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -147,7 +148,13 @@ def describe(dataset: str, attribute: str, template: str | None = None) -> str:
     return "\n".join(f"{name:<10} {text}" for name, text in lines.items() if text)
 
 
-def for_attribute(attribute: str, *, thing: str = "text", context: str | None = None) -> Prompt:
+def for_attribute(
+    attribute: str,
+    *,
+    thing: str = "text",
+    context: str | None = None,
+    wording: str | Path | None = None,
+) -> Prompt:
     """A comparison by an attribute of your own, in the style of poe_v2's Table 4.
 
     attribute : what follows "Which essay is": "more persuasive", "clearer", "better argued"; or a
@@ -155,9 +162,12 @@ def for_attribute(attribute: str, *, thing: str = "text", context: str | None = 
     thing : what is compared: "essay", "cover letter".
     context : what the texts answer to, as it is to be headed ("Article", "Task"); None if they
         stand alone.
+    wording : a file with the question in your own words instead, see `of_file`.
 
     Raises JudgeError if a word is empty or has braces, or the attribute does not compare.
     """
+    if wording is not None:
+        return of_file(wording, attribute, thing=thing, context=context)
     attribute = _words("attribute", attribute.strip().rstrip("?"))
     _require_comparative(attribute)
     thing = _words("thing", thing)
@@ -171,6 +181,53 @@ def for_attribute(attribute: str, *, thing: str = "text", context: str | None = 
         ),
         prefix=label,
     )
+
+
+def of_file(
+    path: str | Path, attribute: str, *, thing: str = "text", context: str | None = None
+) -> Prompt:
+    """A comparison in your own words, from a TOML file.
+
+    text : the question, with {first} and {second} where the texts go, and {context} if they have
+        one; {attribute} and {thing} stand for those words. Marks around a text, such as <essay> and
+        </essay>, tell a model where it ends.
+    labels : the two words that answer it, ["A", "B"] by default, the first for the first text.
+    prefix : how the answer begins, "Essay". system : a system message.
+
+    Raises JudgeError if the file cannot be read, lacks a place, or has one that nothing fills.
+    """
+    path = Path(path)
+    try:
+        row = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise JudgeError(f"{path} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise JudgeError(f'{path} is not TOML: {error}; it has text = """..."""') from None
+    if more := [key for key in row if key not in ("text", "labels", "prefix", "system")]:
+        raise JudgeError(f"{path}: {more[0]!r} is not text, labels, prefix or system")
+    words = {"attribute": attribute.strip(), "thing": thing}
+
+    def filled(text: Any) -> str:
+        return re.sub(r"\{(attribute|thing)\}", lambda slot: words[slot[1]], str(text))
+
+    text = filled(row.get("text", ""))
+    there, needed = set(re.findall(r"\{(\w+)\}", text)), {"first", "second"}
+    needed |= {"context"} if context is not None else set()
+    if lacks := sorted(needed - there):
+        raise JudgeError(f"{path}: the text has no {{{lacks[0]}}}, where the {lacks[0]} would go")
+    if more := sorted(there - needed):
+        why = "; the texts have no column context" if more[0] == "context" else ""
+        raise JudgeError(f"{path}: nothing fills {{{more[0]}}} in the text{why}")
+    try:
+        return Prompt(
+            name=f"{path.stem}/{words['attribute']}",
+            template=text,
+            labels=tuple(row.get("labels", ("A", "B"))),
+            prefix=filled(row.get("prefix", "")),
+            system=filled(row["system"]) if row.get("system") else None,
+        )
+    except ValueError as error:
+        raise JudgeError(f"{path}: {error}") from None
 
 
 def _predicate(attribute: str) -> str:

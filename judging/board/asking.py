@@ -8,6 +8,7 @@ so far, since what comes from one prompt errs together.
 from __future__ import annotations
 
 from itertools import starmap
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -39,7 +40,7 @@ class Tournament:
     """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
 
     progress : whether to show a bar. price : per million tokens read, and written.
-    rounds : in how many parts a budget is asked, at least.
+    rounds : in how many parts a budget is asked, at least. wording : a file of your own question.
     made : (K, 3) prompt, first and second system of what was asked; what the store has is there
     from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
     answers being the same word for word. refused : questions that the judge would not answer,
@@ -60,6 +61,7 @@ class Tournament:
         price: tuple[float, float] | None = None,
         seed: int = 0,
         rounds: int = 8,
+        wording: str | Path | None = None,
     ) -> None:
         self.answers, self.judge, self.store = answers, judge, store
         self.both_orders, self.rounds = both_orders, rounds
@@ -69,7 +71,9 @@ class Tournament:
         self.meter = Meter(0, shown=progress, price=price)
         self.meter.judge = judge
         self.rng = np.random.default_rng(seed)
-        self.prompt = prompts.for_attribute(attribute, thing="answer", context="Prompt")
+        self.prompt = prompts.for_attribute(
+            attribute, thing="answer", context="Prompt", wording=wording
+        )
         self.made = np.empty((0, 3), dtype=np.intp)
         self.p: Floats = np.empty(0)
         self.equal = 0

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -279,6 +280,7 @@ def leaderboard(
     judge: Reader | str | None = None,
     *,
     attribute: str = "better",
+    wording: str | Path | None = None,
     budget: int | str = "100x",
     both_orders: bool = False,
     length: bool = False,
@@ -299,8 +301,8 @@ def leaderboard(
         model_b, winner; with a prompt, errors are clustered on it; with lengths or texts, length
         can be controlled for). With a judge, answers: a row has system, prompt and the answer's
         text. A data frame or a file, or several files as a list.
-    judge, attribute, store, undecided, progress : who compares two answers to a prompt, what wins,
-        what keeps the answers, and whether to show a bar, as for `judging.rank`.
+    judge, attribute, wording, store, undecided, progress : who compares two answers to a prompt,
+        what wins, what keeps the answers, and whether to show a bar, as for `judging.rank`.
     budget : the most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
     both_orders : every pair is shown in both orders; otherwise in one, at random.
     length : whether to control for it, beside the ranking (`judging.board.length`).
@@ -325,6 +327,7 @@ def leaderboard(
             undecided=undecided,
             progress=progress,
             seed=seed,
+            wording=wording,
         )
         asked.run(answers.calls(budget, both_orders=both_orders))
         found = asked.columns()

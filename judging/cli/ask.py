@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from judging.cli import batches, opening, screen
+from judging.cli import config as cfg
 from judging.cli import options as o
 from judging.cli.exits import SaidError, Status
 from judging.errors import JudgeError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 @o.app.command()
 def ask(
+    ctx: typer.Context,
     dataset: Annotated[
         str,
         typer.Argument(
@@ -54,6 +56,7 @@ def ask(
     decoder_only: o.DecoderOnly = False,
     thing: o.Thing = "text",
     context_name: o.ContextName = "Context",
+    wording: o.Wording = None,
     contexts: Annotated[
         str | None,
         o.opt("Ask about the first ten contexts (10), or those from 21 to 30 (20:30); else all."),
@@ -70,6 +73,8 @@ def ask(
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
     retry_refused: o.RetryRefused = False,
+    config: cfg.Config = None,
+    save_config: cfg.SaveConfig = None,
 ) -> None:
     """Ask a judge a fixed set of comparisons, and store the answers.
 
@@ -77,6 +82,7 @@ def ask(
     run asks only what is new. For several machines, give each its own shard and its own store, and
     join the stores with `judging store merge`.
     """
+    cfg.save(ctx, save_config)
     from judging import datasets, judges, prompts
     from judging.datasets.questions import contexts_of, questions_of, shard_of
     from judging.judges.spending import RoundWrittenError, SpendingLimitError
@@ -90,11 +96,13 @@ def ask(
                 "--template, --contexts and --decoder-only are for the datasets that `judging "
                 f"data list` names, and {dataset} is a file of your own texts"
             )
-        called = {"thing": thing, "context_name": context_name}
+        called = {"thing": thing, "context_name": context_name, "wording": wording}
         whole = _own(Path(dataset), attribute, calls, both_orders, seed, **called)
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}; `judging data list` names the datasets")
     else:
+        if wording:
+            raise JudgeError("--wording is for your own texts; --template chooses a dataset's")
         data = datasets.load(dataset)
         whole = questions_of(
             data,
@@ -145,7 +153,7 @@ def ask(
 
 
 def _own(
-    path: Path, attribute: str, calls: int | None, both_orders: bool, seed: int, **called: str
+    path: Path, attribute: str, calls: int | None, both_orders: bool, seed: int, **called: Any
 ) -> list[Question]:
     """Comparisons of a table's texts that spread evenly over them, context after context.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judging.cli import batches, exits, opening, screen
+from judging.cli import config as cfg
 from judging.cli import options as o
 from judging.cli.fit import Cluster, First, Probability, Second, Winner
 from judging.errors import JudgeError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     f"differences of every two systems and groups (--by). {o.DRY}"
 )
 def leaderboard(
+    ctx: typer.Context,
     tables: Annotated[
         list[Path],
         typer.Argument(
@@ -40,6 +42,7 @@ def leaderboard(
     attribute: Annotated[
         str, o.opt('What the better answer is: "more helpful".', metavar="WORDS")
     ] = "better",
+    wording: o.Wording = None,
     dry_run: o.DryRun = False,
     offline: o.Offline = False,
     budget: Annotated[
@@ -98,12 +101,15 @@ def leaderboard(
     retry_refused: o.RetryRefused = False,
     encoding: o.Encoding = None,
     sheet: o.Sheet = None,
+    config: cfg.Config = None,
+    save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
     The ranking is that of the comparisons as they are; --length-control shows beside it what they
     say of answers of equal length.
     """
+    cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
     from judging.judges.asking import stored_judge
     from judging.judges.spending import RoundWrittenError
@@ -159,6 +165,7 @@ def leaderboard(
                 price=price,
                 seed=seed,
                 rounds=by_file.rounds or 8,
+                wording=wording,
             )
             known = asked.asked
             new = max(calls - known, 0)

@@ -95,6 +95,14 @@ DecoderOnly = Annotated[
     bool, opt("Use the prompt's ending for decoder-only models.", "--decoder-only")
 ]
 Thing = Annotated[str, opt('What the prompt calls the texts, such as "essay".')]
+Wording = Annotated[
+    Path | None,
+    opt(
+        "A TOML file with the question in your own words: text, with {first}, {second} and, if "
+        "there is one, {context}; optionally labels, prefix and system.",
+        metavar="FILE",
+    ),
+]
 ContextName = Annotated[str, opt("The heading of the context in the prompt.")]
 
 Orders = Annotated[

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from judging.cli import batches, exits, opening, screen
+from judging.cli import config as cfg
 from judging.cli import options as o
 from judging.errors import JudgeError
 
@@ -37,6 +38,7 @@ MADE_OF = (
     f"move if this judge were asked more, not how well it agrees with people. {MADE_OF}"
 )
 def rank(
+    ctx: typer.Context,
     texts: Annotated[
         Path,
         typer.Argument(
@@ -55,6 +57,7 @@ def rank(
     ],
     thing: o.Thing = "text",
     context_name: o.ContextName = "Context",
+    wording: o.Wording = None,
     dry_run: o.DryRun = False,
     offline: o.Offline = False,
     budget: Annotated[
@@ -145,8 +148,11 @@ def rank(
     undecided: o.Undecided = "stop",
     on_refusal: o.OnRefusal = "skip",
     retry_refused: o.RetryRefused = False,
+    config: cfg.Config = None,
+    save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
+    cfg.save(ctx, save_config)
     from judging import judges
     from judging.judges.spending import RoundWrittenError
     from judging.ranking.changes import read_ranking
@@ -202,6 +208,7 @@ def rank(
             both_orders=asking.both_orders,
             thing=thing,
             context_name=context_name,
+            wording=wording,
         )
     if compare_with and len(todo) > 1:
         raise JudgeError(

@@ -146,15 +146,23 @@ def deliver(
 ) -> None:
     """Show the text, or print everything as JSON where it is wanted; then write the files.
 
-    What was asked is on the screen before a file can fail. With JSON nothing else is printed.
+    What was asked is on the screen before a file can fail. With JSON nothing else is printed. A
+    reader that goes away early, such as head, costs no file.
     """
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may not know every letter of a name
         sys.stdout.reconfigure(errors="replace")
-    if everything is None:
-        print(text())
-    else:
-        print_json(everything())
+    gone: BrokenPipeError | None = None
+    try:
+        if everything is None:
+            print(text())
+        else:
+            print_json(everything())
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        gone = error
     for path, content in files.items():
         with busy(f"writing {path}"):
             written = content()
-        write(path, written, quiet=everything is not None)
+        write(path, written, quiet=everything is not None or gone is not None)
+    if gone is not None:
+        raise gone

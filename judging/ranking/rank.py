@@ -44,6 +44,7 @@ def rank(
     attribute: str | None = None,
     thing: str = "text",
     context_name: str = "Context",
+    wording: str | Path | None = None,
     budget: int | str = "10x",
     until: Until | Iterable[Until] | None = None,
     asking: Asking | None = None,
@@ -62,7 +63,8 @@ def rank(
         number N, and a function that is given (K, 2) positions (first shown, second shown) and
         returns K probabilities that the first is better, such as `SimulatedJudge(...).answer`.
     attribute : what wins, "more persuasive"; needed for texts. thing, context_name : what the
-        prompt calls the texts, and the heading of what they answer to.
+        prompt calls the texts, and the heading of what they answer to. wording : a TOML file with
+        the question in your own words (`judging.prompts.of_file`).
     budget : the most comparisons: "10x" (ten per text), a number, or "all"; never more than there
         are. Those that the store has count, but texts that are new to it have their share
         (`judging.ranking.rounds.opening`).
@@ -100,6 +102,7 @@ def rank(
             [wanted],
             thing=thing,
             context_name=context_name,
+            wording=wording,
             budget=budget,
             until=until,
             asking=asking,
@@ -138,6 +141,7 @@ def rank_each(
     *,
     thing: str = "text",
     context_name: str = "Context",
+    wording: str | Path | None = None,
     budget: int | str = "10x",
     until: Until | Iterable[Until] | None = None,
     asking: Asking | None = None,
@@ -161,6 +165,7 @@ def rank_each(
         both_orders=asking.both_orders,
         thing=thing,
         context_name=context_name,
+        wording=wording,
     )
     with _opened(store, several=len(judges) > 1) as kept:
         rankings, _ = run(
@@ -261,6 +266,7 @@ def jobs(
     both_orders: bool,
     thing: str = "text",
     context_name: str = "Context",
+    wording: str | Path | None = None,
 ) -> list[Job]:
     """The rankings of a run, and the share of the budget that each has; nothing is opened."""
     from judging import injection, prompts
@@ -296,7 +302,10 @@ def jobs(
         for group, texts, copies in parts
         for prompt in [
             prompts.for_attribute(
-                attribute, thing=thing, context=None if group.context is None else context_name
+                attribute,
+                thing=thing,
+                context=None if group.context is None else context_name,
+                wording=wording,
             )
         ]
     ]

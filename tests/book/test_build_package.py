@@ -22,6 +22,7 @@ CORE = {
     *("numpy", "scipy", "pandas", "tqdm", "cvxpy-base", "clarabel", "highspy"),  # fits
     *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
     "filelock",  # one writer a store
+    "narwhals",  # tables of other libraries
     *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
 }
 # Packages of extras, imported when they are used.

@@ -101,6 +101,18 @@ def test_a_screen_that_is_closed(closed, folder):
     assert len(pd.read_csv("f.csv")) == 3
 
 
+def test_a_reader_that_goes_away_costs_no_file(folder):
+    """As `| head -1` does; the pipe is closed before anything is printed."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "judging", "fit", "v.csv", "--out", "f.csv"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert done.returncode == 141
+    assert done.stderr == b""
+    assert len(pd.read_csv("f.csv")) == 3
+
+
 def test_ctrl_c_while_loading_is_no_traceback():
     program = HEARS_CTRL_C + (
         "import os, signal, sys\n"

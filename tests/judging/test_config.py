@@ -1,0 +1,188 @@
+"""A run in a file, and a question in one's own words."""
+
+import json
+import tomllib
+
+import pandas as pd
+import pytest
+
+import judging
+from judging import prompts
+from judging.cli import main
+from judging.errors import JudgeError
+from tests.judge_server import serving
+
+TEXTS = "id,text\na,The sun rose slowly.\nb,Rain.\nc,A long morning of quiet light.\nd,Snow fell.\n"
+WORDING = '''
+text = """
+Which {thing} {attribute}?
+
+<first>
+{first}
+</first>
+
+<second>
+{second}
+</second>"""
+labels = ["first", "second"]
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TEXTS)
+    (tmp_path / "w.toml").write_text(WORDING)
+    return tmp_path
+
+
+def rank(*more):
+    return main(["rank", *more, "--quiet"])
+
+
+# --config --------------------------------------------------------------------------------------
+
+
+def test_a_saved_run_is_the_same_run(folder, capsys):
+    given = ["t.csv", "--attribute", "nicer", "--attribute", "more calm", "--judge", "demo"]
+    given += ["--judge-option", "noise=0.5", "--budget", "2x", "--seed", "3", "--out", "o.csv"]
+    assert rank(*given, "--save-config", "run.toml") == 0
+    first = (folder / "o.csv").read_text()
+    capsys.readouterr()
+    assert rank("--config", "run.toml", "--store", "other.sqlite") == 0
+    assert (folder / "o.csv").read_text() == first
+    saved = tomllib.loads((folder / "run.toml").read_text())
+    assert saved == {
+        "texts": "t.csv",
+        "attribute": ["nicer", "more calm"],
+        "judge": ["demo"],
+        "judge-option": ["noise=0.5"],
+        "budget": "2x",
+        "seed": 3,
+        "out": "o.csv",
+        "quiet": True,
+    }
+
+
+def test_the_command_line_goes_first_and_tables_are_options(folder, capsys):
+    (folder / "run.toml").write_text(
+        'texts = "t.csv"\nattribute = "nicer"\njudge = "demo"\nbudget = "2x"\njson = true\n'
+        "[judge-option]\nnoise = 0.5\nlean = 0\n"
+    )
+    assert rank("--config", "run.toml", "--budget", "5") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["calls"] == 5
+    assert (
+        said["rankings"][0]["judge"] | {"noise": "0.5", "lean": "0"}
+        == (said["rankings"][0]["judge"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('texts = "t.csv"\nbudgett = "5x"', "no budgett; is it budget?"),
+        ("texts = [1", "is not TOML"),
+        ('texts = ["t.csv", "u.csv"]', "texts is one value, not a list"),
+        ('texts = "t.csv"\nattribute = "nicer"\njudge = "demo"\nseed = "x"', "--seed"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(content, said, folder, capsys):
+    if content is not None:
+        (folder / "run.toml").write_text(content)
+    assert rank("--config", "run.toml") == 2
+    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert not (folder / "judgements.sqlite").exists()
+
+
+def test_no_file_of_the_run_is_written_over(folder, capsys):
+    asked = ["t.csv", "--attribute", "nicer", "--judge", "demo"]
+    for path in ("t.csv", "judgements.sqlite"):
+        assert rank(*asked, "--save-config", path) == 1
+        assert f"{path} would overwrite" in capsys.readouterr().err
+    assert (folder / "t.csv").read_text() == TEXTS
+
+
+def test_other_commands_take_one_too(folder, capsys):
+    (folder / "run.toml").write_text('dataset = "t.csv"\nattribute = "nicer"\njudge = "demo"\n')
+    assert main(["ask", "--config", "run.toml", "--quiet", "--calls", "6"]) == 0
+    assert "6 answers are in judgements.sqlite" in capsys.readouterr().out
+    rows = [f"{who},{k},{who * k}" for who in "ab" for k in range(1, 4)]
+    (folder / "s.csv").write_text("\n".join(["system,prompt,answer", *rows]))
+    (folder / "board.toml").write_text('tables = ["s.csv"]\njudge = "demo"\n')
+    board = ["leaderboard", "--config", "board.toml", "--store", "b.sqlite"]
+    assert main([*board, "--save-config", "again.toml", "--quiet"]) == 0
+    assert tomllib.loads((folder / "again.toml").read_text())["tables"] == ["s.csv"]
+
+
+# --wording -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path):
+    def file(content):
+        path = tmp_path / "mine.toml"
+        path.write_text(content)
+        return path
+
+    return file
+
+
+def test_a_question_in_own_words(written):
+    prompt = prompts.for_attribute("is clearer", thing="essay", wording=written(WORDING))
+    assert prompt.template.startswith("Which essay is clearer?\n\n<first>\n{first}\n</first>")
+    assert (prompt.labels, prompt.prefix, prompt.system) == (("first", "second"), "", None)
+
+
+def test_a_server_reads_it_and_answers_are_kept_by_it(folder, capsys):
+    content = 'text = "{first} / {second}: {attribute}?"\nprefix = "{thing}"\nsystem = "Be just."'
+    (folder / "mine.toml").write_text(content)
+    with serving() as server:
+        judge = ["--judge", f"openai:tiny@{server.url}", "--judge-option", "concurrency=1"]
+        asked = ["t.csv", "--attribute", "is clearer", *judge, "--orders", "one", "--budget", "4"]
+        assert rank(*asked, "--wording", "mine.toml") == 0
+        turns = [turn["content"] for turn in server.requests[-1]["messages"]]
+        assert turns[0] == "Be just."
+        assert turns[1].split("\n")[0].endswith(": is clearer?")
+        before = len(server.requests)
+        assert rank(*asked) == 0  # another question, so that nothing is known of it
+        assert len(server.requests) == before + 4
+    capsys.readouterr()
+    assert main(["store", "list", "judgements.sqlite"]) == 0
+    said = capsys.readouterr().out
+    assert "mine/is clearer: 4 answers" in said
+    assert "own/is clearer: 4 answers" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('text = "{first}"', r"no \{second\}, where the second would go"),
+        ('text = "{first} {second} {third}"', r"nothing fills \{third\} in the text$"),
+        ('text = "{first} {second} {context}"', "the texts have no column context"),
+        ('text = "{first} {second}"\nlabel = ["A"]', "'label' is not text, labels, prefix"),
+        ('text = "{first} {second}"\nlabels = ["A"]', "two or more, all distinct"),
+        ("text", "is not TOML"),
+        ("", r"no \{first\}"),
+    ],
+)
+def test_what_is_wrong_with_a_wording_is_said(content, said, written):
+    with pytest.raises(JudgeError, match=said):
+        prompts.of_file(written(content), "nicer")
+
+
+def test_a_context_needs_its_place(written):
+    path = written('text = "{first} {second}"')
+    with pytest.raises(JudgeError, match=r"no \{context\}, where the context would go"):
+        prompts.of_file(path, "nicer", context="Task")
+    texts = pd.DataFrame({"text": ["a b", "c d e"], "context": ["x", "x"]})
+    with pytest.raises(JudgeError, match=r"no \{context\}"):
+        judging.rank(texts, "demo", attribute="nicer", wording=path)
+    assert judging.rank(texts[["text"]], "demo", attribute="nicer", wording=path).judged.new == 2
+
+
+def test_it_is_not_for_a_dataset(folder, capsys):
+    asked = ["ask", "topicalchat", "coherency", "--judge", "demo", "--wording", "w.toml"]
+    assert main(asked) == 1
+    assert "--wording is for your own texts" in capsys.readouterr().err
