@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from judging.judges import Answer, Question
 
 
-@o.app.command()
+@o.app.command(
+    epilog="With --json, standard output is one object: prompt, calls, known (answered before), "
+    "asked (now), left, stopped_because, refused, tokens, computed, mass_median, mass_lowest and "
+    "first_rate; with --dry-run: prompt, calls, known, to_ask, tokens, seconds."
+)
 def ask(
     ctx: typer.Context,
     dataset: Annotated[
@@ -67,6 +71,7 @@ def ask(
     seed: o.Seed = 0,
     store: o.StorePath = o.STORE,
     several_judges: o.SeveralJudges = False,
+    as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
     batch: o.Batch = None,
@@ -114,6 +119,9 @@ def ask(
         )
     questions = shard_of(whole, shard)
     if not questions:
+        if as_json:
+            screen.print_json({"prompt": whole[0].prompt.name, "calls": 0})
+            return
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
     by_file = batches.Batches(batch, store, forbidden=limit_calls or limit_tokens)
@@ -124,18 +132,22 @@ def ask(
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
         same = len(questions) - different
-        print(
-            f"{whole[0].prompt.name}: {len(questions):,} calls"
-            f"{f', shard {shard}' if shard else ''}, "
-            f"{f'{same:,} the same as another (equal texts), ' if same else ''}"
-            f"{different - len(missing):,} answered already, {len(missing):,} to ask"
-        )
+        known = different - len(missing)
+        head = {"prompt": whole[0].prompt.name, "calls": len(questions), "known": known}
+        if not as_json:
+            print(
+                f"{whole[0].prompt.name}: {len(questions):,} calls"
+                f"{f', shard {shard}' if shard else ''}, "
+                f"{f'{same:,} the same as another (equal texts), ' if same else ''}"
+                f"{known:,} answered already, {len(missing):,} to ask"
+            )
         if dry_run:
             new = [questions[k] for k in missing]
-            there = different - len(new)
-            screen.print_cost(
-                opening.estimate(judge, reader, kept_answers, new, calls=len(new), stored=there)
-            )
+            row = opening.estimate(judge, reader, kept_answers, new, calls=len(new), stored=known)
+            if as_json:
+                screen.print_json({**head, "to_ask": len(new), **row, "calls": head["calls"]})
+            else:
+                screen.print_cost(row)
             return
         meter = Meter(len(missing), shown=not quiet)
         try:
@@ -145,11 +157,19 @@ def ask(
         except SpendingLimitError as error:
             left = len(kept_answers.missing(reader, questions))
             answered = len(missing) - left
-            print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
+            if as_json:
+                said = {"asked": answered, "left": left, "stopped_because": str(error)}
+                screen.print_json({**head, **said})
+            else:
+                print(f"{answered:,} answered, {left:,} left: {error}; the same command goes on")
             raise SaidError(Status.PARTIAL) from None
         finally:
             meter.bar.close()
-        _summarise(questions, answers, store)
+    if as_json:
+        done = {"asked": len(missing), "left": 0, "stopped_because": None}
+        screen.print_json({**head, **done, **_summary(answers)})
+    else:
+        _say(questions, answers, store)
 
 
 def _own(
@@ -179,9 +199,26 @@ def _own(
     return asked
 
 
-def _summarise(questions: Sequence[Question], answers: Sequence[Answer], store: Path) -> None:
+def _summary(answers: Sequence[Answer]) -> dict[str, Any]:
+    """What came of it: refusals, tokens, the labels' mass, how often the first position won."""
     import numpy as np
 
+    given = [answer for answer in answers if not answer.refused]
+    mass = np.array([answer.mass for answer in given] or [np.nan])
+    p = np.array([answer.p for answer in given if len(answer.log_p) == 2])
+    p = p[~np.isnan(p)]
+    return {
+        "refused": len(answers) - len(given),
+        "tokens": sum(answer.tokens for answer in given),
+        "computed": sum(answer.computed for answer in given),
+        "mass_median": float(np.median(mass)),
+        "mass_lowest": float(mass.min()),
+        "first_rate": float((p > 0.5).mean() + (p == 0.5).mean() / 2.0) if p.size else None,
+    }
+
+
+def _say(questions: Sequence[Question], answers: Sequence[Answer], store: Path) -> None:
+    found = _summary(answers)
     refused = {q.key: (q, a) for q, a in zip(questions, answers, strict=True) if a.refused}
     if refused:
         question, answer = next(iter(refused.values()))
@@ -189,18 +226,12 @@ def _summarise(questions: Sequence[Question], answers: Sequence[Answer], store: 
             f"{len(refused):,} questions were refused by the judge, such as {question} "
             f"({answer.refused}); they are asked again only with --retry-refused"
         )
-    answers = [answer for answer in answers if not answer.refused]
-    if not answers:
+    if found["refused"] == len(answers):
         raise JudgeError("the judge answered none of the questions")
-    mass = np.array([answer.mass for answer in answers])
     print(
-        f"all {len(answers):,} answers are in {store}; "
-        f"{sum(answer.tokens for answer in answers):,} tokens, of which "
-        f"{sum(answer.computed for answer in answers):,.0f} were computed\n"
-        f"label words: median mass {np.median(mass):.2g}, lowest {mass.min():.2g}"
+        f"all {len(answers) - found['refused']:,} answers are in {store}; "
+        f"{found['tokens']:,} tokens, of which {found['computed']:,.0f} were computed\n"
+        f"label words: median mass {found['mass_median']:.2g}, lowest {found['mass_lowest']:.2g}"
     )
-    p = np.array([answer.p for answer in answers if len(answer.log_p) == 2])
-    p = p[~np.isnan(p)]
-    if p.size:
-        rate = float((p > 0.5).mean() + (p == 0.5).mean() / 2.0)
-        print(f"first position preferred: {rate:.1%}; 50% without position bias")
+    if found["first_rate"] is not None:
+        print(f"first position preferred: {found['first_rate']:.1%}; 50% without position bias")

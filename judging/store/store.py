@@ -54,6 +54,7 @@ from judging.store.schema import (
 )
 from poe.comparisons import Comparisons
 
+UNKNOWN = "not yet known"  # what a field says that only a first answer tells
 WRONG = 10  # invalid answers after which we stop asking a judge
 
 
@@ -326,7 +327,7 @@ class Store:
         if like:
             judge.believe(like[0])
             return like[0]
-        return {**described, **dict.fromkeys(judge.unknown, "not yet known")}
+        return {**described, **dict.fromkeys(judge.unknown, UNKNOWN)}
 
     def specifications(self) -> dict[str, dict[str, str]]:
         """The judges in the store: short digest, as in `table`, to specification."""
@@ -362,7 +363,7 @@ class Store:
             for field in differing(near)
         ]
         moved = ""
-        if differing(near) == ["server"]:
+        if [f for f in differing(near) if specification.get(f) != UNKNOWN] == ["server"]:
             moved = (
                 "\nif the same model moved there, its answers stay valid: --judge-option "
                 f"server={near['server']} (in Python server=...)"

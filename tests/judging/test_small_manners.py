@@ -1,0 +1,130 @@
+"""What commands say in the cases that surprise: each was found by somebody who used them."""
+
+import json
+import sys
+
+import pandas as pd
+import pytest
+
+from judging.cli import main
+from judging.errors import JudgeError
+from judging.judges.server import ServerJudge
+from judging.judges.spending import Spending, SpendingLimitError
+from judging.question import Answer
+from judging.store import Store
+from tests.asking import HashJudge, questions
+from tests.judge_server import serving
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"t{k},{'word ' * (k + 1)}ends" for k in range(8)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,text", *rows]))
+    renamed = [row.replace("t", "new", 1) for row in rows[:4]] + rows[4:]
+    (tmp_path / "renamed.csv").write_text("\n".join(["id,text", *renamed]))
+    return tmp_path
+
+
+def rank(table, *more):
+    return main(["rank", table, "--attribute", "nicer", "--judge", "demo", "--quiet", *more])
+
+
+def test_a_store_counts_an_answer_once_whatever_its_texts_are_called(folder, capsys):
+    assert rank("t.csv", "--budget", "all") == rank("renamed.csv", "--budget", "all") == 0
+    capsys.readouterr()
+    assert main(["store", "list", "judgements.sqlite", "--json"]) == 0
+    (judge,) = json.loads(capsys.readouterr().out)
+    (prompt,) = judge["prompts"]
+    with Store("judgements.sqlite") as store:
+        assert prompt["answers"] == len(store) == 56
+        paid = store.table().drop_duplicates("log_p_1")["tokens"].sum()
+        assert prompt["tokens"] < store.table()["tokens"].sum()
+        assert prompt["tokens"] == paid
+    assert main(["store", "list", "judgements.sqlite"]) == 0
+    assert f"own/nicer: 56 answers, {prompt['tokens']:,} tokens" in capsys.readouterr().out
+    assert main(["store", "export", "judgements.sqlite", "all.csv"]) == 0
+    rows = len(pd.read_csv("all.csv"))
+    assert rows > 56
+    assert f"56 answers written to all.csv, some under several names ({rows} rows)" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    with Store("s.sqlite") as store:
+        store.ask(HashJudge(), questions(3))
+        with pytest.raises(JudgeError, match=r"parquet: writing it needs pyarrow: pip install"):
+            store.export("all.parquet")
+    assert not (folder / "all.parquet").exists()
+
+
+def test_both_orders_of_what_was_asked_in_one_are_not_promised(folder, capsys):
+    asked = ["--orders", "one", "--budget", "16", "--rule", "random"]
+    assert rank("t.csv", *asked) == 0
+    assert "have one order alone" not in capsys.readouterr().out
+    assert rank("t.csv", "--orders", "both", "--budget", "16") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "comparisons have one order alone, though both were wanted" in said
+    assert rank("t.csv", "--orders", "both", "--budget", "all") == 0
+    assert "have one order alone" not in capsys.readouterr().out
+
+
+def test_a_model_that_moved_keeps_its_answers(folder):
+    asked = questions(3)
+    with serving() as one, serving() as other, Store("s.sqlite") as store:
+        store.ask(ServerJudge("tiny", one.url), asked[:3])
+        name = ServerJudge("tiny", one.url).described["server"]
+        with pytest.raises(JudgeError, match=rf"--judge-option server={name}"):
+            store.ask(ServerJudge("tiny", other.url), asked[:3])
+        store.ask(ServerJudge("tiny", other.url, server=name), asked[:3])
+        assert len(store) == 3
+        assert not any("messages" in body for body in other.requests)
+
+
+def test_a_limit_counts_what_was_under_way_when_it_is_read():
+    spending = Spending(calls=2)
+    assert spending.reserve(10)
+    assert spending.reserve(10)
+    with pytest.raises(SpendingLimitError) as caught:
+        spending.reserve(10)
+    assert "(2 calls and 0 tokens were used)" in str(caught.value)
+    spending.settle(10, 7)
+    spending.settle(10, 8)
+    assert "(2 calls and 15 tokens were used)" in str(caught.value)
+
+
+def test_ask_for_a_program(folder, capsys):
+    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--json", "--calls", "12"]
+    assert main([*asked, "--dry-run"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["calls"], plan["known"], plan["to_ask"]) == (12, 0, 12)
+    assert main([*asked, "--limit-calls", "5"]) == 3
+    partly = json.loads(capsys.readouterr().out)
+    assert (partly["asked"], partly["left"]) == (5, 7)
+    assert "the limit of 5 calls" in partly["stopped_because"]
+    assert main(asked) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["known"], found["asked"], found["left"], found["refused"]) == (5, 7, 0, 0)
+    with Store("judgements.sqlite") as store:
+        table = store.table()
+    assert found["tokens"] == table["tokens"].sum()
+    assert found["first_rate"] == pytest.approx((table["p"] > 0.5).mean())
+    assert main([*asked, "--store", "other.sqlite"]) == 0
+    assert json.loads(capsys.readouterr().out)["prompt"] == "own/nicer"
+
+
+def test_nothing_but_refusals_is_told_as_such(folder, capsys, monkeypatch):
+    from judging.judges.demo import DemoJudge
+
+    def refuses(self, asked):
+        yield from ((k, Answer.refusal(q.prompt, "not this")) for k, q in enumerate(asked))
+
+    monkeypatch.setattr(DemoJudge, "answer", refuses)
+    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--calls", "4"]
+    assert main([*asked, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["refused"] == 4
+    assert main(asked) == 1
+    assert "the judge answered none of the questions" in capsys.readouterr().err
