@@ -98,8 +98,9 @@ Thing = Annotated[str, opt('What the prompt calls the texts, such as "essay".')]
 Wording = Annotated[
     Path | None,
     opt(
-        "A TOML file with the question in your own words: text, with {first}, {second} and, if "
-        "there is one, {context}; optionally labels, prefix and system.",
+        "A TOML file with the question in your own words: text, in which the words first, second "
+        "and, if there is one, context stand in braces where the texts go; optionally labels, "
+        "prefix and system.",
         metavar="FILE",
     ),
 ]
