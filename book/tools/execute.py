@@ -7,15 +7,18 @@ import json
 import os
 import platform
 import shutil
+import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distributions, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 
 import nbformat
@@ -56,6 +59,9 @@ class Execution:
     when: str
     environment: str
 
+
+# The path of a socket holds 103 bytes on macOS (107 on Linux), with its name.
+LONGEST_SOCKET = 95
 
 # Folders of data sets; a page runs elsewhere, so they are made absolute for it.
 DATA_VARIABLES = ("POE_DATA_DIR", "POE_CACHE_DIR")
@@ -171,6 +177,20 @@ def refuse_stderr(page: Page, notebook: nbformat.NotebookNode) -> None:
             raise BuildError(complaint(page, cells, number, verb) + said)
 
 
+@contextmanager
+def sockets_of(client: NotebookClient) -> Iterator[None]:
+    """Let a kernel be spoken to through files of its own folder, where the system has them.
+
+    A network port is chosen first and bound later, by the kernel; another process that binds it
+    in between, on a machine where many kernels start at once, leaves a kernel that dies.
+    """
+    manager = client.create_kernel_manager()
+    with TemporaryDirectory(prefix="kernel-") as folder:
+        if hasattr(socket, "AF_UNIX") and len(folder) <= LONGEST_SOCKET:
+            manager.transport, manager.ip = "ipc", f"{folder}/to"
+        yield
+
+
 def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNode:
     """Execute one page in a kernel of its own, in an empty working directory."""
     notebook = page.notebook()
@@ -185,10 +205,11 @@ def run_notebook(page: Page, *, root: Path, build: Path) -> nbformat.NotebookNod
         record_timing=False,
     )
     environment = kernel_environment(root, build=build)
-    try:
-        client.execute(env=environment)
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise BuildError(failure_message(page, notebook, error=error)) from None
+    with sockets_of(client):
+        try:
+            client.execute(env=environment)
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise BuildError(failure_message(page, notebook, error=error)) from None
     refuse_stderr(page, notebook)
     return notebook
 

@@ -202,3 +202,12 @@ def test_pages_that_cannot_be_told_apart_are_refused(scratch: Path) -> None:
     (scratch / "book/03-first.md").write_text("# First\n")
     with pytest.raises(BuildError, match="same name"):
         find_pages(scratch)
+
+
+def test_a_kernel_takes_no_port_of_the_machine(scratch: Path) -> None:
+    """A port is chosen before it is bound: among many builds, somebody takes it in between."""
+    asked = "from ipykernel.connect import get_connection_info as of\nof(unpack=True)['transport']"
+    page = f"# First\n\n```{{code-cell}} ipython3\n{asked}\n```\n"
+    (scratch / "notebooks/03-first.md").write_text(HEADER + page)
+    (done,) = run(scratch)
+    assert "'ipc'" in printed(done)

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from book.tools.execute import sockets_of
 from book.tools.exercises import write_module
 from book.tools.handout import write_handouts
 from book.tools.pages import BuildError, find_pages
@@ -135,7 +136,9 @@ def test_handouts_call_the_checks_and_hold_none(root: Path) -> None:
         answered = nbformat.read(path, as_version=4)
         for cell in answered.cells:
             cell.source = cell.source.replace("answer = ...", f"answer = {answer}")
-        NotebookClient(answered, resources={"metadata": {"path": str(path.parent)}}).execute()
+        client = NotebookClient(answered, resources={"metadata": {"path": str(path.parent)}})
+        with sockets_of(client):
+            client.execute()
         shown = [one.data["text/plain"] for c in answered.cells for one in c.get("outputs", [])]
         assert repr(verdict) in shown
 
