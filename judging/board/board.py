@@ -25,18 +25,18 @@ from scipy.special import expit
 from judging.board import length as lengths
 from judging.board.answers import read_answers
 from judging.board.asking import Tournament
+from judging.board.clusters import Clustered
 from judging.board.errors import Errors, kind_of, told, with_errors
 from judging.board.fragile import Fragility, fragility
 from judging.board.length import controlled
+from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.ranking import words
 from judging.reading.forms import Columns, read
 from judging.reading.tables import is_table, read_table, read_tables
-from poe.clusters import Clustered
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError, name_some
-from poe.fitting import settled
 from poe.result import Fit
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def leaderboard(
     length : whether to control for it, beside the ranking (`judging.board.length`).
     reference : a system whose win rate against each other is told too. errors : "vote", "pair",
         "prompt" or "auto", see `judging.board.errors`. bias : of the position, see `poe.fit`.
-    prior : wins added to every pair, see `poe.fitting.settled`. level : of all intervals.
+    prior : wins added to every pair, see `judging.fitting.settled`. level : of all intervals.
     columns : names of columns that have other names: first, second, winner, p, cluster, weight,
         and by, to break results down (`Leaderboard.groups`); with a judge system, prompt, answer.
     """

@@ -23,10 +23,9 @@ from judging.errors import JudgeError
 from judging.ranking.ending import Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.rounds import About, Judge, Rounds
-from judging.ranking.settings import Asking, Fitting
+from judging.ranking.settings import Asking, Fitting, parse_budget
 from judging.reading.tables import is_table
 from judging.reading.texts import OwnTexts, TextGroup, names_in, read_texts
-from poe.choose.planning import parse_budget
 from poe.choose.stopping import Until
 from poe.errors import name_some
 from poe.result import COVARIANCE_ITEMS

@@ -1,15 +1,23 @@
-"""What a ranking is asked to be: how comparisons are chosen and paid, how answers become scores."""
+"""What a ranking is asked to be: how comparisons are chosen and paid, how answers become scores.
+
+Also what stands for such a setting in short: a budget of "10x", a function as a stopping rule.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
+import numpy as np
+
 from poe.choose.adaptive import NextRule
+from poe.choose.stopping import StopRule, Until
 from poe.experts import Expert
 from poe.result import Covariance
 
-__all__ = ["HOPELESS", "Asking", "Fitting"]
+__all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget"]
 
 HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
 
@@ -97,3 +105,33 @@ class Fitting:
     covariance: Covariance = "paired"
     level: float = 0.95
     top: int = 3
+
+
+def parse_budget(budget: int | str, thing: str) -> tuple[float, bool]:
+    """The number in a budget, and whether each `thing` has so many.
+
+    500 is (500, False); "10x" is (10, True); "all" is (inf, False).
+    """
+    text = str(budget).strip().lower()
+    if text == "all":
+        return np.inf, False
+    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
+    if not form or not (form[2] or float(form[1]).is_integer()):
+        raise ValueError(
+            f"a budget is a whole number of calls (500), of calls a {thing} (10x) or all, not "
+            f"{budget!r}"
+        )
+    return float(form[1]), bool(form[2])
+
+
+def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
+    """One rule, several (the first that is met stops) or none, all as `StopRule`."""
+    given = [] if until is None else [until] if callable(until) else list(until)
+    return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
+
+
+def _named(rule: Until) -> StopRule:
+    if not callable(rule):
+        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
+    name = getattr(rule, "__name__", type(rule).__name__)
+    return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.stack import pseudo_inverse
 
-__all__ = ["Plan", "parse_budget", "plan"]
+__all__ = ["Plan", "plan"]
 
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
 _OTHERWISE = 500
@@ -43,23 +42,6 @@ class Plan:
     prob_right: float | None
     first_guess: int
     cost: float | None = None
-
-
-def parse_budget(budget: int | str, thing: str) -> tuple[float, bool]:
-    """The number in a budget, and whether each `thing` has so many.
-
-    500 is (500, False); "10x" is (10, True); "all" is (inf, False).
-    """
-    text = str(budget).strip().lower()
-    if text == "all":
-        return np.inf, False
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
-    if not form or not (form[2] or float(form[1]).is_integer()):
-        raise ValueError(
-            f"a budget is a whole number of calls (500), of calls a {thing} (10x) or all, not "
-            f"{budget!r}"
-        )
-    return float(form[1]), bool(form[2])
 
 
 def plan(

@@ -13,21 +13,17 @@ as often as stated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
 
 from poe.result import Fit, require_level
 
 __all__ = [
     "StopRule",
     "Until",
-    "as_rules",
     "ranks_within",
     "se_below",
     "top_known",
-    "typical_error",
 ]
 
 Until = Callable[[Fit], bool]
@@ -95,24 +91,3 @@ def se_below(limit: float) -> StopRule:
         return float(fit.standard_errors().max())
 
     return StopRule("largest standard error", measure, limit, at_least=False)
-
-
-def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
-    """One rule, several (the first that is met stops) or none, all as `StopRule`."""
-    given = [] if until is None else [until] if callable(until) else list(until)
-    return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
-
-
-def _named(rule: Until) -> StopRule:
-    if not callable(rule):
-        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
-    name = getattr(rule, "__name__", type(rule).__name__)
-    return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)
-
-
-def typical_error(found: Fit) -> float:
-    """Root mean square standard error of a score, in units of a difference."""
-    try:
-        return float(np.sqrt((found.standard_errors() ** 2).mean()))
-    except ValueError:  # no residuals yet to take a variance from
-        return float("nan")
