@@ -34,7 +34,7 @@ def computed(questions: Sequence[Question]) -> float:
     return tokens
 
 
-def table(which: str = "qwen", speed: float = SPEED) -> pd.DataFrame:
+def table(which: str = "qwen", *, speed: float = SPEED) -> pd.DataFrame:
     """One row a part: its runs, contexts, calls, tokens, minutes, and minutes of all so far.
 
     took : tokens that the answers of its file took, where it was asked, for as many calls. NaN

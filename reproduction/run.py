@@ -41,8 +41,8 @@ CODE = (
 APART = tuple(
     f"reproduction/{name}"
     for name in (
-        *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py", "predict"),
-        *("claims.py", "cli.py", "verdicts.py"),
+        *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
+        *("predictions.py", "predict_more.py", "claims.py", "cli.py", "verdicts.py"),
     )
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
