@@ -213,7 +213,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "agreement": one.agreement(),
         "headline": words.headline(one, thing),
         "calibration": [words.calibrated(row) for row in readings.calibration(one)],
-        "drowned": percent(share) if share >= words.HARDLY else "",
+        "drowned": percent(share) if share >= readings.HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
