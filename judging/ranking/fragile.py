@@ -33,7 +33,10 @@ TRIED, CELLS = 20_000, 4_000_000  # votes, and votes times systems, up to which 
 
 
 class Fragility(NamedTuple):
-    """votes : that would have to go, None where more than half would; of : all. winner : then."""
+    """How much hangs on few votes.
+
+    votes : that would have to go, None where more than half would; of : all. winner : then.
+    """
 
     votes: int | None
     of: int

@@ -128,7 +128,7 @@ def of_fit(
 
 
 def _more(fit: Fit, level: float) -> tuple[int | None, object]:
-    """Answers that would settle who is best, None where so many are no advice; the nearest rival."""
+    """Answers that would settle who is best (None: too many to advise), and the nearest rival."""
     order = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     first, others = np.full(len(order) - 1, order[0]), order[1:]
     p = better(fit, first, others)

@@ -275,7 +275,7 @@ def _diagnosis(one: Ranking) -> str:
             f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
         )
     if one.fragility is not None:
-        lines.append(one.fragility.sentence(one.fit.ranking()[0], "answer"))
+        lines.append(printable(one.fragility.sentence(one.fit.ranking()[0], "answer")))
     return "\n".join(lines)
 
 
@@ -377,6 +377,22 @@ def by_group(groups: pd.DataFrame) -> list[list[str]]:
                 line.append(f"{signed(own.loc[value, 'score'])} ({signed(low)} to {signed(high)})")
         lines.append(line)
     return lines
+
+
+def of_people(rates: pd.DataFrame) -> list[list[str]]:
+    """`judging.board.people.among_people` as texts."""
+    rows = [
+        [
+            str(k),
+            short(row.name),
+            f"{row.people:.1%} ({row.low:.1%} to {row.high:.1%})",
+            f"{row.judge:.1%}",
+            str(row.labels),
+            f"{row.gain:.1f}x",
+        ]
+        for k, row in enumerate(rates.itertuples(index=False), start=1)
+    ]
+    return [["", "name", "wins among people", "by the judge", "labels", "worth"], *rows]
 
 
 def matrix(rates: pd.DataFrame) -> list[list[str]]:

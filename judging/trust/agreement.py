@@ -14,9 +14,10 @@ the sum of g is taken over all pairs of rows that share a text (Aronow, Samii an
 
     V = c sum_i (sum_{r with i} g_r)^2 - sum_{pairs of texts} (sum_{r of that pair} g_r)^2,
 
-with the jackknife's c = m(m-1) / (m-2)^2 for m texts, or, where there are many contexts, over all rows of a context. An interval of A is Wilson's, with as
-many rows as independent ones would have this variance; no fewer than pairs without a text in
-common (Hoeffding 1963: they alone estimate A no better), and Student's quantile.
+with the jackknife's c = m(m-1) / (m-2)^2 for m texts, or, where there are many contexts, over all
+rows of a context. An interval of A is Wilson's, with as many rows as independent ones would have
+this variance; no fewer than pairs without a text in common (Hoeffding 1963: they alone estimate A
+no better), and Student's quantile.
 """
 
 from __future__ import annotations
@@ -122,6 +123,9 @@ def sharpness(rows: Rows, level: float) -> Sharpness | None:
     x = logit(np.clip(rows.q, CLIP, 1.0 - CLIP))
     if np.abs(x).max(initial=0.0) < 1e-9:
         return None
+    surely = np.isin(rows.human, (0.0, 1.0)) & (x != 0)
+    if surely.all() and len(np.unique(np.sign(x) * (rows.human - 0.5))) == 1:
+        return None  # no wrong answer bounds it
     b = 0.0
     for _ in range(100):
         p = expit(b * x)
@@ -135,7 +139,7 @@ def sharpness(rows: Rows, level: float) -> Sharpness | None:
     bread = float((x * x) @ (p * (1.0 - p)))
     g = x * (rows.human - p)
     m = rows.clusters
-    variance = max(shared(rows, g), float(g @ g)) / bread**2 
+    variance = max(shared(rows, g), float(g @ g)) / bread**2
     half = float(student.ppf(0.5 + level / 2.0, max(m - 1, 1)) * np.sqrt(variance))
     return Sharpness(b, b - half, b + half)
 

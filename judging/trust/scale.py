@@ -1,21 +1,21 @@
 """Numbers on people's scale, from a judge and some labels.
 
-**An interval for each text** that nobody scored, by split-conformal prediction (Vovk and others 2005;
-Lei and others 2018). A straight line from the judge's score to people's is fitted to a third of the
-labelled texts; the other m give residuals |y - line(s)|, and the k-th smallest of them,
+**An interval for each text** that nobody scored, by split-conformal prediction (Vovk and others
+2005; Lei and others 2018). A straight line from the judge's score to people's is fitted to a third
+of the labelled texts; the other m give residuals |y - line(s)|, and the k-th smallest of them,
 k = ceil((m + 1) level), is the half width. A text drawn like the labelled ones has its score inside
 with a probability between level and level + 1/(m + 1), whatever the judge is and however wrong the
 line. It holds for labels drawn at random from the texts, and for no others.
 
-**A mean over many** (a system's win rate among people), by prediction-powered inference (Angelopoulos
-and others 2023; the factor by Angelopoulos, Duchi and Zrnic 2023). With p of the judge for N rows
-nobody labelled and labels y for n others,
+**A mean over many** (a system's win rate among people), by prediction-powered inference
+(Angelopoulos and others 2023; the factor by Angelopoulos, Duchi and Zrnic 2023). With p of the
+judge for N rows nobody labelled and labels y for n others,
 
     theta = lam mean_N p + mean_n (y - lam p),
     var   = lam^2 var(p) / N + var(y - lam p) / n,   lam = cov(y, p) / ((1 + n/N) var p) in [0, 1].
 
-A judge that says nothing leaves lam near zero and the mean of the labels; no bias of the judge biases
-theta. Rows that share a prompt are summed first.
+A judge that says nothing leaves lam near zero and the mean of the labels; no bias of the judge
+biases theta. Rows that share a prompt are summed first.
 """
 
 from __future__ import annotations

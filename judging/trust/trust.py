@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from judging.trust.agreement import Agreement, Rows, Sharpness, agreement, sharpness
-from judging.trust.needed import needed
+from judging.trust.needed import FEWEST, needed
 from judging.trust.people import People
 from judging.trust.scale import Scale, conformal
 from poe.arrays import Floats, Indices
@@ -17,7 +17,6 @@ from poe.result import Fit
 
 __all__ = ["Trust", "probability", "trust"]
 
-FEWEST = 6  # rows from which anything is told
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
 WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
 PAIRS = 100_000  # of a context, that are looked at
@@ -50,7 +49,9 @@ class Trust:
     @property
     def wanted(self) -> int:
         """Labels, these included, that would show whether it beats a coin, if it goes on so."""
-        above = needed(max(self.agreement.rate, 0.55), WITHIN, level=self.level).above_chance
+        above = needed(
+            min(max(self.agreement.rate, 0.55), 0.95), WITHIN, level=self.level
+        ).above_chance
         assert above is not None
         return above[0 if self.kind == "scores" else 1]
 
@@ -58,13 +59,13 @@ class Trust:
         """What a reader should know, the most important first."""
         rate = f"{self.agreement.rate:.0%} ({self.agreement.low:.0%} to {self.agreement.high:.0%})"
         said = [
-            f"People order two texts as the judge does in {rate} of pairs, by {self.labels:,} "
-            f"{self.kind}; a coin would in 50%."
+            f"People order two texts as the judge does in {rate} of pairs ({self.labels:,} "
+            f"{self.kind}); a coin would in 50%."
         ]
         if self.sharpness is not None:
             worth, low, high = self.sharpness.worth(STATED)
             said.append(
-                f"Where its scores say {STATED:.0%}, people bear out {worth:.0%} "
+                f"Where its scores say {STATED:.0%}, people agree in {worth:.0%} "
                 f"({low:.0%} to {high:.0%})."
             )
         if self.scale is not None:
@@ -96,7 +97,9 @@ def trust(
     """
     every = [fits] if isinstance(fits, Fit) else list(fits)
     said = [people] * len(every) if isinstance(people, People) else list(people)
-    parts, s, y, start = [], [np.empty(0)], [np.empty(0)], 0
+    s: list[Floats] = []
+    y: list[Floats] = []
+    parts, start = [], 0
     scores = choices = 0
     for context, (fit, labels) in enumerate(zip(every, said, strict=True)):
         place = {str(name): k for k, name in enumerate(fit.items)}
