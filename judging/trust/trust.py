@@ -20,7 +20,7 @@ __all__ = ["Trust", "probability", "trust"]
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
 WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
 PAIRS = 100_000  # of a context, that are looked at
-STATED = 0.9  # the probability of which it is told what it is worth
+UPPER = 0.9  # quantile of the judge's probabilities of which it is told what it is worth
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Trust:
 
     agreement : how often people order two texts as it does. sharpness : what its probabilities are
     worth to them, None where that cannot be told. scale : from its scores to people's, None where
-    too few texts have scores. labels : scores and choices it rests on. level : of all intervals.
+    too few texts have scores. labels : scores and choices it rests on. stated : a probability that
+    the judge's scores give to the surest of these pairs. level : of all intervals.
     """
 
     agreement: Agreement
@@ -37,6 +38,7 @@ class Trust:
     scale: Scale | None
     labels: int
     kind: Literal["scores", "choices", "scores and choices"]
+    stated: float
     level: float = field(default=0.95, repr=False)
 
     @property
@@ -63,9 +65,9 @@ class Trust:
             f"{self.kind}); a coin would in 50%."
         ]
         if self.sharpness is not None:
-            worth, low, high = self.sharpness.worth(STATED)
+            worth, low, high = self.sharpness.worth(self.stated)
             said.append(
-                f"Where its scores say {STATED:.0%}, people agree in {worth:.0%} "
+                f"Where its scores say {self.stated:.0%}, people agree in {worth:.0%} "
                 f"({low:.0%} to {high:.0%})."
             )
         if self.scale is not None:
@@ -117,7 +119,8 @@ def trust(
     kind: Any = "scores and choices" if scores and choices else "scores" if scores else "choices"
     scale = conformal(np.concatenate(s), np.concatenate(y), level)
     found, sharp = agreement(rows, level), sharpness(rows, level)
-    return Trust(found, sharp, scale, scores + choices, kind, level)
+    surest = round(float(np.quantile(np.maximum(rows.q, 1.0 - rows.q), UPPER)), 2)
+    return Trust(found, sharp, scale, scores + choices, kind, surest, level)
 
 
 def _rows(
