@@ -36,16 +36,14 @@ class Comparisons:
 
     Parameters
     ----------
-    first, second
-        K item names each, in the order shown to the judge.
+    first, second : K item names each, in the order shown to the judge
     p
         K probabilities in [0, 1] that `first` is the better; 0, 1/2 and 1 record a loss, a tie and
         a win where the judge gives decisions only.
     items
         The N item names in the order scores are wanted, or the number N for 0 to N - 1. By default
         the names that occur: integers ascending, anything else as they first appear.
-    weight
-        K positive numbers (default 1); a comparison of weight 2 counts twice.
+    weight : K positive numbers (default 1); a comparison of weight 2 counts twice
 
     Attributes
     ----------

@@ -18,10 +18,8 @@ class ComparisonError(ValueError):
 
     Attributes
     ----------
-    reason
-        What is the case, without what follows from it.
-    items
-        The names that it is about.
+    reason : what is the case, without what follows from it
+    items : the names that it is about
 
     Examples
     --------

@@ -40,8 +40,7 @@ def fit(
 
     Parameters
     ----------
-    comparisons
-        Or a table of them, of any form that `Comparisons.from_table` reads.
+    comparisons : or a table of them, of any form that `Comparisons.from_table` reads
     expert
         "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6), "logit-gaussian" (the
         same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"

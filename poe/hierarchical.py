@@ -121,8 +121,7 @@ def posterior(
 
     Parameters
     ----------
-    expert
-        Gaussian, without sigma or variance.
+    expert : Gaussian, without sigma or variance
     bias
         The paper's gamma, or "fit" to integrate it out as well. Weights count only for the mean of
         answers about one pair.

@@ -33,8 +33,7 @@ def effective_resistance(
 
     Parameters
     ----------
-    pairs
-        (K, 2) positions, in either order.
+    pairs : (K, 2) positions, in either order
     weight
         (K,) conductances, one each by default; the curvatures of the experts give the Laplace
         approximation (paper A.6).

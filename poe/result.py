@@ -78,8 +78,7 @@ class Fit:
         The N names; (N,) scores of mean zero, in the expert's unit of difference; what was fitted.
     bias, bias_se
         The paper's gamma, in units of a difference, and its standard error where it was fitted.
-    energy, steps, gradient, converged, message
-        The objective reached, and how the solver stopped.
+    energy, steps, gradient, converged, message : the objective reached, and how the solver stopped
     covariance_choice, prior
         Where errors come from, see `with_covariance`; and what `prior="fit"` found, whose errors
         are sigma^2 (L + lambda I)^-1 less the variance of the mean of all scores.

@@ -72,10 +72,8 @@ class SimulatedJudge:
 
     Parameters
     ----------
-    quality
-        (..., N) perceived qualities q, one set a context.
-    sharpness
-        Logits per unit of quality.
+    quality : (..., N) perceived qualities q, one set a context
+    sharpness : logits per unit of quality
     bias
         Logits added for the item shown first; the first-position rate between equal items is
         sigmoid(bias) without noise.
@@ -85,8 +83,7 @@ class SimulatedJudge:
     shared
         Correlation of the errors that the two orders of a pair make about their difference, -1 to
         1, as in the module; by default they err independently.
-    seed
-        Of the noise: a number, or a random stream, which is drawn from only if there is noise.
+    seed : of the noise: a number, or a random stream, which is drawn from only if there is noise
 
     Examples
     --------

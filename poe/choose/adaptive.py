@@ -55,8 +55,7 @@ def next_comparisons(
         "determinant", argmax R_ij with c_ij = 1 (paper eq. 16): looks at what was asked, not at the
         answers.
         "random", uniform.
-    both_orders
-        Each pair is asked in both orders, so `count`, which counts calls, is even.
+    both_orders : each pair is asked in both orders, so `count`, which counts calls, is even
     avoid
         (K, 2) comparisons that were asked and have no answer: chosen last, as if they had one,
         though they tell nothing.

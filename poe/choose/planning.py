@@ -74,12 +74,9 @@ def plan(
     spread
         Standard deviation of the true scores, for experts that learn less from items that are far
         apart.
-    rule, both_orders
-        How the comparisons will be chosen, see `poe.select`.
-    tokens
-        That the judge reads in one comparison, for `Plan.cost`.
-    price_input, price_output
-        For a million tokens read, and written, of which an answer is one.
+    rule, both_orders : how the comparisons will be chosen, see `poe.select`
+    tokens : that the judge reads in one comparison, for `Plan.cost`
+    price_input, price_output : for a million tokens read, and written, of which an answer is one
 
     Raises
     ------

@@ -52,14 +52,12 @@ def select(
         at worst: beyond a few thousand items "regular" serves better.
         "regular", every item equally often in a random graph, at any N, see
         `poe.choose.designs.regular`; its determinant is nearly that of "greedy".
-    both_orders
-        Each pair is asked in both orders, as "symmetric" does for random pairs.
+    both_orders : each pair is asked in both orders, as "symmetric" does for random pairs
     start
         Where "greedy" begins: "chain", the paper's N - 1 comparisons of neighbours in the list of
         items (eq. 60), or "nothing", the same chain in a random order. To go on from comparisons
         already made, see `poe.next_comparisons` and its rule "determinant".
-    cover
-        Every item takes part.
+    cover : every item takes part
     connected
         Every item is linked to every other, which all products of experts need; it implies cover.
         Both hold for "greedy" and "regular" whatever is given.
