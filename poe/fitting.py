@@ -38,32 +38,53 @@ def fit(
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
-    comparisons : or a table of them, of any form that `Comparisons.from_table` reads.
-    expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
-        "logit-gaussian" (the same on log odds, `Gaussian(mean=log_odds)`),
-        "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
-        or your own (`poe.experts.custom`, or a class with energy, slope, curvature and
-        log_density, whose derivatives are checked). For the paper's variants on decisions pass
-        `comparisons.hard()`.
-    bias : the paper's gamma (section 3.5), which moves every expert to d - gamma. None for
-        none, a number, "mean" for the value at which the mean probability means no
-        difference (eq. 12 for Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit"
-        for the value that maximises the product together with the scores.
-    prior : wins added in both directions to every pair of items, see `bradley_terry`; or, for
-        Gaussian experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence
-        chooses (`poe.priors`; `Fit.prior` has it). That needs no connected graph, groups
-        without a link being shrunk to the common mean, and answers that tell nothing end with
-        next to no spread, in the order of the summed opinions.
-    solver : "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
+    Parameters
+    ----------
+    comparisons : or a table of them, of any form that `Comparisons.from_table` reads
+    expert
+        "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6), "logit-gaussian" (the
+        same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"
+        (v1 appendix B), "thurstone", "huber", or your own (`poe.experts.custom`, or a class with
+        energy, slope, curvature and log_density, whose derivatives are checked). For the paper's
+        variants on decisions pass `comparisons.hard()`.
+    bias
+        The paper's gamma (section 3.5), which moves every expert to d - gamma. None for none, a
+        number, "mean" for the value at which the mean probability means no difference (eq. 12 for
+        Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit" for the value that maximises
+        the product together with the scores.
+    prior
+        Wins added in both directions to every pair of items, see `bradley_terry`; or, for Gaussian
+        experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence chooses
+        (`poe.priors`; `Fit.prior` has it). That needs no connected graph, groups without a link
+        being shrunk to the common mean, and answers that tell nothing end with next to no spread,
+        in the order of the summed opinions.
+    solver
+        "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
         factorisation where the graph is nearly a tree or a narrow window over the items.
-    tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8, also of
+    tol
+        Largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8, also of
         groups of items that single links or little weight tie to the rest).
-    covariance : behind every error and interval, "paired", "scatter" or "curvature" (the paper's),
-        see `Fit.with_covariance`.
+    covariance
+        Behind every error and interval, "paired", "scatter" or "curvature" (the paper's), see
+        `Fit.with_covariance`.
 
-    Returns a `Fit`, scores mean-zero. Raises DisconnectedError, SeparableError,
-    UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
-    than scores that are not the optimum.
+    Returns
+    -------
+    Fit
+        With scores of mean zero.
+
+    Raises
+    ------
+    DisconnectedError, SeparableError, UnidentifiedBiasError, ComparisonError
+        In the items' names.
+    NotConvergedError
+        Rather than scores that are not the optimum.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.fit(c, "gaussian").scores.round(2)
+    array([ 0.2, -0.1, -0.1])
     """
     comparisons = _as_comparisons(comparisons)
     chosen = get_expert(expert)

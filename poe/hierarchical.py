@@ -117,13 +117,27 @@ def posterior(
     *,
     bias: float | Literal["fit"] = "fit",
 ) -> Posterior:
-    """Scores under a prior whose strength is integrated out, for one set of comparisons.
+    """Scores under a prior whose strength is integrated out, for any graph of comparisons.
 
-    expert : Gaussian, without sigma or variance. bias : the paper's gamma, or "fit" to integrate
-        it out as well. Weights count only for the mean of answers about one pair.
+    Parameters
+    ----------
+    expert : Gaussian, without sigma or variance
+    bias
+        The paper's gamma, or "fit" to integrate it out as well. Weights count only for the mean of
+        answers about one pair.
 
-    Any graph will do. Raises ValueError for an expert that is not Gaussian, and ComparisonError
-    where there are too few pairs to say anything of the noise, or all opinions are zero.
+    Raises
+    ------
+    ValueError
+        For an expert that is not Gaussian.
+    ComparisonError
+        Where too few pairs say anything of the noise, or all opinions are zero.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.posterior(c).scores.round(2)
+    array([ 0.58, -0.34, -0.24])
     """
     c, chosen = comparisons, require_gaussian(expert)
     n = c.n_items

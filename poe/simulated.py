@@ -70,15 +70,25 @@ def correlated(e: ArrayLike, other: ArrayLike, shared: float) -> Floats:
 class SimulatedJudge:
     """Answers p = sigmoid(sharpness * (q_first - q_second) + bias + noise).
 
-    quality : (..., N) perceived qualities q, one set a context.
-    sharpness : logits per unit of quality.
-    bias : logits added for the item shown first; the first-position rate between equal
-        items is sigmoid(bias) without noise.
-    noise : standard deviation of a normal term in the logit, drawn once for each ordered pair, so
-        that asking again gives the same answer, as an LLM at temperature zero does.
-    shared : correlation of the errors that the two orders of a pair make about their difference,
-        -1 to 1, as in the module; by default they err independently.
-    seed : of the noise: a number, or a random stream, which is drawn from only if there is noise.
+    Parameters
+    ----------
+    quality : (..., N) perceived qualities q, one set a context
+    sharpness : logits per unit of quality
+    bias
+        Logits added for the item shown first; the first-position rate between equal items is
+        sigmoid(bias) without noise.
+    noise
+        Standard deviation of a normal term in the logit, drawn once for each ordered pair, so that
+        asking again gives the same answer, as an LLM at temperature zero does.
+    shared
+        Correlation of the errors that the two orders of a pair make about their difference, -1 to
+        1, as in the module; by default they err independently.
+    seed : of the noise: a number, or a random stream, which is drawn from only if there is noise
+
+    Examples
+    --------
+    >>> poe.SimulatedJudge([1.0, 0.0], sharpness=2).answer([(0, 1)]).round(2)  # sigmoid(2)
+    array([0.88])
     """
 
     def __init__(

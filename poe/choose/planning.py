@@ -61,18 +61,30 @@ def plan(
 ) -> Plan:
     """The fewest comparisons that give a wanted precision.
 
-    An aim, one of: standard_error, of the difference of two items (root mean square over all
-        pairs); separate=(difference, probability), items so far apart are to be put in
-        the right order that often.
-    A judge, one of: sigma, the standard deviation of one answer around the true difference, in
-        units of a difference; expert, whose curvature says how much an answer tells
-        (a Bradley-Terry decision between equals: 1/4, a sigma of 2).
-    spread : standard deviation of the true scores, for experts that learn less from items that
-        are far apart.
-    rule, both_orders : how the comparisons will be chosen, see `poe.select`.
-    tokens : that the judge reads in one comparison, for `Plan.cost`; price_input, price_output :
-        for a million tokens read, and written, of which an answer is one.
+    Parameters
+    ----------
+    standard_error, separate
+        The aim, one of the two: the standard error of the difference of two items (root mean square
+        over all pairs), or (difference, probability), items so far apart being in the right order
+        that often.
+    sigma, expert
+        The judge, one of the two: the standard deviation of one answer around the true difference,
+        in units of a difference, or what its curvature tells (a Bradley-Terry decision between
+        equals: 1/4, a sigma of 2).
+    spread
+        Standard deviation of the true scores, for experts that learn less from items that are far
+        apart.
+    rule, both_orders : how the comparisons will be chosen, see `poe.select`
+    tokens : that the judge reads in one comparison, for `Plan.cost`
+    price_input, price_output : for a million tokens read, and written, of which an answer is one
 
+    Raises
+    ------
+    ValueError
+        Saying what can be reached, if asking everything is not enough.
+
+    Notes
+    -----
     The variance of a difference is its effective resistance (see `poe.resistance`), on average
     about 2 / (comparisons an item), times sigma^2 (book eq. 14.12). That is the first guess,
     too low for sparse and uneven graphs, so the resistances of simulated graphs decide. More
@@ -83,7 +95,10 @@ def plan(
     N comparisons hundreds of random sets are drawn for one that links all items. Rules "regular"
     and "greedy" need no redrawing.
 
-    Raises ValueError, saying what can be reached, if asking everything is not enough.
+    Examples
+    --------
+    >>> poe.plan(10, standard_error=0.5, sigma=1.0).first_guess
+    40
     """
     wanted = _wanted(standard_error, separate)
     told = _information(sigma, expert)

@@ -57,6 +57,11 @@ def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int
 
     The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, a share of draws
     around the mode: with 2000 draws its standard error at 0.95 is 0.005.
+
+    Examples
+    --------
+    >>> poe.top_known(3).name
+    'probability of the top 3'
     """
     require_level(probability)
 
@@ -70,6 +75,11 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
     """Stop when every item's rank interval of this level spans at most `width` ranks.
 
     The span of ranks 2 to 5 is 3; width 0 wants every rank known.
+
+    Examples
+    --------
+    >>> poe.ranks_within(0).reason(0)
+    'widest 95% rank interval: 0, at most 0 was asked for'
     """
     require_level(level)
     if width < 0:
@@ -83,7 +93,14 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
 
 
 def se_below(limit: float) -> StopRule:
-    """Stop when no item's standard error (about the mean of all items) exceeds `limit`."""
+    """Stop when no item's standard error (about the mean of all items) exceeds `limit`.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.se_below(0.5)(poe.fit(c))
+    False
+    """
     if not limit > 0:
         raise ValueError(f"a standard error cannot be brought to {limit}; give a positive limit")
 
