@@ -9,14 +9,17 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = {p.name[:2]: p.read_text("utf-8") for p in (ROOT / "notebooks").glob("[0-9]*.md")}
 NOTATION = (ROOT / "book" / "notation.md").read_text("utf-8")
 GLOSSARY = (ROOT / "book" / "glossary.md").read_text("utf-8")
-GREEK = (
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau "
-    "phi varphi chi psi omega Gamma Delta Theta Lambda Pi Sigma Phi Psi Omega ell"
-).split()
+GREEK = re.findall(
+    r"\w+",
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma "
+    "tau phi varphi chi psi omega Gamma Delta Theta Lambda Pi Sigma Phi Psi Omega ell",
+)
 # Indices, the sign of a derivative and of an exponential function, and d of an integral.
 NO_SYMBOL = set("ijkde")
 FONTS = {"mathbf": "bold", "boldsymbol": "bold", "mathcal": "script"}
-FONT = re.compile(r"\\(mathbf|boldsymbol|mathcal)\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(\\[A-Za-z]+|[A-Za-z]))")
+FONT = re.compile(
+    r"\\(mathbf|boldsymbol|mathcal)\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(\\[A-Za-z]+|[A-Za-z]))"
+)
 # Bold words that head a paragraph or a row and are no terms of this book.
 HEADINGS = {
     *("question", "time", "before this", "afterwards", "no", "confirm"),
