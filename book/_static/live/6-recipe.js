@@ -1,5 +1,5 @@
 // Chapter 6: the current is the recipe. One ampere goes in at one text and out at another; the share
-// of it that an answer carries is how much that answer counts. Mathematics: shares() in 1-rails.js.
+// of it that an answer carries is how much that answer is worth. Mathematics: shares() in 1-rails.js.
 (() => {
   const { EXAMPLE, NAMES, draw, fixed, frame, pairName, signed } = poeLive.kit;
   const { shares, solve } = poeLive.rails;
