@@ -45,7 +45,7 @@ def next_comparisons(
     Parameters
     ----------
     rule
-        "adaptive", "determinant" while the `reliability` of the scores is below 0.9, then "laplace",
+        "adaptive", "determinant" while `reliability` of the scores is below 0.9, then "laplace",
         which leaves alone what luck has put at an end (book, chapter 14).
         "laplace", argmax c_ij R_ij (paper 3.6, A.6; book eq. 10.9), one after the other: R_ij the
         variance of s_i - s_j under Laplace's approximation at the scores of `fit`, c_ij the
