@@ -131,11 +131,11 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
     name = f"{cell.system}/{cell.attribute}/{cell.template}"
     rng = np.random.default_rng([settings.seed, 32, calls, crc32(name.encode())])
     draws = max(settings.draws // 5, 4)
-    every = np.argwhere(~np.eye(n, dtype=bool))
+    every = _ordered(n)
     found = orders.correlation(
         [Comparisons.from_pairs(every, one[tuple(every.T)], items=n) for one in cell.p]
     )
-    target = _scores(cell.p, np.broadcast_to(every, (contexts, *every.shape)))
+    target = all_answers(cell.p)
     error = {"one": np.zeros((draws, contexts)), "both": np.zeros((draws, contexts))}
     pilot, chose = np.zeros((draws, contexts)), np.zeros(draws)
     for draw in range(draws):
@@ -172,6 +172,17 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
         "kind": cell.kind,
         "labels": "none" if cell.dataset == "none" else "real",
     }
+
+
+def all_answers(p: Floats) -> Floats:
+    """(C, N) scores from everything that a judge answered, p (C, N, N) with the row shown first."""
+    pairs = _ordered(p.shape[-1])
+    return _scores(p, np.broadcast_to(pairs, (len(p), *pairs.shape)))
+
+
+def _ordered(n: int) -> Indices:
+    """(N (N - 1), 2) all pairs in both orders."""
+    return np.argwhere(~np.eye(n, dtype=bool))
 
 
 def _scores(p: Floats, pairs: Indices) -> Floats:
