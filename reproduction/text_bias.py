@@ -106,7 +106,7 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
             found = [x for pool in each for x in pool]
             scores, cover = np.stack([x.scores for x in found]), np.full(contexts, np.nan)
             if draw < LOOKED_AT:
-                low, high = np.moveaxis([x.difference_intervals(ends) for x in found], -1, 0)
+                low, high = np.stack([x.difference_intervals(ends).T for x in found], axis=1)
                 cover = ((low <= true) & (true <= high)).mean(axis=1)
             evidence = sum(pool[0].evidence for pool in each)
             for what, values in (

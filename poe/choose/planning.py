@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 from poe.arrays import Floats
 from poe.choose.adaptive import curvature_at
 from poe.choose.selection import Rule, select
+from poe.choose.tokens import Tokens
 from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.stack import pseudo_inverse
@@ -55,7 +56,7 @@ def plan(
     rule: Rule = "random",
     both_orders: bool = False,
     seed: int = 0,
-    tokens: float | None = None,
+    tokens: float | Tokens | None = None,
     price_input: float = 0.0,
     price_output: float = 0.0,
 ) -> Plan:
@@ -75,7 +76,9 @@ def plan(
         Standard deviation of the true scores, for experts that learn less from items that are far
         apart.
     rule, both_orders : how the comparisons will be chosen, see `poe.select`
-    tokens : that the judge reads in one comparison, for `Plan.cost`
+    tokens
+        That the judge reads in one comparison, for `Plan.cost`; or `poe.choose.tokens.Tokens`, if
+        it reads once what prompts have in common, every item taken to be shown first at some time.
     price_input, price_output : for a million tokens read, and written, of which an answer is one
 
     Raises
@@ -130,10 +133,20 @@ def plan(
         standard_error=reached,
         prob_right=None if separate is None else float(ndtr(separate[0] / reached)),
         first_guess=int(np.ceil(guess)),
-        cost=None
-        if tokens is None
-        else calls * pairs * (tokens * price_input + price_output) / 1e6,
+        cost=_price(n_items, calls * pairs, tokens, (price_input, price_output)),
     )
+
+
+def _price(
+    n_items: int, calls: int, tokens: float | Tokens | None, price: tuple[float, float]
+) -> float | None:
+    """Of so many calls, for a million tokens read and written."""
+    if tokens is None:
+        return None
+    if not isinstance(tokens, Tokens):
+        tokens = Tokens(0.0, 0.0, tokens)
+    read = tokens.computed(min(n_items, calls), calls)
+    return (read * price[0] + calls * price[1]) / 1e6
 
 
 def _wanted(standard_error: float | None, separate: tuple[float, float] | None) -> float:
