@@ -23,11 +23,12 @@ from zlib import crc32
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr
 
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select_stack
 from poe.comparisons import Comparisons
-from poe.hierarchical import posteriors
+from poe.hierarchical import Posterior, posteriors
 from reproduction import ask_model
 from reproduction.measured_tables import DATASETS, TEMPLATES, Asked, group
 from reproduction.orders import all_answers
@@ -37,7 +38,6 @@ from reproduction.small import per_context
 CALLS = {6: (12,), 16: (48, 96)}  # of a context, by its number of texts
 DESIGNS = (("one order", "all"), ("one order", "alone"), ("mixed", "all"))  # and what is pooled
 LEAST_COVER = 92.0
-LOOKED_AT = 2  # draws whose intervals are counted
 BIASES: dict[str, Literal["fit", "texts"]] = {"_one": "fit", "_texts": "texts"}
 
 Found = dict[str, Floats]
@@ -92,10 +92,8 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
     name = f"{one.system}/{one.dataset}/{one.attribute}/{one.template}/{design}"
     rng = np.random.default_rng([settings.seed, 34, calls, crc32(name.encode())])
     target = all_answers(one.p)
-    ends = [(k, (k + n // 3) % n) for k in range(n)]
-    true = np.array([[own[a] - own[b] for a, b in ends] for own in target])
     made: dict[str, list[Floats]] = {}
-    for draw in range(max(settings.draws // 10, 2)):
+    for _ in range(max(settings.draws // 10, 2)):
         asked = [
             Comparisons.from_pairs(pairs, one.p[k][tuple(pairs.T)], items=n)
             for k, pairs in enumerate(drawn(contexts, n, calls, design, rng))
@@ -104,20 +102,30 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
             pools = [asked] if pooled == "all" else [[c] for c in asked]
             each = [posteriors(pool, bias=bias) for pool in pools]
             found = [x for pool in each for x in pool]
-            scores, cover = np.stack([x.scores for x in found]), np.full(contexts, np.nan)
-            if draw < LOOKED_AT:
-                low, high = np.stack([x.difference_intervals(ends).T for x in found], axis=1)
-                cover = ((low <= true) & (true <= high)).mean(axis=1)
+            scores = np.stack([x.scores for x in found])
             evidence = sum(pool[0].evidence for pool in each)
             for what, values in (
                 ("itself", per_context(scores, target)),
                 ("people", per_context(scores, one.gold)),
                 ("share", np.array([x.weight @ x.share for x in found])),
-                ("cover", cover),
+                ("cover", np.array([covers(*both) for both in zip(found, target, strict=True)])),
                 ("evidence", np.full(contexts, evidence)),
             ):
                 made.setdefault(what + label, []).append(values)
     return {what: np.stack(values) for what, values in made.items()}
+
+
+def covers(found: Posterior, target: Floats) -> float:
+    """Share of differences (of items a third of the list apart) inside their 95% intervals.
+
+    A central interval of a mixture has inside it what lies between 2.5 and 97.5% of its
+    distribution.
+    """
+    i = np.arange(len(target))
+    j = (i + len(target) // 3) % len(target)
+    scale = np.sqrt(((found.root[:, i] - found.root[:, j]) ** 2).sum(axis=-1))
+    off = target[i] - target[j] - (found.centre[:, i] - found.centre[:, j])
+    return float((np.abs(found.weight @ stdtr(found.freedom, off / scale) - 0.5) <= 0.475).mean())
 
 
 def drawn(contexts: int, n: int, calls: int, design: str, rng: np.random.Generator) -> Indices:
