@@ -3,9 +3,10 @@
 SummEval, sixteen summaries of an article. A call costs what `lengths` finds in data/measured: the
 article once, a summary whenever it comes first for the first time, the second summary and the
 question every time. Budgets are those of a regular graph of K calls in one order. Every way to
-spend one (`poe.choose.tokens`) asks the same judge; scores are Gaussian experts' on log odds, with
-the bias that all contexts' answers of a draw say on average; the error is the mean square of all
-differences of scores against those from all of the judge's answers.
+spend one (`poe.choose.tokens`) asks the same judge; scores are Gaussian experts' on log odds. Their
+bias is fitted, but where few texts come first, which tells it badly, it is what the answers of all
+contexts say on average. The error is the mean square of all differences of scores against those
+from all of the judge's answers.
 
 Declared before it was run. That few texts first pay is falsified at a budget where the regular
 graph, or both orders, leaves the smaller error at equal tokens.
@@ -68,7 +69,7 @@ def ways(budget: float, tokens: Tokens) -> list[Spending]:
     for which, firsts in (*(("one", h) for h in FIRSTS), ("both", TEXTS)):
         each = 2 if which == "both" else 1
         most = firsts * (TEXTS - 1) - firsts * (firsts - 1) // 2
-        left = round(budget - tokens.computed(firsts, 0), 6)
+        left = budget - tokens.computed(firsts, 0) + 1e-6  # of rounding
         pairs = int(min(left // (each * tokens.second), most))
         if pairs >= TEXTS - 1:
             calls = each * pairs
@@ -115,13 +116,17 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
     for way, _ in product(found, range(draws)):
         pairs = np.stack([design(way, rng) for _ in range(contexts)])
         p = one.p[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
-        scores = newton.solve(
-            Stack.of(TEXTS, pairs, p), expert, bias=-float(log_odds(p).mean())
-        ).scores
+        fitted = way.firsts == TEXTS
+        known_bias = 0.0 if fitted else -float(log_odds(p).mean())
+        stack = Stack.of(TEXTS, pairs, p)
+        scores = newton.solve(stack, expert, bias=known_bias, fit_bias=fitted).scores
         error[way] += squared(scores, target) / draws
         both = way.orders == "both"
         known[way] += (0.5 * (1.0 + c) if both else 1.0) * spread(
-            TEXTS, pairs[0, :: 1 + both], lean=0.0 if both else lean, bias_known=True
+            TEXTS,
+            pairs[0, :: 1 + both],
+            lean=0.0 if both else lean,
+            bias_known=both or not fitted,
         )
     usual = next(way for way in found if (way.orders, way.firsts) == ("one", TEXTS))
     made = []
