@@ -49,7 +49,7 @@ def table(settings: Settings) -> pd.DataFrame:
     attribute "mean" : of each context over attributes and templates, and then over contexts.
     itself, people : correlations with text biases, times 100, and with _one those with one bias;
     _gain : their difference, _se its error over contexts. nats : evidence gained, of a draw and
-    cell. share : of the variance of texts, what is bias. cover : per cent of 95% intervals.
+    cell, NaN for mixed calls, whose opinions are not the same ones. share : of the variance of texts, what is bias. cover : per cent of 95% intervals.
     """
     every = [
         one
@@ -76,8 +76,8 @@ def table(settings: Settings) -> pd.DataFrame:
                 {
                     "system": system,
                     "dataset": dataset,
-                    "attribute": one.attribute if len(some) == 1 else "mean",
-                    "template": one.template if len(some) == 1 else "",
+                    "attribute": "mean" if some is parts else one.attribute,
+                    "template": "" if some is parts else one.template,
                     **dict(zip(("k", "design", "pooled"), how, strict=True)),
                     **_numbers(some),
                 }
@@ -103,7 +103,7 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
             each = [posteriors(pool, bias=bias) for pool in pools]
             found = [x for pool in each for x in pool]
             scores = np.stack([x.scores for x in found])
-            evidence = sum(pool[0].evidence for pool in each)
+            evidence = sum(pool[0].evidence for pool in each) if design == "one order" else np.nan
             for what, values in (
                 ("itself", per_context(scores, target)),
                 ("people", per_context(scores, one.gold)),
@@ -156,7 +156,8 @@ def _numbers(parts: Sequence[tuple[Asked, Found]]) -> dict[str, float]:
         told[versus] = float(np.nanmean(by_context(texts)))
         told[f"{versus}_gain"] = float(np.nanmean(by_context(texts - one)))
         told[f"{versus}_se"] = bootstrap_se(texts - one)
-    told["nats"] = float(np.nanmean(of("evidence_texts") - of("evidence_one")))
+    gained = by_context(of("evidence_texts") - of("evidence_one"))
+    told["nats"] = float(gained.mean() if np.isnan(gained).all() else np.nanmean(gained))
     told["share"] = float(np.nanmean(of("share_texts")))
     for label, name in (("_texts", "cover"), ("_one", "cover_one")):
         told[name] = 100.0 * float(np.nanmean(of("cover" + label)))
