@@ -49,7 +49,8 @@ def table(settings: Settings) -> pd.DataFrame:
     attribute "mean" : of each context over attributes and templates, and then over contexts.
     itself, people : correlations with text biases, times 100, and with _one those with one bias;
     _gain : their difference, _se its error over contexts. nats : evidence gained, of a draw and
-    cell, NaN for mixed calls, whose opinions are not the same ones. share : of the variance of texts, what is bias. cover : per cent of 95% intervals.
+    cell, NaN for mixed calls, whose opinions are not the same ones. share : of the variance of
+    texts, what is bias. cover : per cent of 95% intervals.
     """
     every = [
         one
