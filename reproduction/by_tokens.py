@@ -3,7 +3,7 @@
 SummEval, sixteen summaries of an article. A call costs what `lengths` finds in data/measured: the
 article once, a summary whenever it comes first for the first time, the second summary and the
 question every time. Budgets are those of a regular graph of K calls in one order. Every way to
-spend one (`poe.choose.tokens`) asks the same judge; scores are Gaussian experts' on log odds. Their
+spend one (`judging.tokens`) asks the same judge; scores are Gaussian experts' on log odds. Their
 bias is fitted, but where few texts come first, which tells it badly, it is what the answers of all
 contexts say on average. The error is the mean square of all differences of scores against those
 from all of the judge's answers.
@@ -21,11 +21,11 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
+from judging.tokens import Spending, Tokens, few_first, spread
 from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose import orders
-from poe.choose.designs import both_orders_of, few_first, regular
-from poe.choose.tokens import Spending, Tokens, spread
+from poe.choose.designs import both_orders_of, regular
 from poe.comparisons import Comparisons
 from poe.experts import get_expert, log_odds
 from poe.stack import Stack

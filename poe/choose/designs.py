@@ -14,7 +14,7 @@ from poe.arrays import Indices, Mask
 from poe.comparisons import as_pairs
 from poe.resistance import component_of
 
-__all__ = ["both_orders_of", "chain", "few_first", "in_orders_shown", "linked", "regular"]
+__all__ = ["both_orders_of", "chain", "in_orders_shown", "linked", "regular"]
 
 _REPAIRS = 100  # rounds of swaps before another ring is drawn; ten are rarely needed
 
@@ -127,36 +127,6 @@ def _round_robin(n_items: int, rng: np.random.Generator) -> Indices:
             pairs = np.vstack([pairs, left_over[:: 1 - 2 * (turn % 2)]])
         made.append(label[pairs])
     return np.vstack(made)
-
-
-def few_first(
-    n_items: int, count: int, firsts: int, *, seed: int | np.random.Generator = 0
-) -> Indices:
-    """Pairs whose first is one of `firsts` items, drawn by lot; (count, 2), no pair twice.
-
-    Prompts with the same first item have a longer beginning in common, so these cost fewer tokens
-    (`poe.choose.planning.by_tokens`). Firsts are shown equally often, before whoever is not linked
-    to them yet and was compared least; all are linked from N - 1 pairs on. One first makes a star.
-    ValueError where there are not so many such pairs.
-    """
-    most = firsts * (n_items - 1) - firsts * (firsts - 1) // 2
-    if not (1 <= firsts <= n_items and 0 <= count <= most):
-        raise ValueError(f"{firsts} of {n_items} items shown first make {most} pairs, not {count}")
-    rng = np.random.default_rng(seed)
-    hubs, pairs = rng.permutation(n_items)[:firsts], np.empty((count, 2), dtype=np.intp)
-    met, group = np.eye(n_items, dtype=bool), np.arange(n_items)
-    shown, degree = np.zeros(n_items), np.zeros(n_items)
-    for k in range(count):
-        left = hubs[~met[hubs].all(axis=1)]
-        a = left[np.lexsort([rng.random(len(left)), shown[left]])[0]]
-        new = np.flatnonzero(~met[a])
-        b = new[np.lexsort([rng.random(len(new)), degree[new], group[new] == group[a]])[0]]
-        pairs[k] = a, b
-        met[a, b] = met[b, a] = True
-        group[group == group[b]] = group[a]
-        shown[a] += 1
-        degree[[a, b]] += 1
-    return pairs
 
 
 def both_orders_of(pairs: Indices) -> Indices:

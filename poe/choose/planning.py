@@ -11,7 +11,6 @@ from scipy.special import ndtr, ndtri
 from poe.arrays import Floats
 from poe.choose.adaptive import curvature_at
 from poe.choose.selection import Rule, select
-from poe.choose.tokens import Tokens
 from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.stack import pseudo_inverse
@@ -56,7 +55,7 @@ def plan(
     rule: Rule = "random",
     both_orders: bool = False,
     seed: int = 0,
-    tokens: float | Tokens | None = None,
+    tokens: float | Callable[[int, int], float] | None = None,
     price_input: float = 0.0,
     price_output: float = 0.0,
 ) -> Plan:
@@ -77,8 +76,8 @@ def plan(
         apart.
     rule, both_orders : how the comparisons will be chosen, see `poe.select`
     tokens
-        That the judge reads in one comparison, for `Plan.cost`; or `poe.choose.tokens.Tokens`, if
-        it reads once what prompts have in common, every item taken to be shown first at some time.
+        That the judge reads in one comparison, for `Plan.cost`; or of how many items shown first
+        and how many calls, where it reads once what prompts have in common (`judging.tokens`).
     price_input, price_output : for a million tokens read, and written, of which an answer is one
 
     Raises
@@ -125,6 +124,8 @@ def plan(
         return _predicted(n_items, calls * pairs, rule, both_orders, told, spread, seed)
 
     pairs, reached = _fewest(error, wanted, (n_items - 1, most // calls, best), guess / calls)
+    read = tokens(min(n_items, calls * pairs), calls * pairs) if callable(tokens) else None
+    read = calls * pairs * tokens if isinstance(tokens, float | int) else read
     return Plan(
         n_items=n_items,
         rule=rule,
@@ -133,20 +134,8 @@ def plan(
         standard_error=reached,
         prob_right=None if separate is None else float(ndtr(separate[0] / reached)),
         first_guess=int(np.ceil(guess)),
-        cost=_price(n_items, calls * pairs, tokens, (price_input, price_output)),
+        cost=None if read is None else (read * price_input + calls * pairs * price_output) / 1e6,
     )
-
-
-def _price(
-    n_items: int, calls: int, tokens: float | Tokens | None, price: tuple[float, float]
-) -> float | None:
-    """Of so many calls, for a million tokens read and written."""
-    if tokens is None:
-        return None
-    if not isinstance(tokens, Tokens):
-        tokens = Tokens(0.0, 0.0, tokens)
-    read = tokens.computed(min(n_items, calls), calls)
-    return (read * price[0] + calls * price[1]) / 1e6
 
 
 def _wanted(standard_error: float | None, separate: tuple[float, float] | None) -> float:

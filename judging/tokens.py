@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poe.arrays import Indices
-from poe.choose.designs import few_first, regular
+from poe.choose.designs import regular
 
-__all__ = ["Spending", "Tokens", "by_tokens", "spread"]
+__all__ = ["Spending", "Tokens", "by_tokens", "few_first", "spread"]
 
 LARGEST = 100  # items that stand for more, at as many calls each
 DRAWN = 500  # items in all the designs averaged over
@@ -112,6 +112,36 @@ def by_tokens(
     if not found:
         raise ValueError(f"{budget:g} tokens do not link {n_items} items in any order")
     return sorted(found, key=lambda one: one.variance)
+
+
+def few_first(
+    n_items: int, count: int, firsts: int, *, seed: int | np.random.Generator = 0
+) -> Indices:
+    """Pairs whose first is one of `firsts` items, drawn by lot; (count, 2), no pair twice.
+
+    Prompts with the same first item have a longer beginning in common, so these cost fewer tokens
+    (`by_tokens`). Firsts are shown equally often, before whoever is not linked
+    to them yet and was compared least; all are linked from N - 1 pairs on. One first makes a star.
+    ValueError where there are not so many such pairs.
+    """
+    most = firsts * (n_items - 1) - firsts * (firsts - 1) // 2
+    if not (1 <= firsts <= n_items and 0 <= count <= most):
+        raise ValueError(f"{firsts} of {n_items} items shown first make {most} pairs, not {count}")
+    rng = np.random.default_rng(seed)
+    hubs, pairs = rng.permutation(n_items)[:firsts], np.empty((count, 2), dtype=np.intp)
+    met, group = np.eye(n_items, dtype=bool), np.arange(n_items)
+    shown, degree = np.zeros(n_items), np.zeros(n_items)
+    for k in range(count):
+        left = hubs[~met[hubs].all(axis=1)]
+        a = left[np.lexsort([rng.random(len(left)), shown[left]])[0]]
+        new = np.flatnonzero(~met[a])
+        b = new[np.lexsort([rng.random(len(new)), degree[new], group[new] == group[a]])[0]]
+        pairs[k] = a, b
+        met[a, b] = met[b, a] = True
+        group[group == group[b]] = group[a]
+        shown[a] += 1
+        degree[[a, b]] += 1
+    return pairs
 
 
 def spread(n_items: int, pairs: Indices, *, lean: float = 0.0, bias_known: bool = False) -> float:

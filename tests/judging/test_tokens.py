@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import poe
-from poe.choose.designs import few_first, regular
-from poe.choose.tokens import Tokens, by_tokens, spread
+from judging.tokens import Tokens, by_tokens, few_first, spread
+from poe.choose.designs import regular
 from poe.experts import Gaussian
 from poe.resistance import component_of, effective_resistance
 
@@ -106,7 +106,7 @@ def test_what_a_budget_buys():
 def test_a_plan_is_priced_with_and_without_shared_beginnings():
     options = {"standard_error": 0.7, "sigma": 1.0, "price_input": 0.5, "price_output": 2.0}
     apart = poe.plan(16, **options, tokens=sum(SUMMARIES))
-    shared = poe.plan(16, **options, tokens=SUMMARIES)
+    shared = poe.plan(16, **options, tokens=SUMMARIES.computed)
     k = apart.comparisons
     assert apart.cost == pytest.approx(k * (622 * 0.5 + 2) / 1e6)
     assert shared.cost == pytest.approx(((450 + 16 * 75 + k * 97) * 0.5 + k * 2) / 1e6)
