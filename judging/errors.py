@@ -2,15 +2,36 @@
 
 
 class JudgeError(RuntimeError):
-    """A judge, its prompt or its store cannot go on; the message says what to change."""
+    """A judge, its prompt or its store cannot go on; the message says what to change.
+
+    Examples
+    --------
+    >>> judging.Store("/no/such/folder/answers.sqlite")
+    Traceback (most recent call last):
+    judging.errors.JudgeError: /no/such/folder/answers.sqlite: there is no such folder...
+    """
 
 
 class NoJudgeError(JudgeError):
-    """The named judge is unavailable: no such name, model, option or package."""
+    """The named judge is unavailable: no such name, model, option or package.
+
+    Examples
+    --------
+    >>> judging.open("demmo")
+    Traceback (most recent call last):
+    judging.errors.NoJudgeError: there is no judge 'demmo': a judge is named...
+    """
 
 
 class DatasetError(RuntimeError):
-    """A dataset is unknown, not on this machine, or not what it should be."""
+    """A dataset is unknown, not on this machine, or not what it should be.
+
+    Examples
+    --------
+    >>> judging.datasets.load("essays")
+    Traceback (most recent call last):
+    judging.errors.UnknownDatasetError: no dataset named 'essays'; there are...
+    """
 
 
 class DataNotFoundError(DatasetError):

@@ -34,13 +34,25 @@ PLACES = ("context", "first", "second")
 class Prompt:
     """A template and its label words (paper Table 4; book chapter 2).
 
-    name : what it is called, for example "summeval/coherence".
-    template : the user's turn; places {context}, {first} and {second}, each at most once. A
-        comparison has {first} and {second}, a scoring prompt {first} alone.
-    labels : the words whose probabilities are the answer; ("A", "B") for a comparison, first
-        shown first, or the scale of a scoring prompt, ("1", ..., "5").
-    prefix : how the answer starts before the label, for example "Summary".
-    system : a system message, where the model has one.
+    Parameters
+    ----------
+    name
+        What it is called, for example "summeval/coherence".
+    template
+        The user's turn; places {context}, {first} and {second}, each at most once. A comparison has
+        {first} and {second}, a scoring prompt {first} alone.
+    labels
+        The words whose probabilities are the answer; ("A", "B") for a comparison, first shown
+        first, or the scale of a scoring prompt, ("1", ..., "5").
+    prefix
+        How the answer starts before the label, for example "Summary".
+    system
+        A system message, where the model has one.
+
+    Examples
+    --------
+    >>> judging.Prompt("mine", "Which is better, {first} or {second}?").comparative
+    True
     """
 
     name: str
@@ -76,7 +88,14 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Question:
-    """One call of a judge: a prompt and the texts that fill it."""
+    """One call of a judge: a prompt and the texts that fill it.
+
+    Examples
+    --------
+    >>> prompt = judging.Prompt("mine", "A: {first} B: {second} Which is better?")
+    >>> judging.Question(prompt, judging.Text("x", "Yes."), judging.Text("y", "No.")).text
+    'A: Yes. B: No. Which is better?'
+    """
 
     prompt: Prompt
     first: Text
@@ -126,13 +145,27 @@ class Question:
 class Answer:
     """What a judge said to one question.
 
-    log_p : natural logarithm of the probability of each label word, -inf where it was not seen.
-    tokens : of the whole prompt. computed : tokens that went through the model for it; fewer
-        than `tokens` where a prefix was shared, and a fraction where it is shared out.
-    seconds : of work on it (its share of a batch). draws : sampled answers that `log_p` counts,
-        0 where the model gave log-probabilities.
-    refused : why there is no answer and will be none, as the judge said it; "" for an answer. No
-        label was seen then.
+    Parameters
+    ----------
+    log_p
+        Natural logarithm of the probability of each label word, -inf where it was not seen.
+    tokens
+        Of the whole prompt.
+    computed
+        Tokens that went through the model for it; fewer than `tokens` where a prefix was shared,
+        and a fraction where it is shared out.
+    seconds
+        Of work on it (its share of a batch).
+    draws
+        Sampled answers that `log_p` counts, 0 where the model gave log-probabilities.
+    refused
+        Why there is no answer and will be none, as the judge said it; "" for an answer. No label
+        was seen then.
+
+    Examples
+    --------
+    >>> judging.Answer(log_p=(-0.1, -2.3), tokens=40).log_p
+    (-0.1, -2.3)
     """
 
     log_p: tuple[float, ...]
@@ -173,14 +206,31 @@ def by_bytes(text: str) -> tuple[float, float, float]:
 class Reader:
     """A judge that reads texts: derive a class from this one and give it the first two.
 
-    specification : everything about the judge that changes its answers (kind, model, revision,
-        precision, chat template, ...), as strings; the store keeps answers by it.
-    answer : yields answers with the positions of their questions, in any order; for a question
-        that it will never answer, `Answer.refusal`.
+    Parameters
+    ----------
+    specification
+        Everything about the judge that changes its answers (kind, model, revision, precision, chat
+        template, ...), as strings; the store keeps answers by it.
+    answer
+        Yields answers with the positions of their questions, in any order; for a question that it
+        will never answer, `Answer.refusal`.
+    spending
+        The limits that it keeps, None where it keeps none.
+    written
+        Most tokens that one answer has.
+    counted_by
+        How `count_tokens` counts, in words.
+    unknown
+        Fields of the specification that only a first answer tells.
 
-    The rest has a default. spending : the limits that it keeps, None where it keeps none.
-    written : most tokens that one answer has. counted_by : how `count_tokens` counts, in words.
-    unknown : fields of the specification that only a first answer tells.
+    Notes
+    -----
+    The rest has a default.
+
+    Examples
+    --------
+    >>> issubclass(type(judging.open("demo")), judging.Reader)
+    True
     """
 
     spending: Spending | None = None

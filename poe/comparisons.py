@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = [
-    "Comparisons",
-    "as_pairs",
-    "refuse_rows",
-    "require_unique",
-]
+__all__ = ["Comparisons", "as_pairs", "refuse_rows", "require_unique"]
 
 SHOWN = 5  # rows that a message lists
 HEAVIEST, APART = 1e100, 1e15  # of weights, and the largest over the smallest
@@ -41,22 +36,29 @@ class Comparisons:
 
     Parameters
     ----------
-    first, second : sequences of K item names, in the order shown to the judge.
-    p : K probabilities in [0, 1] that `first` is the better; 0, 1/2 and 1 record a
-        loss, a tie and a win where the judge gives decisions only.
-    items : the N item names in the order scores are wanted, or the number N, which names them
-        0 to N - 1. By default the names that occur: integers ascending, anything else in order of
-        first appearance.
-    weight : K positive numbers (default 1); a comparison of weight 2 counts twice.
+    first, second : K item names each, in the order shown to the judge
+    p
+        K probabilities in [0, 1] that `first` is the better; 0, 1/2 and 1 record a loss, a tie and
+        a win where the judge gives decisions only.
+    items
+        The N item names in the order scores are wanted, or the number N for 0 to N - 1. By default
+        the names that occur: integers ascending, anything else as they first appear.
+    weight : K positive numbers (default 1); a comparison of weight 2 counts twice
 
     Attributes
     ----------
-    items : tuple of N names. first, second : (K,) positions in `items`.
-    p, weight : (K,) floats. All arrays are read-only.
+    items, first, second, p, weight
+        A tuple of N names, and (K,) arrays, read-only; the first two are positions in it.
 
     Raises
     ------
-    ComparisonError naming the rows and items that are wrong.
+    ComparisonError
+        Naming the rows and items that are wrong.
+
+    Examples
+    --------
+    >>> poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    Comparisons(3 comparisons among 3 items)
     """
 
     items: tuple[Hashable, ...]

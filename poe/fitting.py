@@ -11,7 +11,7 @@ from poe import existence, newton, priors
 from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.debias import mean_bias
-from poe.errors import NotConvergedError, SeparableError, UnidentifiedBiasError
+from poe.errors import NotConvergedError
 from poe.experts import FAMILIES, KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
 from poe.graph import DENSE_ITEMS, Graph
 from poe.result import Covariance, Fit
@@ -20,7 +20,7 @@ from poe.scores import add_prior
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fit", "settled"]
+__all__ = ["fit"]
 
 FARTHEST = 1e100  # a bias whose square is still a number
 
@@ -38,32 +38,53 @@ def fit(
 ) -> Fit:
     """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
-    comparisons : or a table of them, of any form that `Comparisons.from_table` reads.
-    expert : "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6),
-        "logit-gaussian" (the same on log odds, `Gaussian(mean=log_odds)`),
-        "bradley-terry" (soft, paper 3.2), "laplacian" (v1 appendix B), "thurstone", "huber",
-        or your own (`poe.experts.custom`, or a class with energy, slope, curvature and
-        log_density, whose derivatives are checked). For the paper's variants on decisions pass
-        `comparisons.hard()`.
-    bias : the paper's gamma (section 3.5), which moves every expert to d - gamma. None for
-        none, a number, "mean" for the value at which the mean probability means no
-        difference (eq. 12 for Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit"
-        for the value that maximises the product together with the scores.
-    prior : wins added in both directions to every pair of items, see `bradley_terry`; or, for
-        Gaussian experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence
-        chooses (`poe.priors`; `Fit.prior` has it). That needs no connected graph, groups
-        without a link being shrunk to the common mean, and answers that tell nothing end with
-        next to no spread, in the order of the summed opinions.
-    solver : "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
+    Parameters
+    ----------
+    comparisons : or a table of them, of any form that `Comparisons.from_table` reads
+    expert
+        "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6), "logit-gaussian" (the
+        same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"
+        (v1 appendix B), "thurstone", "huber", or your own (`poe.experts.custom`, or a class with
+        energy, slope, curvature and log_density, whose derivatives are checked). For the paper's
+        variants on decisions pass `comparisons.hard()`.
+    bias
+        The paper's gamma (section 3.5), which moves every expert to d - gamma. None for none, a
+        number, "mean" for the value at which the mean probability means no difference (eq. 12 for
+        Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit" for the value that maximises
+        the product together with the scores.
+    prior
+        Wins added in both directions to every pair of items, see `bradley_terry`; or, for Gaussian
+        experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence chooses
+        (`poe.priors`; `Fit.prior` has it). That needs no connected graph, groups without a link
+        being shrunk to the common mean, and answers that tell nothing end with next to no spread,
+        in the order of the summed opinions.
+    solver
+        "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
         factorisation where the graph is nearly a tree or a narrow window over the items.
-    tol : largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8, also of
+    tol
+        Largest gradient entry allowed, per unit of weight on an item (1e-10; sparse 1e-8, also of
         groups of items that single links or little weight tie to the rest).
-    covariance : behind every error and interval, "paired", "scatter" or "curvature" (the paper's),
-        see `Fit.with_covariance`.
+    covariance
+        Behind every error and interval, "paired", "scatter" or "curvature" (the paper's), see
+        `Fit.with_covariance`.
 
-    Returns a `Fit`, scores mean-zero. Raises DisconnectedError, SeparableError,
-    UnidentifiedBiasError or ComparisonError in the items' names, and NotConvergedError rather
-    than scores that are not the optimum.
+    Returns
+    -------
+    Fit
+        With scores of mean zero.
+
+    Raises
+    ------
+    DisconnectedError, SeparableError, UnidentifiedBiasError, ComparisonError
+        In the items' names.
+    NotConvergedError
+        Rather than scores that are not the optimum.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.fit(c, "gaussian").scores.round(2)
+    array([ 0.2, -0.1, -0.1])
     """
     comparisons = _as_comparisons(comparisons)
     chosen = get_expert(expert)
@@ -202,62 +223,3 @@ def _gamma(comparisons: Comparisons, expert: Expert, bias: Any) -> float:
     if not (isinstance(bias, Real) and abs(float(bias)) <= FARTHEST):
         raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
     return float(bias)
-
-
-MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
-ONE_WAY = 1e-6  # information on the bias per answer, below which it has no finite value
-
-
-def settled(
-    c: Comparisons,
-    *,
-    expert: str | Expert = "bradley-terry",
-    bias: Any = "fit",
-    prior: float | None = None,
-    covariance: Covariance = "paired",
-) -> tuple[Fit, list[str]]:
-    """`poe.fit` where a bias or scores may have no finite value; and what was done, in words.
-
-    Laplacian experts take the bias from the mean probability, since they cannot fit it. A bias that
-    cannot be told from the scores is left out. Where an item won or lost everything and
-    `prior` is None, the prior is the paper's 1 / (N - 1): every item has one win and one loss
-    more, spread over the others.
-    """
-    notes: list[str] = []
-    wins = prior or 0.0
-    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
-        bias = "mean"
-    while True:
-        one_way = False
-        try:
-            settled_fit = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
-            # Nearly certain answers leave a bias that is finite and says nothing.
-            information = settled_fit.bias_information if settled_fit.bias_fitted else np.inf
-            one_way = information <= ONE_WAY * len(c)
-            if not one_way:
-                return settled_fit, notes
-        except SeparableError as error:
-            one_way = bool(wins) and bias is not None  # a prior holds scores, and not the bias
-            if not one_way:
-                if prior is not None or c.n_items > MOST_PRIOR:
-                    raise SeparableError(
-                        f"{error}; for example --prior 0.1 on the command line (nothing is asked "
-                        "again), prior=0.1 in Python",
-                        reason=error.reason,
-                        items=error.items,
-                    ) from None
-                wins = prior = 1.0 / (c.n_items - 1)
-                notes.append(
-                    f"{error.reason}: every item was given one win and one loss, spread over the "
-                    f"others (a prior of {wins:.3g} wins on every pair), which keeps scores finite"
-                )
-        except UnidentifiedBiasError:
-            if bias is None:
-                raise
-            bias = None
-            notes.append(
-                "too few comparisons to tell a position bias from the scores: none was assumed"
-            )
-        if one_way:
-            bias = None
-            notes.append("a preference for one position explains every decision: none was assumed")

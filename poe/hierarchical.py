@@ -27,6 +27,8 @@ from poe.errors import ComparisonError
 from poe.experts import Expert
 from poe.priors import require_gaussian
 from poe.result import require_level
+from poe.scatter import Answers
+from poe.stack import by_item, laplacian
 
 __all__ = ["Posterior", "posterior"]
 
@@ -115,38 +117,47 @@ def posterior(
     *,
     bias: float | Literal["fit"] = "fit",
 ) -> Posterior:
-    """Scores under a prior whose strength is integrated out, for one set of comparisons.
+    """Scores under a prior whose strength is integrated out, for any graph of comparisons.
 
-    expert : Gaussian, without sigma or variance. bias : the paper's gamma, or "fit" to integrate
-        it out as well. Weights count only for the mean of answers about one pair.
+    Parameters
+    ----------
+    expert : Gaussian, without sigma or variance
+    bias
+        The paper's gamma, or "fit" to integrate it out as well. Weights count only for the mean of
+        answers about one pair.
 
-    Any graph will do. Raises ValueError for an expert that is not Gaussian, and ComparisonError
-    where there are too few pairs to say anything of the noise, or all opinions are zero.
+    Raises
+    ------
+    ValueError
+        For an expert that is not Gaussian.
+    ComparisonError
+        Where too few pairs say anything of the noise, or all opinions are zero.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.posterior(c).scores.round(2)
+    array([ 0.58, -0.34, -0.24])
     """
     c, chosen = comparisons, require_gaussian(expert)
     n = c.n_items
     opinion = chosen.f_mu(c.p) + (0.0 if bias == "fit" else float(bias))
-    sign = np.where(c.first < c.second, 1.0, -1.0)
-    low, high = np.minimum(c.first, c.second), np.maximum(c.first, c.second)
-    _, where, pair = np.unique(low * n + high, return_index=True, return_inverse=True)
-    count = np.bincount(pair, c.weight)
-    y = np.bincount(pair, c.weight * sign * opinion) / count
-    tilt = np.bincount(pair, c.weight * sign) / count if bias == "fit" else np.zeros(len(y))
-    rows = np.arange(len(y))
-    design = np.zeros((len(y), n))
-    design[rows, low[where]], design[rows, high[where]] = 1.0, -1.0
-    laplacian, push, total = design.T @ design, design.T @ y, float(y @ y)
-    leaning = float(tilt @ tilt)
+    one = np.ones(len(c))
+    answers = Answers.of(c, one > 0.0, opinion, one, one * (bias == "fit"))
+    pairs, count = answers.pairs, answers.total(one)
+    y, tilt = answers.total(answers.residual) / count, answers.total(answers.turned) / count
+    precision, push = laplacian(pairs, np.ones(len(y))), by_item(pairs, y, -y)
+    total, leaning = float(y @ y), float(tilt @ tilt)
     if leaning > 1e-12:  # the bias, integrated out: what it explains counts as unknown
-        lean, told = design.T @ tilt, float(tilt @ y)
-        laplacian = laplacian - np.outer(lean, lean) / leaning
+        lean, told = by_item(pairs, tilt, -tilt), float(tilt @ y)
+        precision -= np.outer(lean, lean) / leaning
         push, total = push - lean * told / leaning, total - told**2 / leaning
     freedom = len(y) - (leaning > 1e-12)
     if freedom < 1:
         raise ComparisonError("one pair and an unknown bias: nothing is known of the noise")
     if total <= 1e-14 * max(float(y @ y), 1e-300):
         raise ComparisonError("every answer says that the items are equal; so are their scores")
-    level, vector = np.linalg.eigh(laplacian)
+    level, vector = np.linalg.eigh(precision)
     level, force = np.maximum(level, 0.0), vector.T @ push
     u = (np.arange(GRID) + 0.5) / GRID
     ratio = 2.0 * len(y) / n * u / (1.0 - u)

@@ -31,9 +31,17 @@ def effective_resistance(
 ) -> Floats:
     """(N, N) resistances R_ij = A_ii + A_jj - 2 A_ij after the comparisons `pairs`.
 
-    pairs : (K, 2) positions, in either order. weight : (K,) conductances, one each by
-    default; the curvatures of the experts give the Laplace approximation (paper A.6).
-    Items that no chain of comparisons links are infinitely far apart. O(N^3).
+    Parameters
+    ----------
+    pairs : (K, 2) positions, in either order
+    weight
+        (K,) conductances, one each by default; the curvatures of the experts give the Laplace
+        approximation (paper A.6).
+
+    Examples
+    --------
+    >>> poe.effective_resistance(3, [(0, 1), (1, 2)])[0]  # of the first item to each
+    array([0., 1., 2.])
     """
     links = conductances(n_items, pairs, weight)
     group = component_of(n_items, pairs)
@@ -77,6 +85,11 @@ def log_det(n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None) 
     By the matrix-tree theorem the determinant counts the spanning trees of the graph of
     comparisons, whichever item carries the anchor (its precision is one). Minus infinity
     where the graph is not connected. `pairs` and `weight` as in `effective_resistance`.
+
+    Examples
+    --------
+    >>> round(poe.log_det(3, [(0, 1), (1, 2), (2, 0)]), 3)  # log 3: a triangle has three trees
+    1.099
     """
     if component_of(n_items, pairs).any():
         return -np.inf

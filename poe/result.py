@@ -72,14 +72,22 @@ class _Shared:
 class Fit:
     """Scores at the mode of the product of experts, with the Gaussian around it.
 
-    items : the N names. scores : (N,), mean zero, in the expert's unit of difference.
-    expert : what was fitted. bias : the paper's gamma, in units of a difference, and bias_se
-    its standard error where it was fitted (else None). energy : the objective reached.
-    steps, gradient, converged, message : how the solver stopped.
-    covariance_choice : where every error and interval comes from, see `with_covariance`.
-    prior : what `prior="fit"` found, else None. Errors and intervals are then the posterior's,
-    sigma^2 (L + lambda I)^-1 without the variance of the mean of all scores, which the answers
-    say nothing about; sigma and tau are taken as known.
+    Attributes
+    ----------
+    items, scores, expert
+        The N names; (N,) scores of mean zero, in the expert's unit of difference; what was fitted.
+    bias, bias_se
+        The paper's gamma, in units of a difference, and its standard error where it was fitted.
+    energy, steps, gradient, converged, message : the objective reached, and how the solver stopped
+    covariance_choice, prior
+        Where errors come from, see `with_covariance`; and what `prior="fit"` found, whose errors
+        are sigma^2 (L + lambda I)^-1 less the variance of the mean of all scores.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> round(poe.fit(c, bias=0.1).prob_better("a", "b"), 2)
+    0.76
     """
 
     items: tuple[Hashable, ...]
@@ -107,9 +115,8 @@ class Fit:
         "curvature" : the paper's. Bradley-Terry experts then give every answer the information of
             one decision. A judge that gives a probability says more than that.
         "scatter" : from how far the answers lie from the fitted probabilities, as quasi-likelihood
-            does for over- and underdispersed counts (McCullagh and Nelder, Generalized Linear
-            Models, chapters 9 and 10; book eqs. 14.7 and 14.8), every answer with an error of
-            its own. A share of n tosses of weight n is n answers that agree: far too sure.
+            does for counts (book eqs. 14.7 and 14.8), every answer with an error of its own. A
+            share of n tosses of weight n is n answers that agree: far too sure.
         "paired" : the same, but answers about one pair of items, in whatever order, may share
             their error (book eq. 14.9): a sandwich clustered on the pair, with variance and
             covariance pooled over all pairs. Where no pair was asked twice it is "scatter".
@@ -206,10 +213,7 @@ class Fit:
         return [self.items[i] for i in np.argsort(-self.scores, kind="stable")]
 
     def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
-        """(N, 2) lowest and highest rank, 1 the best, of each item's central interval.
-
-        Ranks have no closed form, so they are counted over draws (`sample`).
-        """
+        """(N, 2) lowest and highest rank, 1 the best, of each central interval, over draws."""
         tail = (1.0 - require_level(level)) / 2.0
         places = _places(self.sample(draws, seed=seed))
         ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
@@ -259,10 +263,7 @@ class Fit:
 
     @cached_property
     def _root(self) -> Floats:
-        """The symmetric root of the covariance, which is what takes long of drawing.
-
-        It is the only one, so that a seed gives the same draws on every machine.
-        """
+        """The symmetric root of the covariance: unique, so a seed draws the same everywhere."""
         value, vector = np.linalg.eigh(self.covariance())
         return np.asarray(vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T)
 
@@ -274,10 +275,9 @@ class Fit:
 
         size^2 = sum rho^2 / F, rho = (p - q) / (q (1 - q))^(power / 2) after a least squares fit
         to them and F its degrees of freedom (book eq. 14.8, power 2). For Gaussian experts power 0,
-        the mean square residual; of pure decisions size 1. Where answers about one pair may share
-        errors, their sums give a second equation (`poe.scatter`). A prior's ties do not count.
-        None for other experts, where F < 3 (counted over pairs where they may share errors), and
-        where all answers are decisions about different pairs, which scatter as decisions do.
+        the mean square residual; of pure decisions size 1 (`poe.scatter`). A prior's ties do not
+        count. None for other experts, where F < 3 (counted over pairs where they may share
+        errors), and where all answers are decisions about different pairs.
         """
         soft = isinstance(self.expert, BradleyTerry)
         if self._is_large or not (soft or self._estimates_sigma) or self._unlinked(self.real):

@@ -28,6 +28,12 @@ def win_ratio(comparisons: Problem) -> Floats:
 
     Decisions are `comparisons.hard()`: the item with p above 1/2 wins. (N,) in [0, 1].
     Raises ComparisonError naming items that were never compared.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.win_ratio(c)
+    array([1. , 0.5, 0. ])
     """
     return average_probability(comparisons.hard())
 
@@ -38,6 +44,12 @@ def average_probability(comparisons: Problem) -> Floats:
     The baseline `avg-prob` of paper section 4.2: p where the item is shown first, 1 - p
     where it is second, weighted. (N,) in [0, 1]. Raises ComparisonError naming items that
     were never compared.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.average_probability(c)
+    array([0.8 , 0.35, 0.35])
     """
     if isinstance(comparisons, Comparisons):
         comparisons.require_compared()
@@ -57,19 +69,38 @@ def bradley_terry(
 ) -> Floats:
     """Bradley-Terry scores from decisions (paper eqs. 1 and 2; book eqs. 3.3 and 3.4).
 
-    Maximises the product of sigma(s_i - s_j) over "i beat j", a tie counting as half a
-    win each way. Returns mean-zero scores on the logit scale, (N,) or (B, N).
+    Maximises the product of sigma(s_i - s_j) over "i beat j", a tie counting as half a win each
+    way.
 
-    prior : wins added in both directions, to every pair of items (`prior_on="all"`, as
-        the papers' code does) or to each comparison made ("compared", as their text
-        says); book eq. 4.9. The paper's value is 1 / (N - 1). Without a prior the scores of an
-        item that won or lost everything are infinite and SeparableError names it.
-    method : "newton", or "zermelo" for the fixed-point iteration of the paper, slower, kept
-        for comparison. Both stop when the largest gradient entry per comparison of an item
-        is below `tol` (1e-10; for Zermelo 1e-9), not when the scores stop moving.
+    Parameters
+    ----------
+    prior
+        Wins added in both directions, to every pair of items (`prior_on="all"`, as the papers' code
+        does) or to each comparison made ("compared", as their text says); book eq. 4.9. The paper's
+        value is 1 / (N - 1). Without a prior the scores of an item that won or lost everything are
+        infinite and SeparableError names it.
+    method
+        "newton", or "zermelo" for the fixed-point iteration of the paper, slower, kept for
+        comparison. Both stop when the largest gradient entry per comparison of an item is below
+        `tol` (1e-10; for Zermelo 1e-9), not when the scores stop moving.
 
-    Raises SeparableError, DisconnectedError, ComparisonError; NotConvergedError rather than
-    returning scores that are not the optimum.
+    Returns
+    -------
+    array
+        (N,) or (B, N) scores of mean zero on the logit scale.
+
+    Raises
+    ------
+    SeparableError, DisconnectedError, ComparisonError
+        In the items' names.
+    NotConvergedError
+        Rather than returning scores that are not the optimum.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.bradley_terry(c, prior=0.5).round(2)
+    array([ 0.76,  0.  , -0.76])
     """
     problem = add_prior(comparisons.hard(), prior, on=prior_on)
     if isinstance(problem, Comparisons):

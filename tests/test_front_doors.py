@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -74,6 +75,21 @@ def test_a_strict_type_checker_takes_what_a_user_writes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     done = checked(tmp_path, TYPO)
     assert 'Module has no attribute "fitt"' in done.stdout
+
+
+@pytest.mark.needs("pyright")
+@pytest.mark.parametrize(("code", "wrong"), [(SNIPPET, False), (TYPO, True)])
+def test_so_does_pyright(code: str, wrong: bool, tmp_path: Path) -> None:
+    (tmp_path / "users.py").write_text(code, encoding="utf-8")
+    strict = {"typeCheckingMode": "strict", "include": ["users.py"], "extraPaths": [str(ROOT)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(strict), encoding="utf-8")
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    found = json.loads(done.stdout)
+    assert found["summary"]["filesAnalyzed"] == 1
+    said = [one["message"] for one in found["generalDiagnostics"] if one["severity"] == "error"]
+    assert bool(said) == wrong, said
+    assert all("fitt" in one for one in said)
 
 
 def test_what_a_user_writes_runs() -> None:

@@ -37,13 +37,16 @@ def wheel_name() -> str:
 def runs_on_its_own(folder: Path) -> list[Path]:
     """Put into a folder of notebooks what runs them: wheel, requirements, and a Python for Binder.
 
-    Without runtime.txt Binder takes an older Python than the wheel allows.
+    Without runtime.txt Binder takes an older Python than the wheel allows; the constraints are the
+    versions that the pages were executed with.
     """
     wheel = build_wheel(folder)
     requirements, runtime = folder / "requirements.txt", folder / "runtime.txt"
-    requirements.write_text(f"./{wheel.name}[chapters]\njupyterlab\n", encoding="utf-8")
+    wanted = f"-c constraints.txt\n./{wheel.name}[chapters]\njupyterlab\n"
+    requirements.write_text(wanted, encoding="utf-8")
     runtime.write_text("python-3.12\n", encoding="utf-8")
-    return [requirements, runtime, wheel]
+    pins = Path(shutil.copy(ROOT / "constraints.txt", folder))
+    return [requirements, pins, runtime, wheel]
 
 
 def build_wheel(folder: Path) -> Path:
@@ -61,7 +64,7 @@ def build_wheel(folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch)
         (copy / "pyproject.toml").write_text(text, encoding="utf-8")
-        for name in ("README.md", "LICENSE", "LICENSE-prose.md"):
+        for name in ("README.md", "LICENSE", "LICENSE-Apache-2.0"):
             shutil.copy(ROOT / name, copy)
         (copy / "book/tools").mkdir(parents=True)
         shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging.errors import InvalidDataError
+from judging.ranking.settings import parse_budget
 from judging.reading.tables import as_name, as_text, find_column, place, read_table
-from poe.choose.planning import parse_budget
 from poe.errors import name_some
 
 if TYPE_CHECKING:

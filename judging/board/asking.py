@@ -24,8 +24,10 @@ from judging.ranking.ending import Stop
 from judging.ranking.settings import HOPELESS
 from judging.reading.forms import Columns
 from poe.arrays import Floats, Indices
+from poe.choose.greedy import best_pair
 from poe.comparisons import Comparisons
 from poe.fitting import fit
+from poe.resistance import add_comparison, difference_variances
 
 __all__ = ["Tournament"]
 
@@ -160,14 +162,13 @@ class Tournament:
         met, load = np.zeros((n, n)), np.bincount(self.made[:, 0], minlength=len(left))
         np.add.at(met, (self.made[:, 1], self.made[:, 2]), 1.0)
         links = (met + met.T) * curvature
-        variance = np.linalg.inv(np.diag(links.sum(axis=1) + ANCHOR) - links)
+        resistance = difference_variances(
+            np.linalg.inv(np.diag(links.sum(axis=1) + ANCHOR) - links)
+        )
         picked: list[tuple[int, int, int]] = []
         room = left.sum(axis=0)
         while len(picked) < count and room.any():
-            own = np.diag(variance)
-            gain = curvature * (own[:, None] + own - 2.0 * variance)
-            gain = np.where(room > 0, gain * (1.0 + 1e-6 * self.rng.random((n, n))), -1.0)
-            i, j = map(int, np.unravel_index(int(gain.argmax()), gain.shape))
+            i, j = map(int, best_pair(curvature * resistance, room > 0, self.rng))
             k = int(
                 (load + self.rng.random(len(load)) + np.where(left[:, i, j], 0, np.inf)).argmin()
             )
@@ -177,9 +178,7 @@ class Tournament:
                     load[k] += 1
             room[[i, j], [j, i]] -= left[k, [i, j], [j, i]]
             left[k, [i, j], [j, i]] = False
-            apart = variance[:, i] - variance[:, j]
-            c = curvature[i, j]
-            variance = variance - c * np.outer(apart, apart) / (1.0 + c * (apart[i] - apart[j]))
+            add_comparison(resistance, i, j, weight=curvature[i, j])
         return np.array(picked, dtype=np.intp)
 
     def ask(self, new: Indices) -> None:

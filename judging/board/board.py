@@ -25,18 +25,18 @@ from scipy.special import expit
 from judging.board import length as lengths
 from judging.board.answers import read_answers
 from judging.board.asking import Tournament
+from judging.board.clusters import Clustered
 from judging.board.errors import Errors, kind_of, told, with_errors
 from judging.board.fragile import Fragility, fragility
 from judging.board.length import controlled
+from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.ranking import words
 from judging.reading.forms import Columns, read
 from judging.reading.tables import is_table, read_table, read_tables
-from poe.clusters import Clustered
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError, name_some
-from poe.fitting import settled
 from poe.result import Fit
 
 if TYPE_CHECKING:
@@ -51,11 +51,28 @@ TRIED, TRIED_ITEMS = 20_000, 200  # comparisons and systems up to which fragilit
 class Leaderboard:
     """Systems in their order, with errors.
 
-    plain : the fit that the ranking goes by. found : the comparisons, as they were read.
-    equal : the fit at equal lengths, None where length was not controlled for.
-    errors : what intervals are made of, "vote", "pair" or "prompt". level : of all intervals.
-    reference : the system that the others are also held against, if one was named.
-    notes : what a reader should know.
+    Attributes
+    ----------
+    plain
+        The fit that the ranking goes by.
+    found
+        The comparisons, as they were read.
+    equal
+        The fit at equal lengths, None where length was not controlled for.
+    errors
+        What intervals are made of, "vote", "pair" or "prompt".
+    level
+        Of all intervals.
+    reference
+        The system that the others are also held against, if one was named.
+    notes
+        What a reader should know.
+
+    Examples
+    --------
+    >>> votes = [{"model_a": "x", "model_b": "y", "winner": who} for who in ("model_a", "tie")]
+    >>> judging.leaderboard(votes).win_rates().loc["x", "y"]
+    np.float64(0.75)
     """
 
     plain: Fit
@@ -297,20 +314,41 @@ def leaderboard(
 ) -> Leaderboard:
     """Rank systems from answers to many prompts, or from comparisons of them that exist.
 
-    table : without a judge, comparisons in any form that `judging.reading.forms` reads (model_a,
+    Parameters
+    ----------
+    table
+        Without a judge, comparisons in any form that `judging.reading.forms` reads (model_a,
         model_b, winner; with a prompt, errors are clustered on it; with lengths or texts, length
         can be controlled for). With a judge, answers: a row has system, prompt and the answer's
         text. A data frame or a file, or several files as a list.
-    judge, attribute, wording, store, undecided, progress : who compares two answers to a prompt,
-        what wins, what keeps the answers, and whether to show a bar, as for `judging.rank`.
-    budget : the most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
-    both_orders : every pair is shown in both orders; otherwise in one, at random.
-    length : whether to control for it, beside the ranking (`judging.board.length`).
-    reference : a system whose win rate against each other is told too. errors : "vote", "pair",
-        "prompt" or "auto", see `judging.board.errors`. bias : of the position, see `poe.fit`.
-    prior : wins added to every pair, see `poe.fitting.settled`. level : of all intervals.
-    columns : names of columns that have other names: first, second, winner, p, cluster, weight,
-        and by, to break results down (`Leaderboard.groups`); with a judge system, prompt, answer.
+    judge, attribute, wording, store, undecided, progress
+        Who compares two answers to a prompt, what wins, what keeps the answers, and whether to show
+        a bar, as for `judging.rank`.
+    budget
+        The most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
+    both_orders
+        Every pair is shown in both orders; otherwise in one, at random.
+    length
+        Whether to control for it, beside the ranking (`judging.board.length`).
+    reference
+        A system whose win rate against each other is told too.
+    errors
+        "vote", "pair", "prompt" or "auto", see `judging.board.errors`.
+    bias
+        Of the position, see `poe.fit`.
+    prior
+        Wins added to every pair, see `judging.fitting.settled`.
+    level
+        Of all intervals.
+    columns
+        Names of columns that have other names: first, second, winner, p, cluster, weight, and by,
+        to break results down (`Leaderboard.groups`); with a judge system, prompt, answer.
+
+    Examples
+    --------
+    >>> votes = [{"model_a": "x", "model_b": "y", "winner": who} for who in ("model_a", "tie")]
+    >>> judging.leaderboard(votes).to_frame()["name"].tolist()
+    ['x', 'y']
     """
     if judge is None:
         if isinstance(table, (list, tuple)) and not is_table(table):

@@ -1,10 +1,11 @@
 """What errors come from: every vote by itself, the votes about a pair, or those about a prompt.
 
 `judging fit` and `judging leaderboard` take the same votes to the same intervals by this one rule,
-and print which. Answers that share a prompt err together (`poe.clusters`). Without prompts it
-matters who was asked. One judge that saw each pair once, or once in each order, may err in the same
-direction both times ("pair"; book eq. 14.9). Where a pair was met in the same order again, there
-were other people or other prompts, and votes are taken one by one ("vote"; book eq. 14.8).
+and print which. Answers that share a prompt err together (`judging.board.clusters`). Without
+prompts it matters who was asked. One judge that saw each pair once, or once in each order, may err
+in the same direction both times ("pair"; book eq. 14.9). Where a pair was met in the same order
+again, there were other people or other prompts, and votes are taken one by one ("vote"; book eq.
+14.8).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judging.board.clusters import clustered
 from judging.reading.forms import Columns
 from poe.arrays import Indices
-from poe.clusters import clustered
 from poe.errors import ComparisonError
 from poe.result import Fit
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from judging.fitting import settled
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
-from poe.fitting import settled
 from poe.result import Fit
 
 __all__ = ["Fragility", "fragility"]

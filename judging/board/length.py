@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from judging.board.clusters import Clustered, Effect, clustered
 from judging.board.errors import Errors, cluster_of
 from judging.reading.forms import Columns
 from poe.arrays import Floats, Indices
-from poe.clusters import Clustered, Effect, clustered
 from poe.result import Fit
 
 __all__ = ["METHOD", "Against", "against", "controlled", "few_near", "relative"]

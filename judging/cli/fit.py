@@ -60,13 +60,13 @@ def fit(
 ) -> None:
     """Rank the items of comparisons that exist, with intervals."""
     from judging.board.errors import kind_of, told, with_errors
+    from judging.fitting import settled
     from judging.ranking import words
     from judging.ranking.report import board
     from judging.reading.forms import read
     from judging.reading.tables import csv_text, read_tables
     from poe.comparisons import Comparisons
     from poe.experts import get_expert
-    from poe.fitting import settled
     from poe.result import COVARIANCE_ITEMS, require_level
 
     screen.require_writable(report, out, inputs=tables)

@@ -34,21 +34,34 @@ __all__ = [
 
 
 def open(name: str, **options: Any) -> Reader:
-    """The judge that a name stands for, as on the command line; the options go to its class.
+    """The judge that a name stands for, as on the command line.
 
-    "qwen" : Qwen2.5-Coder-1.5B-Instruct on this machine's processor
+    Parameters
+    ----------
+    name
+        "qwen", Qwen2.5-Coder-1.5B-Instruct on this machine's processor
         (`judging data fetch qwen`; `judging.judges.llama.LlamaJudge`).
-    "smollm2" : SmolLM2-135M-Instruct, ten times smaller, for tests and tiny machines
+        "smollm2", SmolLM2-135M-Instruct, ten times smaller, for tests and tiny machines
         (`judging data fetch smollm2`).
-    "gguf:FILE" : any GGUF file, on llama.cpp (`judging.judges.llama.LlamaJudge`).
-    "hf:MODEL" or "hf:MODEL@REVISION" : a transformers model, from the hub, a folder or a GGUF file
-        (`judging.judges.transformers.TransformersJudge`).
-    "openai:MODEL@URL", or "http://..." with the option model : an OpenAI-compatible server
+        "gguf:FILE", any GGUF file, on llama.cpp (`judging.judges.llama.LlamaJudge`).
+        "hf:MODEL" or "hf:MODEL@REVISION", a transformers model, from the hub, a folder or a GGUF
+        file (`judging.judges.transformers.TransformersJudge`).
+        "openai:MODEL@URL", or "http://..." with the option model, an OpenAI-compatible server
         (`judging.judges.server.ServerJudge`).
-    "demo" : readability by a formula, not a language model (`judging.judges.demo.DemoJudge`).
+        "demo", readability by a formula, not a language model (`judging.judges.demo.DemoJudge`).
+    options
+        Go to the judge's class.
 
-    Raises NoJudgeError if the name has none of these forms, an option does not exist, or what
-    the judge needs is not there.
+    Raises
+    ------
+    NoJudgeError
+        If the name has none of these forms, an option does not exist, or what the judge needs is
+        not there.
+
+    Examples
+    --------
+    >>> judging.open("demo").specification["kind"]
+    'demo'
     """
     return kinds.make(name, options)
 

@@ -22,20 +22,41 @@ OnRefusal = Literal["skip", "tie", "stop"]
 class TextJudge:
     """Puts comparisons of texts to a judge through a store, and keeps what was said.
 
-    texts : what positions stand for. context : what they answer to, where the prompt shows it.
-    store : what keeps the answers; `Store(":memory:")` for this run alone.
-    undecided : an answer that gives neither label a probability raises a JudgeError that
-        names the texts ("stop"), or counts as a "tie".
-    on_refusal : a question that the judge will never answer (a content filter, a text too long for
-        it) is left out ("skip", NaN in what `answer` returns), counts as a "tie", or raises a
-        JudgeError ("stop").
-    progress : handed to the store, called as answers come.
-    answered : what `store.answered(judge, prompt)` said, where many contexts have it in common.
+    Parameters
+    ----------
+    texts
+        What positions stand for.
+    context
+        What they answer to, where the prompt shows it.
+    store
+        What keeps the answers; `Store(":memory:")` for this run alone.
+    undecided
+        An answer that gives neither label a probability raises a JudgeError that names the texts
+        ("stop"), or counts as a "tie".
+    on_refusal
+        A question that the judge will never answer (a content filter, a text too long for it) is
+        left out ("skip", NaN in what `answer` returns), counts as a "tie", or raises a JudgeError
+        ("stop").
+    progress
+        Handed to the store, called as answers come.
+    answered
+        What `store.answered(judge, prompt)` said, where many contexts have it in common.
 
+    Notes
+    -----
     `answer` is the callable that `judging.rank` takes. What was asked is in `pairs`, (K, 2), what
     was said in `answers`, both in the order asked, without what was left out: that is in `refused`,
     (first, second, why). `new` counts the answers that were not in the store before, `ties` those
     counted as such.
+
+    Examples
+    --------
+    >>> texts = [judging.Text("x", "Short."), judging.Text("y", "Interminable.")]
+    >>> prompt = judging.prompts.for_attribute("plainer")
+    >>> with judging.Store(":memory:") as store:
+    ...     judge = judging.TextJudge(judging.open("demo"), prompt, texts, store=store)
+    ...     judge.answer([(0, 1)]).round(2)
+    array([1.])
     """
 
     def __init__(

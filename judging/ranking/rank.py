@@ -23,10 +23,9 @@ from judging.errors import JudgeError
 from judging.ranking.ending import Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.rounds import About, Judge, Rounds
-from judging.ranking.settings import Asking, Fitting
+from judging.ranking.settings import Asking, Fitting, parse_budget
 from judging.reading.tables import is_table
 from judging.reading.texts import OwnTexts, TextGroup, names_in, read_texts
-from poe.choose.planning import parse_budget
 from poe.choose.stopping import Until
 from poe.errors import name_some
 from poe.result import COVARIANCE_ITEMS
@@ -55,39 +54,63 @@ def rank(
 ) -> Ranking:
     """Rank items by asking a judge in rounds, until enough is known or the budget is spent.
 
-    items, judge : texts and a judge that reads them. Texts are a file or a data frame (pandas,
-        polars, Arrow) with the column text, and if you have them id, context and score
-        (`judging.read_texts` reads tables whose columns have other names); a list of dicts; a
-        sequence of strings or of `Text`, a series, or a mapping from id to text. The judge is given
-        by its name ("demo", "hf:MODEL", "openai:MODEL@URL") or as an object. Or N names, or the
-        number N, and a function that is given (K, 2) positions (first shown, second shown) and
-        returns K probabilities that the first is better, such as `SimulatedJudge(...).answer`.
-    attribute : what wins, "more persuasive"; needed for texts. thing, context_name : what the
-        prompt calls the texts, and the heading of what they answer to. wording : a TOML file with
-        the question in your own words (`judging.prompts.of_file`).
-    budget : the most comparisons: "10x" (ten per text), a number, or "all"; never more than there
-        are. Those that the store has count, but texts that are new to it have their share
+    Parameters
+    ----------
+    items, judge
+        Texts and a judge that reads them. Texts are a file or a data frame (pandas, polars, Arrow)
+        with the column text, and if you have them id, context and score (`judging.read_texts` reads
+        tables whose columns have other names); a list of dicts; a sequence of strings or of `Text`,
+        a series, or a mapping from id to text. The judge is given by its name ("demo", "hf:MODEL",
+        "openai:MODEL@URL") or as an object. Or N names, or the number N, and a function that is
+        given (K, 2) positions (first shown, second shown) and returns K probabilities that the
+        first is better, such as `SimulatedJudge(...).answer`.
+    attribute
+        What wins, "more persuasive"; needed for texts.
+    thing, context_name
+        What the prompt calls the texts, and the heading of what they answer to.
+    wording
+        A TOML file with the question in your own words (`judging.prompts.of_file`).
+    budget
+        The most comparisons: "10x" (ten per text), a number, or "all"; never more than there are.
+        Those that the store has count, but texts that are new to it have their share
         (`judging.ranking.rounds.opening`).
-    until : a stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
+    until
+        A stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
         function of a fit); the first that is met stops.
-    asking : how comparisons are chosen and what may be spent, `judging.Asking(rule="random")`.
-    fitting : how answers become scores and intervals, `judging.Fitting(expert="gaussian")`.
-    store : where a judge's answers are kept, a `judging.Store` or its file; in memory only by
-        default. All comparisons of these texts that it has begin the ranking, whatever they were
-        asked for, and only what is missing is asked.
-    seed : of all random choices. They do not depend on the order of the texts.
-    progress : called after every round with the `Ranking` so far; or whether to show a bar, by
-        default on a terminal and in a notebook, for what takes longer than two seconds.
+    asking
+        How comparisons are chosen and what may be spent, `judging.Asking(rule="random")`.
+    fitting
+        How answers become scores and intervals, `judging.Fitting(expert="gaussian")`.
+    store
+        Where a judge's answers are kept, a `judging.Store` or its file; in memory only by default.
+        All comparisons of these texts that it has begin the ranking, whatever they were asked for,
+        and only what is missing is asked.
+    seed
+        Of all random choices. They do not depend on the order of the texts.
+    progress
+        Called after every round with the `Ranking` so far; or whether to show a bar, by default on
+        a terminal and in a notebook, for what takes longer than two seconds.
 
-    Returns a `Ranking`; `rank_each` takes several judges, attributes and contexts. Where a limit,
-    Ctrl-C or a lost server stops it (or, offline, the store has no more) it is `partial`.
+    Returns
+    -------
+    Ranking
+        It is `partial` where a limit, Ctrl-C or a lost server stopped it (or, offline, the store
+        has no more). `rank_each` takes several judges, attributes and contexts.
 
+    Notes
+    -----
     The first round links all items: every item in about four random pairs, or fewer where the
     budget is small. If a function or the fit of its answers fails, RankingFailedError has the
     answers so far; those of a judge of texts are in the store, where nothing is asked twice.
 
     Stated probabilities assume one look at the data. Stopping at the first look that satisfies a
     rule makes them somewhat optimistic; a higher probability or larger batches make up for it.
+
+    Examples
+    --------
+    >>> texts = {"a": "Short words win.", "b": "Sesquipedalian verbosity is defeated."}
+    >>> judging.rank(texts, "demo", attribute="easier to read").fit.ranking()
+    ['a', 'b']
     """
     from judging import judges
 
@@ -152,9 +175,19 @@ def rank_each(
 ) -> list[Ranking]:
     """Several rankings in one run: one per judge, attribute and context of the texts.
 
-    Arguments as in `rank`. A budget that is a number, and the limits of `asking`, are for the
-    whole run; the rankings share the budget in proportion to their texts. Returns the rankings in
-    the order of judges, then attributes, then contexts.
+    Arguments as in `rank`. A budget that is a number, and the limits of `asking`, are for the whole
+    run; the rankings share the budget in proportion to their texts.
+
+    Returns
+    -------
+    list of Ranking
+        In the order of judges, then attributes, then contexts.
+
+    Examples
+    --------
+    >>> texts = {"a": "Short.", "b": "Interminable."}
+    >>> [r.attribute for r in judging.rank_each(texts, ["demo"], ["plainer", "kinder"])]
+    ['plainer', 'kinder']
     """
     asking = asking or Asking()
     todo = jobs(

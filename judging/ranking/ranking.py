@@ -31,18 +31,43 @@ EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
 class Ranking:
     """What `judging.rank` returns, with all that was asked and said.
 
-    fit : the last fit. history : one row per round: `asked` (comparisons answered so far), `moved`
-        (largest change of a score since the round before), `bias`, `rate` (first-position rate),
-        `error` (root mean square standard error of a score), `agreement` (Spearman's correlation
-        with the final scores), and a column for what each stopping rule measures.
-    stop : why asking ended (`stopped_because` in words), None in the middle of a run.
-    asking, fitting, seed : what it was asked to be. decision : whether the second order of a pair
-        was worth its call, where that was to be found out.
-    judged : the judge of texts with its answers, None for a plain function. copies : for each text
-        that is word for word another, the id of the one ranked in its place. gold : scores by
-        people, by id. notes : what a reader should know, in words. name : of the context.
-    attribute : what was asked for. refused : comparisons that the judge would not answer, which
-    are left out. left_out : texts of which nothing was answered, by id, and why.
+    Attributes
+    ----------
+    fit
+        The last fit.
+    history
+        One row per round: `asked` (comparisons answered so far), `moved` (largest change of a score
+        since the round before), `bias`, `rate` (first-position rate), `error` (root mean square
+        standard error of a score), `agreement` (Spearman's correlation with the final scores), and
+        a column for what each stopping rule measures.
+    stop
+        Why asking ended (`stopped_because` in words), None in the middle of a run.
+    asking, fitting, seed
+        What it was asked to be.
+    decision
+        Whether the second order of a pair was worth its call, where that was to be found out.
+    judged
+        The judge of texts with its answers, None for a plain function.
+    copies
+        For each text that is word for word another, the id of the one ranked in its place.
+    gold
+        Scores by people, by id.
+    notes
+        What a reader should know, in words.
+    name
+        Of the context.
+    attribute
+        What was asked for.
+    refused
+        Comparisons that the judge would not answer, which are left out.
+    left_out
+        Texts of which nothing was answered, by id, and why.
+
+    Examples
+    --------
+    >>> ranking = judging.rank({"a": "Short.", "b": "Interminable."}, "demo", attribute="plainer")
+    >>> ranking.stopped_because
+    'the budget of 2 comparisons is spent'
     """
 
     fit: Fit

@@ -15,7 +15,6 @@ from scipy.stats import binomtest
 from judging.ranking.ranking import Ranking
 from poe.arrays import Floats, Indices
 from poe.choose.adaptive import curvature_at, next_comparisons, resistances
-from poe.choose.stopping import typical_error
 from poe.debias import Rate, first_position_rate
 from poe.resistance import effective_resistance
 from poe.result import Fit
@@ -32,6 +31,7 @@ __all__ = [
     "position",
     "prospects",
     "settled_share",
+    "typical_error",
     "upcoming",
 ]
 
@@ -57,6 +57,14 @@ def drowned(fit: Fit, level: float) -> float:
         return 0.0
     d = np.diff(fit.scores[fit.comparisons.take(fit.real).pairs], axis=1)
     return min(float((np.abs(d) < abs(fit.bias)).mean()), abs(2.0 * seen.counted.rate - 1.0))
+
+
+def typical_error(fit: Fit) -> float:
+    """Root mean square standard error of a score, in units of a difference."""
+    try:
+        return float(np.sqrt((fit.standard_errors() ** 2).mean()))
+    except ValueError:  # no residuals yet to take a variance from
+        return float("nan")
 
 
 def settled_share(fit: Fit, level: float) -> float:

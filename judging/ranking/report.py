@@ -60,11 +60,25 @@ def report(
 ) -> str:
     """The page for one ranking, or for several contexts ranked apart: HTML that loads nothing.
 
-    path : a file to write it to as well.
-    attribute : what was asked, "more persuasive", by default the ranking's own. command : what
-    repeats it. made : the date, by default today.
-    before : an earlier ranking of the same texts, to be set beside a single one.
-    Needs rankings of texts (`Ranking.judged`).
+    Parameters
+    ----------
+    path
+        A file to write it to as well.
+    attribute
+        What was asked, "more persuasive", by default the ranking's own.
+    command
+        What repeats it.
+    made
+        The date, by default today.
+    before
+        An earlier ranking of the same texts, to be set beside a single one. Needs rankings of texts
+        (`Ranking.judged`).
+
+    Examples
+    --------
+    >>> ranking = judging.rank({"a": "Short.", "b": "Interminable."}, "demo", attribute="plainer")
+    >>> "<h1>" in judging.report(ranking)
+    True
     """
     found = [found] if isinstance(found, Ranking) else found
     if before is not None and len(found) > 1:

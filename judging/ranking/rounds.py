@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from judging.errors import JudgeError
+from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
 from judging.ranking.ranking import Ranking
-from judging.ranking.settings import HOPELESS, Asking, Fitting
+from judging.ranking.readings import typical_error
+from judging.ranking.settings import HOPELESS, Asking, Fitting, as_rules
 from judging.ranking.words import decided
 from poe import metrics
 from poe.arrays import Floats, Indices
@@ -28,11 +30,10 @@ from poe.choose.adaptive import next_comparisons
 from poe.choose.designs import in_orders_shown, linked, regular
 from poe.choose.greedy import count_shown, extended
 from poe.choose.orders import Decision
-from poe.choose.stopping import StopRule, Until, as_rules, typical_error
+from poe.choose.stopping import StopRule, Until
 from poe.comparisons import Comparisons
 from poe.debias import first_position_rate
 from poe.errors import ComparisonError, SeparableError, name_some
-from poe.fitting import settled
 from poe.resistance import component_of
 from poe.result import Fit
 

@@ -1,15 +1,23 @@
-"""What a ranking is asked to be: how comparisons are chosen and paid, how answers become scores."""
+"""What a ranking is asked to be: how comparisons are chosen and paid, how answers become scores.
+
+Also what stands for such a setting in short: a budget of "10x", a function as a stopping rule.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
+import numpy as np
+
 from poe.choose.adaptive import NextRule
+from poe.choose.stopping import StopRule, Until
 from poe.experts import Expert
 from poe.result import Covariance
 
-__all__ = ["HOPELESS", "Asking", "Fitting"]
+__all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget"]
 
 HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
 
@@ -26,22 +34,38 @@ RULES: dict[str, NextRule] = {
 class Asking:
     """How comparisons are chosen, and how much may be spent on them.
 
-    rule : which comparisons come next: "adaptive", the most informative given the answers so far;
-        "reordering", the pair whose order is least sure;
-        "greedy", the most informative before any answer; "random"; see `poe.next_comparisons`.
-    orders : "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out
-        which of the two is worth its calls, from a few pairs in both orders at the beginning
+    Parameters
+    ----------
+    rule
+        Which comparisons come next: "adaptive", the most informative given the answers so far;
+        "reordering", the pair whose order is least sure; "greedy", the most informative before any
+        answer; "random"; see `poe.next_comparisons`.
+    orders
+        "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
+        of the two is worth its calls, from a few pairs in both orders at the beginning
         (`poe.choose.orders`; book, "When is the second order worth its call?").
-    batch : calls per round; one per text by default. rounds : instead, how many there are, the
-        first included, for answers that take long to come.
-    offline : never open the judge, and rank by what the store has.
-    undecided : an answer with neither label stops the run, or counts as a tie.
-    on_refusal : a question that the judge will never answer (a content filter, a text too long for
-        it) is left out ("skip"), counts as a "tie", or stops the run. A text of which nothing is
-        answered is left out of the ranking, and named. What was refused is kept in the store and
-        not asked again, unless retry_refused.
-    limit_calls, limit_tokens : of new calls in the whole run, never exceeded.
-    price : per million tokens read, and written; what was asked is then priced in a note.
+    batch
+        Calls per round; one per text by default.
+    rounds
+        Instead, how many there are, the first included, for answers that take long to come.
+    offline
+        Never open the judge, and rank by what the store has.
+    undecided
+        An answer with neither label stops the run, or counts as a tie.
+    on_refusal
+        A question that the judge will never answer (a content filter, a text too long for it) is
+        left out ("skip"), counts as a "tie", or stops the run. A text of which nothing is answered
+        is left out of the ranking, and named. What was refused is kept in the store and not asked
+        again, unless retry_refused.
+    limit_calls, limit_tokens
+        Of new calls in the whole run, never exceeded.
+    price
+        Per million tokens read, and written; what was asked is then priced in a note.
+
+    Examples
+    --------
+    >>> judging.Asking(rule="random", limit_calls=100).orders
+    'auto'
     """
 
     rule: str = "adaptive"
@@ -83,12 +107,23 @@ class Asking:
 class Fitting:
     """How answers become scores, intervals and chances.
 
-    expert, bias, prior, covariance : see `poe.fit`. The bias is fitted with the scores (Laplacian
-        experts take it from the mean probability, and too few comparisons to tell it from the
-        scores leave it at zero, with a note). Where decisions (p of 0 and 1) leave no doubt about a
-        score and no prior is given, every item gets one win and one loss, spread over the others,
-        with a note; prior=0 refuses such answers instead.
-    level : of all intervals. top : how many best are meant by "the probability to be among them".
+    Parameters
+    ----------
+    expert, bias, prior, covariance
+        See `poe.fit`. The bias is fitted with the scores (Laplacian experts take it from the mean
+        probability, and too few comparisons to tell it from the scores leave it at zero, with a
+        note). Where decisions (p of 0 and 1) leave no doubt about a score and no prior is given,
+        every item gets one win and one loss, spread over the others, with a note; prior=0 refuses
+        such answers instead.
+    level
+        Of all intervals.
+    top
+        How many best are meant by "the probability to be among them".
+
+    Examples
+    --------
+    >>> judging.Fitting(expert="gaussian").covariance
+    'paired'
     """
 
     expert: str | Expert = "bradley-terry"
@@ -97,3 +132,33 @@ class Fitting:
     covariance: Covariance = "paired"
     level: float = 0.95
     top: int = 3
+
+
+def parse_budget(budget: int | str, thing: str) -> tuple[float, bool]:
+    """The number in a budget, and whether each `thing` has so many.
+
+    500 is (500, False); "10x" is (10, True); "all" is (inf, False).
+    """
+    text = str(budget).strip().lower()
+    if text == "all":
+        return np.inf, False
+    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
+    if not form or not (form[2] or float(form[1]).is_integer()):
+        raise ValueError(
+            f"a budget is a whole number of calls (500), of calls a {thing} (10x) or all, not "
+            f"{budget!r}"
+        )
+    return float(form[1]), bool(form[2])
+
+
+def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
+    """One rule, several (the first that is met stops) or none, all as `StopRule`."""
+    given = [] if until is None else [until] if callable(until) else list(until)
+    return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
+
+
+def _named(rule: Until) -> StopRule:
+    if not callable(rule):
+        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
+    name = getattr(rule, "__name__", type(rule).__name__)
+    return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)

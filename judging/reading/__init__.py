@@ -21,15 +21,31 @@ def read(
 ) -> Comparisons:
     """Comparisons from a file or table of any form in which people have them.
 
-    source : a path (CSV, TSV, JSON, JSONL, Excel, Parquet, see `judging.reading.tables`), or a
-        table (pandas, polars, Arrow, a list of dicts) with one row a comparison: first, second and
-        p; or model_a, model_b and winner, ties in any spelling; or alpaca_eval's annotations
+    Parameters
+    ----------
+    source
+        A path (CSV, TSV, JSON, JSONL, Excel, Parquet, see `judging.reading.tables`), or a table
+        (pandas, polars, Arrow, a list of dicts) with one row a comparison: first, second and p; or
+        model_a, model_b and winner, ties in any spelling; or alpaca_eval's annotations
         (`judging.reading.forms`).
-    items : as in `poe.Comparisons`. columns : first, second, p, winner and weight name columns that
-        have other names.
+    items
+        As in `poe.Comparisons`.
+    columns
+        First, second, p, winner and weight name columns that have other names.
 
-    Raises ComparisonError or InvalidDataError naming the columns there are, or the rows and words
-    that are no verdict. Rows without a verdict are left out, with a warning.
+    Raises
+    ------
+    ComparisonError, InvalidDataError
+        Naming the columns there are, or the rows and words that are no verdict.
+
+    Notes
+    -----
+    Rows without a verdict are left out, with a warning.
+
+    Examples
+    --------
+    >>> judging.read([{"model_a": "x", "model_b": "y", "winner": "tie"}]).p
+    array([0.5])
     """
     table = source if hasattr(source, "iloc") else read_table(source)  # pandas keeps its rows
     found = columns_of(table, **columns)

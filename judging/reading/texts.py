@@ -27,7 +27,13 @@ from judging.reading import tables
 
 @dataclass(frozen=True)
 class Text:
-    """A text and the name by which its owner knows it."""
+    """A text and the name by which its owner knows it.
+
+    Examples
+    --------
+    >>> judging.Text("essay-3", "Comparing is easier.").id
+    'essay-3'
+    """
 
     id: str
     text: str
@@ -126,13 +132,26 @@ def read_texts(
 ) -> OwnTexts:
     """Read texts of your own from a file or a data frame; the module's docstring has the columns.
 
-    source : as for `judging.reading.tables.read_table`. The keywords name columns that are called
-    something else, a file's encoding and a workbook's sheet. Without a column of ids, texts are
-    called by the index of a pandas frame that has one of its own, else by the number of their row.
+    Parameters
+    ----------
+    source
+        As for `judging.reading.tables.read_table`. The keywords name columns that are called
+        something else, a file's encoding and a workbook's sheet. Without a column of ids, texts are
+        called by the index of a pandas frame that has one of its own, else by the number of their
+        row.
 
-    Raises DataNotFoundError if the file cannot be opened; InvalidDataError, with line and id, if it
-    is not a table, lacks a column, or has an empty, repeated or unprintable id, an empty text or a
-    score that is not a number.
+    Raises
+    ------
+    DataNotFoundError
+        If the file cannot be opened.
+    InvalidDataError
+        With line and id, if it is not a table, lacks a column, or has an empty, repeated or
+        unprintable id, an empty text or a score that is not a number.
+
+    Examples
+    --------
+    >>> judging.read_texts([{"id": "a", "text": "One."}, {"id": "b", "text": "Two."}]).items[1]
+    Text(id='b', text='Two.')
     """
     table = tables.read_table(source, encoding=encoding, sheet=sheet)
 

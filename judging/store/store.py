@@ -94,14 +94,25 @@ class Store:
     answer that was reported and none in part; several processes may read it at once, and one asks
     for it. It holds digests and names of texts and prompts, never the texts.
 
-    path : the file, made if it is not there; ":memory:" keeps the answers until it is closed.
-    several : whether answers of several judges are meant to be in it. Otherwise a judge whose
+    Parameters
+    ----------
+    path
+        The file, made if it is not there; ":memory:" keeps the answers until it is closed.
+    several
+        Whether answers of several judges are meant to be in it. Otherwise a judge whose
         specification differs from the one in the file is refused, with the fields that differ.
 
     Raises
     ------
-    JudgeError naming the file, for what is no usable store, a full disk, a folder that cannot be
-    written, or another judge.
+    JudgeError
+        Naming the file, for what is no usable store, a full disk, a folder that cannot be written,
+        or another judge.
+
+    Examples
+    --------
+    >>> with judging.Store(":memory:") as store:
+    ...     len(store.table())
+    0
     """
 
     def __init__(self, path: str | Path, *, several: bool = False) -> None:

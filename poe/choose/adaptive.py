@@ -41,26 +41,36 @@ def next_comparisons(
 ) -> Indices:
     """The `count` comparisons to ask for next; (count, 2) positions in `fit.items`.
 
-    rule :
+    Parameters
+    ----------
+    rule
         "laplace", argmax c_ij R_ij (paper 3.6, A.6; book eq. 10.9), one after the other: R_ij the
         variance of s_i - s_j under Laplace's approximation at the scores of `fit`, c_ij the
-        curvature a comparison of i and j would add (`expected_curvatures`), for
-        Bradley-Terry sigma(s_i - s_j) sigma(s_j - s_i). Each pick updates R (rank one); scores
-        and c_ij stay until you fit again, which a batch of one does after every answer.
+        curvature a comparison of i and j would add (`expected_curvatures`), for Bradley-Terry
+        sigma(s_i - s_j) sigma(s_j - s_i). Each pick updates R (rank one); scores and c_ij stay
+        until you fit again, which a batch of one does after every answer.
         "reordering", the pair whose order is least sure (Fathullah and Gales 2025,
-        arXiv:2505.15240): the largest
-        P(s_i < s_j) with s_i above s_j, Phi(-|s_i - s_j| / R_ij^0.5),
-        so argmax R_ij / (s_i - s_j)^2. R falls with each pick as above.
-        "determinant", argmax R_ij with c_ij = 1 (paper eq. 16): looks at what was asked, not
-        at the answers.
+        arXiv:2505.15240): the largest P(s_i < s_j) with s_i above s_j, Phi(-|s_i - s_j| /
+        R_ij^0.5), so argmax R_ij / (s_i - s_j)^2. R falls with each pick as above.
+        "determinant", argmax R_ij with c_ij = 1 (paper eq. 16): looks at what was asked, not at the
+        answers.
         "random", uniform.
-    both_orders : each pair is asked in both orders, so `count`, which counts calls, is even.
-    avoid : (K, 2) comparisons that were asked and have no answer: chosen last, as if they had one,
+    both_orders : each pair is asked in both orders, so `count`, which counts calls, is even
+    avoid
+        (K, 2) comparisons that were asked and have no answer: chosen last, as if they had one,
         though they tell nothing.
 
+    Notes
+    -----
     No pair is repeated while there are new ones; a pair asked in one order only is then
     asked in the other. A new pair is shown in a random order. Comparisons that a prior added to
     the fit count as information, not as asked. N x N numbers are stored, up to 6,000 items.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.next_comparisons(poe.fit(c), 1).shape
+    (1, 2)
     """
     if count < 1 or (both_orders and count % 2):
         even = " and, with both orders, even" if both_orders else ""

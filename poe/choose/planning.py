@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.stack import pseudo_inverse
 
-__all__ = ["Plan", "parse_budget", "plan"]
+__all__ = ["Plan", "plan"]
 
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
 _OTHERWISE = 500
@@ -45,23 +44,6 @@ class Plan:
     cost: float | None = None
 
 
-def parse_budget(budget: int | str, thing: str) -> tuple[float, bool]:
-    """The number in a budget, and whether each `thing` has so many.
-
-    500 is (500, False); "10x" is (10, True); "all" is (inf, False).
-    """
-    text = str(budget).strip().lower()
-    if text == "all":
-        return np.inf, False
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
-    if not form or not (form[2] or float(form[1]).is_integer()):
-        raise ValueError(
-            f"a budget is a whole number of calls (500), of calls a {thing} (10x) or all, not "
-            f"{budget!r}"
-        )
-    return float(form[1]), bool(form[2])
-
-
 def plan(
     n_items: int,
     *,
@@ -79,18 +61,30 @@ def plan(
 ) -> Plan:
     """The fewest comparisons that give a wanted precision.
 
-    An aim, one of: standard_error, of the difference of two items (root mean square over all
-        pairs); separate=(difference, probability), items so far apart are to be put in
-        the right order that often.
-    A judge, one of: sigma, the standard deviation of one answer around the true difference, in
-        units of a difference; expert, whose curvature says how much an answer tells
-        (a Bradley-Terry decision between equals: 1/4, a sigma of 2).
-    spread : standard deviation of the true scores, for experts that learn less from items that
-        are far apart.
-    rule, both_orders : how the comparisons will be chosen, see `poe.select`.
-    tokens : that the judge reads in one comparison, for `Plan.cost`; price_input, price_output :
-        for a million tokens read, and written, of which an answer is one.
+    Parameters
+    ----------
+    standard_error, separate
+        The aim, one of the two: the standard error of the difference of two items (root mean square
+        over all pairs), or (difference, probability), items so far apart being in the right order
+        that often.
+    sigma, expert
+        The judge, one of the two: the standard deviation of one answer around the true difference,
+        in units of a difference, or what its curvature tells (a Bradley-Terry decision between
+        equals: 1/4, a sigma of 2).
+    spread
+        Standard deviation of the true scores, for experts that learn less from items that are far
+        apart.
+    rule, both_orders : how the comparisons will be chosen, see `poe.select`
+    tokens : that the judge reads in one comparison, for `Plan.cost`
+    price_input, price_output : for a million tokens read, and written, of which an answer is one
 
+    Raises
+    ------
+    ValueError
+        Saying what can be reached, if asking everything is not enough.
+
+    Notes
+    -----
     The variance of a difference is its effective resistance (see `poe.resistance`), on average
     about 2 / (comparisons an item), times sigma^2 (book eq. 14.12). That is the first guess,
     too low for sparse and uneven graphs, so the resistances of simulated graphs decide. More
@@ -101,7 +95,10 @@ def plan(
     N comparisons hundreds of random sets are drawn for one that links all items. Rules "regular"
     and "greedy" need no redrawing.
 
-    Raises ValueError, saying what can be reached, if asking everything is not enough.
+    Examples
+    --------
+    >>> poe.plan(10, standard_error=0.5, sigma=1.0).first_guess
+    40
     """
     wanted = _wanted(standard_error, separate)
     told = _information(sigma, expert)

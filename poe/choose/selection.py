@@ -38,30 +38,45 @@ def select(
 ) -> Indices:
     """Draw `count` different comparisons among N items; (count, 2) positions.
 
-    rule :
+    Parameters
+    ----------
+    rule
         "random", any of the N(N-1) ordered pairs.
         "no-repeat", never both orders of a pair, the order shown being random.
-        "symmetric", always both orders, so `count` (which counts calls to the judge, as
-        the paper's K does) must be even.
-        "greedy", one after the other the pair that most increases det(W-tilde' W-tilde)
-        (paper eq. 16; book eq. 10.4), ties broken at random. No pair is asked again while there
-        are new ones, and then in the other order only. In order of choice: a smaller count with the
-        same seed is a beginning of a larger. Memory grows as N^2, to 6,000 items, and work as
-        N^2 a comparison at worst: beyond a few thousand items "regular" serves better.
+        "symmetric", always both orders, so `count` (which counts calls to the judge, as the paper's
+        K does) must be even.
+        "greedy", one after the other the pair that most increases det(W-tilde' W-tilde) (paper eq.
+        16; book eq. 10.4), ties broken at random. No pair is asked again while there are new ones,
+        and then in the other order only. In order of choice: a smaller count with the same seed is
+        a beginning of a larger. Memory grows as N^2, to 6,000 items, and work as N^2 a comparison
+        at worst: beyond a few thousand items "regular" serves better.
         "regular", every item equally often in a random graph, at any N, see
         `poe.choose.designs.regular`; its determinant is nearly that of "greedy".
-    both_orders : each pair is asked in both orders, as "symmetric" does for random pairs.
-    start : where "greedy" begins: "chain", the paper's N - 1 comparisons of neighbours in the
-        list of items (eq. 60), or "nothing", the same chain in a random order. To go on from
-        comparisons already made, see `poe.next_comparisons` and its rule "determinant".
-    cover : every item takes part. connected : every item is linked to every other, which
-        all products of experts need; it implies cover. Both hold for "greedy" and
-        "regular" whatever is given.
+    both_orders : each pair is asked in both orders, as "symmetric" does for random pairs
+    start
+        Where "greedy" begins: "chain", the paper's N - 1 comparisons of neighbours in the list of
+        items (eq. 60), or "nothing", the same chain in a random order. To go on from comparisons
+        already made, see `poe.next_comparisons` and its rule "determinant".
+    cover : every item takes part
+    connected
+        Every item is linked to every other, which all products of experts need; it implies cover.
+        Both hold for "greedy" and "regular" whatever is given.
 
-    The first three rules return random order, and their sets are uniform among those that
-    satisfy the conditions. Where such sets are so rare that bounded redrawing finds none, a
-    uniform spanning tree is completed by uniform pairs instead. Raises ValueError when
-    `count` cannot satisfy the conditions.
+    Raises
+    ------
+    ValueError
+        When `count` cannot satisfy the conditions.
+
+    Notes
+    -----
+    The first three rules return random order, and their sets are uniform among those that satisfy
+    the conditions. Where such sets are so rare that bounded redrawing finds none, a uniform
+    spanning tree is completed by uniform pairs instead.
+
+    Examples
+    --------
+    >>> len(poe.select(4, 12, rule="symmetric"))  # all ordered pairs of four items
+    12
     """
     rng = np.random.default_rng(seed)
     if n_items < 2:

@@ -13,21 +13,17 @@ as often as stated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
 
 from poe.result import Fit, require_level
 
 __all__ = [
     "StopRule",
     "Until",
-    "as_rules",
     "ranks_within",
     "se_below",
     "top_known",
-    "typical_error",
 ]
 
 Until = Callable[[Fit], bool]
@@ -61,6 +57,11 @@ def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int
 
     The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, a share of draws
     around the mode: with 2000 draws its standard error at 0.95 is 0.005.
+
+    Examples
+    --------
+    >>> poe.top_known(3).name
+    'probability of the top 3'
     """
     require_level(probability)
 
@@ -74,6 +75,11 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
     """Stop when every item's rank interval of this level spans at most `width` ranks.
 
     The span of ranks 2 to 5 is 3; width 0 wants every rank known.
+
+    Examples
+    --------
+    >>> poe.ranks_within(0).reason(0)
+    'widest 95% rank interval: 0, at most 0 was asked for'
     """
     require_level(level)
     if width < 0:
@@ -87,7 +93,14 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
 
 
 def se_below(limit: float) -> StopRule:
-    """Stop when no item's standard error (about the mean of all items) exceeds `limit`."""
+    """Stop when no item's standard error (about the mean of all items) exceeds `limit`.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    >>> poe.se_below(0.5)(poe.fit(c))
+    False
+    """
     if not limit > 0:
         raise ValueError(f"a standard error cannot be brought to {limit}; give a positive limit")
 
@@ -95,24 +108,3 @@ def se_below(limit: float) -> StopRule:
         return float(fit.standard_errors().max())
 
     return StopRule("largest standard error", measure, limit, at_least=False)
-
-
-def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
-    """One rule, several (the first that is met stops) or none, all as `StopRule`."""
-    given = [] if until is None else [until] if callable(until) else list(until)
-    return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
-
-
-def _named(rule: Until) -> StopRule:
-    if not callable(rule):
-        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
-    name = getattr(rule, "__name__", type(rule).__name__)
-    return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)
-
-
-def typical_error(found: Fit) -> float:
-    """Root mean square standard error of a score, in units of a difference."""
-    try:
-        return float(np.sqrt((found.standard_errors() ** 2).mean()))
-    except ValueError:  # no residuals yet to take a variance from
-        return float("nan")

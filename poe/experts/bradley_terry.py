@@ -20,6 +20,11 @@ class BradleyTerry(Expert):
 
     Soft for 0 < p < 1, where Z = pi / sin(pi p). With p = 1 (or 0) it is the ordinary
     Bradley-Terry likelihood of a win (or a loss), which no constant normalises over d.
+
+    Examples
+    --------
+    >>> poe.BradleyTerry().slope(np.array([0.0]), np.array([0.9]))  # sigma(0) - p
+    array([-0.4])
     """
 
     name: str = "bradley-terry"

@@ -36,6 +36,11 @@ class Gaussian(AroundMean):
     beta = 1/2 - gamma/alpha.
 
     `sigma` does not move the scores; None lets `poe.fit` estimate it from the residuals.
+
+    Examples
+    --------
+    >>> poe.Gaussian(sigma=2.0).energy(np.array([1.0]), np.array([0.5]))  # 1 / (2 sigma^2)
+    array([0.125])
     """
 
     alpha: float = 1.0

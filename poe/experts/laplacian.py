@@ -23,6 +23,11 @@ class Laplacian(AroundMean):
     The energy has a kink where expert and scores agree and no curvature anywhere, so Newton's
     method cannot use it: `poe.fit` solves a linear program (`poe.lp`). For
     error bars there is `information`.
+
+    Examples
+    --------
+    >>> poe.Laplacian(scale=0.5).energy(np.array([1.0]), np.array([0.5]))
+    array([2.])
     """
 
     alpha: float = 1.0

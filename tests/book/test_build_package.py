@@ -157,11 +157,33 @@ def test_the_metadata_is_of_a_version_that_every_uploader_knows(
         assert file.read().decode().startswith("Metadata-Version: 2.4\n")
 
 
-def test_the_wheel_carries_both_licences_and_asks_for_the_core_alone(
+def test_the_source_distribution_can_test_and_build_everything(tmp_path: Path) -> None:
+    (sdist,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(sdist) as archive:
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    folders = ("poe", "judging", "reproduction", "book", "notebooks", "tests", "benchmarks")
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    assert len(wanted) > 200
+    assert wanted | {"Makefile", "constraints.txt", "LICENSE-prose.md"} <= files
+    assert not [name for name in files if name.startswith(("_build", ".venv", ".ci", ".github"))]
+
+
+def test_the_wheel_carries_the_licences_of_code_and_data_and_asks_for_the_core_alone(
     wheel: zipfile.ZipFile,
 ) -> None:
-    licences = [name for name in wheel.namelist() if "/licenses/" in name]
-    assert sorted(Path(name).name for name in licences) == ["LICENSE", "LICENSE-prose.md"]
+    licences = {Path(name).name: name for name in wheel.namelist() if "/licenses/" in name}
+    assert set(licences) == {"LICENSE", "LICENSE-Apache-2.0"}
+    apache = wheel.read(licences["LICENSE-Apache-2.0"]).decode()
+    assert "Apache License\n                           Version 2.0" in apache
+    assert "9. Accepting Warranty or Additional Liability" in apache, "the whole text"
+    labels = wheel.read("judging/_data/labels/README.md").decode()
+    assert labels.count("| Apache-2.0") == 2, "the licence expression names what the data has"
+    (info,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    assert "License-Expression: MIT AND Apache-2.0\n" in wheel.read(info).decode()
     (metadata,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     lines = wheel.read(metadata).decode().splitlines()
     required = [Requirement(line[15:]) for line in lines if line.startswith("Requires-Dist: ")]

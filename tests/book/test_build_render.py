@@ -185,7 +185,9 @@ def test_the_folder_of_notebooks_is_plain_and_whole(built: Built) -> None:
     folder = built.root / "_build/notebooks"
     assert sorted(path.stem for path in folder.glob("*.ipynb")) == ["06-gaussian", "index"]
     (wheel,) = folder.glob("*.whl")
-    assert f"./{wheel.name}[chapters]" in (folder / "requirements.txt").read_text()
+    asked = (folder / "requirements.txt").read_text().splitlines()
+    assert asked == ["-c constraints.txt", f"./{wheel.name}[chapters]", "jupyterlab"]
+    assert "\nnumpy==" in (folder / "constraints.txt").read_text(), "the versions are pinned"
     assert (folder / "runtime.txt").read_text() == "python-3.12\n", "Binder takes 3.10 without"
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tomllib
@@ -135,8 +136,14 @@ def test_the_version_is_that_of_the_changelog_and_stated_once() -> None:
     assert "version" not in project
     assert "version" in project["dynamic"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    codemeta = json.loads((ROOT / "codemeta.json").read_text("utf-8"))
     assert older
-    assert citation["version"] == poe.__version__
+    assert citation["version"] == codemeta["version"] == poe.__version__
+    # Without a day a citation has no year.
+    assert str(citation.get("date-released", "unreleased")) == when
+    assert citation["title"].startswith(codemeta["name"])
+    named = [author["name"] for author in [*citation["authors"], *codemeta["author"]]]
+    assert set(named) == {author["name"] for author in project["authors"]}
 
 
 def test_the_front_page_lists_the_chapters_of_the_contents_under_their_own_titles() -> None:

@@ -13,12 +13,12 @@ from scipy.special import expit, log_expit, logit
 import judging
 import poe
 from judging.board import Tournament, leaderboard, read_answers
+from judging.board.clusters import clustered
 from judging.board.length import relative
 from judging.cli import main
+from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
 from judging.judges.recorded import pandalm
-from poe.clusters import clustered
-from poe.fitting import settled
 
 
 def votes(seed, theta, *, prompts=40, each=12, own=0.0, gamma=0.0, beta=0.0):
@@ -71,7 +71,7 @@ class TestClusteredErrors:
         c, prompt, _ = votes(2, [0.0, 0.3, 0.9], prompts=300, each=4, own=0.5)
         fit = poe.fit(c)
         careful = clustered(fit, prompt).covariance()
-        monkeypatch.setattr("poe.clusters.WORK", 0)
+        monkeypatch.setattr("judging.board.clusters.WORK", 0)
         np.testing.assert_allclose(clustered(fit, prompt).covariance(), careful, rtol=0.05)
 
     def test_one_cluster_is_refused(self):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poe
-from poe import clusters, fitting, newton, stack
+from poe import newton, stack
 from poe.choose import designs, greedy, selection
 from poe.errors import SeparableError
 
@@ -32,60 +32,11 @@ class TestErrorsHaveFields:
         again = pickle.loads(pickle.dumps(error.value))
         assert (str(again), again.items) == (str(error.value), ("a",))
 
-    def test_notes_do_not_depend_on_how_a_message_is_worded(self, monkeypatch):
-        """Names may contain what the sentence was once cut at."""
-        c = poe.Comparisons(first=["a, so b", "a, so b", "b"], second=["b", "c", "c"], p=[1, 1, 1])
-        _, notes = fitting.settled(c, bias=None)
-        assert notes[0].startswith("item 'a, so b' never lost to the rest: every item was given")
-
     def test_groups_without_a_link_are_named(self):
         c = poe.Comparisons(first=["a", "c", "d"], second=["b", "d", "e"], p=[0.5] * 3)
         with pytest.raises(poe.DisconnectedError) as error:
             poe.fit(c)
         assert error.value.items == ("a", "b")
-
-
-class TestClusteredFits:
-    def test_another_covariance_is_that_of_the_plain_fit(self):
-        """It once answered to the name of the curvature with its own, clustered errors."""
-        c = decisions()
-        plain = poe.fit(c, bias="fit")
-        held = clusters.clustered(plain, np.arange(len(c)) // 6)
-        assert held.covariance_choice == "clustered"
-        assert held.with_covariance("clustered") is held
-        for choice in ("curvature", "scatter", "paired"):
-            other = held.with_covariance(choice)
-            expected = plain.with_covariance(choice)
-            assert other.covariance_choice == choice
-            np.testing.assert_allclose(other.covariance(), expected.covariance(), rtol=1e-12)
-            assert np.abs(other.covariance() - held.covariance()).max() > 1e-3
-        with pytest.raises(ValueError, match="covariance must be"):
-            held.with_covariance("jackknife")
-        with pytest.raises(ValueError, match="covariance must be"):
-            plain.with_covariance("clustered")
-
-    def test_a_covariate_has_clustered_errors_only(self):
-        c = decisions()
-        x = np.random.default_rng(2).standard_normal(len(c))
-        held = clusters.clustered(poe.fit(c), np.arange(len(c)) // 6, x)
-        with pytest.raises(ValueError, match="clustered errors only"):
-            held.with_covariance("curvature")
-
-    def test_the_optimum_with_a_covariate_is_one(self):
-        """Where the gradient in every unknown vanishes, by differences of the energy."""
-        c = decisions()
-        x = np.random.default_rng(2).standard_normal(len(c))
-        fit = clusters.clustered(poe.fit(c, bias="fit"), np.arange(len(c)) // 6, x)
-
-        def energy(at):
-            d = at[c.first] - at[c.second] - at[5] + at[6] * x
-            return float(c.weight @ fit.expert.energy(d, c.p))
-
-        at = np.array([*fit.scores, fit.bias, fit.covariate.size])
-        assert energy(at) == pytest.approx(fit.energy, rel=1e-12)
-        for step in 1e-4 * np.eye(7):
-            assert abs(energy(at + step) - energy(at - step)) / 2e-4 < 1e-5 * len(c)
-            assert min(energy(at + 100 * step), energy(at - 100 * step)) >= fit.energy
 
 
 class TestWhatIsShared:
@@ -123,10 +74,9 @@ def test_what_is_solved_in_parts_is_joined_by_name():
 def test_a_small_fit_does_not_enter_the_solver_of_large_ones():
     code = """
 import sys, numpy as np, poe
-from poe.fitting import settled
 rng = np.random.default_rng(0)
 c = poe.Comparisons.from_pairs(poe.select(24, 60), rng.random(60), items=24)
-fit, notes = settled(c)
+fit = poe.fit(c, bias="fit")
 fit.bias_se, fit.bias_information, fit.difference_se(0, 1), fit.interval()
 print("poe.large" in sys.modules, bool(fit.bias_fitted))
 poe.fit(c, solver="sparse")

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import kstest, pearsonr
 
-from poe.simulated import SimulatedJudge, call_errors, simulated_answers
+from poe.simulated import SimulatedJudge, simulated_answers
 
 QUALITY = np.random.default_rng(0).normal(size=60)
 GAPS = QUALITY[:, None] - QUALITY
@@ -41,33 +41,33 @@ def test_the_noise_is_normal_with_its_stated_deviation():
     assert not believable(sharpness=1.45)
 
 
+def require_shared(e, pairs, n, shared):
+    """Of calls (K, 2) about n items: normal errors, corr(e_ij, e_ji) = -shared, and no others."""
+    bound = 4.0 / np.sqrt(n * (n - 1) / 2)
+    square = np.full((n, n), np.nan)
+    square[pairs[:, 0], pairs[:, 1]] = e
+    one, other = square[np.triu_indices(n, 1)], square.T[np.triu_indices(n, 1)]
+
+    def believable(stated):
+        # The mean of the two orders' statements about the difference: variance (1 + s) / 2.
+        left = np.mean((one - other) ** 2) / 4.0
+        return abs(np.mean(one * other) + stated) < bound and abs(left - (1 + stated) / 2) < bound
+
+    assert kstest(one, "norm").pvalue > 1e-4
+    assert kstest(other, "norm").pvalue > 1e-4
+    assert believable(shared)
+    assert not believable(shared - 0.1 if shared > 0 else shared + 0.1), "negative control"
+    rows = square[:, 1:-1]  # neighbours, by the one position and by the other
+    for a, b in ((rows[:-1], rows[1:]), (rows[:, :-1], rows[:, 1:])):
+        known = ~np.isnan(a + b)
+        assert abs(np.mean(a[known] * b[known])) < bound
+
+
 @pytest.mark.parametrize("shared", [-1.0, -0.4, 0.0, 0.7, 1.0])
 def test_both_orders_share_what_is_stated(shared):
-    """In a matrix and call by call: normal errors, corr(e_ij, e_ji) = -shared, and no others."""
-    n, pairs = 400, np.argwhere(~np.eye(400, dtype=bool))
-    matrix = SimulatedJudge(np.zeros(n), noise=1.0, shared=shared, seed=1).logits
-    called = call_errors(pairs, shared=shared, seed=1)
-    bound = 4.0 / np.sqrt(n * (n - 1) / 2)
-    for e in (matrix[pairs[:, 0], pairs[:, 1]], called):
-        square = np.full((n, n), np.nan)
-        square[pairs[:, 0], pairs[:, 1]] = e
-        one, other = square[np.triu_indices(n, 1)], square.T[np.triu_indices(n, 1)]
-
-        def believable(stated, one=one, other=other):
-            # The mean of the two orders' statements about the difference: variance (1 + s) / 2.
-            left = np.mean((one - other) ** 2) / 4.0
-            return (
-                abs(np.mean(one * other) + stated) < bound and abs(left - (1 + stated) / 2) < bound
-            )
-
-        assert kstest(one, "norm").pvalue > 1e-4
-        assert kstest(other, "norm").pvalue > 1e-4
-        assert believable(shared)
-        assert not believable(shared - 0.1 if shared > 0 else shared + 0.1), "negative control"
-        rows = square[:, 1:-1]  # neighbours, by the one position and by the other
-        for a, b in ((rows[:-1], rows[1:]), (rows[:, :-1], rows[:, 1:])):
-            known = ~np.isnan(a + b)
-            assert abs(np.mean(a[known] * b[known])) < bound
+    pairs = np.argwhere(~np.eye(400, dtype=bool))
+    matrix = SimulatedJudge(np.zeros(400), noise=1.0, shared=shared, seed=1).logits
+    require_shared(matrix[pairs[:, 0], pairs[:, 1]], pairs, 400, shared)
 
 
 def test_an_error_about_the_items_survives_both_orders_and_one_about_the_place_does_not():
@@ -77,14 +77,6 @@ def test_an_error_about_the_items_survives_both_orders_and_one_about_the_place_d
     np.testing.assert_allclose(((logits - logits.T) / 2.0)[OFF], GAPS[OFF], atol=1e-9)
     with pytest.raises(ValueError, match="shared is a correlation"):
         SimulatedJudge(QUALITY, noise=1.0, shared=1.2)
-
-
-def test_a_call_errs_alike_in_every_batch():
-    pairs = np.random.default_rng(0).integers(0, 50, size=(3, 20, 2))
-    e = call_errors(pairs, shared=-0.3, seed=7)
-    alone = [call_errors(pair[None], shared=-0.3, seed=7)[0] for pair in pairs.reshape(-1, 2)]
-    np.testing.assert_array_equal(e.ravel(), alone)
-    assert abs(np.corrcoef(e.ravel(), call_errors(pairs, seed=8).ravel())[0, 1]) < 0.5
 
 
 def test_asking_twice_gives_the_same_answer():

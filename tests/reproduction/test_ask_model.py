@@ -8,7 +8,8 @@ import pytest
 from scipy.special import expit
 
 from judging import datasets
-from reproduction import ask_model, measured_tables
+from judging.judges.recorded import llmbar
+from reproduction import ask_model, asking_costs, measured_tables
 from reproduction.settings import Settings
 
 SETTINGS = Settings(draws=4)
@@ -84,8 +85,92 @@ def test_only_whole_contexts_are_kept_and_nothing_is_asked_twice(small, tmp_path
     assert before == {path.name: path.read_bytes() for path in ask_model.folder().glob("*.gz")}
 
 
+DESIGN = ask_model.Run("summeval", "poe", ("coherence",), 1, calls=40)
+PAIRS = ask_model.Run("llmbar", "poe", ("instruction",), 5)
+
+
+def test_a_design_keeps_pairs_with_both_orders_and_fills_up(small, monkeypatch):
+    monkeypatch.setitem(ask_model.ASKED, "smollm2", (DESIGN,))
+    reader, data = ask_model.judges.open("demo"), datasets.load("summeval")
+    questions = DESIGN.of_context(data, 0)
+    assert len(questions) == 40
+    with ask_model.Store(small) as store:
+        store.ask(reader, questions[:7])  # three pairs, and half of one
+    ask_model.keep(small)
+    assert len(ask_model.kept("summeval-poe")) == 6
+    contexts, log_p = ask_model.answers("summeval", "coherence")
+    assert (contexts, log_p.shape) == ([0], (1, 16, 16, 2))
+    there = ~np.isnan(log_p[0, ..., 0])
+    assert there.sum() == 6
+    assert (there == there.T).all()
+    ask_model.work(small)
+    ask_model.keep(small)
+    ask_model.answers.cache_clear()
+    _, log_p = ask_model.answers("summeval", "coherence")
+    there = ~np.isnan(log_p[0, ..., 0])
+    assert there.sum() == 40
+    assert there.any(axis=1).all()  # every text is in a pair
+    known = set(ask_model.kept("summeval-poe")[ask_model.PLACES].itertuples(index=False, name=None))
+    assert DESIGN.of_context(data, 0, known) == []
+
+
+def test_pairs_of_llmbar_are_asked_in_both_orders_its_own_first(small, monkeypatch, capsys):
+    monkeypatch.setitem(ask_model.ASKED, "qwen", (FEW[0], PAIRS))
+    model = ask_model.MODELS["qwen"]
+    ask_model.work(small, which="qwen", names=["llmbar-poe"])
+    ask_model.keep(small, "qwen")
+    said = capsys.readouterr().out
+    assert "llmbar-poe: 5 of 5 contexts" in said
+    assert "topicalchat" not in said
+    contexts, log_p = ask_model.answers("llmbar", "instruction", model=model)
+    assert contexts == sorted(ask_model.in_order(PAIRS, model))
+    assert log_p.shape == (5, 2, 2, 2)
+    data = ask_model.load("llmbar")
+    every = ask_model.in_order(ask_model.Run("llmbar", "poe", ()), model)
+    own = [not data.context_ids[c].startswith(("Fair", "LLMEval", "MT")) for c in every]
+    assert own == sorted(own, reverse=True)
+    assert sum(own) == 419
+    with pytest.raises(ask_model.JudgeError, match="no run 'llmbar'"):
+        ask_model.chosen("qwen", ["llmbar"])
+
+
+def test_the_better_output_of_a_pair_is_that_of_the_recorded_verdicts():
+    data, recorded = ask_model.load("llmbar"), llmbar()
+    label = recorded.drop_duplicates(["set", "item"]).set_index(["set", "item"])["label"]
+    for c in (0, 400, 884):
+        where, _, item = data.context_ids[c].rpartition("/")
+        assert data.scores["instruction"][c, label[where, int(item)] - 1] == 1.0
+    assert (data.scores["instruction"].sum(axis=1) == 1.0).all()
+
+
+def test_what_is_asked_together_begins_alike():
+    parts = ask_model.together(ask_model.QWEN_RUNS)
+    assert [run for part in parts for run in part] == list(ask_model.QWEN_RUNS)
+    (five,) = [part for part in parts if part[0].template == "paraphrase-1"]
+    assert [run.template for run in five] == [f"paraphrase-{k}" for k in range(1, 6)]
+    wordings = [ask_model.Run("topicalchat", t, ("coherency",), 3) for t in ("poe", "words")]
+    assert len(ask_model.together(wordings)) == 2
+
+
+def test_texts_that_are_not_here_are_left_out(small, monkeypatch, capsys):
+    monkeypatch.setattr(datasets.Dataset, "has_texts", False)
+    ask_model.work(small)
+    assert capsys.readouterr().out.count("not on this machine, so it is left out") == 2
+
+
+def test_costs_count_what_a_prompt_adds_to_the_one_before(placeholder_texts):
+    run = ask_model.Run("topicalchat", "poe", ("coherency",), 1)
+    questions = run.of_context(datasets.load("topicalchat"), 0)
+    one, all_ = asking_costs.computed(questions[:1]), asking_costs.computed(questions)
+    size = len(questions[0].text.encode())
+    assert one == pytest.approx(size / asking_costs.BYTES + asking_costs.ENDING)
+    assert one < all_ < 30 * one
+    assert asking_costs.computed(questions[:1] * 2) == pytest.approx(one + asking_costs.ENDING)
+
+
 # What was kept -----------------------------------------------------------------------------
 
+TURNED = [*ask_model.CONTEXT, "second", "first"]
 KEPT = sorted(
     {
         (which, run.name)
@@ -106,8 +191,12 @@ def test_there_are_answers():
 def test_kept_answers_are_whole_and_probabilities(which, name):
     table = ask_model.kept(name, ask_model.MODELS[which])
     assert not table.duplicated(ask_model.PLACES).any()
-    data = datasets.load(name.partition("-")[0])
+    data = ask_model.load(name.partition("-")[0])
     n = data.n_candidates
+    if any(run.calls for run in ask_model.ASKED[which] if run.name == name):
+        both = table.merge(table, left_on=ask_model.PLACES, right_on=TURNED)
+        assert len(both) == len(table)
+        return
     each = table.groupby(["attribute", "context"]).size()
     assert set(each) == {n if (table["second"] < 0).all() else n * (n - 1)}
     mass = np.exp(table.filter(like="log_p_")).sum(axis=1)
@@ -119,7 +208,7 @@ def test_the_texts_were_those_of_the_datasets():
     """Where the texts are at hand: the digests kept beside the answers."""
     every = [ask_model.about(model)["runs"].items() for model in ask_model.MODELS.values()]
     for name, runs in chain(*every):
-        data = datasets.load(name.partition("-")[0])
+        data = ask_model.load(name.partition("-")[0])
         assert {run["texts"] for run in runs} == {ask_model._digest_of_texts(data)}, name
 
 

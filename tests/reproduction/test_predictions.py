@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 
-from reproduction import ask_model, predictions
+from reproduction import ask_model, predict_more, predictions
 from reproduction.measured_tables import Asked
 from reproduction.twins import Twin, labels, quality_scores
 
@@ -88,3 +88,76 @@ def test_it_is_refused_once_the_judge_has_been_asked(monkeypatch):
     monkeypatch.setattr(predictions, "group", lambda *a, **k: ["answers"])
     with pytest.raises(SystemExit, match="too late"):
         predictions.main()
+
+
+# LLMBar, HANNA and scores -----------------------------------------------------------------------
+
+
+def test_pairs_by_hand():
+    """Four pairs; the first text is better in the first two. Logits of the text shown first."""
+    logits = np.array([[2.0, -1.0], [1.0, 3.0], [1.0, 3.0], [-2.0, -3.0]])
+    better = np.array([1.0, 1.0, -1.0, -1.0])
+    # Right in the given order: yes, yes, no, yes; in the other, where the second text is shown
+    # first: yes, no, yes, no. Both averaged prefer the first text in pairs 1 and 4.
+    found = predict_more.of_pairs(logits, better)
+    assert found["accuracy of one order"] == pytest.approx(62.5)
+    assert found["accuracy of both orders"] == pytest.approx(50.0)
+    assert found["both orders - one, accuracy"] == pytest.approx(-12.5)
+    assert found["first place preferred"] == pytest.approx(62.5)
+    # Right or not, x = (1, 0, 1; 1 1 0 1): mean 5/8, variance 15/64; mean product 1/4 - 25/64.
+    assert found["c, of being right"] == pytest.approx(100 * (0.25 - 25 / 64) / (15 / 64))
+
+
+def test_a_judge_that_knows_ranks_a_large_set_and_the_turned_one_does_not():
+    gold = np.random.default_rng(0).permutation(50.0 + np.arange(30.0))
+    pairs = np.repeat(np.argwhere(np.triu(np.ones((30, 30)), 1)), 2, axis=0)
+    pairs[1::2] = pairs[1::2, ::-1]
+    gap = gold[pairs[:, 0]] - gold[pairs[:, 1]]
+    for sign in (1.0, -1.0):
+        found = predict_more.of_set(pairs, sign * 0.1 * gap, gold)
+        assert found["PoE-BT"] == pytest.approx(sign * 100.0, abs=0.5)
+        assert found["accuracy of one order"] == (100.0 if sign > 0 else 0.0)
+    assert found["PoE-BT - avg-prob"] == pytest.approx(found["PoE-BT"] - found["avg-prob"])
+
+
+def test_a_score_is_one_reading_so_comparing_gains_where_calls_are_noisy():
+    loud = [
+        answered("topicalchat", name, 3 + k, noise=3.0, shared=0.5)
+        for k, name in enumerate(ask_model.DIALOGUE)
+    ]
+    calm = [
+        answered("topicalchat", name, 3 + k, noise=0.05, shared=0.5)
+        for k, name in enumerate(ask_model.DIALOGUE)
+    ]
+
+    def gain(known):
+        def one(known, rng):
+            return predict_more.scoring(known, rng, "topicalchat", ask_model.DIALOGUE, 60)
+
+        return predict_more.draws_of(one, known, draws=10)["avg-prob - expected"].mean()
+
+    assert gain(loud) > 5.0
+    assert abs(gain(calm)) < 1.0
+
+
+def test_the_sets_that_were_written_are_those_that_are_computed():
+    """Each set's numbers, by a few draws, against the intervals in the file."""
+    written = {one["predicted"]: one for one in predict_more.written()}
+    assert list(written) == list(predict_more.SETS)
+    known = predictions.sources()
+    for predicted, (_, attributes, one) in predict_more.SETS.items():
+        found = predict_more.draws_of(one, known, draws=6, seed=1)
+        rows = written[predicted]["prediction"]
+        assert {row["quantity"] for row in rows} == set(found)
+        for row in rows:
+            if row["attribute"] != "mean":
+                value = np.median(found[row["quantity"]][:, attributes.index(row["attribute"])])
+                assert row["low"] <= value <= row["high"], row
+
+
+def test_more_is_not_predicted_once_the_judge_has_been_asked(monkeypatch):
+    monkeypatch.setattr(predict_more, "written", list)
+    monkeypatch.setattr(ask_model, "kept", lambda *a: ["an answer"])
+    monkeypatch.setattr(predict_more, "sources", list)
+    with pytest.raises(SystemExit, match="too late"):
+        predict_more.main()

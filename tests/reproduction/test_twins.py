@@ -8,7 +8,8 @@ from scipy.stats import ks_2samp
 import judging
 from reproduction import calibrate_small, published, small
 from reproduction import twins as module
-from reproduction.twins import calibration_cells, perceived, quality_scores, twins
+from reproduction.twins import calibration_cells, call_errors, perceived, quality_scores, twins
+from tests.poe.test_simulated_judge import require_shared
 
 GOLD = judging.datasets.load("summeval").scores["coherence"]
 
@@ -116,3 +117,20 @@ def test_only_declared_cells_of_the_predicted_paper_were_used():
     assert allowed <= mine
     assert all("/table3/" in c and c.endswith("/avg-prob") for c in rest)
     assert {c.split("/")[3] for c in rest} == {"K5N", "K50N"}
+
+
+# Calls about a large set, of which no matrix is kept ------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [-1.0, -0.4, 0.0, 0.7, 1.0])
+def test_both_orders_share_what_is_stated_call_by_call(shared):
+    pairs = np.argwhere(~np.eye(400, dtype=bool))
+    require_shared(call_errors(pairs, shared=shared, seed=1), pairs, 400, shared)
+
+
+def test_a_call_errs_alike_in_every_batch():
+    pairs = np.random.default_rng(0).integers(0, 50, size=(3, 20, 2))
+    e = call_errors(pairs, shared=-0.3, seed=7)
+    alone = [call_errors(pair[None], shared=-0.3, seed=7)[0] for pair in pairs.reshape(-1, 2)]
+    np.testing.assert_array_equal(e.ravel(), alone)
+    assert abs(np.corrcoef(e.ravel(), call_errors(pairs, seed=8).ravel())[0, 1]) < 0.5

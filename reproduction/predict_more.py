@@ -1,0 +1,242 @@
+"""Predictions about LLMBar, HANNA and scores, before the judge is asked.
+
+`python -m reproduction.predict_more` puts them at the end of data/predictions.toml. The twin is
+that of `reproduction.predictions`, calibrated on the judge's TopicalChat answers.
+
+LLMBar: a pair is a context of two texts, z = +1 for the better output and -1 for the other, which
+the twin reads as well as it reads dialogues. It knows nothing of adversarial pairs, written so
+that the worse output looks better: there it should fail, and by how much is what they measure.
+
+HANNA: all stories in one set, twice as many pairs as stories, each in both orders.
+
+Scores: a comparison's error is taken to be that of two readings, one of each text, and a score to
+be one reading: s = a q + (tau / sqrt 2) e. All comparisons then average over many readings of a
+text where its score has one. What this leaves out is all that comparing may add: texts seen side
+by side.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from scipy.special import expit
+
+from judging.datasets.questions import pairs_of
+from judging.machine import data_dir
+from poe.arrays import Floats, Indices
+from poe.comparisons import Comparisons
+from poe.metrics import spearman
+from poe.scores import average_probability
+from poe.stack import Stack
+from reproduction import ask_model, large
+from reproduction.llmbar_texts import ATTRIBUTE, sets
+from reproduction.orders import agreement
+from reproduction.predictions import DRAWS, FILE, Calibrated, calibrated, rows, sources
+from reproduction.small import per_context
+from reproduction.to_ask import HANNA
+from reproduction.twins import Twin, labels
+
+Known = Sequence[tuple[Floats, Floats]]  # as `predictions.sources` gives them
+METHODS = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
+GAINS = (("PoE-BT", "win-ratio"), ("PoE-BT", "BT"), ("PoE-BT", "avg-prob"))
+DECISIONS = ("accuracy of one order", "both orders - one, accuracy", "first place preferred")
+ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
+CLAIMS = {
+    "averaging both orders makes decisions better": ("both orders - one, accuracy", "above 0.0"),
+    "PoE-BT beats counting wins at 2N pairs": ("PoE-BT - win-ratio", "above 0.0"),
+    "PoE-BT beats Bradley-Terry on decisions at 2N pairs": ("PoE-BT - BT", "above 0.0"),
+    "comparing beats scoring": ("avg-prob - expected", "above 0.0"),
+}
+
+# What is read off answers, a twin's and the judge's own -----------------------------------------
+
+
+def of_pairs(logits: Floats, better: Floats) -> dict[str, float]:
+    """From logits (P, 2) of the text shown first, in the order given and in the other.
+
+    better : (P,) +1 where the text shown first in the order given is better, else -1. All times
+    100: how often one order is right, both averaged, the difference, the share of calls that
+    prefer the first place, and c, the correlation of being right in either order.
+    """
+    p = expit(logits)
+    right = 0.5 + 0.5 * np.sign(p - 0.5) * better[:, None] * np.array([1.0, -1.0])
+    both = 0.5 + 0.5 * np.sign(p[:, 0] - p[:, 1]) * better
+    found = {
+        "accuracy of one order": right.mean(),
+        "accuracy of both orders": both.mean(),
+        "both orders - one, accuracy": both.mean() - right.mean(),
+        "first place preferred": (0.5 + 0.5 * np.sign(p - 0.5)).mean(),
+        "c, of being right": agreement(right)[0],
+    }
+    return {name: 100.0 * float(value) for name, value in found.items()}
+
+
+def of_set(pairs: Indices, logits: Floats, gold: Floats) -> dict[str, float]:
+    """From calls (K, 2), both orders of each pair in succession, about one large set (N,)."""
+    p = expit(logits)
+    averaged = (p[0::2] + 1.0 - p[1::2]) / 2.0
+    c = Comparisons.from_pairs(pairs[0::2], averaged, items=len(gold))
+    at = {m: 100.0 * float(spearman(s, gold)) for m, s in large.scores(c, METHODS).items()}
+    found = at | {f"{a} - {b}": at[a] - at[b] for a, b in GAINS}
+    people = np.sign(gold[pairs[0::2, 0]] - gold[pairs[0::2, 1]])
+    told = of_pairs(
+        np.stack([logits[0::2], logits[1::2]], axis=-1)[people != 0], people[people != 0]
+    )
+    return found | {
+        name: told[name]
+        for name in (
+            "accuracy of one order",
+            "both orders - one, accuracy",
+            "first place preferred",
+        )
+    }
+
+
+# What the twin says -----------------------------------------------------------------------------
+
+
+def _again(known: Known, rng: np.random.Generator, at: int | None = None) -> Calibrated:
+    """Calibrated on contexts drawn again of one attribute, any where none is named."""
+    logits, z = known[int(rng.integers(len(known))) if at is None else at]
+    chosen = rng.integers(len(z), size=len(z))
+    return calibrated(logits[chosen], z[chosen])
+
+
+def _twin(found: Calibrated, dataset: str, attribute: str) -> Twin:
+    return found.twin(ask_model.QWEN.name, dataset, attribute)
+
+
+def planned_pairs() -> list[int]:
+    """LLMBar's pairs that are asked first."""
+    run = next(run for run in ask_model.QWEN_RUNS if run.dataset == "llmbar")
+    return ask_model.in_order(run, ask_model.QWEN)
+
+
+def by_set(contexts: Sequence[int]) -> dict[str, list[int]]:
+    """Positions in some contexts of LLMBar that are natural, adversarial, and all."""
+    names = sets()
+    kinds = {NATURAL: "Natural", ADVERSARIAL: "Adversarial", ALL: ""}
+    return {
+        kind: [k for k, c in enumerate(contexts) if names[c].startswith(start)]
+        for kind, start in kinds.items()
+    }
+
+
+def pairs(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
+    """LLMBar, one draw: numbers of natural, adversarial and all pairs that are asked first."""
+    contexts = planned_pairs()
+    gold = ask_model.load("llmbar").scores[ATTRIBUTE]
+    logits = _twin(_again(known, rng), "llmbar", ATTRIBUTE).answer(gold, rng).logits[contexts]
+    shown = np.stack([logits[:, 0, 1], logits[:, 1, 0]], axis=-1)
+    better = gold[contexts, 0] - gold[contexts, 1]
+    each = [of_pairs(shown[at], better[at]) for at in by_set(contexts).values()]
+    return {name: [one[name] for one in each] for name in each[0]}
+
+
+def stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
+    """HANNA's coherence, one draw."""
+    gold = labels("hanna").scores["coherence"][0]
+    calls = pairs_of(len(gold), HANNA, both_orders=True, seed=(0, 0))
+    p = _twin(_again(known, rng), "hanna", "coherence").asker(gold, rng)(calls)
+    found = of_set(calls, np.log(p) - np.log1p(-p), gold)
+    return {name: [value] for name, value in found.items()}
+
+
+def scoring(
+    known: Known, rng: np.random.Generator, dataset: str, attributes: Iterable[str], contexts: int
+) -> dict[str, list[float]]:
+    """Scores against all comparisons of the same texts, one draw; own attributes of TopicalChat."""
+    found: dict[str, list[float]] = {"expected": [], "avg-prob - expected": []}
+    run = ask_model.Run(dataset, "g-eval", (), contexts)
+    here = ask_model.in_order(run, ask_model.QWEN)
+    for k, attribute in enumerate(attributes):
+        one = _again(known, rng, k if dataset == "topicalchat" else None)
+        every = labels(dataset).scores[attribute]
+        gold, n = every[here], every.shape[1]
+        judge = _twin(one, dataset, attribute).answer(every, rng)
+        error = rng.standard_normal(every.shape) * one.noise / np.sqrt(2.0)
+        alone = per_context((one.sharpness * judge.quality + error)[here], gold)
+        p = expit(judge.logits[here])
+        calls = np.argwhere(~np.eye(n, dtype=bool))
+        stack = Stack.of(n, np.broadcast_to(calls, (len(p), *calls.shape)), p[:, *calls.T])
+        compared = per_context(average_probability(stack), gold)
+        found["expected"].append(100.0 * float(np.nanmean(alone)))
+        found["avg-prob - expected"].append(100.0 * float(np.nanmean(compared - alone)))
+    return found
+
+
+# Writing it down --------------------------------------------------------------------------------
+
+Drawn = Callable[[Known, np.random.Generator], Mapping[str, list[float]]]
+SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
+    "LLMBar, the 100 pairs that are asked first": (
+        "llmbar-poe",
+        (NATURAL, ADVERSARIAL, ALL),
+        pairs,
+    ),
+    "HANNA, both orders of 2112 pairs": ("hanna-poe", ("coherence",), stories),
+    "TopicalChat, scores of ten dialogues against all comparisons": (
+        "topicalchat-g-eval",
+        ask_model.DIALOGUE,
+        lambda known, rng: scoring(known, rng, "topicalchat", ask_model.DIALOGUE, 10),
+    ),
+    "SummEval, scores of ten articles against all comparisons": (
+        "summeval-g-eval",
+        ("coherence",),
+        lambda known, rng: scoring(known, rng, "summeval", ("coherence",), 10),
+    ),
+}
+
+
+def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Floats]:
+    """(draws, A) of every number."""
+    found: dict[str, list[list[float]]] = {}
+    for draw in range(draws):
+        for name, values in one(known, np.random.default_rng([seed, 28, draw])).items():
+            found.setdefault(name, []).append(values)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def as_toml(predicted: str, attributes: Sequence[str], found: Mapping[str, Floats]) -> str:
+    """One set, to be put at the end of data/predictions.toml."""
+    about = {
+        "predicted": predicted,
+        "calibrated_on": "TopicalChat, data/measured/qwen/topicalchat-poe.csv.gz",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "command": "python -m reproduction.predict_more",
+    }
+    made = rows(found, attributes, CLAIMS, "set.prediction")
+    if "all" in attributes:  # which is no attribute beside others, and no mean of them
+        made = _without_means(made)
+    return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *made]) + "\n"
+
+
+def _without_means(lines: Sequence[str]) -> list[str]:
+    tables = "\n".join(lines).split("\n\n")
+    return "\n\n".join(one for one in tables if 'attribute = "mean"' not in one).split("\n")
+
+
+def written() -> list[dict[str, object]]:
+    """The sets that have been written down."""
+    return list(tomllib.loads((data_dir() / FILE).read_text("utf-8")).get("set", []))
+
+
+def main() -> None:
+    """Predict what is not predicted yet; refuses what the judge has been asked."""
+    path, known = data_dir() / FILE, sources()
+    there = {one["predicted"] for one in written()}
+    for predicted, (name, attributes, one) in SETS.items():
+        if predicted in there:
+            continue
+        if len(ask_model.kept(name, ask_model.QWEN)):
+            raise SystemExit(f"the judge has been asked ({name}); it is too late to predict")
+        text = as_toml(predicted, attributes, draws_of(one, known))
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+if __name__ == "__main__":
+    main()

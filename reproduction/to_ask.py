@@ -1,0 +1,177 @@
+"""What models are asked about the datasets: which, about what, in what order.
+
+Small parts come first, so that every stop is useful; `reproduction.ask_model` does the asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from judging import prompts
+from judging.datasets import Dataset
+from judging.datasets.questions import questions_of
+from judging.errors import JudgeError
+from judging.question import Prompt, Question
+from reproduction.llmbar_texts import load
+
+DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
+SUMMARY = ("coherence", "consistency", "fluency", "relevance")
+CONTEXT = ["attribute", "context"]
+PLACES = [*CONTEXT, "first", "second"]
+Place = tuple[str, int, int, int]  # one row of them
+
+
+@dataclass(frozen=True)
+class Model:
+    """A language model that was asked.
+
+    name : in tables. judge : as `judging.open` takes it. folder : of data/measured, "" for itself.
+    at_random : whether contexts come in a fixed random order, so that those that were asked so
+    far are a fair sample of all; else in their own. processes : at once, one a core by default.
+    """
+
+    name: str
+    judge: str
+    folder: str = ""
+    at_random: bool = False
+    processes: int | None = None
+
+
+MODELS = {
+    "smollm2": Model("SmolLM2-135M", "smollm2"),
+    # llama.cpp uses all cores itself, and keeps one cache of what prompts have in common.
+    "qwen": Model("Qwen2.5-Coder-1.5B", "qwen", "qwen", at_random=True, processes=1),
+}
+SMOLLM2, QWEN = MODELS["smollm2"], MODELS["qwen"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Questions asked with one template: every text, or every pair in both orders, of contexts.
+
+    contexts : the first so many in the model's order, all by default. calls : of each context,
+    both orders of each pair, where all would be too many; they link all texts from 2(N-1) on.
+    """
+
+    dataset: str
+    template: str
+    attributes: tuple[str, ...]
+    contexts: int | None = None
+    calls: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its file in data/measured."""
+        return f"{self.dataset}-{self.template}"
+
+    def prompts(self) -> dict[str, str]:
+        """Attributes by their prompts' names."""
+        return {self.prompt(attribute).name: attribute for attribute in self.attributes}
+
+    def of_context(
+        self, data: Dataset, c: int, known: Collection[Place] = frozenset()
+    ) -> list[Question]:
+        """One context's questions but those at `known` places, the attributes together.
+
+        They share all but the last words.
+        """
+        item = {name: k for k, name in enumerate(data.candidate_ids)}
+        made: list[Question] = []
+        for attribute in self.attributes:
+            every = questions_of(
+                data,
+                self.prompt(attribute),
+                contexts=[c],
+                calls=self.calls,
+                both_orders=self.calls is not None,
+            )
+            for one in every:
+                second = -1 if one.second is None else item[one.second.id]
+                if (attribute, c, item[one.first.id], second) not in known:
+                    made.append(one)
+        return made
+
+    def prompt(self, attribute: str) -> Prompt:
+        """Of one attribute, in its form for decoder-only models."""
+        return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
+
+
+RUNS = (
+    Run("topicalchat", "poe", DIALOGUE),
+    Run("topicalchat", "g-eval", DIALOGUE),
+    Run("summeval", "poe", SUMMARY, 30),
+    Run("topicalchat", "comparative-1", DIALOGUE),
+    Run("summeval", "g-eval", SUMMARY, 30),
+    Run("topicalchat", "comparative-2", DIALOGUE),
+    Run("topicalchat", "numbers", DIALOGUE, 20),
+    Run("topicalchat", "words", DIALOGUE, 20),
+    Run("summeval", "poe", ("coherence",)),
+    Run("summeval", "g-eval", ("coherence",)),
+)
+
+
+# What is asked of the larger one: small parts first, so that every stop is useful. SummEval, HANNA
+# and LLMBar wait for data/predictions.toml. `python -m reproduction.asking_costs` says how long
+# each part takes.
+# HANNA: both orders of 2N pairs; N pairs spread evenly would be a ring, which tells little.
+HANNA = 4 * 1056
+QWEN_RUNS = (
+    Run("topicalchat", "poe", DIALOGUE),
+    Run("summeval", "poe", ("coherence",), 30),
+    Run("summeval", "poe", ("consistency", "fluency", "relevance"), 10),
+    Run("llmbar", "poe", ("instruction",), 100),
+    Run("summeval", "g-eval", ("coherence",), 10),
+    Run("topicalchat", "g-eval", DIALOGUE, 10),
+    *(Run("topicalchat", f"paraphrase-{k}", ("coherency",), 10) for k in range(1, 6)),
+    Run("topicalchat", "comparative-1", DIALOGUE, 20),
+    Run("topicalchat", "comparative-2", DIALOGUE, 20),
+    Run("topicalchat", "numbers", DIALOGUE, 20),
+    Run("topicalchat", "words", DIALOGUE, 20),
+    Run("summeval", "g-eval", SUMMARY, 10),
+    Run("llmbar", "poe", ("instruction",)),
+    Run("topicalchat", "g-eval", DIALOGUE),
+    Run("hanna", "poe", ("coherence",), calls=HANNA),
+)
+ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
+
+
+def in_order(run: Run, model: Model) -> list[int]:
+    """Contexts of a run in the order in which a model is asked about them.
+
+    LLMBar's own pairs come before those that its authors took from elsewhere.
+    """
+    data = load(run.dataset)
+    n = data.n_contexts
+    order = np.random.default_rng(0).permutation(n) if model.at_random else np.arange(n)
+    if run.dataset == "llmbar":
+        own = [name.startswith(("Natural", "Adversarial")) for name in data.context_ids]
+        order = order[np.argsort(~np.array(own)[order], kind="stable")]
+    return [int(c) for c in order[: run.contexts]]
+
+
+def together(runs: Sequence[Run]) -> list[list[Run]]:
+    """Neighbours whose prompts differ in their last words only: asked at once, they share the rest.
+
+    Others would not: questions come in the order of their texts, and of their prompts after that.
+    """
+
+    def about(run: Run) -> tuple[object, ...]:
+        text = run.prompt(run.attributes[0]).template
+        last = "{second}" if "{second}" in text else "{first}"
+        return run.dataset, run.contexts, run.calls, text.partition(last)[0]
+
+    return [list(part) for _, part in groupby(runs, key=about)]
+
+
+def chosen(which: str, names: Sequence[str] = ()) -> list[Run]:
+    """A model's runs; those of some names only, in the order of the names, where there are any."""
+    known = [run.name for run in ASKED[which]]
+    if unknown := [name for name in names if name not in known]:
+        raise JudgeError(f"no run {unknown[0]!r}; there are {', '.join(dict.fromkeys(known))}")
+    if not names:
+        return list(ASKED[which])
+    return [run for name in names for run in ASKED[which] if run.name == name]

@@ -1,0 +1,51 @@
+"""What is done where a bias or scores have no finite value, and what is said of it."""
+
+import numpy as np
+import pytest
+
+import poe
+from judging.fitting import MOST_PRIOR, settled
+from poe.errors import SeparableError
+
+
+def test_notes_do_not_depend_on_how_a_message_is_worded():
+    """Names may contain what the sentence was once cut at."""
+    c = poe.Comparisons(first=["a, so b", "a, so b", "b"], second=["b", "c", "c"], p=[1, 1, 1])
+    _, notes = settled(c, bias=None)
+    assert notes[0].startswith("item 'a, so b' never lost to the rest: every item was given")
+
+
+def test_the_prior_is_one_win_and_one_loss_over_the_others():
+    c = poe.Comparisons(first=["a", "a", "b"], second=["b", "c", "c"], p=[1, 1, 0.5])
+    fit, notes = settled(c, bias=None)
+    np.testing.assert_array_equal(fit.scores, poe.fit(c, prior=0.5).scores)
+    assert "a prior of 0.5 wins on every pair" in notes[0]
+
+
+def test_scores_that_are_finite_are_left_alone():
+    c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    fit, notes = settled(c, bias=None)
+    np.testing.assert_array_equal(fit.scores, poe.fit(c).scores)
+    assert notes == []
+
+
+@pytest.mark.parametrize("prior", [0.0, None])
+def test_where_no_prior_may_be_added_the_error_says_how_to_give_one(prior):
+    n = 3 if prior == 0.0 else MOST_PRIOR + 1
+    c = poe.Comparisons.from_pairs([(k, k + 1) for k in range(n - 1)], np.ones(n - 1), items=n)
+    with pytest.raises(SeparableError, match=r"--prior 0\.1 on the command line") as error:
+        settled(c, bias=None, prior=prior)
+    assert error.value.items
+
+
+def test_a_bias_that_cannot_be_told_or_explains_everything_is_left_out():
+    chain = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.6, 0.6])
+    fit, notes = settled(chain)
+    assert not fit.bias_fitted
+    assert notes == [
+        "too few comparisons to tell a position bias from the scores: none was assumed"
+    ]
+    always = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1, 1, 1])
+    fit, notes = settled(always)
+    assert not fit.bias_fitted
+    assert notes[-1] == "a preference for one position explains every decision: none was assumed"
