@@ -5,6 +5,7 @@ from judging import judges as judges
 from judging import panel as panel
 from judging import plots as plots
 from judging import prompts as prompts
+from judging import trust as trust
 from judging.board import Leaderboard as Leaderboard
 from judging.board import leaderboard as leaderboard
 from judging.errors import DatasetError as DatasetError

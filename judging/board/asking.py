@@ -244,4 +244,5 @@ class Tournament:
             lengths=np.column_stack([size[k, i], size[k, j]]),
             in_order=True,
             notes=tuple(notes),
+            prompts=[a.prompts[at] for at in k.tolist()],
         )

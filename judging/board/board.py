@@ -27,12 +27,12 @@ from judging.board.answers import read_answers
 from judging.board.asking import Tournament
 from judging.board.clusters import Clustered
 from judging.board.errors import Errors, kind_of, told, with_errors
-from judging.board.fragile import Fragility, fragility
 from judging.board.length import controlled
 from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.ranking import words
+from judging.ranking.fragile import Fragility, fragility_of
 from judging.reading.forms import Columns, read
 from judging.reading.tables import is_table, read_table, read_tables
 from poe.comparisons import Comparisons
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Leaderboard", "leaderboard", "of_columns"]
-
-TRIED, TRIED_ITEMS = 20_000, 200  # comparisons and systems up to which fragility takes seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +218,7 @@ class Leaderboard:
     @cached_property
     def fragility(self) -> Fragility | None:
         """How many votes, left out, put another system first; None for too many to try."""
-        small = len(self.comparisons) <= TRIED and len(self.plain.items) <= TRIED_ITEMS
-        return fragility(self.plain) if small else None
+        return fragility_of(self.plain)
 
     def __str__(self) -> str:
         """Table and what to know, for a terminal."""

@@ -16,7 +16,18 @@ from typing import Annotated, Any, cast
 import typer
 
 # Importing a module of commands is what adds them.
-from judging.cli import ask, compare, data, fit, leaderboard, prompts, rank, run_batch, store  # noqa: F401
+from judging.cli import (  # noqa: F401
+    ask,
+    compare,
+    data,
+    fit,
+    leaderboard,
+    plan,
+    prompts,
+    rank,
+    run_batch,
+    store,
+)
 from judging.cli.exits import SaidError, Status
 from judging.cli.options import Command, app
 from judging.errors import DatasetError, JudgeError, NoJudgeError
@@ -24,7 +35,16 @@ from poe.errors import NotConvergedError
 
 __all__ = ["app", "main", "parse"]
 
-ORDER = ["rank", "leaderboard", "compare", "fit", "ask", "run_batch", "prompts"]  # in the help
+ORDER = [
+    "rank",
+    "leaderboard",
+    "compare",
+    "fit",
+    "plan",
+    "ask",
+    "run_batch",
+    "prompts",
+]  # in the help
 app.registered_commands.sort(key=lambda one: ORDER.index(one.callback.__name__))  # type: ignore[union-attr]
 for group in (app, *(one.typer_instance for one in app.registered_groups)):
     for one in group.registered_commands:  # type: ignore[union-attr]

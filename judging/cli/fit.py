@@ -54,6 +54,7 @@ def fit(
     confidence: o.Confidence = 0.95,
     out: o.Out = None,
     report: o.Report = None,
+    people: o.PeopleFile = None,
     as_json: o.AsJson = False,
     encoding: o.Encoding = None,
     sheet: o.Sheet = None,
@@ -62,14 +63,17 @@ def fit(
     from judging.board.errors import kind_of, told, with_errors
     from judging.fitting import settled
     from judging.ranking import words
+    from judging.ranking.fragile import fragility_of
     from judging.ranking.report import board
     from judging.reading.forms import read
     from judging.reading.tables import csv_text, read_tables
+    from judging.trust import read_people, trust
     from poe.comparisons import Comparisons
     from poe.experts import get_expert
     from poe.result import COVARIANCE_ITEMS, require_level
 
-    screen.require_writable(report, out, inputs=tables)
+    screen.require_writable(report, out, inputs=[*tables, *([people] if people else [])])
+    labels = read_people(people) if people else None
     require_level(confidence)
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
@@ -88,9 +92,19 @@ def fit(
                 f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory"
             )
         shown = _frame(result, confidence)
+        beside = None if labels is None else trust(result, labels, level=confidence)
+        if labels is not None and beside is None:
+            notes.append(f"{people} says too little of these items to tell anything")
         sentences = words.in_words(
-            result, confidence, told(result, said, kind), notes, in_order=said.in_order
+            result,
+            confidence,
+            told(result, said, kind),
+            notes,
+            in_order=said.in_order,
+            people=beside,
         )
+        if c.n_items <= COVARIANCE_ITEMS and (weak := fragility_of(result)) is not None:
+            sentences.append(weak.sentence(result.ranking()[0], "comparison"))
 
     def everything() -> dict[str, Any]:
         return {

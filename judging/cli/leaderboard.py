@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
     "bias, errors (vote, pair or prompt), length (the effect, in logits), requirements (state, p, "
     "more), systems (the rows of --out), win_rates (the row's system against the column's), "
-    f"differences of every two systems and groups (--by). {o.DRY}"
+    "differences of every two systems, groups (--by) and people (--people: name, judge, people, "
+    f"se, low, high, labels, gain). {o.DRY}"
 )
 def leaderboard(
     ctx: typer.Context,
@@ -86,6 +87,15 @@ def leaderboard(
         o.opt("Write the difference of every two systems to this CSV file.", panel=o.FILES),
     ] = None,
     comparisons: o.Comparisons = None,
+    people: Annotated[
+        Path | None,
+        o.opt(
+            "People's verdicts on some of these comparisons (prompt, two systems, winner): shows "
+            "each system's win rate among people, estimated with the judge's help.",
+            panel=o.FILES,
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: o.AsJson = False,
     store: o.StorePath = o.STORE,
     several_judges: o.SeveralJudges = False,
@@ -111,21 +121,23 @@ def leaderboard(
     """
     cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
+    from judging.board.people import among_people, sentence
     from judging.judges.asking import stored_judge
     from judging.judges.spending import RoundWrittenError
     from judging.ranking import words
     from judging.ranking.report import board
     from judging.reading.forms import UnnamedError, read
-    from judging.reading.tables import csv_text, read_tables
+    from judging.reading.tables import csv_text, read_table, read_tables
     from poe.errors import ComparisonError
 
     by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
-    inputs = [*tables, store] if judge else tables
+    inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
     screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
     if judge and by:
         raise ComparisonError("--by is for comparisons that exist, without --judge")
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
+    labels = read(read_table(people)) if people else None
     price, stop = opening.prices(price_input, price_output), None
     if judge is None:
         if offline or dry_run:
@@ -197,6 +209,14 @@ def leaderboard(
         wanted = [gate.parse(text, result.plain.items) for text in require]
         verdicts = [gate.check(result, one, sure) for one in wanted]
         sentences = [*(one.text for one in verdicts), *result.sentences()]
+        beside = None
+        if labels is not None:
+            beside = among_people(columns, labels, confidence)
+            sentences.insert(len(verdicts), sentence(columns, labels, confidence))
+
+    def everything() -> dict[str, Any]:
+        return _everything(result, verdicts, beside, partial=stop is not None)
+
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
     )
@@ -214,10 +234,17 @@ def leaderboard(
                 *sentences,
                 "\nShare of comparisons won by the row's system:",
                 words.aligned(words.matrix(rates)),
+                *(
+                    ["\nWin rates among people:", words.aligned(words.of_people(beside))]
+                    if beside is not None
+                    else []
+                ),
                 *([f"\nBy {by}:", words.aligned(words.by_group(groups))] if by else []),
             ]
         ),
-        (lambda: _everything(result, verdicts, partial=stop is not None)) if as_json else None,
+        (lambda: _everything(result, verdicts, beside, partial=stop is not None))
+        if as_json
+        else None,
         {path: content for path, content in files.items() if path is not None},
     )
     if stop is not None and stop.kind == "batch":
@@ -227,7 +254,7 @@ def leaderboard(
 
 
 def _everything(
-    result: Leaderboard, verdicts: Sequence[gate.Verdict], *, partial: bool
+    result: Leaderboard, verdicts: Sequence[gate.Verdict], people: Any, *, partial: bool
 ) -> dict[str, Any]:
     """The leaderboard for a program, as the help says."""
     effect = result.equal and result.equal.covariate
@@ -242,5 +269,6 @@ def _everything(
         "systems": result.to_frame().to_dict("records"),
         "win_rates": result.win_rates().to_dict("index"),
         "differences": result.differences().to_dict("records"),
+        "people": None if people is None else people.to_dict("records"),
         "groups": result.groups().to_dict("records"),
     }

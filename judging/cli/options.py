@@ -224,6 +224,16 @@ Report = Annotated[
 ]
 Out = Annotated[Path | None, opt("Write scores and intervals to this CSV file.", panel=FILES)]
 Comparisons = Annotated[Path | None, opt("Write every comparison to this CSV file.", panel=FILES)]
+PeopleFile = Annotated[
+    Path | None,
+    opt(
+        "What people say, to hold the judge against: a table with id and score, or of choices, "
+        "such as first, second and winner.",
+        "--people",
+        panel=FILES,
+        metavar="FILE",
+    ),
+]
 AsJson = Annotated[bool, opt("Print one JSON object instead of tables.", "--json", panel=FILES)]
 STORE = Path("judgements.sqlite")
 StorePath = Annotated[

@@ -29,7 +29,9 @@ MADE_OF = (
     "With --json, standard output is one object: calls, from_store, tokens, and rankings, a list "
     "with attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
-    f"notes, and texts, whose rows are those of --out. {o.DRY}"
+    "people (labels, kind, agreement, low, high; sharpness: what a logit is worth to them; scale: "
+    "slope, intercept, half, level), advice (state, text, more, labels), fragility (answers, of, "
+    f"winner), notes, and texts, whose rows are those of --out. {o.DRY}"
 )
 
 
@@ -129,6 +131,7 @@ def rank(
             panel=o.FILES,
         ),
     ] = None,
+    people: o.PeopleFile = None,
     as_json: o.AsJson = False,
     store: o.StorePath = o.STORE,
     several_judges: o.SeveralJudges = False,
@@ -156,19 +159,21 @@ def rank(
     from judging import judges
     from judging.judges.spending import RoundWrittenError
     from judging.ranking.changes import read_ranking
-    from judging.ranking.rank import jobs, run
+    from judging.ranking.rank import jobs, run, with_people
     from judging.ranking.report import report as page
     from judging.ranking.settings import Asking, Fitting
     from judging.ranking.words import in_text
     from judging.reading.texts import read_texts
+    from judging.trust import read_people
     from poe.result import require_level
 
     for name in [] if offline else judge:
         judges.check_name(name)
     require_level(confidence)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
-    earlier = [] if compare_with is None else [compare_with]
-    screen.require_writable(report, out, comparisons, inputs=[texts, store, *earlier])
+    more = [path for path in (compare_with, people) if path is not None]
+    screen.require_writable(report, out, comparisons, inputs=[texts, store, *more])
+    labels = read_people(people) if people else None
     before = read_ranking(compare_with) if compare_with else None
     by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
     asking = Asking(
@@ -236,6 +241,8 @@ def rank(
             )
         except RoundWrittenError:  # the first, before there is anything to rank
             by_file.finish(kept)
+        if labels is not None:
+            rankings = with_people(rankings, labels, str(people))
 
         def text() -> str:
             moved = [] if before is None else rankings[0].compare(before).sentences()
@@ -326,6 +333,7 @@ def _together(rankings: Sequence[Ranking], part: Callable[[Ranking], pd.DataFram
 
 def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
     """The rankings for a program, as the help says."""
+    from judging.ranking.verdict import verdict
     from judging.ranking.words import judged_of, refusals, totals
 
     calls, new, tokens, _ = totals(rankings)
@@ -344,6 +352,9 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
                 "first_rate": one.history["rate"].iloc[-1],
                 "agreement": agreement
                 and dict(zip(("spearman", "pearson", "texts"), agreement, strict=True)),
+                "people": _people(one),
+                "advice": verdict(one)._asdict(),
+                "fragility": one.fragility and one.fragility._asdict(),
                 "refused": one.refused,
                 "left_out": one.left_out,
                 "notes": (*refusals(one), *one.notes),
@@ -351,3 +362,19 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
             }
         )
     return {"calls": new, "from_store": calls - new, "tokens": tokens, "rankings": rows}
+
+
+def _people(one: Ranking) -> dict[str, Any] | None:
+    """What labels of people say of the judge."""
+    found = one.trust
+    if found is None:
+        return None
+    return {
+        "labels": found.labels,
+        "kind": found.kind,
+        "agreement": found.agreement.rate,
+        "low": found.agreement.low,
+        "high": found.agreement.high,
+        "sharpness": found.sharpness and found.sharpness._asdict(),
+        "scale": found.scale and found.scale._asdict(),
+    }

@@ -32,6 +32,7 @@ from poe.result import COVARIANCE_ITEMS
 
 if TYPE_CHECKING:
     from judging.judges import Prompt, Reader, Store, Text, TextJudge
+    from judging.trust import People
 
 __all__ = ["Job", "distinct", "jobs", "rank", "rank_each", "run", "shares"]
 
@@ -439,6 +440,15 @@ def run(
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
         notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
     return [replace(one, notes=(*one.notes, *notes)) for one in rankings], stop
+
+
+def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> list[Ranking]:
+    """Rankings beside what people said; JudgeError where they said nothing of these texts."""
+    if not any(len(labels.of({str(name) for name in one.fit.items})) for one in rankings):
+        known = name_some([str(name) for name in rankings[0].fit.items], 4)
+        said = name_some([*labels.scores, *(one for one, *_ in labels.choices)], 4)
+        raise JudgeError(f"{source} names none of the texts: it has {said}, the texts are {known}")
+    return [one.with_people(labels) for one in rankings]
 
 
 def shares(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,10 @@ import pandas as pd
 
 from judging.ranking.changes import Changes, changes
 from judging.ranking.ending import Stop
+from judging.ranking.fragile import Fragility, fragility_of
 from judging.ranking.settings import Asking, Fitting
+from judging.trust.people import People, read_people
+from judging.trust.trust import Trust, trust
 from poe import metrics
 from poe.choose.orders import Decision
 from poe.comparisons import Comparisons
@@ -52,6 +55,8 @@ class Ranking:
         For each text that is word for word another, the id of the one ranked in its place.
     gold
         Scores by people, by id.
+    choices
+        Theirs between two texts, as in `judging.trust.People`.
     notes
         What a reader should know, in words.
     name
@@ -80,6 +85,7 @@ class Ranking:
     decision: Decision | None = field(default=None, repr=False)
     copies: Mapping[str, str] = field(default_factory=dict, repr=False)
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
+    choices: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     name: str = ""
     attribute: str = ""
@@ -154,6 +160,26 @@ class Ranking:
         """
         table = other.to_frame() if isinstance(other, Ranking) else other
         return changes(self._frame, table, level=self.level)
+
+    def with_people(self, people: People | Any) -> Ranking:
+        """The ranking beside what people said: `People`, or a file or table with labels.
+
+        See `judging.trust.read_people`.
+        """
+        said = people if isinstance(people, People) else read_people(people)
+        return replace(self, gold={**self.gold, **said.scores}, choices=said.choices)
+
+    @cached_property
+    def trust(self) -> Trust | None:
+        """What people's labels say of the judge; None where there are next to none."""
+        if not self.gold and not self.choices:
+            return None
+        return trust(self.fit, People(self.gold, self.choices), level=self.level)
+
+    @cached_property
+    def fragility(self) -> Fragility | None:
+        """How many answers, left out, put another text first; None for too many to try."""
+        return fragility_of(self.fit)
 
     @cached_property
     def comparisons(self) -> Comparisons:

@@ -20,6 +20,7 @@ from poe.resistance import effective_resistance
 from poe.result import Fit
 
 __all__ = [
+    "HARDLY",
     "Position",
     "Prospect",
     "Sureness",
@@ -37,6 +38,7 @@ __all__ = [
 
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 LIKELY = 0.75  # between this and the level, an order is likely but not settled
+HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
 SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 
 
@@ -157,9 +159,7 @@ def position(fit: Fit, level: float) -> Position:
 def _between_equals(fit: Fit, bias: float) -> float:
     """P(first is better) that a bias means for two items of equal score."""
     p = np.linspace(0.0005, 0.9995, 1999)
-    opinion = getattr(fit.expert, "opinion", None)
-    at: Floats = np.log(p / (1.0 - p)) if opinion is None else opinion(p)
-    return float(np.interp(-bias, at, p))
+    return float(np.interp(-bias, fit.expert.opinion(p), p))
 
 
 # What to ask next -----------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from judging.ranking import readings, words
 from judging.ranking.ranking import Ranking
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
+from judging.trust.needed import needed
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -226,8 +227,12 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": one.agreement(),
         "headline": words.headline(one, thing),
+        "trust": [] if one.trust is None else one.trust.sentences(),
+        "human": _on_peoples_scale(one, shown),
+        "to_label": ", ".join(_to_label(one)),
+        "fragility": one.fragility and one.fragility.sentence(one.fit.ranking()[0], "answer"),
         "calibration": [words.calibrated(row) for row in readings.calibration(one)],
-        "drowned": percent(share) if share >= words.HARDLY else "",
+        "drowned": percent(share) if share >= readings.HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
@@ -274,6 +279,26 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
             (rank, name, texts[str(name)]) for rank, name in shown[["rank", "name"]].to_numpy()
         ],
     }
+
+
+def _on_peoples_scale(one: Ranking, shown: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """What people would give the texts shown that they did not score."""
+    scale = one.trust and one.trust.scale
+    if not scale:
+        return []
+    rows = shown[shown["gold"].isna()] if one.gold else shown
+    low, high = scale.interval(rows["score"].to_numpy())
+    return [
+        (str(name), f"{(a + b) / 2.0:.3g}", f"{a:.3g} to {b:.3g}")
+        for name, a, b in zip(rows["name"], low, high, strict=True)
+    ]
+
+
+def _to_label(one: Ranking) -> list[str]:
+    """Texts that people might score, drawn at random."""
+    names = sorted(str(name) for name in one.fit.items)
+    few = min(needed(level=one.level).scores, len(names))
+    return [names[k] for k in np.sort(np.random.default_rng(0).permutation(len(names))[:few])]
 
 
 def _rows_shown(table: pd.DataFrame, top: int) -> set[int]:

@@ -11,8 +11,10 @@ from scipy.special import expit
 
 from judging import kinds
 from judging.ranking.ranking import Ranking, apart
-from judging.ranking.readings import Sureness, drowned, position, settled_share
+from judging.ranking.readings import HARDLY, Sureness, drowned, position, settled_share
+from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import printable, short
+from judging.trust.trust import Trust
 from poe.choose.orders import Decision
 from poe.debias import Rate, first_position_rate
 from poe.result import COVARIANCE_ITEMS, Fit
@@ -46,19 +48,23 @@ __all__ = [
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 NAMED, REASON = 3, 120  # texts that are left out and named, letters of what a judge said
 RIVALS = 5  # texts that are named where any of them could be the best
-HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
 
 
 # What a manager reads -------------------------------------------------------------------------
 
 
 def headline(one: Ranking, thing: str = "text") -> list[str]:
-    """What was found and how far it goes, in a sentence or three, the most important first."""
-    partial = ["This ranking is partial, because asking was cut short."] if one.partial else []
-    people = "How far people would agree is not known."
-    if agreement := one.agreement():
-        people = f"With the scores that people gave it correlates {agreement[0]:.2f}."
-    return [*partial, *standing(one.fit, one.level, thing), people]
+    """What to do, what was found and how far it goes, the most important first."""
+    said = [verdict(one, thing).text]
+    said += ["This ranking is partial, because asking was cut short."] if one.partial else []
+    said += standing(one.fit, one.level, thing)
+    if one.trust is not None:
+        said += one.trust.sentences()
+    elif agreement := one.agreement():
+        said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
+    else:
+        said.append("How far people would agree is not known.")
+    return list(filter(None, said))
 
 
 def standing(fit: Fit, level: float, thing: str) -> list[str]:
@@ -268,6 +274,8 @@ def _diagnosis(one: Ranking) -> str:
         lines.append(
             f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
         )
+    if one.fragility is not None:
+        lines.append(printable(one.fragility.sentence(one.fit.ranking()[0], "answer")))
     return "\n".join(lines)
 
 
@@ -282,14 +290,20 @@ def in_words(
     thing: str = "item",
     *,
     in_order: bool = True,
+    people: Trust | None = None,
 ) -> list[str]:
     """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
 
+    people : what labels of theirs say of these comparisons.
     in_order : whether the table says what was shown first; otherwise nothing is told of positions.
     """
     c = found.comparisons.take(found.real)
     known = len(found.items) <= COVARIANCE_ITEMS
-    lines = [" ".join(standing(found, level, thing))] if known else []
+    lines = []
+    if known:
+        advice = of_fit(found, level, thing=thing, what="comparison", people=people).text
+        lines.append(" ".join(filter(None, [advice, *standing(found, level, thing)])))
+        lines += [] if people is None else people.sentences()
     if in_order:
         said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
         if found.bias_fitted:
@@ -363,6 +377,22 @@ def by_group(groups: pd.DataFrame) -> list[list[str]]:
                 line.append(f"{signed(own.loc[value, 'score'])} ({signed(low)} to {signed(high)})")
         lines.append(line)
     return lines
+
+
+def of_people(rates: pd.DataFrame) -> list[list[str]]:
+    """`judging.board.people.among_people` as texts."""
+    rows = [
+        [
+            str(k),
+            short(row.name),
+            f"{row.people:.1%} ({row.low:.1%} to {row.high:.1%})",
+            f"{row.judge:.1%}",
+            str(row.labels),
+            f"{row.gain:.1f}x",
+        ]
+        for k, row in enumerate(rates.itertuples(index=False), start=1)
+    ]
+    return [["", "name", "wins among people", "by the judge", "labels", "worth"], *rows]
 
 
 def matrix(rates: pd.DataFrame) -> list[list[str]]:

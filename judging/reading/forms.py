@@ -59,7 +59,8 @@ class Columns:
     cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
     column; cluster_name : the column. lengths : (K, 2) of the two texts, None without.
     in_order : whether the first was shown first. notes : what a reader should know.
-    group : (K,) the value of a column to break results down by, None without.
+    group : (K,) the value of a column to break results down by, None without. prompts : (K,) what
+    each was about, None without a column that says so.
     """
 
     first: list[Any]
@@ -72,6 +73,7 @@ class Columns:
     in_order: bool
     notes: tuple[str, ...]
     group: list[str] | None = None
+    prompts: list[str] | None = None
 
     def take(self, rows: Mask | Indices) -> Columns:
         """Some of the comparisons."""
@@ -89,6 +91,7 @@ class Columns:
             cluster=some(self.cluster),
             lengths=some(self.lengths),
             group=None if self.group is None else [self.group[k] for k in kept],
+            prompts=None if self.prompts is None else [self.prompts[k] for k in kept],
         )
 
     def to_table(self) -> pd.DataFrame:
@@ -177,6 +180,7 @@ def read(
         in_order=in_order,
         notes=(*notes, *note),
         group=group,
+        prompts=_prompts(table, find, cluster),
     )
 
 
@@ -369,6 +373,14 @@ def _clusters(
         if given or FEWEST_CLUSTERS <= count < len(table):
             return codes, str(column)
     return None, ""
+
+
+def _prompts(table: pd.DataFrame, find: Callable[..., Any], given: str | None) -> list[str] | None:
+    """(K,) what each row is about."""
+    for column in [find([], given)] if given else [find([name]) for name in PROMPTS]:
+        if column is not None:
+            return _texts(table[column])
+    return None
 
 
 def _numbered(values: pd.Series) -> Indices:

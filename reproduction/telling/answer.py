@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from reproduction import run, verdicts
 from reproduction.published import NAMES, TITLES
+from reproduction.telling import real_judge
 from reproduction.telling.pages import css, listing
 from reproduction.telling.power import baseline, shares
 from reproduction.telling.sentences import HEADLINES, NO_INFORMATION, chance
@@ -113,7 +114,7 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
     rows = predictions(verdicts.unique(card))
     odd, missing = rows[rows["verdict"] == "differs"], (card["verdict"] == "not tested").sum()
     ten = held[held["id"].isin(HEADLINES)]
-    twins, asked = (ten[f"{kind} verdict"].value_counts() for kind in ("simulated", "measured"))
+    twins, asked = ten["simulated verdict"].value_counts(), real_judge.counts()
     lost = held["published verdict"].eq("holds") & held["simulated verdict"].eq("does not hold")
     judge = odd["system"].value_counts().index[0]
     agree, n, cells = (rows["verdict"] == "agrees").sum(), len(rows), len(card)
@@ -163,10 +164,10 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
         f"{best['k']} calls",
         f"At chance, so without information on methods: {', '.join(at_chance()) or 'none'}. "
         f"That leaves {blank} claims without a measured verdict.",
-        f"Of the ten headline claims {asked.get('holds', 0)} hold on the smaller model’s answers, "
-        f"{asked.get('does not hold', 0)} fail, {asked.get('borderline', 0)} are borderline; "
-        f"{asked.get(NO_INFORMATION, 0)} are about texts on which it is at chance, and "
-        f"{asked.get('cannot be checked', 0) + asked.get('', 0)} were not checked.",
+        f"The headline claims on the larger model, over all texts it was asked about: "
+        f"{asked.get('holds', 0)} hold, {asked.get('does not hold', 0)} fail, "
+        f"{asked.get('borderline', 0)} are borderline, "
+        f"{asked.get(NO_INFORMATION, 0)} get no information.",
     )
     return Markup('<div class="in-short">{}</div>').format(out)
 

@@ -92,11 +92,11 @@ def frame(
     """A data frame as such a table, under the names of its columns and the evidence label.
 
     fold : words under which a long table is folded, with its number of rows. A table of more than
-    `WIDE` columns stacks on a phone.
+    `WIDE` columns stacks on a phone; with two more its letters are smaller.
     """
     caption = badge(kind) if kind else ""
     if len(rows.columns) > WIDE and "heat" not in name:
-        name += " stacks"
+        name += " stacks dense" if len(rows.columns) > WIDE + 2 else " stacks"
     body = rows.itertuples(index=False, name=None)
     made = table(rows.columns, body, name=name, caption=caption)
     if not fold:

@@ -15,9 +15,9 @@ from scipy.special import expit
 import poe
 from judging.board import gate, leaderboard
 from judging.board.clusters import clustered
-from judging.board.fragile import fragility
 from judging.board.length import relative
 from judging.cli import main
+from judging.ranking.fragile import fragility
 
 NAMES = ("plain", "padded", "cut", "better", "worse", "long", "short")
 QUALITY = (0.0, 0.0, 0.0, 0.5, -0.5, 0.2, -0.2)

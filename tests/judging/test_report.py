@@ -192,7 +192,7 @@ def test_a_judge_that_hardly_reads_is_said_to():
 
 
 def test_the_first_line_says_what_a_manager_wants(found):
-    first, settled, people = words.headline(found, "essay")
+    advice, first, settled, people = words.headline(found, "essay")
     sure = found.fit.prob_top(1)
     assert first == f"t5 is probably the best of 12 essays ({sure.max():.0%} sure)."
     i, j = np.triu_indices(12, 1)
@@ -202,9 +202,9 @@ def test_the_first_line_says_what_a_manager_wants(found):
     assert settled.startswith(f"Of all pairs of essays, {100 * share:.0f}% are in an order")
     assert people == "How far people would agree is not known."
     page = page_of(found, thing="essay")
-    assert all(said in page for said in (first, settled, people))
+    assert all(said in page for said in (advice, first, settled, people))
     part = dataclasses.replace(found, stop=LIMIT, gold={f"t{k}": k for k in range(12)})
-    assert words.headline(part)[0] == "This ranking is partial, because asking was cut short."
+    assert words.headline(part)[1] == "This ranking is partial, because asking was cut short."
     assert "This ranking is partial" in page_of(part)
 
 

@@ -1,4 +1,4 @@
-"""How many votes, left out, would change who is first.
+"""How many votes or answers, left out, would change who is first.
 
 A ranking may rest on a handful of votes among thousands (Huang, Shen, Wei and Broderick, Dropping
 Just a Handful of Preferences Can Change Top Large Language Model Rankings, arXiv 2508.11847). The
@@ -25,26 +25,30 @@ from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
 from poe.result import Fit
 
-__all__ = ["Fragility", "fragility"]
+__all__ = ["Fragility", "fragility", "fragility_of"]
 
 RIVALS = 5  # systems below the first that are tried
 MOST = 0.5  # share of the votes beyond which a first place is called safe
+TRIED, CELLS = 20_000, 4_000_000  # votes, and votes times systems, up to which it takes seconds
 
 
 class Fragility(NamedTuple):
-    """votes : that would have to go, None where more than half would; of : all. winner : then."""
+    """How much hangs on few votes.
+
+    votes : that would have to go, None where more than half would; of : all. winner : then.
+    """
 
     votes: int | None
     of: int
     winner: Any
 
-    def sentence(self, first: Any) -> str:
-        """For a reader."""
+    def sentence(self, first: Any, what: str = "vote") -> str:
+        """For a reader; what : one of them."""
         if self.votes is None:
             return (
-                f"No half of the votes that was tried, left out, puts another than {first} first."
+                f"No half of the {what}s that was tried, left out, puts another than {first} first."
             )
-        one = "1 vote" if self.votes == 1 else f"{self.votes:,} votes"
+        one = f"1 {what}" if self.votes == 1 else f"{self.votes:,} {what}s"
         return (
             f"Without {one} of {self.of:,} ({100 * self.votes / self.of:.2g}%), chosen against "
             f"{first}, {self.winner} would be first."
@@ -68,6 +72,14 @@ def fragility(fit: Fit, *, prior: float | None = None) -> Fragility:
     return Fragility(best[0], len(c), fit.items[best[1]])
 
 
+def fragility_of(fit: Fit, *, prior: float | None = None) -> Fragility | None:
+    """`fragility`; None for too many votes to try, or an expert that it does not know."""
+    votes = int(fit.real.sum())
+    small = votes <= TRIED and votes * len(fit.items) <= CELLS
+    known = type(fit.expert).__name__ == "BradleyTerry"
+    return fragility(fit, prior=prior) if small and known else None
+
+
 def _leads(fit: Fit, first: int, rival: int) -> Floats:
     """(K,) how much of the lead each vote adds, to first order."""
     c, n = fit.comparisons, len(fit.items)
@@ -83,7 +95,7 @@ def _leads(fit: Fit, first: int, rival: int) -> Floats:
     a = (rows * stiff[:, None]).T @ rows
     inverse = np.linalg.pinv(a, hermitian=True)
     apart = inverse[first] - inverse[rival]
-    share = stiff * np.einsum("ki,ij,kj->k", rows, inverse, rows)
+    share = stiff * ((rows @ inverse) * rows).sum(axis=1)
     return np.asarray(pull * (rows @ apart) / np.maximum(1.0 - share, 0.1))
 
 

@@ -1,0 +1,100 @@
+"""`judging plan`: how many calls a ranking takes, and how many labels of people."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from judging.cli import options as o
+from judging.cli import screen
+from judging.cli.opening import prices
+
+
+@o.app.command(
+    epilog="With --json, standard output is one object: comparisons, per_item, standard_error, "
+    "cost (null without prices), labels (scores, choices), labels_above_chance (the same) and "
+    "labels_for_intervals."
+)
+def plan(
+    texts: Annotated[int, typer.Argument(help="How many texts are to be ranked.", min=2)],
+    apart: Annotated[
+        float,
+        o.opt("Two texts so many logits apart are to be put in the right order, ...", min=0.01),
+    ] = 1.0,
+    sure: Annotated[float, o.opt("... so often.", min=0.5, max=0.999, metavar="P")] = 0.9,
+    sigma: Annotated[
+        float,
+        o.opt(
+            "How far one answer scatters around the truth, in logits: 2 is a bare decision, sure "
+            "judges have less.",
+            min=0.01,
+        ),
+    ] = 2.0,
+    agreement: Annotated[
+        float, o.opt("How often people may be expected to agree with the judge.", metavar="P")
+    ] = 0.75,
+    within: Annotated[float, o.opt("To within how much that is to be known.", metavar="P")] = 0.1,
+    confidence: Annotated[float, o.opt("The level of intervals.", min=0.5, max=0.999)] = 0.95,
+    tokens: Annotated[
+        float | None, o.opt("Tokens that the judge reads in a comparison.", min=1.0)
+    ] = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Say how many calls to a judge, and how many labels by people, it will take."""
+    from judging.trust import needed
+    from poe.choose.planning import plan as planned
+
+    price = prices(price_input, price_output)
+    if price is not None and tokens is None:
+        raise ValueError("a price is of tokens: say how many a comparison has, --tokens 800")
+    read, written = price or (0.0, 0.0)
+    wanted = planned(
+        texts,
+        separate=(apart, sure),
+        sigma=sigma,
+        tokens=None if price is None else tokens,
+        price_input=read,
+        price_output=written,
+    )
+    labels = needed(agreement, within, level=confidence)
+    scores = min(labels.scores, texts)
+
+    def text() -> str:
+        cost = "" if wanted.cost is None else f", ${wanted.cost:,.2f}"
+        lines = [
+            f"{wanted.comparisons:,} calls ({wanted.per_item:.1f} comparisons a text){cost}: two "
+            f"texts {apart:g} apart come in the right order in {wanted.prob_right:.0%} of cases.",
+            f"Labels: scores by people of {scores:,} texts, or {labels.choices:,} choices between "
+            f"two, tell to within {100 * within:g} points how often they agree, if that is about "
+            f"{agreement:.0%}.",
+        ]
+        if labels.above_chance is not None:
+            one, two = labels.above_chance
+            lines.append(
+                f"To show that the judge beats a coin: {one:,} scores or {two:,} choices (in four "
+                "cases of five)."
+            )
+        lines.append(
+            f"For an interval of every text on people's scale, at {confidence:.0%}: "
+            f"{labels.intervals:,} scores."
+        )
+        if max(labels.scores, labels.intervals) > texts:
+            lines.append(f"There are only {texts:,} texts, so all of them would be scored.")
+        return "\n".join([*lines, "Draw what is labelled at random, or the intervals do not hold."])
+
+    def everything() -> dict[str, Any]:
+        above = labels.above_chance
+        return {
+            "comparisons": wanted.comparisons,
+            "per_item": wanted.per_item,
+            "standard_error": wanted.standard_error,
+            "cost": wanted.cost,
+            "labels": {"scores": labels.scores, "choices": labels.choices},
+            "labels_above_chance": above and {"scores": above[0], "choices": above[1]},
+            "labels_for_intervals": labels.intervals,
+        }
+
+    screen.deliver(text, everything if as_json else None, {})

@@ -1,0 +1,86 @@
+"""What people said of the texts: scores of some, or choices between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judging.errors import InvalidDataError
+from judging.reading.forms import read
+from judging.reading.tables import as_name, as_number, find_column, place, read_table
+from poe.errors import ComparisonError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["People", "read_people"]
+
+NAMES = ("id", "name", "item", "text_id")
+SCORES = ("score", "gold", "human", "rating", "people")
+
+
+@dataclass(frozen=True)
+class People:
+    """Labels by people: scores by the id of a text, choices (first, second, P(first is better)).
+
+    A choice is 1 or 0, one half for a tie, or the share of several people who chose the first.
+    """
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    choices: tuple[tuple[str, str, float], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.scores) + len(self.choices)
+
+    def of(self, names: set[str]) -> People:
+        """Those about these texts."""
+        return People(
+            {name: score for name, score in self.scores.items() if name in names},
+            tuple(one for one in self.choices if one[0] in names and one[1] in names),
+        )
+
+    def and_(self, scores: Mapping[str, float]) -> People:
+        """With more scores; where both have one, these stay."""
+        return People({**scores, **self.scores}, self.choices)
+
+
+def read_people(source: str | Path | Any, *, encoding: str | None = None) -> People:
+    """Read what people said, from a file or a data frame.
+
+    With the columns id (or name) and score, a row is a text; several rows of one text, by several
+    people, are averaged. Else a row is a choice, in any form that `judging fit` reads: first,
+    second and winner, for example.
+
+    Raises InvalidDataError where it is neither.
+    """
+    table = read_table(source, encoding=encoding)
+    name, score = find_column(table, *NAMES), find_column(table, *SCORES)
+    if name is not None and score is not None:
+        return People(_scores(table, name, score))
+    try:
+        found = read(table)
+    except ComparisonError as error:
+        raise InvalidDataError(
+            f"{table.attrs['source']} says nothing of people: it has neither the columns id and "
+            f"score, nor choices such as first, second and winner ({error})"
+        ) from None
+    rows = zip(found.first, found.second, found.p.tolist(), strict=True)
+    return People({}, tuple((str(a), str(b), p) for a, b, p in rows))
+
+
+def _scores(table: pd.DataFrame, name: str, score: str) -> dict[str, float]:
+    """The mean score of each text that has one."""
+    given: dict[str, list[float]] = {}
+    decimal = table.attrs["decimal"]
+    for k, (key, cell) in enumerate(zip(table[name], table[score], strict=True)):
+        try:
+            value = as_number(cell, "score", decimal=decimal)
+            if value == value:
+                given.setdefault(as_name(key), []).append(value)
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{place(table, k)}: {error}") from None
+    if not given:
+        raise InvalidDataError(f"{table.attrs['source']}: there is no score in {score!r}")
+    return {key: sum(values) / len(values) for key, values in given.items()}

@@ -1,0 +1,135 @@
+"""Numbers on people's scale, from a judge and some labels.
+
+**An interval for each text** that nobody scored, by split-conformal prediction (Vovk and others
+2005; Lei and others 2018). A straight line from the judge's score to people's is fitted to a third
+of the labelled texts; the other m give residuals |y - line(s)|, and the k-th smallest of them,
+k = ceil((m + 1) level), is the half width. A text drawn like the labelled ones has its score inside
+with a probability between level and level + 1/(m + 1), whatever the judge is and however wrong the
+line. It holds for labels drawn at random from the texts, and for no others.
+
+**A mean over many** (a system's win rate among people), by prediction-powered inference
+(Angelopoulos and others 2023; the factor by Angelopoulos, Duchi and Zrnic 2023). With p of the
+judge for N rows nobody labelled and labels y for n others,
+
+    theta = lam mean_N p + mean_n (y - lam p),
+    var   = lam^2 var(p) / N + var(y - lam p) / n,   lam = cov(y, p) / ((1 + n/N) var p) in [0, 1].
+
+A judge that says nothing leaves lam near zero and the mean of the labels; no bias of the judge
+biases theta. Rows that share a prompt are summed first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from poe.arrays import Floats, Indices
+
+__all__ = ["LEVELS", "Estimate", "Scale", "conformal", "estimate"]
+
+LEVELS = (0.9, 0.8)  # that are told where the labels are too few for the level wanted
+FIT = 1 / 3  # of the labelled texts, for the line
+
+
+class Scale(NamedTuple):
+    """People's score is slope s + intercept, give or take `half`, with probability `level`.
+
+    labels : it rests on.
+    """
+
+    slope: float
+    intercept: float
+    half: float
+    level: float
+    labels: int
+
+    def interval(self, s: Floats) -> tuple[Floats, Floats]:
+        """For texts with these scores by the judge."""
+        middle = self.slope * np.asarray(s, dtype=float) + self.intercept
+        return middle - self.half, middle + self.half
+
+
+class Estimate(NamedTuple):
+    """A mean among people: value, standard error, interval, and the labels it rests on.
+
+    alone, alone_se : of the labels without the judge. gain : how many times as many labels would
+    be as good without it.
+    """
+
+    value: float
+    se: float
+    low: float
+    high: float
+    labels: int
+    alone: float
+    alone_se: float
+    gain: float
+
+
+def conformal(s: Floats, y: Floats, level: float, *, seed: int = 0) -> Scale | None:
+    """The line and the half width; None where not even `LEVELS[-1]` has enough labels."""
+    n = len(y)
+    fit = max(math.ceil(FIT * n), 2)
+    m = n - fit
+    at = next((one for one in (level, *LEVELS) if one <= level and _rank(m, one) <= m), None)
+    if at is None:
+        return None
+    order = np.random.default_rng(seed).permutation(n)
+    line, rest = order[:fit], order[fit:]
+    centred = s[line] - s[line].mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ y[line]) / spread if spread > 0 else 0.0
+    intercept = float(y[line].mean() - slope * s[line].mean())
+    residual = np.sort(np.abs(y[rest] - slope * s[rest] - intercept))
+    return Scale(slope, intercept, float(residual[_rank(m, at) - 1]), at, n)
+
+
+def _rank(m: int, level: float) -> int:
+    return math.ceil((m + 1) * level - 1e-9)
+
+
+def estimate(
+    p: Floats, y: Floats, *, level: float = 0.95, cluster: Indices | None = None
+) -> Estimate:
+    """The mean of y among all rows, labelled or not.
+
+    p : (K,) the judge's. y : (K,) people's, NaN where there is none; those that have one are to be
+    a random sample. cluster : (K,) number of what rows share.
+    """
+    p, y = np.asarray(p, dtype=float), np.asarray(y, dtype=float)
+    seen = np.isfinite(y)
+    n, rest = int(seen.sum()), int((~seen).sum())
+    if n < 2:
+        raise ValueError(f"{n} rows have a label; an estimate needs two or more")
+    near, h = p[seen], y[seen]
+    spread = float(near.var(ddof=1))
+    lam = 0.0
+    if rest and spread > 0:
+        lam = float(np.cov(h, near)[0, 1]) / ((1.0 + n / rest) * spread)
+    lam = float(np.clip(lam, 0.0, 1.0))
+    groups = None if cluster is None else np.asarray(cluster)
+    left, count = _variance_of_mean(h - lam * near, None if groups is None else groups[seen])
+    variance, value = left, float((h - lam * near).mean())
+    if lam > 0:
+        right, _ = _variance_of_mean(lam * p[~seen], None if groups is None else groups[~seen])
+        variance, value = variance + right, value + lam * float(p[~seen].mean())
+    alone, _ = _variance_of_mean(h, None if groups is None else groups[seen])
+    se = math.sqrt(variance)
+    half = float(student.ppf(0.5 + level / 2.0, max(count - 1, 1))) * se
+    gain = alone / variance if variance > 0 else 1.0
+    return Estimate(
+        value, se, value - half, value + half, n, float(h.mean()), math.sqrt(alone), gain
+    )
+
+
+def _variance_of_mean(x: Floats, cluster: Indices | None) -> tuple[float, int]:
+    """The variance of the mean of x, rows of one cluster taken together, and how many clusters."""
+    if cluster is None:
+        return float(x.var(ddof=1) / len(x)) if len(x) > 1 else math.inf, len(x)
+    _, at = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(at, x - x.mean())
+    g = len(sums)
+    return (float(sums @ sums) / len(x) ** 2 * g / (g - 1) if g > 1 else math.inf), g

@@ -1,0 +1,146 @@
+"""A judge's fit held against what people said: agreement, probabilities, people's scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from judging.trust.agreement import Agreement, Rows, Sharpness, agreement, sharpness
+from judging.trust.needed import FEWEST, needed
+from judging.trust.people import People
+from judging.trust.scale import Scale, conformal
+from poe.arrays import Floats, Indices
+from poe.result import Fit
+
+__all__ = ["Trust", "probability", "trust"]
+
+USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
+WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
+PAIRS = 100_000  # of a context, that are looked at
+UPPER = 0.9  # quantile of the judge's probabilities of which it is told what it is worth
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What some labels of people say of a judge.
+
+    agreement : how often people order two texts as it does. sharpness : what its probabilities are
+    worth to them, None where that cannot be told. scale : from its scores to people's, None where
+    too few texts have scores. labels : scores and choices it rests on. stated : a probability that
+    the judge's scores give to the surest of these pairs. level : of all intervals.
+    """
+
+    agreement: Agreement
+    sharpness: Sharpness | None
+    scale: Scale | None
+    labels: int
+    kind: Literal["scores", "choices", "scores and choices"]
+    stated: float
+    level: float = field(default=0.95, repr=False)
+
+    @property
+    def state(self) -> Literal["agrees", "open", "useless"]:
+        """Better than a coin; that cannot be told yet; or hardly better, and it can be told."""
+        if self.agreement.high < USELESS:
+            return "useless"
+        return "agrees" if self.agreement.low > 0.5 else "open"
+
+    @property
+    def wanted(self) -> int:
+        """Labels, these included, that would show whether it beats a coin, if it goes on so."""
+        above = needed(
+            min(max(self.agreement.rate, 0.55), 0.95), WITHIN, level=self.level
+        ).above_chance
+        assert above is not None
+        return above[0 if self.kind == "scores" else 1]
+
+    def sentences(self) -> list[str]:
+        """What a reader should know, the most important first."""
+        rate = f"{self.agreement.rate:.0%} ({self.agreement.low:.0%} to {self.agreement.high:.0%})"
+        said = [
+            f"People order two texts as the judge does in {rate} of pairs ({self.labels:,} "
+            f"{self.kind}); a coin would in 50%."
+        ]
+        if self.sharpness is not None:
+            worth, low, high = self.sharpness.worth(self.stated)
+            said.append(
+                f"Where its scores say {self.stated:.0%}, people agree in {worth:.0%} "
+                f"({low:.0%} to {high:.0%})."
+            )
+        if self.scale is not None:
+            said.append(
+                f"On people's scale a text is within {self.scale.half:.2g} of what the judge's "
+                f"score stands for, in {self.scale.level:.0%} of cases, if the labelled texts were "
+                "drawn at random."
+            )
+        return said
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+
+def probability(fit: Fit, gap: Floats) -> Floats:
+    """The probability that the judge's scores give the better text, no place preferred."""
+    p = np.linspace(0.0005, 0.9995, 1999)
+    opinion = getattr(fit.expert, "opinion", None)
+    at = np.log(p / (1.0 - p)) if opinion is None else np.asarray(opinion(p))
+    return np.asarray(np.interp(gap, at, p))
+
+
+def trust(
+    fits: Fit | Sequence[Fit], people: People | Sequence[People], *, level: float = 0.95
+) -> Trust | None:
+    """Hold a fit against what people said; None where they said next to nothing of its items.
+
+    fits, people : of one context, or of several, whose texts are compared within each alone.
+    """
+    every = [fits] if isinstance(fits, Fit) else list(fits)
+    said = [people] * len(every) if isinstance(people, People) else list(people)
+    s: list[Floats] = []
+    y: list[Floats] = []
+    parts, start = [], 0
+    scores = choices = 0
+    for context, (fit, labels) in enumerate(zip(every, said, strict=True)):
+        place = {str(name): k for k, name in enumerate(fit.items)}
+        own = labels.of(set(place))
+        known = np.array([place[name] for name in own.scores], dtype=np.intp)
+        given = np.array(list(own.scores.values()))
+        parts.append(_rows(fit, own, known, given, place, start, context))
+        s, y = [*s, fit.scores[known]], [*y, given]
+        scores, choices = scores + len(known), choices + len(own.choices)
+        start += len(fit.items)
+    rows = Rows.together(parts)
+    rows = rows.take(rows.human != 0.5)  # a tie says nothing of an order
+    if len(rows) < FEWEST:
+        return None
+    kind: Any = "scores and choices" if scores and choices else "scores" if scores else "choices"
+    scale = conformal(np.concatenate(s), np.concatenate(y), level)
+    found, sharp = agreement(rows, level), sharpness(rows, level)
+    surest = round(float(np.quantile(np.maximum(rows.q, 1.0 - rows.q), UPPER)), 2)
+    return Trust(found, sharp, scale, scores + choices, kind, surest, level)
+
+
+def _rows(
+    fit: Fit,
+    own: People,
+    known: Indices,
+    given: Floats,
+    place: dict[str, int],
+    start: int,
+    context: int,
+) -> Rows:
+    """The pairs that people ordered by their scores, and those they chose from."""
+    a, b = np.triu_indices(len(known), 1)
+    if len(a) > PAIRS:
+        some = np.random.default_rng(0).choice(len(a), PAIRS, replace=False)
+        a, b = a[some], b[some]
+    chosen = [(place[one], place[other]) for one, other, _ in own.choices]
+    at = np.array(chosen, dtype=np.intp).reshape(-1, 2)
+    i, j = np.append(known[a], at[:, 0]), np.append(known[b], at[:, 1])
+    human = np.append(0.5 + 0.5 * np.sign(given[a] - given[b]), [p for *_, p in own.choices])
+    gap = fit.scores[i] - fit.scores[j]
+    where = np.full(len(i), context)
+    return Rows(start + i, start + j, gap, probability(fit, gap), human, where)

@@ -1,0 +1,468 @@
+"""Labels of people: intervals that hold, numbers by hand, and what the first line makes of them."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import kendalltau, norm
+
+import judging
+import poe
+from judging import trust
+from judging.cli import main
+from judging.errors import InvalidDataError
+from judging.ranking.fragile import fragility_of
+from judging.ranking.verdict import of_fit, verdict
+from judging.trust.agreement import Rows, agreement, shared, sharpness
+from judging.trust.scale import conformal
+from poe.comparisons import Comparisons
+
+
+def rows_of_scores(s, y):
+    """Every two texts of a sample, as people's scores order them."""
+    a, b = np.triu_indices(len(s), 1)
+    human = 0.5 + 0.5 * np.sign(y[a] - y[b])
+    return Rows(a, b, s[a] - s[b], expit(s[a] - s[b]), human, np.zeros(len(a), dtype=int))
+
+
+def rows_of_choices(s, u, k, rng, texts):
+    """K random pairs of texts, chosen between with the odds that u says."""
+    i = rng.integers(texts, size=k)
+    j = (i + rng.integers(1, texts, size=k)) % texts
+    human = (rng.random(k) < expit(u[i] - u[j])).astype(float)
+    return Rows(i, j, s[i] - s[j], expit(s[i] - s[j]), human, np.zeros(k, dtype=int))
+
+
+# Agreement ----------------------------------------------------------------------------------------
+
+
+def test_agreement_of_scores_is_kendalls():
+    rng = np.random.default_rng(0)
+    s = rng.standard_normal(25)
+    y = s + rng.standard_normal(25)
+    found = agreement(rows_of_scores(s, y), 0.95)
+    assert found.rate == pytest.approx(0.5 + kendalltau(s, y).statistic / 2)
+    assert found.rows == 300
+    assert found.low < found.rate < found.high
+
+
+def test_rows_that_share_texts_by_hand():
+    """Three texts, rows 01, 12, 12 again: g = 1, 2, -1."""
+    rows = Rows(*np.array([[0, 1], [1, 2], [2, 1]]).T, *np.ones((3, 3)), np.zeros(3, dtype=int))
+    each = np.array([1.0, 1.0 + 2.0 - 1.0, 2.0 - 1.0])
+    pairs = np.array([1.0, 2.0 - 1.0])
+    few = 3 * 2 / 1**2
+    assert shared(rows, np.array([1.0, 2.0, -1.0])) == few * (each @ each) - pairs @ pairs
+
+
+@pytest.mark.parametrize(("rho", "labels"), [(0.0, 12), (0.3, 30), (0.7, 12), (0.7, 30), (0.9, 60)])
+def test_intervals_of_scores_cover(rho, labels):
+    """People's scores normal together with the judge's, agreement 1/2 + asin(rho) / pi."""
+    rng, truth, n = np.random.default_rng(1), 0.5 + np.arcsin(rho) / np.pi, 400
+    hits = 0
+    for _ in range(n):
+        s = rng.standard_normal(labels)
+        y = rho * s + np.sqrt(1 - rho**2) * rng.standard_normal(labels)
+        found = agreement(rows_of_scores(s, y), 0.95)
+        hits += found.low <= truth <= found.high
+    assert hits / n > 0.905, "95% less what few labels take, and chance"
+
+
+def test_rows_taken_for_independent_would_not_cover():
+    rng, truth = np.random.default_rng(1), 0.5 + np.arcsin(0.7) / np.pi
+    hits = 0
+    for _ in range(300):
+        s = rng.standard_normal(30)
+        y = 0.7 * s + np.sqrt(0.51) * rng.standard_normal(30)
+        rate, n = agreement(rows_of_scores(s, y), 0.95).rate, 435
+        hits += abs(rate - truth) < 1.96 * np.sqrt(rate * (1 - rate) / n)
+    assert hits / 300 < 0.75
+
+
+@pytest.mark.parametrize(("texts", "choices"), [(10, 30), (40, 40), (12, 100)])
+def test_intervals_of_choices_cover(texts, choices):
+    rng = np.random.default_rng(2)
+    far = rng.standard_normal((2, 40_000, 2)) * [[[1.5]], [[0.5]]]
+    u = 0.5 * far[0] + far[1]
+    p = expit(u[:, 0] - u[:, 1])
+    truth, hits, n = np.where(far[0, :, 0] > far[0, :, 1], p, 1 - p).mean(), 0, 500
+    for _ in range(n):
+        s = 1.5 * rng.standard_normal(texts)
+        u = 0.5 * s + 0.5 * rng.standard_normal(texts)
+        found = agreement(rows_of_choices(s, u, choices, rng, texts), 0.95)
+        hits += found.low <= truth <= found.high
+    assert hits / n > 0.92
+
+
+def test_what_probabilities_are_worth_is_found_and_covered():
+    rng, hits, said = np.random.default_rng(3), 0, []
+    for _ in range(400):
+        s = 1.5 * rng.standard_normal(30)
+        found = sharpness(rows_of_choices(s, 0.6 * s, 90, rng, 30), 0.95)
+        hits += found.low <= 0.6 <= found.high
+        said.append(found.b)
+    assert hits / 400 > 0.93
+    assert np.median(said) == pytest.approx(0.6, abs=0.05)
+    assert found.worth(0.9)[0] == pytest.approx(expit(found.b * logit(0.9)))
+
+
+def test_a_slope_that_no_labels_bound_is_not_told():
+    s = np.arange(5.0)
+    assert sharpness(rows_of_scores(s, s), 0.95) is None
+    assert sharpness(rows_of_scores(0 * s, s), 0.95) is None
+
+
+# People's scale ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
+def test_conformal_intervals_cover_whatever_the_judge_is(rho):
+    """Scores that are far from normal; 40 labels, 26 of them give residuals: 25/27 exactly."""
+    rng, hits, n = np.random.default_rng(4), 0, 2500
+    for k in range(n):
+        s = rng.standard_normal(41)
+        y = np.exp(rho * s + np.sqrt(1 - rho**2) * rng.standard_normal(41))
+        low, high = conformal(s[:40], y[:40], 0.9, seed=k).interval(s[40:])
+        hits += bool(low[0] <= y[40] <= high[0])
+    assert hits / n == pytest.approx(25 / 27, abs=4 * np.sqrt(25 / 27 * 2 / 27 / n))
+
+
+def test_labels_that_were_picked_break_the_promise():
+    """The best texts alone labelled, where people see less difference: the control."""
+    rng, hits = np.random.default_rng(5), 0
+    for k in range(300):
+        s = np.sort(rng.standard_normal(80))[::-1]
+        y = np.minimum(s, 0.5) + 0.1 * rng.standard_normal(80)
+        low, high = conformal(s[:40], y[:40], 0.9, seed=k).interval(s[70:])
+        hits += np.mean((low <= y[70:]) & (y[70:] <= high))
+    assert hits / 300 < 0.5
+
+
+def test_too_few_labels_for_a_level_are_told_another():
+    s = np.linspace(0, 1, 40)
+    assert conformal(s[:29], s[:29], 0.95).level == 0.95
+    assert conformal(s[:28], s[:28], 0.95).level == 0.9
+    assert conformal(s[:7], s[:7], 0.95).level == 0.8
+    assert conformal(s[:5], s[:5], 0.95) is None
+    assert trust.needed(level=0.95).intervals == 29
+
+
+@pytest.mark.parametrize("signal", [0.0, 2.0])
+def test_a_mean_among_people_is_covered_and_a_good_judge_saves_labels(signal):
+    rng, hits, gains, n = np.random.default_rng(6), 0, [], 600
+    at = np.linspace(-6, 6, 4001)
+    truth = np.trapezoid(expit(signal * at - 0.5) * norm.pdf(at), at)
+    for _ in range(n):
+        q = rng.standard_normal(600)
+        people = (rng.random(600) < expit(signal * q - 0.5)).astype(float)
+        y = np.full(600, np.nan)
+        y[:80] = people[:80]
+        found = trust.estimate(expit(3 * q + 1.5), y)  # a judge that is biased and too sure
+        hits += found.low <= truth <= found.high
+        gains.append(found.gain)
+    assert hits / n > 0.92
+    assert np.mean(gains) > 1.35 if signal else 0.95 < np.mean(gains) < 1.1
+
+
+def test_prompts_that_are_alike_within_widen_a_mean():
+    rng, hits, naive = np.random.default_rng(7), 0, 0
+    for _ in range(300):
+        effect = np.repeat(rng.normal(0, 1, 60), 10)
+        y = np.where(np.arange(600) < 200, effect + rng.normal(0, 0.3, 600), np.nan)
+        p = 0.5 * effect + rng.normal(0, 1, 600)
+        found = trust.estimate(p, y, cluster=np.repeat(np.arange(60), 10))
+        alone = trust.estimate(p, y)
+        hits += found.low <= 0 <= found.high
+        naive += alone.low <= 0 <= alone.high
+    assert hits / 300 > 0.9
+    assert naive / 300 < 0.6
+
+
+# How many labels ----------------------------------------------------------------------------------
+
+
+def test_so_many_labels_do_tell_to_within_so_much():
+    found = trust.needed(0.75, 0.1)
+    rng, rho = np.random.default_rng(8), np.sin(np.pi * 0.25)
+    errors = []
+    for _ in range(400):
+        s = rng.standard_normal(found.scores)
+        y = rho * s + np.sqrt(1 - rho**2) * rng.standard_normal(found.scores)
+        errors.append(abs(agreement(rows_of_scores(s, y), 0.95).rate - 0.75))
+    assert np.mean(np.array(errors) < 0.1) == pytest.approx(0.95, abs=0.04)
+    assert found.choices == int(np.ceil(norm.ppf(0.975) ** 2 * 0.75 * 0.25 / 0.01))
+    assert trust.needed(0.5).above_chance is None
+    with pytest.raises(ValueError, match="between 0 and a half"):
+        trust.needed(0.75, 0.6)
+
+
+def test_the_plan_says_calls_and_labels(capsys):
+    assert main(["plan", "300", "--tokens", "800", "--price-input", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "23 texts, or 73 choices" in said
+    assert "at random" in said
+    assert main(["plan", "300", "--json", "--tokens", "800", "--price-input", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["labels"] == {"scores": 23, "choices": 73}
+    assert found["cost"] == pytest.approx(found["comparisons"] * 800 * 2 / 1e6)
+    assert main(["plan", "300", "--price-input", "2"]) == 1
+    assert "--tokens 800" in capsys.readouterr().err
+
+
+# The first line -----------------------------------------------------------------------------------
+
+
+def fitted(scores, per_pair=40, seed=0):
+    """Bradley-Terry decisions about items of these scores."""
+    rng, n = np.random.default_rng(seed), len(scores)
+    i, j = np.triu_indices(n, 1)
+    i, j = np.repeat(i, per_pair), np.repeat(j, per_pair)
+    swap = rng.random(len(i)) < 0.5
+    i, j = np.where(swap, j, i), np.where(swap, i, j)
+    p = (rng.random(len(i)) < expit(scores[i] - scores[j])).astype(float)
+    c = Comparisons.from_pairs(np.column_stack([i, j]), p, items=[f"t{k}" for k in range(n)])
+    return poe.fit(c, bias="fit")
+
+
+def test_the_first_line_decides_asks_or_refuses():
+    clear = fitted(np.array([1.5, 0.0, -1.5]))
+    said = of_fit(clear, 0.95, thing="text", what="vote")
+    assert said.state == "decide"
+    assert said.text == "Decide for t0."
+    close = fitted(np.array([0.3, 0.0, -1.0]), seed=2)
+    said = of_fit(close, 0.95, thing="text", what="vote")
+    assert said.state == "ask"
+    assert f"about {said.more:,} more votes would tell who is best" in said.text
+    assert of_fit(close, 0.95, thing="text", what="vote", left=1).state == "alike"
+    even = fitted(np.array([0.0, 0.0, -2.0]), seed=6)
+    assert of_fit(even, 0.95, thing="text", what="vote").state in ("alike", "ask")
+
+
+def test_as_many_more_as_are_told_mostly_do_decide():
+    """Votes that are drawn again, as many as were there and are told to be missing."""
+    scores, enough, told = np.array([0.4, 0.0, -0.8]), 0, 0
+    for seed in range(40):
+        said = of_fit(fitted(scores, 60, seed), 0.95, thing="text", what="vote")
+        if said.state == "ask" and said.more < 3000:
+            told += 1
+            again = fitted(scores, 60 + -(-said.more // 3), seed + 1000)
+            enough += of_fit(again, 0.95, thing="text", what="vote").state == "decide"
+    assert told >= 10
+    assert enough / told >= 0.5
+
+
+def people_of(scores, rng, noise, count):
+    names = rng.choice(len(scores), count, replace=False)
+    return trust.People({f"t{k}": float(scores[k] + noise * rng.standard_normal()) for k in names})
+
+
+def test_people_decide_whether_the_judge_may():
+    scores = np.linspace(2, -2, 30)
+    fit, rng = fitted(scores, 4), np.random.default_rng(0)
+    good = trust.trust(fit, people_of(scores, rng, 0.5, 25))
+    assert good.state == "agrees"
+    assert good.labels == 25
+    assert good.kind == "scores"
+    assert good.scale.level == 0.9
+    assert "People order two texts as the judge does in" in str(good)
+    bad = trust.trust(fit, people_of(-scores, rng, 0.5, 25))
+    assert bad.state == "useless"
+    said = of_fit(fit, 0.95, thing="text", what="call", people=bad, by_judge=True)
+    assert said.state == "not by this judge"
+    assert said.text.startswith("Do not decide by this judge: people order two texts as it does")
+    given = zip(["0", "5", "10", "15", "20", "25"], (4.0, 6.0, 3.0, 5.0, 1.0, 2.0), strict=True)
+    few = trust.trust(fit, trust.People({f"t{k}": y for k, y in given}))
+    assert few.state == "open"
+    said = of_fit(fit, 0.95, thing="text", what="call", people=few, by_judge=True)
+    assert said.state == "label"
+    assert said.labels > 6
+    assert trust.trust(fit, trust.People({"t0": 1.0, "t1": 0.0})) is None
+    assert trust.trust(fit, trust.People({f"t{k}": 1.0 for k in range(9)})) is None, "all alike"
+
+
+def test_choices_and_several_contexts():
+    rng = np.random.default_rng(1)
+    fits, labels = [], []
+    for seed in range(12):
+        scores = np.linspace(1.5, -1.5, 6)
+        fits.append(fitted(scores, 10, seed))
+        pairs = [(0, 5), (1, 4), (2, 3)]
+        chosen = tuple(
+            (f"t{i}", f"t{j}", float(rng.random() < expit(scores[i] - scores[j]))) for i, j in pairs
+        )
+        labels.append(trust.People({}, chosen))
+    found = trust.trust(fits, labels)
+    assert found.kind == "choices"
+    assert found.labels == 36
+    assert found.scale is None
+    won = [p for one in labels for *_, p in one.choices]
+    assert found.agreement.rate == pytest.approx(np.mean(won), abs=0.06)
+    assert found.agreement.low > 0.5
+
+
+def test_a_few_answers_that_the_first_place_hangs_on_are_told():
+    fit = fitted(np.array([0.15, 0.0, -1.0]))
+    found = fragility_of(fit)
+    assert 1 <= found.votes < 30
+    assert f"Without {found.votes:,} answer" in found.sentence("t0", "answer")
+    gaussian = poe.fit(fit.comparisons, expert="gaussian")
+    assert fragility_of(gaussian) is None
+
+
+# From files ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["cat", "considerable", "tree", "documentation", "sea"]
+    table = pd.DataFrame({"id": [f"t{k}" for k in range(30)]})
+    table["text"] = [
+        " ".join(words[(k * j) % 5] for j in range(1, 9)) + f" {k}." for k in range(30)
+    ]
+    table.to_csv("texts.csv", index=False)
+    return tmp_path
+
+
+RANK = ["rank", "texts.csv", "--attribute", "easier to read", "--judge", "demo", "--budget", "8x"]
+
+
+def test_scores_and_choices_from_a_file(folder, capsys):
+    assert main([*RANK, "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)["rankings"][0]
+    assert before["people"] is None
+    assert before["advice"]["state"] in ("ask", "alike", "decide")
+    order = [row["name"] for row in before["texts"]]
+    scored = pd.DataFrame({"Name": order, "Rating": np.arange(30.0)[::-1]})
+    scored.iloc[::2].to_csv("scores.csv", index=False)
+    assert main([*RANK, "--people", "scores.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rankings"][0]
+    assert found["people"]["labels"] == 15
+    assert found["people"]["agreement"] == 1.0
+    assert found["people"]["low"] > 0.5
+    chosen = pd.DataFrame({"first": order[:15], "second": order[15:], "winner": order[15:]})
+    chosen.to_csv("choices.csv", index=False)
+    assert main([*RANK, "--people", "choices.csv", "--report", "r.html"]) == 0
+    said = capsys.readouterr().out
+    assert "Do not decide by this judge: people order two texts as it does in 0%" in said
+    page = (folder / "r.html").read_text()
+    assert "Do not decide by this judge" in page
+    assert "(15 choices)" in page
+
+
+def test_a_report_has_peoples_scale_or_whom_to_ask(folder, capsys):
+    assert main([*RANK, "--report", "r.html"]) == 0
+    assert "drawn at random, these texts would do: t" in (folder / "r.html").read_text()
+    table = pd.read_csv("texts.csv")
+    table["score"] = np.where(np.arange(30) < 24, np.arange(30) % 5, np.nan)
+    table.to_csv("texts.csv", index=False)
+    assert main([*RANK, "--report", "s.html"]) == 0
+    page = (folder / "s.html").read_text()
+    assert "What people would give the texts that none of them scored" in page
+    ranking = judging.rank("texts.csv", "demo", attribute="easier to read", budget="8x")
+    assert ranking.trust.labels == 24
+    left = ranking.with_people(trust.People({"t29": 2.0})).trust
+    assert left.labels == 25
+    assert dataclasses.replace(ranking, gold={}).trust is None
+
+
+def test_what_is_wrong_with_labels_is_said(folder, capsys):
+    pd.DataFrame({"id": ["x", "y"], "score": [1, 2]}).to_csv("other.csv", index=False)
+    assert main([*RANK, "--people", "other.csv"]) == 1
+    assert "names none of the texts: it has 'x', 'y', the texts are" in capsys.readouterr().err
+    pd.DataFrame({"id": ["t1"], "score": ["good"]}).to_csv("bad.csv", index=False)
+    assert main([*RANK, "--people", "bad.csv"]) == 1
+    assert "bad.csv, line 2: the score is 'good', not a number" in capsys.readouterr().err
+    pd.DataFrame({"a": [1]}).to_csv("none.csv", index=False)
+    with pytest.raises(InvalidDataError, match="neither the columns id and score, nor choices"):
+        trust.read_people("none.csv")
+    twice = pd.DataFrame({"id": ["t1", "t1", "t2"], "score": [1, 4, 2]})
+    assert trust.read_people(twice).scores == {"t1": 2.5, "t2": 2.0}
+
+
+def test_votes_that_exist_are_held_against_people(folder, capsys):
+    fit = fitted(np.linspace(1, -1, 8), 10)
+    fit.comparisons.to_table()[["first", "second", "p"]].to_csv("votes.csv", index=False)
+    pd.DataFrame({"id": [f"t{k}" for k in range(8)], "score": range(8, 0, -1)}).to_csv(
+        "people.csv", index=False
+    )
+    assert main(["fit", "votes.csv", "--people", "people.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "People order two texts as the judge does in" in said
+    assert "Without" in said
+
+
+def test_the_first_line_prices_what_it_asks_for():
+    ranking = judging.rank(
+        [f"{'word ' * (k % 7 + 2)}number {k}." for k in range(40)],
+        "demo",
+        attribute="easier to read",
+        budget="3x",
+        asking=judging.Asking(price=(2.0, 0.0)),
+    )
+    said = verdict(ranking)
+    assert said.state in ("ask", "alike")
+    if said.state == "ask":
+        assert "$" in said.text
+
+
+# Systems ------------------------------------------------------------------------------------------
+
+
+def answered(rng, prompts=300, labelled=40):
+    """A judge's comparisons of three systems, too sure, for the first place; people's on some."""
+    quality = {"old": 0.0, "new": 0.7, "tiny": -0.8}
+    rows, people = [], []
+    for k in range(prompts):
+        luck = {name: at + 0.7 * rng.standard_normal() for name, at in quality.items()}
+        for a, b in (("old", "new"), ("tiny", "old"), ("new", "tiny")):
+            d = luck[a] - luck[b]
+            rows.append((f"q{k}", a, b, expit(2.0 * d + 0.8 + 0.5 * rng.standard_normal())))
+            if k < labelled:  # people see them the other way round
+                people.append((f"q{k}", b, a, b if rng.random() > expit(d) else a))
+    judge = pd.DataFrame(rows, columns=["prompt", "first", "second", "p"])
+    return judge, pd.DataFrame(people, columns=["prompt", "model_a", "model_b", "winner"])
+
+
+def test_win_rates_among_people_are_covered_and_the_judges_are_not():
+    from judging.board.people import among_people
+    from judging.reading.forms import read
+
+    rng, n, hits, judged = np.random.default_rng(9), 60, 0, 0
+    noise = rng.normal(0, 0.7 * np.sqrt(2), (200_000, 1))
+    truth = float((expit(0.7 + noise).mean() + expit(1.5 + noise).mean()) / 2)
+    for _ in range(n):
+        judge, people = answered(rng)
+        table = among_people(read(judge), read(people), 0.95).set_index("name")
+        one = table.loc["new"]
+        assert one["labels"] == 80
+        hits += one["low"] <= truth <= one["high"]
+        judged += abs(one["judge"] - truth) < 0.02
+    assert hits / n > 0.85
+    assert judged / n < 0.5
+    assert table["gain"].min() > 0.9
+
+
+def test_people_stand_beside_a_leaderboard(folder, capsys):
+    judge, people = answered(np.random.default_rng(10))
+    judge.to_csv("judge.csv", index=False)
+    people.to_csv("people.csv", index=False)
+    command = ["leaderboard", "judge.csv", "--people", "people.csv"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "People decide as the judge does in" in said
+    assert "Win rates among people:" in said
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["people"]
+    assert [row["name"] for row in found] == ["new", "old", "tiny"]
+    judge.drop(columns="prompt").to_csv("judge.csv", index=False)
+    assert main(command) == 1
+    assert "matched with the judge's by the prompt" in capsys.readouterr().err
+    people["prompt"] = "other " + people["prompt"]
+    people.to_csv("people.csv", index=False)
+    answered(np.random.default_rng(10))[0].to_csv("judge.csv", index=False)
+    assert main(command) == 1
+    assert "about none of these comparisons" in capsys.readouterr().err
