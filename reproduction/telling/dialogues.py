@@ -56,7 +56,10 @@ def values(one: Asked, context: int) -> list[str]:
     said: list[str] = []
     for i in range(size):
         said += [f"{100 * p[i, j]:.0f}" for j in range(size) if j != i]
-        said += [f"{scores[i]:.1f}".replace("-", "\N{MINUS SIGN}"), f"{gold[i]:.1f}"]
+        said += [
+            f"{round(scores[i], 1) + 0.0:.1f}".replace("-", "\N{MINUS SIGN}"),
+            f"{gold[i]:.1f}",
+        ]
     return said
 
 

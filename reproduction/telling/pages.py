@@ -49,7 +49,7 @@ TABLE = Environment(autoescape=True).from_string(
     "{% endif %}>{{ cell.content }}</{{ cell.tag }}>{% endfor %}</tr>{% endfor %}"
     "</tbody></table></div>"
 )
-WIDE = 4  # columns that a phone can show beside each other
+WIDE = 3  # columns that a phone can show beside each other
 
 
 class Cell(NamedTuple):
@@ -92,11 +92,11 @@ def frame(
     """A data frame as such a table, under the names of its columns and the evidence label.
 
     fold : words under which a long table is folded, with its number of rows. A table of more than
-    `WIDE` columns stacks on a phone; with two more its letters are smaller.
+    `WIDE` columns stacks on a phone; with twice as many its letters are smaller.
     """
     caption = badge(kind) if kind else ""
     if len(rows.columns) > WIDE and "heat" not in name:
-        name += " stacks dense" if len(rows.columns) > WIDE + 2 else " stacks"
+        name += " stacks dense" if len(rows.columns) > 2 * WIDE else " stacks"
     body = rows.itertuples(index=False, name=None)
     made = table(rows.columns, body, name=name, caption=caption)
     if not fold:
