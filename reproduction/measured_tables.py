@@ -252,10 +252,11 @@ def corrections(settings: Settings) -> pd.DataFrame:
     texts got the same score, in per cent.
     """
     columns = ("design", "k", "method", "bias", "quantity")
-    return _table(settings, partial(_corrections, settings=settings), columns)
+    return _table(settings, partial(corrections_of, settings=settings), columns)
 
 
-def _corrections(one: Asked, settings: Settings) -> Found:
+def corrections_of(one: Asked, settings: Settings) -> Found:
+    """The numbers of `corrections` in each draw and context."""
     contexts, n = one.gold.shape
     upper = np.stack(np.triu_indices(n, 1), axis=-1)
     rng = np.random.default_rng([settings.seed, 22])
@@ -342,10 +343,11 @@ def absolute(settings: Settings) -> pd.DataFrame:
     writes it; "expected", the mean of 1 to 5 under their probabilities (G-Eval); "avg-prob" of
     all comparisons; and differences, paired over contexts.
     """
-    return _table(settings, _absolute, ("method",))
+    return _table(settings, absolute_of, ("method",))
 
 
-def _absolute(one: Asked) -> Found:
+def absolute_of(one: Asked) -> Found:
+    """The numbers of `absolute` in each context, NaN where there are no scores."""
     marks = np.full((*one.gold.shape, 5), np.nan)
     alone = _asked_alike(one, "g-eval")
     for row, c in enumerate(one.contexts):

@@ -20,8 +20,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 
 from judging.datasets.questions import pairs_of
@@ -33,6 +35,7 @@ from poe.scores import average_probability
 from poe.stack import Stack
 from reproduction import ask_model, large
 from reproduction.llmbar_texts import ATTRIBUTE, sets
+from reproduction.measured_tables import absolute_of, asked
 from reproduction.orders import agreement
 from reproduction.predictions import DRAWS, FILE, Calibrated, calibrated, rows, sources
 from reproduction.small import per_context
@@ -222,6 +225,87 @@ def _without_means(lines: Sequence[str]) -> list[str]:
 def written() -> list[dict[str, object]]:
     """The sets that have been written down."""
     return list(tomllib.loads((data_dir() / FILE).read_text("utf-8")).get("set", []))
+
+
+# What came of it --------------------------------------------------------------------------------
+
+
+def asked_pairs(contexts: Sequence[int]) -> tuple[list[int], Floats, Floats]:
+    """Of LLMBar's `contexts` those that were asked, logits (P, 2) by order, and which is better.
+
+    Empty where none was.
+    """
+    try:
+        there, log_p = ask_model.answers("llmbar", ATTRIBUTE, model=ask_model.QWEN)
+    except LookupError:
+        return [], np.empty((0, 2)), np.empty(0)
+    place = {c: k for k, c in enumerate(there)}
+    known = [c for c in contexts if c in place]
+    logits = (log_p[..., 0] - log_p[..., 1])[[place[c] for c in known]]
+    gold = ask_model.load("llmbar").scores[ATTRIBUTE][known]
+    return known, np.stack([logits[:, 0, 1], logits[:, 1, 0]], axis=-1), gold[:, 0] - gold[:, 1]
+
+
+def asked_stories() -> tuple[Indices, Floats]:
+    """HANNA's calls (K, 2), both orders of each pair in succession, and their logits; or none."""
+    table = ask_model.kept("hanna-poe", ask_model.QWEN)
+    if table.empty:
+        return np.empty((0, 2), dtype=np.intp), np.empty(0)
+    rows = table[table["attribute"] == "coherence"].set_index(["first", "second"])
+    logits = rows["log_p_1"] - rows["log_p_2"]
+    pairs = [(i, j) for i, j in logits.index if i < j]
+    calls = np.array([pair for i, j in pairs for pair in ((i, j), (j, i))], dtype=np.intp)
+    return calls, logits.loc[[tuple(one) for one in calls.tolist()]].to_numpy()
+
+
+def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], float]:
+    """The judge's own numbers, by quantity and attribute; those that there are."""
+    found: dict[tuple[str, str], float] = {}
+    if name == "llmbar-poe":
+        known, logits, better = asked_pairs(planned_pairs())
+        for kind, at in by_set(known).items():
+            if at:
+                found |= {(q, kind): v for q, v in of_pairs(logits[at], better[at]).items()}
+    elif name == "hanna-poe":
+        calls, logits = asked_stories()
+        if len(calls) == HANNA:
+            gold = labels("hanna").scores["coherence"][0]
+            found |= {(q, "coherence"): v for q, v in of_set(calls, logits, gold).items()}
+    else:
+        dataset = name.partition("-")[0]
+        here = ask_model.in_order(ask_model.Run(dataset, "g-eval", (), 10), ask_model.QWEN)
+        for attribute in attributes:
+            if (one := asked(dataset, attribute, "poe", "qwen")) is None:
+                continue
+            each = absolute_of(one)
+            known = [k for k, c in enumerate(one.contexts) if c in here]
+            for quantity in ("expected", "avg-prob - expected"):
+                values = each[quantity,][0, known]
+                if np.isfinite(values).any():
+                    found[quantity, attribute] = 100.0 * float(np.nanmean(values))
+        if len(attributes) > 1 and len(found) == 2 * len(attributes):
+            for quantity in ("expected", "avg-prob - expected"):
+                found[quantity, "mean"] = float(np.mean([found[quantity, a] for a in attributes]))
+    return found
+
+
+def outcomes() -> pd.DataFrame:
+    """Every prediction of these sets beside what was measured; only those that were measured.
+
+    Columns: predicted, date, quantity, attribute, low, median, high, measured, inside, and claim,
+    holds_if, chance where there is a claim.
+    """
+    rows = []
+    for one in written():
+        name, attributes, _ = SETS[str(one["predicted"])]
+        values = _measured(name, attributes)
+        for row in cast(list[dict[str, Any]], one["prediction"]):
+            value = values.get((row["quantity"], row["attribute"]))
+            if value is not None:
+                inside = row["low"] <= value <= row["high"]
+                about = {"predicted": one["predicted"], "date": one["date"]}
+                rows.append({**about, **row, "measured": value, "inside": inside})
+    return pd.DataFrame(rows)
 
 
 def main() -> None:

@@ -20,9 +20,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,77 +29,15 @@ from scipy.special import log_expit
 from judging.machine import data_dir, write
 from poe.arrays import Floats, Mask
 from reproduction import ask_model
-from reproduction.measured_tables import Asked, group, wordings_of
-from reproduction.settings import Calls
-from reproduction.small import METHODS, answers, correlations
-from reproduction.stored_judge import Measured
-from reproduction.twins import Twin, labels, quality_scores
+from reproduction.measured_tables import Asked, group
+from reproduction.twin_of_judge import Calibrated, calibrated, numbers, quality_of, sources
+from reproduction.twins import labels
 
+__all__ = ["Calibrated", "calibrated", "numbers", "quality_of", "sources"]
 DRAWS = 200  # of twins; the ends of an interval are its 5th smallest and largest
 SETS = 3  # of calls in each
 INTERVAL = (2.5, 50.0, 97.5)
-# What is predicted of every attribute, by the name of its number here.
-FEW, ALL = 48, 240  # calls about a SummEval article: a fifth, and all
 FILE = "predictions.toml"
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """A twin's parameters from all answers of a judge about one attribute.
-
-    rho : correlation of perceived with human quality. sharpness, bias, noise : logits.
-    shared : correlation of the errors that the two orders of a pair make about their difference.
-    """
-
-    rho: float
-    sharpness: float
-    bias: float
-    noise: float
-    shared: float
-
-    def twin(self, judge: str, dataset: str, attribute: str) -> Twin:
-        """The twin on some attribute."""
-        return Twin(
-            judge,
-            dataset,
-            attribute,
-            rho=self.rho,
-            sharpness=self.sharpness,
-            noise=self.noise,
-            bias=self.bias,
-            shared=self.shared,
-        )
-
-
-def calibrated(logits: Floats, z: Floats) -> Calibrated:
-    """A twin's parameters by moments, from logits (C, N, N) of all calls and qualities z (C, N).
-
-    Half the difference of a pair's two orders is a (q_i - q_j) and an error of variance
-    tau^2 (1 + shared) / 2; half their sum is b and one of tau^2 (1 - shared) / 2. Of the first,
-    item effects by least squares have variance a^2 plus their share of the error, and a
-    covariance with z of a rho (z has variance 1 within contexts, pooled).
-    """
-    contexts, n = z.shape
-    turned = np.swapaxes(logits, -1, -2)
-    difference, place = (logits - turned) / 2.0, (logits + turned) / 2.0
-    off, free = ~np.eye(n, dtype=bool), contexts * (n - 1)
-    effect = np.where(off, difference, 0.0).sum(axis=-1) / n  # least squares over all pairs
-    left = (difference - (effect[:, :, None] - effect[:, None, :]))[:, off]
-    # Each pair stands there twice, with both signs; of its numbers N - 1 were fitted.
-    of_items = float((left**2).sum() / 2.0 / (free * (n - 2) / 2.0))
-    bias = float(place[:, off].mean())
-    of_place = float(((place[:, off] - bias) ** 2).mean())
-    spread, z_spread = (effect**2).sum() / free - of_items / n, (z**2).sum() / free
-    along = float((effect * z).sum() / free / z_spread)  # a rho
-    # q has variance rho^2 times that of z, plus 1 - rho^2.
-    sharpness = float(np.sqrt(max(spread - along**2 * (z_spread - 1.0), along**2, 1e-12)))
-    return Calibrated(
-        rho=along / sharpness,
-        sharpness=sharpness,
-        bias=bias,
-        noise=float(np.sqrt(of_items + of_place)),
-        shared=(of_items - of_place) / (of_items + of_place),
-    )
 
 
 # What is predicted -----------------------------------------------------------------------------
@@ -123,64 +59,6 @@ def holds(value: Floats, criterion: str) -> Mask:
     """Whether values meet a criterion, "at most 2.0" or "above 0.0"."""
     kind, limit = criterion.rsplit(" ", 1)
     return value > float(limit) if kind == "above" else value <= float(limit)
-
-
-def numbers(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[str, Floats]:
-    """What is predicted, of answers that exist: (A,) values, one an attribute.
-
-    Correlations with people's scores x 100, and shares x 100. The same code reads a twin's answers
-    and the judge's own.
-    """
-    found: dict[str, list[float]] = {}
-
-    def add(name: str, value: Any) -> None:
-        found.setdefault(name, []).append(100.0 * float(np.nanmean(value)))
-
-    for one in every:
-        judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
-        at: dict[int, dict[str, float]] = {}
-        for k in (FEW, ALL):
-            calls, times = Calls(one.dataset, k, "symmetric"), 1 if k == ALL else draws
-            stack = answers(judge, calls, one.gold, seed=[*seed, 24], draws=times)
-            by = correlations(stack, one.gold, METHODS)
-            at[k] = {name: float(np.nanmean(by[name, "spearman"])) for name in METHODS}
-        for name in METHODS:
-            add(f"{name}, a fifth", at[FEW][name])
-            add(f"{name}, all calls", at[ALL][name])
-        add("avg-prob, all calls - PoE-BT, a fifth", at[ALL]["avg-prob"] - at[FEW]["PoE-BT"])
-        add(
-            "win-ratio, all calls - win-ratio, a fifth", at[ALL]["win-ratio"] - at[FEW]["win-ratio"]
-        )
-        for better, other in (
-            ("avg-prob", "win-ratio"),
-            ("PoE-BT", "avg-prob"),
-            ("PoE-BT", "win-ratio"),
-            ("PoE-BT", "BT"),
-        ):
-            add(f"{better} - {other}, a fifth", at[FEW][better] - at[FEW][other])
-        add("|PoE-BT - PoE-g|, a fifth", abs(at[FEW]["PoE-BT"] - at[FEW]["PoE-g"]))
-        add("|avg-prob - win-ratio|, all calls", abs(at[ALL]["avg-prob"] - at[ALL]["win-ratio"]))
-        words = wordings_of(one)
-        add("first place preferred", words["first-position",])
-        add("accuracy of one order", words["accuracy",])
-        add("both orders - one, accuracy", words["averaged",] - words["accuracy",])
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def sources(which: str = "qwen", dataset: str = "topicalchat") -> list[tuple[Floats, Floats]]:
-    """Logits (C, N, N) and qualities (C, N) of every attribute that a judge answered in full."""
-    return [
-        (
-            one.log_p[..., 0] - one.log_p[..., 1],
-            quality_of(dataset, one.attribute, one.contexts),
-        )
-        for one in group(dataset, which=which)
-    ]
-
-
-def quality_of(dataset: str, attribute: str, contexts: Sequence[int]) -> Floats:
-    """People's scores of some contexts on the scale of quality of the whole dataset."""
-    return quality_scores(labels(dataset).scores[attribute])[list(contexts)]
 
 
 def drawn(

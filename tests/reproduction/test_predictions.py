@@ -161,3 +161,34 @@ def test_more_is_not_predicted_once_the_judge_has_been_asked(monkeypatch):
     monkeypatch.setattr(predict_more, "sources", list)
     with pytest.raises(SystemExit, match="too late"):
         predict_more.main()
+
+
+@pytest.fixture
+def answers_of_pairs(monkeypatch):
+    """Invented answers to LLMBar's first pairs: right in every call about them, and no others."""
+    contexts = sorted(predict_more.planned_pairs()[:40])
+    gold = ask_model.load("llmbar").scores["instruction"][contexts]
+    gap = gold[:, :, None] - gold[:, None, :]
+    log_p = log_expit(np.stack([2.0 * gap, -2.0 * gap], axis=-1))
+    monkeypatch.setattr(ask_model, "answers", lambda *a, **k: (contexts, log_p))
+    monkeypatch.setattr(predict_more, "asked", lambda *a: None)  # scores
+    return contexts
+
+
+def test_outcomes_of_pairs_appear_with_the_answers(answers_of_pairs):
+    rows = predict_more.outcomes().set_index(["quantity", "attribute"])
+    rows = rows[rows["predicted"].str.startswith("LLMBar")]
+    assert len(rows) == 15
+    assert (rows.loc["accuracy of one order", "measured"] == 100.0).all()
+    assert not rows.loc["accuracy of one order", "inside"].any()
+    assert rows.loc["first place preferred"]["measured"].tolist() == [50.0] * 3
+
+
+def test_outcomes_are_absent_before(monkeypatch):
+    def nothing(*_, **__):
+        raise LookupError
+
+    monkeypatch.setattr(ask_model, "answers", nothing)
+    monkeypatch.setattr(ask_model, "kept", lambda *a: ask_model.pd.DataFrame())
+    monkeypatch.setattr(predict_more, "asked", lambda *a: None)
+    assert predict_more.outcomes().empty
