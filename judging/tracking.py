@@ -1,8 +1,8 @@
 """A run in MLflow: its settings, its numbers and its files, by MLflow's own API.
 
 MLflow is not installed with this package (`pip install mlflow-skinny`, or `mlflow` with a database
-of its own). Where runs go is MLflow's own matter: MLFLOW_TRACKING_URI. No text and no key is written, but for the texts'
-names, and the beginnings of texts in a report.
+of its own). Where runs go is MLflow's own matter: MLFLOW_TRACKING_URI. No text and no key is
+written, but for the texts' names, and the beginnings of texts in a report.
 """
 
 from __future__ import annotations

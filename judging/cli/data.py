@@ -16,7 +16,7 @@ from judging.cli import screen
     "models, one with name, title, licence and at (the file, null where it is not here).",
 )
 def data_list(as_json: o.AsJson = False) -> None:
-    """List the datasets, where their texts would come from, and the language models."""
+    """List the datasets and where their texts come from, and the language models."""
     from judging import datasets
     from judging.datasets import models
 
