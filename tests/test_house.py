@@ -18,7 +18,7 @@ PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
 MOST_LINES = 450  # of a module of poe: one sitting
-WHOLE = 6300, 42  # lines and files of all of poe: a morning
+WHOLE = 6400, 42  # lines and files of all of poe: a morning
 # Left out of that sum: what help() shows and tests/test_docstrings.py runs.
 EXAMPLES = re.compile(r"\n +Examples\n +-{8}\n.*?(?=\n +\"{3})", re.DOTALL)
 
