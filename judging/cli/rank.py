@@ -127,7 +127,7 @@ def rank(
     compare_with: Annotated[
         Path | None,
         o.opt(
-            "Compare with this file that an earlier --out wrote: which texts moved by more than "
+            "Compare with a file that an earlier --out wrote: which texts moved by more than "
             "the errors?",
             panel=o.FILES,
         ),
