@@ -33,5 +33,5 @@ def commands() -> str:
     whole = command()
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="judging")
     text = text[text.index("**Usage**") :]
-    statuses = "".join(f"| {status:d} | {escaped(meaning)} |\n" for status, meaning in MEANINGS.items())
-    return text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{statuses}")
+    rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
+    return text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{rows}")

@@ -101,9 +101,9 @@ class Leaderboard:
 
         Columns rank, name, score, error, low, high, rank_low, rank_high (intervals of `level`),
         win_rate (fitted, mean over the other systems, no place preferred), comparisons. With a
-        reference reference_rate and reference_se, the share of comparisons with it that were won; with
-        length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate and
-        lc_reference_se.
+        reference reference_rate and reference_se, the share of comparisons with it that were won;
+        with length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate
+        and lc_reference_se.
         """
         table = self.plain.to_frame(self.level)
         error = dict(zip(self.plain.items, self.plain.standard_errors(), strict=True))
