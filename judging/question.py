@@ -218,6 +218,8 @@ class Reader:
         The limits that it keeps, None where it keeps none.
     written
         Most tokens that one answer has.
+    bounded
+        Whether a reply has a most at all, so that a price has one too.
     counted_by
         How `count_tokens` counts, in words.
     unknown
@@ -235,6 +237,7 @@ class Reader:
 
     spending: Spending | None = None
     written: int = 1
+    bounded: bool = True
     counted_by: str = ROUGHLY
     unknown: tuple[str, ...] = ()
 

@@ -25,6 +25,7 @@ and no more, and one that is padded keeps what the shrinkage left.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,15 +74,8 @@ def controlled(fitted: Fit, found: Columns, kind: Errors) -> Clustered | None:
     size, se = first.covariate
     if (size / se) ** 2 <= 1.0:
         without = clustered(fitted, cluster)
-        return Clustered(**vars_of(without) | {"covariate": Effect(0.0, se)})
+        return replace(without, covariate=Effect(0.0, se))
     return clustered(fitted, cluster, x, ridge=1.0 / (size**2 - se**2))
-
-
-def vars_of(fit: Clustered) -> dict[str, Any]:
-    """What a clustered fit is made from, by name."""
-    from dataclasses import fields
-
-    return {one.name: getattr(fit, one.name) for one in fields(Clustered) if one.init}
 
 
 def few_near(found: Columns, items: tuple[Any, ...]) -> dict[Any, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -95,6 +94,5 @@ def estimate(
         for name in ("cost", "cost_low", "cost_high"):
             tokens = getattr(expected, name.replace("cost", "tokens"))
             row[name] = Price(*price).of(tokens, judge.written * calls)
-        options = getattr(judge, "options", None)
-        row["bounded"] = getattr(options, "most_written", 0.0) < math.inf
+        row["bounded"] = judge.bounded
     return row

@@ -114,6 +114,7 @@ def dawid_skene(
         slope_se,
         shares,
         converged=change <= tol,
+        identified=not flat,
         log_likelihood=float(weight @ logsumexp(joint, axis=1)),
     )
 

@@ -58,7 +58,7 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
     pairs, best = dependence(given, found), optima(given, seed=seed)
     below = tuple(given.judges[k] for k in np.flatnonzero(found.slope < 0))
     notes = []
-    if "NOT identified" in found.message:
+    if not found.identified:
         notes.append("the skills are not identified: too few judges, or too much alike")
     # Near 0 the other naming of the classes is nearly as good, and then labels mean nothing.
     margin = float(np.average(found.slope, weights=given.seen.sum(axis=0)))

@@ -30,6 +30,7 @@ class Aggregation:
     method : its name. labels : (N,) class positions, -1 where nothing was known.
     probabilities : (N, C), what the method believes of each class.
     message : how the method fared and what to mind. converged : whether an iteration did.
+    identified : whether the judgements tell the skills at all.
     confusion : (K, C, C), entry [k, c, b] the estimate of P(judge k says b | truth c), eqs. 3
         and 4: p_0 and p_1 are its diagonal. Like the three that follow NaN where the method has
         none, as votes.
@@ -50,6 +51,7 @@ class Aggregation:
     slope_se: Floats = field(default_factory=unknown)
     prior: Floats = field(default_factory=unknown)
     converged: bool = True
+    identified: bool = True
     log_likelihood: float = float("nan")
     context: Floats | None = field(default=None, repr=False)
 

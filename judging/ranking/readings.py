@@ -159,9 +159,7 @@ def position(fit: Fit, level: float) -> Position:
 def _between_equals(fit: Fit, bias: float) -> float:
     """P(first is better) that a bias means for two items of equal score."""
     p = np.linspace(0.0005, 0.9995, 1999)
-    opinion = getattr(fit.expert, "opinion", None)
-    at: Floats = np.log(p / (1.0 - p)) if opinion is None else opinion(p)
-    return float(np.interp(-bias, at, p))
+    return float(np.interp(-bias, fit.expert.opinion(p), p))
 
 
 # What to ask next -----------------------------------------------------------------------------

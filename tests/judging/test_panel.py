@@ -180,10 +180,13 @@ def test_one_or_two_judges_are_not_identified_and_it_says_so():
         said = drawn(500, SIX[:judges], seed=1)[1]
         found = panel.aggregate(said)
         assert "NOT identified" in found.message
+        assert not found.identified
         if judges == 1:  # it is its own answer
             np.testing.assert_array_equal(found.labels, said[:, 0])
         assert np.isnan(found.slope_se).all()
-    assert "NOT identified" not in panel.aggregate(drawn(500, SIX[:3], seed=1)[1]).message
+    enough = panel.aggregate(drawn(500, SIX[:3], seed=1)[1])
+    assert enough.identified
+    assert "NOT identified" not in enough.message
 
 
 def test_a_judge_that_never_varies_tells_nothing():

@@ -39,6 +39,12 @@ poeLive.kit = (() => {
     return element;
   };
 
+  // What a finger drags does not scroll the page: touch-action alone is not heard inside an SVG.
+  const firm = (element) => {
+    element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+    return element;
+  };
+
   const path = (points) =>
     points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(2)},${y.toFixed(2)}`).join("");
 
@@ -57,19 +63,23 @@ poeLive.kit = (() => {
     draw(svg, "text", { x: middle, y: y + 32, class: "live-name", "text-anchor": "middle" }, name);
   };
 
-  // The frame of one live figure. `redraw` is called at the start and after every change.
-  const frame = (figure, { label, width = 360, height, redraw }) => {
+  // The frame of one live figure. `redraw` is called at the start and after every change. Where the
+  // still picture shows what the live one cannot, it is kept. `more` is state that is in no slider or
+  // choice: its words in the address, and what takes them back.
+  const frame = (figure, { label, width = 360, height, redraw, keep = false, more = null }) => {
     const still = figure.querySelector("img");
     const id = `live-${++serial}`;
     const root = html("div", { class: "live", role: "group", "aria-label": label });
     (still.closest("a") || still).after(root);
-    (still.closest("a") || still).hidden = true;
+    (still.closest("a") || still).hidden = !keep;
     const svg = draw(root, "svg", {
       viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-says`,
     });
     const says = html("p", { class: "live-says", id: `${id}-says`, "aria-live": "polite" }, root);
     const controls = html("div", { class: "live-controls" }, root);
     const starts = [];
+    const dials = []; // what the address holds: how to read and how to set each control
+    const address = poeLive.address.keeper(figure.id, () => [...dials.map(({ get }) => get()), ...(more ? more.get() : [])]);
     let waiting = false;
 
     const update = () => {
@@ -79,6 +89,7 @@ poeLive.kit = (() => {
       root.dataset.state = JSON.stringify(state);
     };
     const change = () => {
+      address.soon();
       if (waiting) return;
       waiting = true;
       requestAnimationFrame(() => {
@@ -102,9 +113,15 @@ poeLive.kit = (() => {
         spoken();
         change();
       });
-      starts.push(() => {
-        input.value = value;
+      const set = (v) => {
+        input.value = v;
         spoken();
+      };
+      starts.push(() => set(value));
+      dials.push({
+        get: () => Number(input.value),
+        takes: (text) => poeLive.address.number(text) >= low && poeLive.address.number(text) <= high,
+        set: (text) => set(poeLive.address.number(text)),
       });
       return () => Number(input.value);
     };
@@ -116,22 +133,46 @@ poeLive.kit = (() => {
       select.value = value;
       select.addEventListener("change", change);
       starts.push(() => (select.value = value));
+      dials.push({
+        get: () => select.value,
+        takes: (text) => options.some(([key]) => key === text),
+        set: (text) => (select.value = text),
+      });
       return () => select.value;
     };
     const button = (text, action) => {
       const press = html("button", { type: "button" }, controls, text);
       press.addEventListener("click", () => {
         action();
+        address.soon();
         update();
       });
       return press;
     };
-    const restart = (more = () => {}) =>
-      button("Start again", () => {
+    const restore = () => {
+      const words = address.read();
+      if (!words || words.length < dials.length || !dials.every(({ takes }, k) => takes(words[k]))) return;
+      const rest = words.slice(dials.length);
+      if (more ? !more.set(rest) : rest.length) return;
+      dials.forEach(({ set }, k) => set(words[k]));
+      update();
+      figure.scrollIntoView();
+    };
+    // The last of the controls, after which the figure is drawn.
+    const restart = (besides = () => {}) => {
+      const again = html("button", { type: "button" }, controls, "Start again");
+      again.addEventListener("click", () => {
         starts.forEach((start) => start());
-        more();
+        besides();
+        address.clear();
+        update();
       });
-    return { slider, choice, button, restart, update, root };
+      poeLive.address.copy(html("button", { type: "button" }, controls, "Copy link"), address.save);
+      window.addEventListener("hashchange", restore);
+      queueMicrotask(restore);
+      return again;
+    };
+    return { slider, choice, button, restart, update, change, root, svg };
   };
 
   const pairName = ({ first, second }) => `${NAMES[first]} over ${NAMES[second]}`;
@@ -157,6 +198,6 @@ poeLive.kit = (() => {
   document.addEventListener("DOMContentLoaded", enliven);
 
   return {
-    NAMES, EXAMPLE, fixed, signed, html, draw, path, scale, axis, frame, pairName, inOrder, random,
+    NAMES, EXAMPLE, fixed, signed, html, draw, firm, path, scale, axis, frame, pairName, inOrder, random,
   };
 })();

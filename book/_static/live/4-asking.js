@@ -1,6 +1,6 @@
 // Live figures about what to ask: chapters 9, 10 and 14.
 (() => {
-  const { NAMES, axis, draw, fixed, frame, inOrder, path, random, scale, signed } = poeLive.kit;
+  const { NAMES, axis, draw, firm, fixed, frame, inOrder, path, random, scale, signed } = poeLive.kit;
   const {
     bradleyTerry, laplacian, logDeterminant, logit, mean, normalCdf, pseudoInverse,
     resistance, sigmoid, spearman,
@@ -121,7 +121,7 @@
         const look = i === held ? "live-node live-held" : "live-node";
         draw(svg, "circle", { cx: px, cy: py, r: 14, class: look });
         draw(svg, "text", { x: px, y: py + 4.5, class: "live-label", "text-anchor": "middle" }, NAMES[i][0]);
-        draw(svg, "circle", { cx: px, cy: py, r: REACH, class: "live-handle" });
+        firm(draw(svg, "circle", { cx: px, cy: py, r: REACH, class: "live-handle" }));
       }
       const x = scale([6, 21], [222, 348]);
       const y = scale([0, 12], [164, 22]);
@@ -142,7 +142,18 @@
         `${fixed(Math.max(...all))} (the mean over all pairs is ${fixed(mean(all))}). Log determinant ${fixed(values[values.length - 1])}.`;
       return { words, state: { n, comparisons: asked, resistance: r, next, logDeterminant: values[values.length - 1], greedy } };
     };
-    const live = frame(figure, { label: "Which comparison next, for seven texts", height: 206, redraw });
+    // Pairs asked beyond the chain, two letters each.
+    const more = {
+      get: () => [asked.slice(least).map(({ first, second }) => `${first}${second}`).join("") || "none"],
+      set: ([word = ""]) => {
+        if (word !== "none" && !/^([0-6][0-6]){1,15}$/.test(word)) return false;
+        const added = word === "none" ? [] : word.match(/../g).map(([i, j]) => ({ first: Number(i), second: Number(j) }));
+        if (added.some(({ first, second }) => first === second)) return false;
+        asked = [...chain, ...added];
+        return true;
+      },
+    };
+    const live = frame(figure, { label: "Which comparison next, for seven texts", height: 206, redraw, more });
     const pair = live.choice({
       text: "pair",
       value: "0-2",
@@ -187,7 +198,7 @@
       else if (end !== start) add({ first: start, second: end });
       else if (held === null || held === end) held = held === end ? null : end;
       else add({ first: held, second: end });
-      live.update();
+      live.change();
     };
     svg.addEventListener("pointerup", release);
     svg.addEventListener("pointercancel", release);

@@ -66,7 +66,6 @@
       ].forEach(([name, value, look], k) => {
         const y = 20 + 29 * k + (k > 2 ? 14 : 0);
         draw(svg, "text", { x: 98, y: y + 5, class: "live-label", "text-anchor": "end" }, name);
-        draw(svg, "line", { x1: x(0), x2: x(1), y1: y, y2: y, class: "live-rule" });
         draw(svg, "rect", { x: x(0), y: y - 8, width: x(value) - x(0), height: 16, class: `live-text ${look}` });
         draw(svg, "text", { x: x(value) + 6, y: y + 5, class: "live-tick" }, fixed(value));
       });

@@ -3,7 +3,7 @@
 //
 // The picture is built once and then only moved, so that a rail in the hand stays in the hand.
 (() => {
-  const { EXAMPLE, NAMES, draw, fixed, html, inOrder, pairName, path, signed } = poeLive.kit;
+  const { EXAMPLE, NAMES, draw, firm, fixed, html, inOrder, pairName, path, signed } = poeLive.kit;
   const { EXPERTS, solve, stepped, strain } = poeLive.rails;
 
   const N = NAMES.slice(0, 4).length;
@@ -44,13 +44,12 @@
   };
 
   // A figure's state in the address: #fig-live-springs--gaussian_90_60_80_30_70_at_20_m5_0_m15.
-  const number = (v) => String(Math.round(v * 100)).replace("-", "m");
-  const read = (text) => Number(text.replace("m", "-")) / 100;
-  const toAddress = (id, { expert, answers, held }) =>
-    `#${id}--${[expert, ...answers.map(number), ...(held ? ["at", ...held.map(number)] : [])].join("_")}`;
-  const fromAddress = (id, address) => {
-    if (!address.startsWith(`#${id}--`)) return null;
-    const [expert, ...rest] = address.slice(id.length + 3).split("_");
+  const percent = (v) => Math.round(v * 100);
+  const toWords = ({ expert, answers, held }) => [expert, ...answers.map(percent), ...(held ? ["at", ...held.map(percent)] : [])];
+  const fromWords = (words) => {
+    if (!words) return null;
+    const [expert, ...rest] = words;
+    const read = (text) => poeLive.address.number(text) / 100;
     const answers = rest.slice(0, EXAMPLE.length).map(read);
     const held = rest[EXAMPLE.length] === "at" ? rest.slice(EXAMPLE.length + 1).map(read) : null;
     const good = (values, low, high) => values.every((v) => v >= low && v <= high);
@@ -215,15 +214,11 @@
       touched = false;
       held = false;
       shown = target();
-      clearAddress();
+      address.clear();
       change({ quiet: true });
     });
-    const link = front ? null : button("Copy link", () => {
-      saveAddress();
-      const done = () => (link.textContent = "Copied");
-      navigator.clipboard?.writeText(location.href).then(done, () => (link.textContent = "It is in the address bar"));
-      setTimeout(() => (link.textContent = "Copy link"), 2500);
-    });
+    const address = poeLive.address.keeper(figure.id, () => toWords({ expert, answers, held: held ? goal : null }));
+    if (!front) poeLive.address.copy(html("button", { type: "button" }, controls, "Copy link"), address.save);
 
     // ---- Moving -----------------------------------------------------------------------------
     let goal = target(); // where the rails are going
@@ -358,7 +353,7 @@
       } else words += ", the least there is.";
       if (says.textContent !== words) says.textContent = words;
       root.dataset.state = JSON.stringify({ comparisons: asked, expert, scores, held, energy: now.energy, net: now.net, gets: now.gets, wants: now.wants });
-      if (touched) soon();
+      if (touched) address.soon();
     };
 
     const change = ({ quiet = false } = {}) => {
@@ -379,7 +374,7 @@
     };
     const drag = (element, begin, move, end) => {
       let offset = null;
-      element.addEventListener("pointerdown", (event) => {
+      firm(element).addEventListener("pointerdown", (event) => {
         if (event.button) return;
         event.preventDefault();
         element.setPointerCapture(event.pointerId);
@@ -444,26 +439,8 @@
     }, () => change()));
 
     // ---- The address ------------------------------------------------------------------------
-    let saving = 0;
-    const put = (address) => {
-      try {
-        history.replaceState(history.state, "", address);
-      } catch { /* a page opened where addresses cannot be changed */ }
-    };
-    const saveAddress = () => {
-      clearTimeout(saving);
-      put(toAddress(figure.id, { expert, answers, held: held ? goal : null }));
-    };
-    const soon = () => {
-      clearTimeout(saving);
-      saving = setTimeout(saveAddress, 300);
-    };
-    const clearAddress = () => {
-      clearTimeout(saving);
-      if (location.hash.startsWith(`#${figure.id}--`)) put(`#${figure.id}`);
-    };
     const restore = () => {
-      const state = fromAddress(figure.id, location.hash);
+      const state = fromWords(address.read());
       if (!state) return false;
       ({ expert, answers } = state);
       if (front && expert !== start) expert = start;

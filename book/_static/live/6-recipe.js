@@ -82,21 +82,26 @@
       const words = i === j
         ? "Choose two different texts: the ampere has nowhere to go."
         : `${NAMES[i]} is ${signed(gap, 3)} above ${NAMES[j]}, with variance ${fixed(squares, 3)} \u03c3\u00b2. ` +
-          (idle.length ? `${idle.join(" and ")} has no say in it.` : "Every answer has a say in it.");
+          (idle.length ? `The answer for ${idle.join(" and ")} makes no difference.` : "Every answer makes a difference.");
       return { words, state: { comparisons: asked, first: i, second: j, shares: share, difference: scores[i] - scores[j], sum: gap, squares } };
     };
-    const live = frame(figure, { label: "One ampere between two texts", height: 398, redraw });
+    const asking = (yes) => {
+      bridged = yes;
+      bridge.textContent = yes ? "Take Ben and Dan out again" : "Ask about Ben and Dan too";
+      return true;
+    };
+    const more = {
+      get: () => (bridged ? ["bridged"] : []),
+      set: (words) => (words.length === 0 || words[0] === "bridged") && asking(words.length > 0),
+    };
+    const live = frame(figure, { label: "One ampere between two texts", height: 398, redraw, more });
     const options = NAMES.slice(0, N).map((name, k) => [String(k), name]);
     from = live.choice({ text: "one ampere in at", options, value: "0" });
     to = live.choice({ text: "out at", options, value: "3" });
-    const bridge = live.button("Ask about Ben and Dan too", () => {
-      bridged = !bridged;
-      bridge.textContent = bridged ? "Take Ben and Dan out again" : "Ask about Ben and Dan too";
-    });
+    const bridge = live.button("Ask about Ben and Dan too", () => asking(!bridged));
     live.restart(() => {
-      bridged = false;
       last = "from";
-      bridge.textContent = "Ask about Ben and Dan too";
+      asking(false);
     });
     live.update();
   };

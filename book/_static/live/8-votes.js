@@ -1,7 +1,7 @@
 // Chapter 8: votes on a string. What Ada's three comparisons say she is worth, as three equal weights
 // that hang over pegs and are tied to one ring: it rests at the median. With springs, at the mean.
 (() => {
-  const { axis, draw, fixed, frame, path, scale, signed } = poeLive.kit;
+  const { axis, draw, firm, fixed, frame, path, scale, signed } = poeLive.kit;
   const { mean } = poeLive.mathematics;
   const { median } = poeLive.rails;
   const VALUES = [-0.35, 0.15, 0.15]; // of Ben's, Cleo's and Dan's comparison (chapter 8's liar)
@@ -39,7 +39,7 @@
         const right = peg >= 70 && value >= ring ? { x: Math.min(peg + 14, 300), "text-anchor": "start" } : beyond;
         draw(svg, "text", { ...right, y: y - 10, class: `live-label ${look}` }, FROM[k]);
         const handle = draw(svg, "circle", { cx: peg, cy: y, r: 17, class: "live-handle" });
-        handle.addEventListener("pointerdown", (event) => begin(event, k));
+        firm(handle).addEventListener("pointerdown", (event) => begin(event, k));
       });
       draw(svg, "rect", { x: x(ring) - 6, y: 34, width: 12, height: 122, rx: 6, class: "live-ring" });
       const [left, right] = [values.filter((v) => v < ring - 1e-9).length, values.filter((v) => v > ring + 1e-9).length];

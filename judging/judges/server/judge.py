@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 import time
@@ -110,6 +111,11 @@ class ServerJudge(Reader):
     def written(self) -> int:  # type: ignore[override]
         """Most tokens that it may write in one call."""
         return self.options.written
+
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """Whether the request says how long a reply may become."""
+        return self.options.most_written < math.inf
 
     def count_tokens(self, questions: Sequence[Question]) -> list[float]:
         """Roughly, by the bytes of all turns; a server's tokenizer is not known here."""

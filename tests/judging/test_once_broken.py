@@ -1,0 +1,101 @@
+"""What a review found broken, in the words of a user who would meet it again."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import judging
+from judging.cli import main
+from poe.experts import NAMES
+from reproduction import cli as reproduction_cli
+
+ROOT = Path(judging.__file__).parents[1]
+VOTES = "first,second,p\na,b,0.9\nb,c,0.8\nc,a,0.4\na,c,0.7\n"
+INTERVAL = re.compile(r"[+-]\d\.\d\d +[+-]\d\.\d\d to [+-]\d\.\d\d")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("votes.csv").write_text(VOTES)
+    texts = "".join(f'{{"id": "t{k}", "text": "{"Easy. " * (k + 1)}"}}\n' for k in range(4))
+    Path("texts.jsonl").write_text(texts)
+    return tmp_path
+
+
+def test_the_terminal_shows_the_interval_of_every_score(folder, capsys):
+    """A column was renamed, and the table that probed for its name showed no interval."""
+    for command in (
+        ["fit", "votes.csv"],
+        ["rank", "texts.jsonl", "--attribute", "easier", "--judge", "demo", "--quiet"],
+    ):
+        assert main(command) == 0
+        lines = capsys.readouterr().out.splitlines()
+        head = next(line for line in lines if line.startswith("rank "))
+        assert re.search(r"score +95% interval +ranks \(95%\)", head)
+        rows = [line for line in lines if re.match(r" +\d+  ", line)]
+        assert len(rows) == (3 if command[0] == "fit" else 4)
+        assert all(INTERVAL.search(row) for row in rows)
+    assert not INTERVAL.search("1  a  +0.12  1–3"), "control: a row without one"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_expert_of_the_package_is_one_of_the_command(name, folder, capsys):
+    """Huber and thurstone were refused: the command had a list of its own."""
+    assert main(["fit", "votes.csv", "--expert", name]) == 0
+    assert "  a  " in capsys.readouterr().out
+    assert main(["fit", "--help"]) == 0
+    assert name in capsys.readouterr().out
+    assert main(["fit", "votes.csv", "--expert", "nobody"]) == 2
+
+
+def test_none_of_all_pairs_in_an_order_is_none(folder, capsys):
+    """It said "under 1%" of 0 of 6."""
+    rows = [(s, p, f"{w} words") for s in "xyzw" for p in (1, 2) for w in ("some",)]
+    lines = ["system,prompt,answer", *(f"{s},{p},{t} {s}" for s, p, t in rows)]
+    Path("answers.csv").write_text("\n".join(lines))
+    command = ["leaderboard", "answers.csv", "--judge", "demo", "--attribute", "better"]
+    assert main([*command, "--budget", "all", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "No pair of systems is in an order that is at least 95% sure." in said
+    assert "under 1% are in an order" not in said
+
+
+def test_workers_are_called_what_they_are(capsys):
+    """The help said threads; it forks."""
+    source = ast.parse(Path(reproduction_cli.__file__).read_text(encoding="utf-8"))
+    helps = [n.value for n in ast.walk(source) if isinstance(n, ast.Constant)]
+    told = [text for text in helps if isinstance(text, str) and "at the same time" in text]
+    assert told == ["Processes that compute at the same time."]
+
+
+def test_no_program_flow_reads_a_sentence():
+    """Errors and stops are told apart by classes and fields: a translator breaks nothing."""
+
+    def reads(tree):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+                over = node.comparators[0]
+                if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "str":
+                    yield ast.unparse(node)
+                if isinstance(over, ast.Attribute) and over.attr in ("message", "stopped_because"):
+                    yield ast.unparse(node)
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in READERS:
+                whom = ast.unparse(node.func.value)
+                if re.search(r"str\((error|stop)|message|because|words\.", whom):
+                    yield ast.unparse(node)
+
+    found = {
+        (path.name, one)
+        for package in ("poe", "judging", "reproduction")
+        for path in (ROOT / package).rglob("*.py")
+        for one in reads(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == {("http.py", "'logprobs' in str(said)")}, "a server's words, not ours"
+    control = "if 'who was compared' not in str(error): pass\nstr(error).startswith('so')\n"
+    assert len(list(reads(ast.parse(control)))) == 2
+
+
+READERS = ("startswith", "endswith", "removeprefix", "split")
