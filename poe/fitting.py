@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,8 +13,17 @@ from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.debias import mean_bias
 from poe.errors import NotConvergedError
-from poe.experts import FAMILIES, KNOWN, Expert, Gaussian, Laplacian, check_expert, get_expert
-from poe.graph import DENSE_ITEMS, Graph
+from poe.experts import (
+    FAMILIES,
+    KNOWN,
+    Expert,
+    Gaussian,
+    Huber,
+    Laplacian,
+    check_expert,
+    get_expert,
+)
+from poe.graph import DENSE_ITEMS, Graph, component_labels
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
@@ -159,7 +169,21 @@ def fit(
         bias_fitted=fit_bias,
         tilt=tilt,
     )
+    if isinstance(chosen, Huber):
+        which = "of many optima one" if _is_one_of_many(fitted) else "the only optimum"
+        fitted = replace(fitted, message=f"{message}; {which}")
     return fitted.with_covariance(covariance)
+
+
+def _is_one_of_many(fit: Fit) -> bool:
+    """Whether other scores have the same energy: along some direction every expert is straight.
+
+    At a minimum their pulls cancel there, so the energy is flat until one of them bends.
+    """
+    c, bends = fit.comparisons, fit.stiffness > 0.0
+    if component_labels(c.first[bends], c.second[bends], c.n_items).any():
+        return True
+    return fit.bias_fitted and fit.bias_information <= 1e-9 * float(fit.stiffness.sum())
 
 
 def _as_comparisons(given: Any) -> Comparisons:

@@ -86,8 +86,8 @@ class Fit:
     Examples
     --------
     >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
-    >>> round(poe.fit(c, bias=0.1).prob_better("a", "b"), 2)
-    0.76
+    >>> poe.fit(c, bias=0.1).ranking()[0]
+    'a'
     """
 
     items: tuple[Hashable, ...]
@@ -276,7 +276,7 @@ class Fit:
         size^2 = sum rho^2 / F, rho = (p - q) / (q (1 - q))^(power / 2) after a least squares fit
         to them and F its degrees of freedom (book eq. 14.8, power 2). For Gaussian experts power 0,
         the mean square residual; of pure decisions size 1 (`poe.scatter`). A prior's ties do not
-        count. None for other experts, where F < 3 (counted over pairs where they may share
+        count. None for other experts, where F < 1 (counted over pairs where they may share
         errors), and where all answers are decisions about different pairs.
         """
         soft = isinstance(self.expert, BradleyTerry)

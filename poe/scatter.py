@@ -34,7 +34,7 @@ __all__ = [
     "sandwich",
 ]
 
-FEWEST = 3  # residual degrees of freedom from which a scatter is taken
+FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
 
 

@@ -192,10 +192,6 @@ def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found
         found["trials", count, name] = asked.agreement(trial(asked.stack(), c))
     for name, trial in trials.APART.items():
         found["trials", count, name] = asked.agreement(trial(asked.stack(apart=True), c))
-    once = min(count, everything // 2)
-    asked = ask(judge, gold, once, "no-repeat", seed=seed + 1, draws=fewer)
-    for name, trial in trials.ONE_ORDER.items():
-        found["trials", once, name] = asked.agreement(trial(asked.stack(apart=True), c))
     return found
 
 

@@ -131,27 +131,27 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
     name = f"{cell.system}/{cell.attribute}/{cell.template}"
     rng = np.random.default_rng([settings.seed, 32, calls, crc32(name.encode())])
     draws = max(settings.draws // 5, 4)
-    every = np.argwhere(~np.eye(n, dtype=bool))
+    every = all_pairs(n)
     found = orders.correlation(
         [Comparisons.from_pairs(every, one[tuple(every.T)], items=n) for one in cell.p]
     )
-    target = _scores(cell.p, np.broadcast_to(every, (contexts, *every.shape)))
+    target = all_answers(cell.p)
     error = {"one": np.zeros((draws, contexts)), "both": np.zeros((draws, contexts))}
     pilot, chose = np.zeros((draws, contexts)), np.zeros(draws)
     for draw in range(draws):
         one = select_stack(contexts, n, calls, rule="no-repeat", seed=rng)
         half = select_stack(contexts, n, calls // 2, rule="no-repeat", seed=rng)
         both = np.concatenate([half, half[..., ::-1]], axis=1)
-        error["one"][draw] = _squared(_scores(cell.p, one), target)
-        error["both"][draw] = _squared(_scores(cell.p, both), target)
+        error["one"][draw] = squared(_scores(cell.p, one), target)
+        error["both"][draw] = squared(_scores(cell.p, both), target)
         decision, left = _pilot(cell.p, half, calls, rng)
         chose[draw] = decision == "both"
         again = error["both"][draw]
-        pilot[draw] = again if decision == "both" else _squared(left, target)
+        pilot[draw] = again if decision == "both" else squared(left, target)
     mean = {name: x.mean(axis=0) for name, x in error.items()} | {"pilot": pilot.mean(axis=0)}
     links = _links(n, calls)
     exact = orders.predicted_ratio(found.c, *links, everything=2.0 / n)
-    ratio, ratio_se = _ratio(mean["one"], mean["both"])
+    ratio, ratio_se = ratio_of_means(mean["one"], mean["both"])
     return {
         "system": cell.system,
         "dataset": cell.dataset,
@@ -174,6 +174,17 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
     }
 
 
+def all_answers(p: Floats) -> Floats:
+    """(C, N) scores from everything that a judge answered, p (C, N, N) with the row shown first."""
+    pairs = all_pairs(p.shape[-1])
+    return _scores(p, np.broadcast_to(pairs, (len(p), *pairs.shape)))
+
+
+def all_pairs(n: int) -> Indices:
+    """(N (N - 1), 2) all pairs in both orders."""
+    return np.argwhere(~np.eye(n, dtype=bool))
+
+
 def _scores(p: Floats, pairs: Indices) -> Floats:
     """(C, N) fitted to the calls (C, K, 2) of each context, a bias with them."""
     answers = p[np.arange(len(p))[:, None], pairs[..., 0], pairs[..., 1]]
@@ -181,7 +192,7 @@ def _scores(p: Floats, pairs: Indices) -> Floats:
     return newton.solve(stack, get_expert(EXPERT), fit_bias=True).scores
 
 
-def _squared(scores: Floats, target: Floats) -> Floats:
+def squared(scores: Floats, target: Floats) -> Floats:
     """(C,) mean squared error of all differences: twice the scores' own, they have mean zero."""
     n = scores.shape[-1]
     return np.asarray(2.0 * ((scores - target) ** 2).sum(axis=-1) / (n - 1))
@@ -213,7 +224,7 @@ def _pilot(p: Floats, half: Indices, calls: int, rng: np.random.Generator) -> tu
     return orders.decide(asked, calls=calls, expert=EXPERT).orders, scores
 
 
-def _ratio(one: Floats, both: Floats) -> tuple[float, float]:
+def ratio_of_means(one: Floats, both: Floats) -> tuple[float, float]:
     """Ratio of means over contexts, and its error by a jackknife over them."""
     m = len(one)
     each = (one.sum() - one) / (both.sum() - both)

@@ -100,12 +100,10 @@ def _rows(one: Judged, settings: Settings) -> list[dict[str, object]]:
         random, at = curves["random", versus], steps.index(k)
         gain = curve[at] - random[at]
         resampled = [
-            _calls_to(
-                steps, np.nanmean(curve[:, take], axis=1), float(np.nanmean(random[at][take]))
-            )
+            calls_to(steps, np.nanmean(curve[:, take], axis=1), float(np.nanmean(random[at][take])))
             for take in again
         ]
-        calls = _calls_to(steps, np.nanmean(curve, axis=1), float(np.nanmean(random[at])))
+        calls = calls_to(steps, np.nanmean(curve, axis=1), float(np.nanmean(random[at])))
         found.append(
             {
                 "system": one.system,
@@ -138,7 +136,7 @@ def _whole(p: Floats) -> Stack:
     return Stack.of(n, every, p[:, pairs[:, 0], pairs[:, 1]])
 
 
-def _calls_to(steps: list[int], curve: Floats, level: float) -> float:
+def calls_to(steps: list[int], curve: Floats, level: float) -> float:
     """The calls at which a curve first reaches a level, between two steps by their chord."""
     reached: Mask = curve >= level
     if not reached.any():

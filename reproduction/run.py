@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Of `judging` only the data and what combines judges: a number never depends on the rest.
 CODE = (
     *("poe", "reproduction"),
-    *("judging/datasets", "judging/panel", "judging/judges/recorded.py"),
+    *("judging/datasets", "judging/panel", "judging/judges/recorded.py", "judging/tokens.py"),
 )
 # What tells of results, and makes none.
 APART = tuple(

@@ -321,15 +321,16 @@ def role(cell: Cell) -> str:
     """What the published cell is to us, one of `twins.ROLES`.
 
     Implied are, of a calibrated average probability of all calls, both products of experts in
-    Spearman's correlation (they rank alike, book chapter 6) and the Gaussian's in Pearson's (its
-    scores are the same).
+    Spearman's correlation (they rank alike, book chapter 6). Of Pearson's (Table 6) only the
+    difference of two cells went into a twin, its sharpness; their level is a prediction.
     """
-    if cell in _calibrated():
-        return "calibrated"
-    full = cell.calls == all_calls(key_of(cell.dataset))
-    same = cell.method == "PoE-g" or (cell.method == "PoE-BT" and cell.metric == "spearman")
-    if full and same and replace(cell, method="avg-prob") in _calibrated():
-        return "implied"
+    if cell.metric == "spearman":
+        if cell in _calibrated():
+            return "calibrated"
+        full = cell.calls == all_calls(key_of(cell.dataset))
+        same = cell.method in ("PoE-g", "PoE-BT")
+        if full and same and replace(cell, method="avg-prob") in _calibrated():
+            return "implied"
     # Table 2, selected, and Table 8, in both versions of the paper: data/twins.toml.
     blind = cell.rule == "greedy" or (cell.dataset == "TopicalChat" and cell.metric == "pearson")
     return "blind" if blind else "seen"

@@ -7,8 +7,9 @@ All strengths are chosen by the marginal likelihood alone, on grids declared her
                decisions as it grows; densities of logit p, so that different beta compare.
 "calls apart"  both orders' answers as two opinions with a common position bias, not their mean.
 "pair error"   the same, with an error that the two orders of a pair share.
-"text bias"    each pair in one order, and a bias that depends on the texts: that of first plus
-               that of second; against "one order", a bias common to all.
+
+A position bias of each text, which matters in one order only, has a table of its own
+(`reproduction.text_bias`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ AGAINST = {  # what each is held against
     "temperature": "EB-logit-g",
     "calls apart": "EB-logit-g",
     "pair error": "EB-logit-g",
-    "text bias": "one order",
 }
 
 
@@ -195,12 +195,6 @@ def pair_error(stack: Stack, pool: int) -> Floats:
     return with_effect(stack, same, pool=pool)[0]
 
 
-def text_bias(stack: Stack, pool: int) -> Floats:
-    """A bias of each text, added up over the two that are shown."""
-    shown = np.eye(stack.n_items)[stack.first] + np.eye(stack.n_items)[stack.second]
-    return with_effect(stack, shown @ np.swapaxes(shown, 1, 2), pool=pool)[0]
-
-
 def by_evidence(expert: str, *, bias: float | Literal["fit"] = 0.0) -> Trial:
     """The empirical-Bayes expert itself; a fitted bias is common to a pool."""
     return lambda stack, pool: priors.solve(stack, expert, pool=pool, bias=bias).scores
@@ -209,7 +203,6 @@ def by_evidence(expert: str, *, bias: float | Literal["fit"] = 0.0) -> Trial:
 logit, with_bias = by_evidence("logit-gaussian"), by_evidence("logit-gaussian", bias="fit")
 AVERAGED: dict[str, Trial] = {"EB-logit-g": logit, "EB-BT": bt, "temperature": temperature}
 APART: dict[str, Trial] = {"calls apart": with_bias, "pair error": pair_error}
-ONE_ORDER: dict[str, Trial] = {"one order": with_bias, "text bias": text_bias}
 LARGE: dict[str, Callable[[Comparisons], Floats]] = {
     "EB-logit-g": lambda c: priors.fit(c, Gaussian(mean=log_odds), bias=0.0, dense=False).scores,
     "EB-BT": large_bt,

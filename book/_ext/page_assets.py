@@ -16,6 +16,8 @@ from sphinx.application import Sphinx
 HEAD = re.compile(r"(<thead>.*?</thead>)", re.DOTALL)
 ROW = re.compile(r"\s*<tr.*?</tr>", re.DOTALL)
 CELL = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
+# A test that a page names, from tests/ on.
+TEST = re.compile(r'(<code [^>]*><span class="pre">([a-z]+/test_\w+\.py)::\w+</span></code>)')
 # A live figure, or a question that takes the reader's guess.
 LIVE_MARKS = ('id="fig-live-', 'class="jc-commit"')
 
@@ -45,20 +47,28 @@ def live_where_used(assets: list[Any], *, body: str) -> list[Any]:
     return others + (sorted(live, key=asset_name) if used else [])
 
 
+def tests_as_links(body: str, repository: str) -> str:
+    """Let every test that a page names lead to its file, where the repository is hosted."""
+    if not repository:
+        return body
+    return TEST.sub(rf'<a href="{repository}/blob/main/tests/\2">\1</a>', body)
+
+
 def whole_book(context: dict[str, Any]) -> None:
-    """Offer the printed book beside the page's own downloads, where the pages are hosted."""
+    """Offer the whole book beside the page's own downloads, where the pages are hosted."""
     for group in context.get("header_buttons", []):
         if group.get("label") == "download-buttons" and context.get("hosted"):
-            group["buttons"].append(
+            group["buttons"] += [
                 {
                     "type": "link",
-                    "url": context["pathto"]("judging-by-comparison.pdf", 1),
-                    "text": "Whole book, .pdf",
+                    "url": context["pathto"](f"judging-by-comparison.{kind}", 1),
+                    "text": f"Whole book, .{kind}",
                     "icon": "fas fa-book",
-                    "tooltip": "Download the whole book",
-                    "label": "download-book-button",
+                    "tooltip": f"Download the whole book ({kind.upper()})",
+                    "label": f"download-book-{kind}-button",
                 }
-            )
+                for kind in ("pdf", "epub")
+            ]
 
 
 def on_page(
@@ -66,6 +76,8 @@ def on_page(
 ) -> None:
     """Choose the assets of one page before its template is filled in."""
     whole_book(context)
+    if context.get("body"):
+        context["body"] = tests_as_links(context["body"], context.get("theme_repository_url", ""))
     for key in ("script_files", "css_files"):
         assets = drop_duplicates(context.get(key, []))
         context[key] = live_where_used(assets, body=context.get("body") or "")

@@ -10,7 +10,8 @@ The file has an option a line, by its long name without the dashes, and the comm
     [judge-option]
     concurrency = 8
 
-What the command line says goes before it. No key is in it: a judge's is read from the environment.
+What the command line says takes precedence. No key is in it: a judge's is read from the
+environment.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def _plain(value: Any) -> str:
 Config = Annotated[
     Path | None,
     o.opt(
-        "Take options from this TOML file, one a line by its long name; the command line goes "
-        "before it.",
+        "Read options from this TOML file, one per line under its long name; those on the command "
+        "line take precedence.",
         "--config",
         panel=o.FILES,
         callback=_read,

@@ -11,7 +11,7 @@ from judging.cli import options as o
 
 @o.data_app.command("list")
 def data_list() -> None:
-    """List the datasets, where their texts would come from, and the language models."""
+    """List the datasets and where their texts come from, and the language models."""
     from judging import datasets
     from judging.datasets import models
 

@@ -72,11 +72,12 @@ def rank(
         ),
     ] = "10x",
     rule: Annotated[
-        Literal["adaptive", "reordering", "greedy", "random"],
+        Literal["adaptive", "laplace", "reordering", "greedy", "random"],
         o.opt(
-            "The comparisons that come next. adaptive: the most informative given the answers so "
-            "far; reordering: the pair whose order is least sure; greedy: the most informative "
-            "before any answer; random.",
+            "The comparisons that come next. adaptive: the most informative, given the answers so "
+            "far once they say enough; laplace: given them from the first round on, fewer calls "
+            "for a sharp judge, intervals too narrow for a noisy one; reordering: the pair "
+            "whose order is least sure; greedy: the most informative before any answer; random.",
             panel=o.ASKED,
         ),
     ] = "adaptive",
@@ -126,7 +127,7 @@ def rank(
     compare_with: Annotated[
         Path | None,
         o.opt(
-            "Compare with this file that an earlier --out wrote: which texts moved by more than "
+            "Compare with a file that an earlier --out wrote: which texts moved by more than "
             "the errors?",
             panel=o.FILES,
         ),

@@ -15,10 +15,10 @@ from judging.cli import options as o
 def run_batch(
     requests: Annotated[Path, typer.Argument(help="The requests, as --batch writes them.")],
     results: Annotated[
-        Path, typer.Argument(help="Where results go; a run that was stopped goes on there.")
+        Path, typer.Argument(help="The file of results; a run that was stopped continues it.")
     ],
     judge: o.JudgeName,
-    labels: Annotated[str, o.opt("The label words, by commas.")] = "A,B",
+    labels: Annotated[str, o.opt("The label words, separated by commas.")] = "A,B",
     judge_option: o.JudgeOptions = [],  # noqa: B006
 ) -> None:
     """Answer a batch with a model on this machine, as a provider or `vllm run-batch` would."""

@@ -69,18 +69,18 @@ def store_import(
     results: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of results of a batch, in any order; one twice changes nothing.",
+            help="The result files of a batch, in any order; a file given twice changes nothing.",
             metavar="RESULTS",
         ),
     ],
     store: o.StorePath = o.STORE,
     model: Annotated[
         str | None,
-        o.opt("Take the answers of this model, where the first results have several.", "--model"),
+        o.opt("Take the answers of this model, if the results have several.", "--model"),
     ] = None,
     several_judges: o.SeveralJudges = False,
 ) -> None:
-    """Read the answers of a batch that --batch wrote into its store."""
+    """Read the results of a batch (--batch) into the store of the command that wrote it."""
     from judging.judges.batch import import_results
     from poe.errors import name_some
 
@@ -108,7 +108,7 @@ def store_export(
     store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],
     out: Annotated[Path, typer.Argument(help="A file that ends in .csv or .parquet.")],
 ) -> None:
-    """Write every answer as one row of a CSV or Parquet file, and one more for each other name."""
+    """Write the answers to a CSV or Parquet file, one per row (more where a text has names)."""
     screen.require_writable(out, inputs=[store])
     with opening.open_store(store, offline=True) as kept_answers:
         rows = kept_answers.export(out)

@@ -23,10 +23,11 @@ HOPELESS = 4  # questions about a text or a system, all refused, after which it 
 
 # What a rule is called where nobody knows its formula, and the name of the formula.
 RULES: dict[str, NextRule] = {
-    "adaptive": "laplace",
+    "adaptive": "adaptive",
     "reordering": "reordering",
     "greedy": "determinant",
     "random": "random",
+    "laplace": "laplace",
 }
 
 
@@ -37,9 +38,9 @@ class Asking:
     Parameters
     ----------
     rule
-        Which comparisons come next: "adaptive", the most informative given the answers so far;
-        "reordering", the pair whose order is least sure; "greedy", the most informative before any
-        answer; "random"; see `poe.next_comparisons`.
+        Which comparisons come next: "adaptive", the most informative, given the answers so far once
+        they say enough; "reordering", the pair whose order is least sure; "greedy", the most
+        informative before any answer; "random"; see `poe.next_comparisons`.
     orders
         "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
         of the two is worth its calls, from a few pairs in both orders at the beginning

@@ -23,9 +23,10 @@ from poe.resistance import effective_resistance
 from poe.result import Fit
 from poe.stack import differences
 
-__all__ = ["curvature_at", "expected_curvatures", "next_comparisons", "resistances"]
+__all__ = ["curvature_at", "expected_curvatures", "next_comparisons", "reliability", "resistances"]
 
-NextRule = Literal["laplace", "reordering", "determinant", "random"]
+NextRule = Literal["adaptive", "laplace", "reordering", "determinant", "random"]
+RELIABLE = 0.9  # share of the variance of scores from which "adaptive" looks at the answers
 
 TIE = 1e-12  # a difference below its root is none: such pairs are ordered by their variance
 
@@ -34,7 +35,7 @@ def next_comparisons(
     fit: Fit,
     count: int,
     *,
-    rule: NextRule = "laplace",
+    rule: NextRule = "adaptive",
     both_orders: bool = False,
     avoid: ArrayLike = (),
     seed: int | np.random.Generator = 0,
@@ -44,6 +45,8 @@ def next_comparisons(
     Parameters
     ----------
     rule
+        "adaptive", "determinant" while `reliability` of the scores is below 0.9, then "laplace",
+        which leaves alone what luck has put at an end (book, chapter 14).
         "laplace", argmax c_ij R_ij (paper 3.6, A.6; book eq. 10.9), one after the other: R_ij the
         variance of s_i - s_j under Laplace's approximation at the scores of `fit`, c_ij the
         curvature a comparison of i and j would add (`expected_curvatures`), for Bradley-Terry
@@ -77,6 +80,8 @@ def next_comparisons(
         raise ValueError(f"count must be at least 1{even}, not {count}")
     rng, n = np.random.default_rng(seed), len(fit.items)
     require_room(n)
+    if rule == "adaptive":
+        rule = "laplace" if reliability(fit) >= RELIABLE else "determinant"
     asked = fit.comparisons.pairs[fit.real]
     shown = count_shown(n, np.vstack([asked, as_pairs(avoid, n)]))
     if rule in ("laplace", "reordering"):
@@ -97,8 +102,22 @@ def next_comparisons(
         return extended(rng, n, asked, weight, links, count, both_orders, avoid)
     if rule == "random":
         return _next_random(rng, n, shown, count, both_orders)
-    known = "'laplace', 'reordering', 'determinant' or 'random'"
+    known = "'adaptive', 'laplace', 'reordering', 'determinant' or 'random'"
     raise ValueError(f"rule must be {known}, not {rule!r}")
+
+
+def reliability(fit: Fit) -> float:
+    """Share of the variance of the scores that is not their error, 1 - mean SE^2 / var s.
+
+    The separation reliability of Rasch models and of comparative judgement, at most 1. Zero where
+    scores do not differ or nothing says how sure they are.
+    """
+    spread = float(np.var(fit.scores))
+    try:
+        error = float((fit.standard_errors() ** 2).mean())
+    except ValueError:  # no residuals yet to take a variance from
+        return 0.0
+    return 1.0 - error / spread if spread > 0.0 else 0.0
 
 
 def resistances(fit: Fit) -> Floats:

@@ -55,7 +55,7 @@ def plan(
     rule: Rule = "random",
     both_orders: bool = False,
     seed: int = 0,
-    tokens: float | None = None,
+    tokens: float | Callable[[int, int], float] | None = None,
     price_input: float = 0.0,
     price_output: float = 0.0,
 ) -> Plan:
@@ -75,7 +75,9 @@ def plan(
         Standard deviation of the true scores, for experts that learn less from items that are far
         apart.
     rule, both_orders : how the comparisons will be chosen, see `poe.select`
-    tokens : that the judge reads in one comparison, for `Plan.cost`
+    tokens
+        That the judge reads in one comparison, for `Plan.cost`; or of how many items shown first
+        and how many calls, where it reads once what prompts have in common (`judging.tokens`).
     price_input, price_output : for a million tokens read, and written, of which an answer is one
 
     Raises
@@ -122,6 +124,8 @@ def plan(
         return _predicted(n_items, calls * pairs, rule, both_orders, told, spread, seed)
 
     pairs, reached = _fewest(error, wanted, (n_items - 1, most // calls, best), guess / calls)
+    read = tokens(min(n_items, calls * pairs), calls * pairs) if callable(tokens) else None
+    read = calls * pairs * tokens if isinstance(tokens, float | int) else read
     return Plan(
         n_items=n_items,
         rule=rule,
@@ -130,9 +134,7 @@ def plan(
         standard_error=reached,
         prob_right=None if separate is None else float(ndtr(separate[0] / reached)),
         first_guess=int(np.ceil(guess)),
-        cost=None
-        if tokens is None
-        else calls * pairs * (tokens * price_input + price_output) / 1e6,
+        cost=None if read is None else (read * price_input + calls * pairs * price_output) / 1e6,
     )
 
 

@@ -23,6 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judging import plots
+from reproduction import verdicts
 from reproduction.published import NAMES, TEXTS, TITLES
 
 WIDTH = 5.2  # inches; the fonts are chosen for this width
@@ -278,6 +279,38 @@ def all_predictions(rows: pd.DataFrame) -> None:
     ax.annotate(said, (worst["number"], worst["ours"]), fontsize=10, **put)
     ax.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="ours, simulated")
     ax.legend(loc="upper left", labelcolor="mec", handletextpad=0.1)
+
+
+SHORT = {  # the causes of data/twins.toml, by a word of each
+    verdicts.UNKNOWN: "unknown",
+    "parameters": "the twin’s own\nparameters",
+    "shape": "shape of what\nit perceives",
+    "tails": "long tails",
+    "confidence": "uneven\nconfidence",
+    "prompts": "another\nprompt",
+}
+
+
+def causes(rows: pd.DataFrame) -> Figure:
+    """One bar of the predictions that differ, cut by cause, the largest piece first.
+
+    rows : predictions that differ, with a column `cause`.
+    """
+    words = [next(k for k in SHORT if k in cause) for cause in rows["cause"]]
+    counts = pd.Series(words).value_counts()
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 1.9))
+    left = 0
+    for at, (word, count) in enumerate(counts.items()):
+        shade = "#C8C8C8" if word == verdicts.UNKNOWN else plots.ITEMS[at % len(plots.ITEMS)]
+        ax.barh(0, count, left=left, color=shade, alpha=0.65, edgecolor="white", height=0.6)
+        middle, under = left + count / 2, at % 2
+        ax.text(middle, 0, str(count), ha="center", va="center", color="black")
+        put: dict[str, Any] = {"ha": "center", "va": "top" if under else "bottom", "fontsize": 9.5}
+        ax.text(middle, -0.36 if under else 0.36, SHORT[str(word)], linespacing=1.0, **put)
+        left += count
+    ax.set(xlim=(0, left), ylim=(-1.1, 1.1))
+    ax.axis("off")
+    return figure
 
 
 def at_a_glance(ax: Axes, table: pd.DataFrame, *, all_calls: int) -> None:

@@ -1,4 +1,4 @@
-"""The tables of the reproduction pages: what came out, heat maps of differences, claims, the log.
+"""The tables of the reproduction pages: what came out, heat maps of differences, causes.
 
 Every number stands in the text, colour and sign only repeat it; tables scroll inside themselves on
 a phone and sort by a click or Enter on a heading (book/_static: reproduction.css, sort-tables.js).
@@ -14,15 +14,13 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 
-from reproduction import verdicts
-from reproduction.claims import MAIN, OUTCOMES, written
+from reproduction.claims import written
 from reproduction.published import TITLES
 from reproduction.telling.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.twins import ROLES
 from reproduction.verdicts import USED, VERDICTS, effects, predictions
 
 SIGNS = dict(zip(VERDICTS, "≈≠·", strict=True))
-LOOKS = dict(zip(OUTCOMES, ("agrees", "undecided", "differs", "not tested"), strict=True))
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
 MARKS = dict(zip(ROLES, "■◧□◇", strict=True))  # full: used for a twin; open: a prediction
 # What a table comes to, by its share of predictions that agree: round numbers, fixed with the
@@ -35,26 +33,23 @@ WORDS = {
     "cannot tell": "undecided",
     "not tested": "not tested",
 }
-# The claims that carry this book's paper, chosen for what they say, not for how they came out.
-HEADLINES = (
-    *MAIN,
-    "v2-selection-helps-all",
-    "v2-two-percent",
-    "v2-debiasing-needed",
-    "v2-baselines-11-of-14",
-)
-KINDS = ("published", "measured", "recorded", "simulated")  # as they stand beside each other
+KEPT = "PoE-BT"  # its column stays in sight on a phone
+MANY = 7  # methods that fit beside each other
 FULL = 5.0  # points at which the colour is full
 LOW, HIGH = "33,102,172", "178,24,43"  # ours lower, ours higher: apart to colour-blind eyes
 
 TABLE = Environment(autoescape=True).from_string(
     '<div class="comparison-scroll" tabindex="0"><table class="{{ name }}">'
     "{% if caption %}<caption>{{ caption }}</caption>{% endif %}<thead><tr>{% for head in heads %}"
-    '<th scope="col">{% if "sortable" in name %}<button type="button">{{ head }}</button>'
+    '<th scope="col"{% if "heat" in name and head == "PoE-BT" %} class="kept"{% endif %}>'
+    '{% if "sortable" in name %}<button type="button">{{ head }}</button>'
     "{% else %}{{ head }}{% endif %}</th>{% endfor %}</tr></thead><tbody>{% for row in rows %}<tr>"
-    "{% for cell in row %}<{{ cell.tag }}{{ cell.attributes | xmlattr }}>{{ cell.content }}"
-    "</{{ cell.tag }}>{% endfor %}</tr>{% endfor %}</tbody></table></div>"
+    "{% for cell in row %}<{{ cell.tag }}{{ cell.attributes | xmlattr }}"
+    '{% if "stacks" in name and loop.index0 %} data-label="{{ heads[loop.index0] | striptags }}"'
+    "{% endif %}>{{ cell.content }}</{{ cell.tag }}>{% endfor %}</tr>{% endfor %}"
+    "</tbody></table></div>"
 )
+WIDE = 3  # columns that a phone can show beside each other
 
 
 class Cell(NamedTuple):
@@ -75,7 +70,8 @@ def table(
     """A table of cells or plain values; numbers have two decimals, missing ones are left out.
 
     The first cell of a row is its heading. name : CSS classes; "sortable" makes the table sort,
-    "claims" is for rows that begin with a sentence.
+    "claims" is for rows that begin with a sentence, "stacks" writes each row as a short list on a
+    phone, every value behind its column's name.
     """
     first = Cell("", {"class": "claim"}) if "claims" in name else Cell("", {"scope": "row"}, "th")
     made = [[_cell(x, Cell("", {}) if at else first) for at, x in enumerate(row)] for row in rows]
@@ -95,9 +91,12 @@ def frame(
 ) -> Markup:
     """A data frame as such a table, under the names of its columns and the evidence label.
 
-    fold : words under which a long table is folded, with its number of rows.
+    fold : words under which a long table is folded, with its number of rows. A table of more than
+    `WIDE` columns stacks on a phone; with twice as many its letters are smaller.
     """
     caption = badge(kind) if kind else ""
+    if len(rows.columns) > WIDE and "heat" not in name:
+        name += " stacks dense" if len(rows.columns) > 2 * WIDE else " stacks"
     body = rows.itertuples(index=False, name=None)
     made = table(rows.columns, body, name=name, caption=caption)
     if not fold:
@@ -121,7 +120,8 @@ def title(name: str) -> str:
     return name.replace("table", "Table ")
 
 
-def _small(text: object) -> Markup:
+def small(text: object) -> Markup:
+    """Something said beside a number, in smaller letters."""
     return Markup('<span class="printed">{}</span>').format(text)
 
 
@@ -177,88 +177,8 @@ def _word(row: Mapping[str, Any], test: str) -> str:
     return "agrees" if row["agree"] >= AGREES else "mostly agrees"
 
 
-def listed(rows: pd.DataFrame) -> str:
-    """Tables in words: "PoE v2 Tables 1, 2 and 5; Comparative assessment Table 3"."""
-    parts = []
-    for paper, names in rows.groupby("paper", sort=False)["table"]:
-        numbers = [name.removeprefix("table") for name in names]
-        words = " and ".join([", ".join(numbers[:-1]), numbers[-1]] if numbers[1:] else numbers)
-        short = TITLES[str(paper)].replace(", version ", " v")
-        parts.append(f"{short} Table{'s' * bool(numbers[1:])} {words}")
-    return "; ".join(parts)
-
-
-def in_short(card: pd.DataFrame, tables: pd.DataFrame, claims: pd.DataFrame) -> Markup:
-    """The answer in a sentence, and three boxes: what came out, what did not, what no test tells.
-
-    tables : `standing(card)`; claims : `claims.overview()`.
-    """
-    rows = predictions(verdicts.unique(card))
-    odd, missing = rows[rows["verdict"] == "differs"], (card["verdict"] == "not tested").sum()
-    ten = claims[claims["id"].isin(HEADLINES)]["simulated verdict"].value_counts()
-    lost = claims[
-        claims["published verdict"].eq("holds") & claims["simulated verdict"].eq("does not hold")
-    ]
-    judge = odd["system"].value_counts().index[0]
-    agree, n, cells = (rows["verdict"] == "agrees").sum(), len(rows), len(card)
-
-    def of(*words: str) -> str:
-        return listed(tables[tables["word"].isin(words)]) or "none"
-
-    answer = Markup(
-        f"<p><b>{100 * agree / n:.0f}% of the predictions come out again</b>: {agree} of {n}; the "
-        f"other {len(odd)} do not. Where they come from: of {cells} printed numbers "
-        f"{cells - missing} could be tested; repeats of one experiment count once; and those that "
-        f"went into the twins do not count. The first two boxes add up to the {n} predictions; the "
-        f"third counts the printed numbers, of {cells}, that nothing here could test.</p>"
-    )
-    out = _box(
-        "agrees",
-        "Came out again",
-        f"{agree} of {n}",
-        "predictions agree with print",
-        f"{ten.get('holds', 0)} of {ten.sum()} headline claims hold for the twins; "
-        f"{ten.get('does not hold', 0)} fail.",
-        f"Tables that agree, or mostly: {of('agrees', 'mostly agrees')}.",
-    )
-    out += _box(
-        "differs",
-        "Did not come out",
-        f"{len(odd)} of {n}",
-        "predictions differ from print by more than chance explains "
-        f"(with perfect twins about {verdicts.BY_CHANCE * n:.0f} would)",
-        f"Tables in which more than a third differ: {of('differs')}.",
-        f"The twin of one judge accounts for {(odd['system'] == judge).sum()} of the {len(odd)}: "
-        f"{judge} ({(rows['system'] == judge).sum()} predictions).",
-        f"{len(lost)} of {len(claims)} claims hold in print and fail for the twins: "
-        + "; ".join(f"“{text}”" for text in lost["claim"])
-        + ".",
-    )
-    out += _box(
-        "undecided",
-        "No test here could tell",
-        f"{missing} of {cells}",
-        "printed numbers have nothing here to be held against",
-        f"Whole tables without a test: {of('not tested')}.",
-        "Tested, but a wrong method would often have passed as well, or there was none to "
-        f"try: {of('cannot tell')}.",
-        "How the papers’ own judges would answer today: none of them was run."
-        if "measured" not in set(card["kind"])
-        else "How all of the papers’ own judges would answer today.",
-        f"Of the headline claims {ten.get('borderline', 0)} are borderline for the twins, and "
-        f"{ten.get('cannot be checked', 0)} cannot be tested with simulated judges.",
-    )
-    return answer + Markup('<div class="in-short">{}</div>').format(out)
-
-
-def _box(look: str, head: str, count: str, what: str, *lines: str) -> Markup:
-    box = Markup(
-        '<section class="{}"><p class="head">{}</p><p><b>{}</b> {}</p><ul>{}</ul></section>'
-    )
-    return box.format(css(look), head, count, what, _list("<li>{}</li>", lines))
-
-
-def _list(form: str, items: Iterable[object]) -> Markup:
+def listing(form: str, items: Iterable[object]) -> Markup:
+    """Every item in this form, one behind the other."""
     return Markup().join(Markup(form).format(item) for item in items)
 
 
@@ -268,15 +188,15 @@ def tables(card: pd.DataFrame, rows: pd.DataFrame) -> Markup:
     return Markup(
         '<div class="tables"><div class="row head" aria-hidden="true">{}</div>{}</div>'
     ).format(
-        _list("<span>{}</span>", heads),
-        _list("{}", (_opening(row, card) for _, row in rows.iterrows())),
+        listing("<span>{}</span>", heads),
+        listing("{}", (_opening(row, card) for _, row in rows.iterrows())),
     )
 
 
 def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
     cells = card[(card["paper"] == row["paper"]) & (card["table"] == row["table"])]
     about = [", ".join(x for x in cells[of].unique() if x) for of in ("dataset", "metric")]
-    name = Markup("{}{}").format(title(row["table"]), _small(" · ".join(x for x in about if x)))
+    name = Markup("{}{}").format(title(row["table"]), small(" · ".join(x for x in about if x)))
     command, numbers = cells["command"].iloc[0], [Markup()] * 5
     if row["predicted"]:
         worst, swapped = card.loc[row["worst"]], row["swapped"]
@@ -287,7 +207,7 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
             _said(row["predicted"], "predicted"),
             _said(f"{row['agree']:.0f}%", "agree"),
             _said(f"{row['error']:.2f}", "points off"),
-            _said(_minus(written(worst["difference"], 1, "+")), "worst"),
+            _said(minus(written(worst["difference"], 1, "+")), "worst"),
             _said(f"{row['passes']:.0f}%", f"of wrong {swapped} pass")
             if swapped
             else _said("no swap", "to test"),
@@ -306,10 +226,10 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
         '<details><summary class="row"><span class="name">{}</span>{}{}</summary>{}{}{}</details>'
     ).format(
         name,
-        _list('<span class="number">{}</span>', numbers),
+        listing('<span class="number">{}</span>', numbers),
         word,
         Markup("<p><code>{}</code></p>").format(command) if command else "",
-        _list("<p>{}</p>", lines),
+        listing("<p>{}</p>", lines),
         heat(cells, row["table"]),
     )
 
@@ -327,7 +247,7 @@ def roles() -> Markup:
     """What a published cell can be to us, with its mark."""
     item = Markup("{} <b>{}</b>: {}.")
     rows = (item.format(MARKS[name], name, text) for name, text in ROLES.items())
-    return Markup('<ul class="marks">{}</ul>').format(_list("<li>{}</li>", rows))
+    return Markup('<ul class="marks">{}</ul>').format(listing("<li>{}</li>", rows))
 
 
 def swaps(card: pd.DataFrame) -> Markup:
@@ -344,7 +264,8 @@ def swaps(card: pd.DataFrame) -> Markup:
 def heat(card: pd.DataFrame, name: str) -> Markup:
     """One table as a heat map: the difference, with ours and the published value under it.
 
-    Hovering (or the label a screen reader reads) gives verdict, tolerance, role and cause.
+    Hovering (or the label a screen reader reads) gives verdict, tolerance, role and cause. On a
+    phone the column of PoE-BT stays in sight. More than `MANY` methods are rows, not columns.
     """
     cells = card[card["table"] == name]
     keys = [key for key in KEYS if cells[key].fillna("").nunique() > 1]
@@ -352,43 +273,62 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     if others and cells.groupby(others, dropna=False)["selection"].nunique().max() == 1:
         keys = others  # rows of one k have one selection, which k says then
     methods = list(cells["method"].unique())
-    rows = []
+    turns = len(methods) > MANY
+    places, made = [], []
     for place, group in cells.groupby(keys, sort=False, dropna=False):
         of = {row["method"]: row for _, row in group.iterrows()}
-        rows.append([*place, *(_heat(of[m]) if m in of else Cell("", {}) for m in methods)])
+        places.append(list(place))
+        made.append(
+            [
+                _heat(of[m], kept=m == KEPT and not turns) if m in of else Cell("", {})
+                for m in methods
+            ]
+        )
     kinds = Markup(" ").join(
         badge(kind) for kind in ("published", *cells["kind"].dropna().unique())
     )
     caption = Markup("{}: ours minus published, in points. {}").format(title(name), kinds)
+    name = "comparison sortable heat"
+    if turns:
+        heads = ["method", *(", ".join(map(str, place)) for place in places)]
+        turned = [[method, *column] for method, *column in zip(methods, *made, strict=True)]
+        return table(heads, turned, name=name, caption=caption)
     heads = ["calls" if key == "k" else key for key in keys]
-    return table([*heads, *methods], rows, name="comparison sortable heat", caption=caption)
+    rows = [place + cells for place, cells in zip(places, made, strict=True)]
+    return table([*heads, *methods], rows, name=name, caption=caption)
 
 
-def _heat(row: pd.Series) -> Cell:
+def _heat(row: pd.Series, *, kept: bool = False) -> Cell:
     verdict, difference = row["verdict"], row["difference"]
+    stays = " kept" if kept else ""
     ours = f"{row['ours']:.1f}" if np.isfinite(row["ours"]) else ""
     both = f"{ours} for {row['published']}" if ours else row["published"]
     if np.isfinite(difference):
         why = "; ".join(row[name] for name in ("role", "cause", "reason") if row[name])
         share = 0.55 * min(abs(difference) / FULL, 1.0)  # transparent at zero, for dark pages too
-        colour = f"background:rgba({HIGH if difference > 0 else LOW},{share:.2f})"
+        colour = f"--shade:rgba({HIGH if difference > 0 else LOW},{share:.2f})"
         said = f"{verdict}: tolerance {row['tolerance']:.2f}; {why}"
         role = Markup('<span class="role" role="img" aria-label="{}">{}</span>').format(
             row["role"], MARKS[row["role"]]
         )
         sign = Markup('<span role="img" aria-label="{}">{}</span>').format(verdict, SIGNS[verdict])
         shown = Markup("{} <b>{}</b> {}<br>{}").format(
-            role, _minus(written(difference, 1, "+")), sign, _small(both)
+            role, minus(written(difference, 1, "+")), sign, small(both)
         )
         used = "cell used" if row["role"] in USED else "cell"
-        look = {"class": used, "style": colour, "title": said, "data-sort": f"{difference:.4f}"}
+        look = {
+            "class": used + stays,
+            "style": colour,
+            "title": said,
+            "data-sort": f"{difference:.4f}",
+        }
         return Cell(shown, look)
     why = row["reason"] or verdict
     if not row["published"]:
         both = ", ".join(part for part in (ours, "print lost") if part)
-    shown = Markup("{}<br>{}").format(SIGNS[verdict], _small(both))
+    shown = Markup("{}<br>{}").format(SIGNS[verdict], small(both))
     said = f"{verdict}: {why}"
-    return Cell(shown, {"class": f"cell {css(verdict)}", "title": said, "data-sort": ""})
+    return Cell(shown, {"class": f"cell {css(verdict)}{stays}", "title": said, "data-sort": ""})
 
 
 def causes(card: pd.DataFrame) -> Markup:
@@ -408,53 +348,6 @@ def reasons(card: pd.DataFrame) -> Markup:
     return frame(counts.rename("cells").reset_index(), name="comparison claims")
 
 
-def claims(overview: pd.DataFrame) -> Markup:
-    """Claims, each with its outcome under the four kinds of number (`claims.overview`)."""
-    item = Markup(
-        '<li><p>{} {}</p><div class="held">{}</div>'
-        "<details><summary>what decides</summary>{}</details></li>"
-    )
-    rows = []
-    for row in overview.to_dict("records"):
-        paper = TITLES[row["paper"]].replace(", version ", " v")
-        held = Markup().join(_outcome(kind, row[f"{kind} verdict"], row[kind]) for kind in KINDS)
-        place = _small(f"{paper}, {row['place']}")
-        rows.append(item.format(row["claim"], place, held, row["measure"]))
-    return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
-
-
-def told(overview: pd.DataFrame) -> Markup:
-    """Claims, each with its outcome for the twins: what a figure comes to."""
-    item = Markup('<li><b class="{}">{}</b> {} {}</li>')
-    rows = []
-    for row in overview.to_dict("records"):
-        verdict = row["simulated verdict"] or "cannot be checked"
-        shown = _small(row["simulated"])
-        rows.append(item.format(css(LOOKS[verdict]), verdict, row["claim"], shown))
-    return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
-
-
-def _minus(number: str) -> str:
+def minus(number: str) -> str:
     """A number with a minus sign in place of the hyphen."""
     return f"−{number[1:]}" if number.startswith("-") else number
-
-
-def _outcome(kind: str, verdict: str, shown: str) -> Markup:
-    """One kind's answer: a word, and the number with its limits where there is one."""
-    if not verdict or verdict == "cannot be checked":
-        verdict, look, shown = "not checked", css("not tested"), ""
-    else:
-        look = css(LOOKS[verdict])
-    return Markup('<div class="{}">{} <b>{}</b><br>{}</div>').format(
-        look, badge(kind), verdict, _small(_minus(shown))
-    )
-
-
-def outcomes(overview: pd.DataFrame) -> Markup:
-    """How many claims have which outcome under each kind of number."""
-    counts = {kind: overview[f"{kind} verdict"].value_counts() for kind in KINDS}
-    rows = [
-        [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in KINDS)]
-        for name, look in LOOKS.items()
-    ]
-    return table([f"of {len(overview)} claims", *map(badge, KINDS)], rows)

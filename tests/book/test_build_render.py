@@ -205,6 +205,22 @@ def test_the_folder_of_notebooks_is_plain_and_whole(built: Built) -> None:
     )
 
 
+def test_tests_that_a_page_names_lead_to_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    from page_assets import tests_as_links
+
+    def code(text: str) -> str:
+        return f'<code class="docutils literal"><span class="pre">{text}</span></code>'
+
+    body = code("poe/test_scores.py::test_two_items_by_hand") + code("poe.fit")
+    linked = tests_as_links(body, "https://example.org/a/b")
+    assert re.findall(r'<a href="([^"]*)">', linked) == [
+        "https://example.org/a/b/blob/main/tests/poe/test_scores.py"
+    ]
+    assert re.sub(r"</?a[^>]*>", "", linked) == body
+    assert tests_as_links(body, "") == body
+
+
 def test_tables_have_one_row_of_headings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
     from page_assets import one_header

@@ -253,7 +253,7 @@ def test_asking_where_it_tells_most_beats_asking_at_random():
     for sim in range(sims):
         scores = 3.0 * np.random.default_rng([30, sim]).normal(size=n)
         scores -= scores.mean()
-        for k, rule in enumerate(["random", "adaptive"]):
+        for k, rule in enumerate(["random", "laplace"]):
             found = rank(
                 n,
                 decisions(scores, [31, sim]),

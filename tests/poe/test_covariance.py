@@ -210,7 +210,7 @@ def test_quantiles_are_students():
 
 def test_what_has_no_scatter_keeps_the_curvature():
     decisions, _ = fitted(0.0, count=91, decide=True, prior=0.05)
-    few, _ = fitted(0.3, count=N + 1)
+    few, _ = fitted(0.3, count=N)
     other = poe.fit(fitted(0.3)[0].comparisons, "thurstone")
     for fit in (decisions, few, other):
         for choice in ("scatter", "paired")[: 1 if fit is decisions else 2]:
@@ -220,6 +220,26 @@ def test_what_has_no_scatter_keeps_the_curvature():
             np.testing.assert_array_equal(
                 scaled.covariance(), fit.with_covariance("curvature").covariance()
             )
+
+
+@pytest.mark.parametrize(("both", "pairs"), [(False, N), (False, N + 1), (True, N), (True, N + 1)])
+def test_one_or_two_degrees_of_freedom_are_wide_and_true(both, pairs):
+    """Student's t says how little one residual tells; the curvature would say nothing at all."""
+    inside, narrower = [], []
+    for seed in range(60):
+        judge = poe.SimulatedJudge(QUALITY, noise=0.5, bias=0.4, seed=seed)
+        asked = poe.select(N, pairs, rule="no-repeat", seed=seed)
+        asked = np.vstack([asked, asked[:, ::-1]]) if both else asked
+        fit = poe.fit(judge.compare(asked), bias=-0.4)
+        assert fit.freedom == pairs - N + 1 in (1.0, 2.0)
+        whole = poe.fit(judge.compare(EVERY), bias=-0.4).scores
+        low, high = fit.interval(0.9).T
+        inside.append((low <= whole) & (whole <= high))
+        plain = fit.with_covariance("curvature").standard_errors()
+        narrower.append(np.median(fit.standard_errors() / plain))
+    assert np.mean(inside) > 0.84
+    assert both or np.mean(inside) < 0.97, "in both orders the share in common is hardly known"
+    assert np.median(narrower) < 0.5
 
 
 def test_a_prior_is_no_answer():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -262,3 +263,27 @@ def test_no_curvature_is_no_certainty():
     fit = poe.fit(circle, "huber")
     with pytest.raises(ValueError, match="no expert that links 'b', 'c' with the rest has any"):
         fit.rank_interval()
+
+
+@pytest.mark.parametrize("bias", [None, "fit"])
+def test_of_many_optima_it_is_said_that_there_are_many(bias):
+    """Huber's experts are straight far out: the scores can move with the same energy, or not."""
+    said = {True: 0, False: 0}
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        pairs = poe.select(5, 8, rule="random", seed=rng)
+        c = poe.Comparisons.from_pairs(pairs, rng.random(8), items=5)
+        fit = poe.fit(c, poe.experts.Huber(sigma=0.05), bias=bias)
+        bends = fit.expert.second_derivative(fit._differences, c.p) > 0
+        rows = np.column_stack([c.matrix(), np.ones(len(c))])[:, : 5 + (bias == "fit")]
+        shift = np.arange(rows.shape[1]) < 5
+        null = scipy.linalg.null_space(np.vstack([rows[bends], shift]))
+        many = null.shape[1] > 0
+        said[many] += 1
+        assert ("of many optima one" in fit.message) == many
+        if many:  # a little along it nothing changes
+            d = fit._differences + 1e-5 * rows @ null[:, 0]
+            assert fit.expert.energy(d, c.p).sum() == pytest.approx(fit.energy, rel=1e-6)
+        else:
+            assert "the only optimum" in fit.message
+    assert min(said.values()) > 3

@@ -8,11 +8,11 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import poe
-from poe.choose.adaptive import curvature_at, next_comparisons
+from poe.choose.adaptive import RELIABLE, curvature_at, next_comparisons, reliability
 from poe.experts import Huber, Laplacian, Thurstone
 from tests.helpers import random_comparisons
 
-RULES = ["laplace", "reordering", "determinant", "random"]
+RULES = ["adaptive", "laplace", "reordering", "determinant", "random"]
 
 
 def asked(c):
@@ -83,6 +83,27 @@ def test_ignoring_the_answers_would_pick_otherwise():
         plain = [tuple(sorted(p)) for p in next_comparisons(fit, 3, rule="determinant").tolist()]
         different += plain != picks_by_inverting(c, fit.scores, fit.bias, 3)
     assert different >= 8
+
+
+def test_adaptive_looks_at_the_answers_once_they_say_enough():
+    """By hand, 1 - mean SE^2 / var s; one rule below 0.9 and the other from there on."""
+    seen = set()
+    quality = np.linspace(-2.0, 2.0, 9)
+    for seed in range(12):
+        judge = poe.SimulatedJudge(quality, noise=[0.2, 3.0][seed % 2], seed=seed)
+        fit = poe.fit(judge.compare(poe.select(9, 20, rule="no-repeat", seed=seed)))
+        share = 1 - (fit.standard_errors() ** 2).mean() / (fit.scores**2).mean()
+        assert reliability(fit) == pytest.approx(share)
+        rule = "laplace" if share >= RELIABLE else "determinant"
+        seen.add(rule)
+        np.testing.assert_array_equal(
+            next_comparisons(fit, 6, seed=seed), next_comparisons(fit, 6, rule=rule, seed=seed)
+        )
+    assert seen == {"laplace", "determinant"}
+    even = poe.Comparisons.from_pairs([(0, 1), (1, 2), (2, 0), (1, 0)], [0.5] * 4, items=3)
+    assert reliability(poe.fit(even)) == 0.0
+    chain = poe.Comparisons.from_pairs([(0, 1), (1, 2)], [0.6, 0.7], items=3)
+    assert reliability(poe.fit(chain, "gaussian")) == 0.0, "no residuals"
 
 
 # Curvatures of pairs that were not asked -------------------------------------------------

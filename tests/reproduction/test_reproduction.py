@@ -115,9 +115,8 @@ class TestTables:
         assert role(method="avg-prob", system="Mistral-7B") == "seen"
         assert role(calls=240, method="avg-prob") == "calibrated"
         assert role(calls=240) == "implied"
-        assert role(calls=240, metric="pearson") == "calibrated"
-        assert role(calls=240, metric="pearson", method="PoE-g") == "implied"
-        assert role(calls=240, metric="pearson", method="win-ratio") == "seen"
+        for method in ("PoE-BT", "PoE-g", "avg-prob", "win-ratio"):  # a difference alone was used
+            assert role(calls=240, metric="pearson", method=method) == "seen"
         assert role(rule="greedy") == "blind"
         talk = {"dataset": "TopicalChat", "calls": 18}
         assert role(**talk, metric="pearson") == "blind"

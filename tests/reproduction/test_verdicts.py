@@ -10,7 +10,7 @@ from judging.machine import data_dir
 from reproduction import cli, published, verdicts
 from reproduction.claims import all_claims
 from reproduction.targets import TARGETS
-from reproduction.telling import pages, power
+from reproduction.telling import pages, power, sentences
 
 
 @pytest.fixture(scope="module")
@@ -294,5 +294,5 @@ def test_what_a_table_comes_to_puts_a_difference_before_a_weak_test():
     assert word(95.0, "weak test") == word(95.0, "no test") == "cannot tell"
     assert word(60.0, "weak test") == "differs", "a weak test can refute"
     assert word(float("nan"), "no test", predicted=0) == "not tested"
-    assert set(pages.HEADLINES) <= set(all_claims())
-    assert len(pages.HEADLINES) == len(set(pages.HEADLINES)) == 10
+    assert set(sentences.HEADLINES) <= set(all_claims())
+    assert len(sentences.HEADLINES) == len(set(sentences.HEADLINES)) == 10

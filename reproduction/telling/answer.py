@@ -1,0 +1,190 @@
+"""The answer of the reproduction on one screen: a table, and four boxes.
+
+Nothing is simulated here: it is read from the scorecard, the claims and the stored answers of the
+models that were asked.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from markupsafe import Markup
+
+from reproduction import run, verdicts
+from reproduction.published import NAMES, TITLES
+from reproduction.telling import real_judge
+from reproduction.telling.pages import css, listing
+from reproduction.telling.power import baseline, shares
+from reproduction.telling.sentences import HEADLINES, NO_INFORMATION, chance
+from reproduction.verdicts import predictions
+
+RIVALS = {
+    "win-ratio": "counting wins",
+    "BT": "Bradley-Terry on decisions",
+    "avg-prob": "averaging probabilities",
+}
+AHEAD = 10.0  # per cent of the cells: by so much twins beat a guess, or they do not
+
+
+# The table ---------------------------------------------------------------------------------------
+
+
+def table(card: pd.DataFrame) -> pd.DataFrame:
+    """Claim, published, twins, real judges, verdict, a guess: the book's question, and the shares.
+
+    The first rows: by how many points of Spearman's correlation PoE-BT ranks better than another
+    method, with a fifth of SummEval's calls (published, twins and the guess: means over judges)
+    and with the fewest that link a dialogue's replies (`real`). The others are the shares of
+    predictions that agree with print, and those that the guess would have got right.
+    """
+    rows = [_gain(card, other) for other in RIVALS]
+    for row in shares(card).to_dict("records"):
+        more = row["agree"] > row["guess"] + AHEAD
+        rows.append(
+            {
+                "claim": f"The twins give the printed numbers: {row['group']} "
+                f"({row['predictions']})",
+                "published": "",
+                "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
+                "real judges": "",
+                "verdict": "beats a guess" if more else "no better than a guess",
+                "a guess": f"{row['guess']:.0f}%",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
+    cells = card[card["paper"] == "poe_v2"]
+    cells = cells.assign(guess=baseline(cells))
+    cells = cells[(cells["table"] == "table5") & (cells["k"] == "48")]
+    wide = cells.pivot(index="system", columns="method", values=["number", "ours", "guess"])
+    printed, ours, guess = (
+        f"{(wide[of, 'PoE-BT'] - wide[of, other]).astype(float).mean():+.1f}"
+        for of in ("number", "ours", "guess")
+    )
+    asked = real(other)
+    sure = asked["value"] > 2.0 * asked["se"]
+    return {
+        "claim": f"PoE-BT ranks better than {RIVALS[other]}",
+        "published": printed,
+        "twins": ours,
+        "real judges": "; ".join(
+            f"{row.value:+.1f} ± {row.se:.1f} {row.system.split('-')[0]}"
+            for row in asked.itertuples()
+        ),
+        "verdict": "holds" if sure.all() else f"{sure.sum()} of {len(sure)} real judges",
+        "a guess": guess,
+    }
+
+
+def real(other: str) -> pd.DataFrame:
+    """What PoE-BT gains on another method with the fewest calls, for each judge with information.
+
+    Columns: system, dataset, k, value and se, points and their standard error over contexts. A
+    judge whose ranking by all its answers cannot be told from chance is left out.
+    """
+    gains = _measured("gains")
+    gains = gains[(gains["attribute"] == "mean") & (gains["versus"] == "people")]
+    gains = gains[gains["k"] == gains.groupby(["system", "dataset"])["k"].transform("min")]
+    gains = gains[gains["method"] == f"PoE-BT - {other}"]
+    nothing = chance(_measured("methods"))
+    keep = [key not in nothing for key in zip(gains["system"], gains["dataset"], strict=True)]
+    return gains.loc[keep, ["system", "dataset", "k", "value", "se"]].reset_index(drop=True)
+
+
+def at_chance() -> list[str]:
+    """The judges that were asked and rank no better than chance, as "SmolLM2-135M on SummEval"."""
+    found = sorted(chance(_measured("methods")))
+    return [f"{system} on {NAMES[dataset]}" for system, dataset in found]
+
+
+def _measured(name: str) -> pd.DataFrame:
+    both = (run.read(f"measured-qwen-{name}"), run.read(f"measured-{name}"))
+    return pd.concat([table for table in both if table is not None], ignore_index=True)
+
+
+# The boxes ---------------------------------------------------------------------------------------
+
+
+def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Markup:
+    """What came out, what did not, what no test tells, and what real models showed.
+
+    tables : `pages.standing(card)`; held : `sentences.overview()`.
+    """
+    rows = predictions(verdicts.unique(card))
+    odd, missing = rows[rows["verdict"] == "differs"], (card["verdict"] == "not tested").sum()
+    ten = held[held["id"].isin(HEADLINES)]
+    twins, asked = ten["simulated verdict"].value_counts(), real_judge.counts()
+    lost = held["published verdict"].eq("holds") & held["simulated verdict"].eq("does not hold")
+    judge = odd["system"].value_counts().index[0]
+    agree, n, cells = (rows["verdict"] == "agrees").sum(), len(rows), len(card)
+    first = real("win-ratio")
+    best = first.loc[first["value"].idxmax()]
+    blank = held["measured verdict"].eq(NO_INFORMATION).sum()
+
+    def of(*words: str) -> str:
+        return named(tables[tables["word"].isin(words)]) or "none"
+
+    out = _box(
+        "agrees",
+        "Came out again",
+        f"{agree} of {n}",
+        "predictions by twins agree with print",
+        f"{twins.get('holds', 0)} of {len(ten)} headline claims hold for the twins; "
+        f"{twins.get('does not hold', 0)} fail.",
+        f"Tables that agree, or mostly: {of('agrees', 'mostly agrees')}.",
+    )
+    out += _box(
+        "differs",
+        "Did not come out",
+        f"{len(odd)} of {n}",
+        f"predictions differ (with perfect twins about {verdicts.BY_CHANCE * n:.0f} would)",
+        f"{(odd['cause'] == verdicts.UNKNOWN).sum()} of them without a known cause; "
+        f"{(odd['system'] == judge).sum()} are {judge}’s.",
+        f"Tables in which more than a third differ: {of('differs')}.",
+        f"{lost.sum()} of {len(held)} claims hold in print and fail for the twins: "
+        + "; ".join(f"“{text}”" for text in held.loc[lost, "claim"])
+        + ".",
+    )
+    out += _box(
+        "undecided",
+        "No test here could tell",
+        f"{missing} of {cells}",
+        "printed numbers have nothing here to be held against",
+        f"Whole tables without a test: {of('not tested')}.",
+        f"Tested, but wrong answers would often have passed as well: {of('cannot tell')}.",
+        f"{twins.get('cannot be checked', 0)} of the ten headline claims cannot be tested with "
+        "twins. None of the papers’ own judges was asked.",
+    )
+    out += _box(
+        "agrees" if best["value"] > 2.0 * best["se"] else "undecided",
+        "What real models showed",
+        f"{best['value']:+.1f} ± {best['se']:.1f}",
+        f"points of PoE-BT over counting wins: {best['system']} on {NAMES[best['dataset']]}, "
+        f"{best['k']} calls",
+        f"At chance, so without information on methods: {', '.join(at_chance()) or 'none'}. "
+        f"That leaves {blank} claims without a measured verdict.",
+        f"The headline claims on the larger model, over all texts it was asked about: "
+        f"{asked.get('holds', 0)} hold, {asked.get('does not hold', 0)} fail, "
+        f"{asked.get('borderline', 0)} are borderline, "
+        f"{asked.get(NO_INFORMATION, 0)} get no information.",
+    )
+    return Markup('<div class="in-short">{}</div>').format(out)
+
+
+def named(rows: pd.DataFrame) -> str:
+    """Tables in words: "PoE v2 Tables 1, 2 and 5; Comparative assessment Table 3"."""
+    parts = []
+    for paper, names in rows.groupby("paper", sort=False)["table"]:
+        numbers = [name.removeprefix("table") for name in names]
+        words = " and ".join([", ".join(numbers[:-1]), numbers[-1]] if numbers[1:] else numbers)
+        short = TITLES[str(paper)].replace(", version ", " v")
+        parts.append(f"{short} Table{'s' * bool(numbers[1:])} {words}")
+    return "; ".join(parts)
+
+
+def _box(look: str, head: str, count: str, what: str, *lines: str) -> Markup:
+    box = Markup(
+        '<section class="{}"><p class="head">{}</p><p><b>{}</b> {}</p><ul>{}</ul></section>'
+    )
+    return box.format(css(look), head, count, what, listing("<li>{}</li>", lines))

@@ -1,0 +1,118 @@
+"""The papers' sentences on the pages: each claim with its outcome under four kinds of number.
+
+A measured outcome counts only where the model that was asked can be told from chance on the texts
+that the claim is about. Where it cannot, its rankings hold no information about which method ranks
+better, and the page says so in place of a verdict.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from markupsafe import Markup
+
+from reproduction import claims, run
+from reproduction.ask_model import NAME as MODEL
+from reproduction.claims import MAIN, OUTCOMES
+from reproduction.published import NAMES, TITLES, load
+from reproduction.telling.pages import Cell, badge, css, minus, small, table
+
+NO_INFORMATION = "no information"
+LOOKS = dict(zip(OUTCOMES, ("agrees", "undecided", "differs", "not tested"), strict=True))
+SAID = {**LOOKS, NO_INFORMATION: "undecided"}
+# The claims that carry this book's paper, chosen for what they say, not for how they came out.
+HEADLINES = (
+    *MAIN,
+    "v2-selection-helps-all",
+    "v2-two-percent",
+    "v2-debiasing-needed",
+    "v2-baselines-11-of-14",
+)
+KINDS = ("published", "measured", "recorded", "simulated")  # as they stand beside each other
+
+
+def chance(methods: pd.DataFrame) -> set[tuple[str, str]]:
+    """The (system, dataset) in which a model's ranking by all its answers may be a coin's.
+
+    methods : a stored `measured-methods`. The mean correlation with people of the average
+    probability is at most two of its standard errors above zero.
+    """
+    rows = methods.query(
+        "attribute == 'mean' and metric == 'spearman' and selection == 'full'"
+        " and method == 'avg-prob' and template == 'poe'"
+    )
+    rows = rows[rows["value"] <= 2.0 * rows["se"]]
+    return set(zip(rows["system"], rows["dataset"], strict=True))
+
+
+def overview(*about: str) -> pd.DataFrame:
+    """As `claims.overview`, with "no information" where the model asked is at chance."""
+    return informed(claims.overview(*about), _at_chance())
+
+
+def informed(rows: pd.DataFrame, at_chance: set[str]) -> pd.DataFrame:
+    """Claims without a measured verdict where all their cells are of datasets at chance."""
+    verdict = rows["measured verdict"]
+    told = ~verdict.isin(["", "cannot be checked"])
+    blind = told & rows["id"].map(lambda name: _only_about(name, at_chance))
+    return rows.assign(**{"measured verdict": verdict.mask(blind, NO_INFORMATION)})
+
+
+def _at_chance() -> set[str]:
+    found = chance(run.read("measured-methods"))
+    return {NAMES[dataset] for system, dataset in found if system == MODEL}
+
+
+def _only_about(name: str, datasets: set[str]) -> bool:
+    """Whether a claim is about tables, and about these datasets alone."""
+    targets = [target.split("/") for target in claims.all_claims()[name].targets]
+    if not all(table.startswith("table") for _, table in targets):
+        return False
+    there = {d for paper, name in targets for d in load(name, paper=paper)["dataset"]}
+    return there <= datasets
+
+
+def listed(held: pd.DataFrame) -> Markup:
+    """Claims, each with its outcome under the four kinds of number (`overview`)."""
+    item = Markup(
+        '<li><p>{} {}</p><div class="held">{}</div>'
+        "<details><summary>what decides</summary>{}</details></li>"
+    )
+    rows = []
+    for row in held.to_dict("records"):
+        paper = TITLES[row["paper"]].replace(", version ", " v")
+        kinds = Markup().join(_outcome(kind, row[f"{kind} verdict"], row[kind]) for kind in KINDS)
+        place = small(f"{paper}, {row['place']}")
+        rows.append(item.format(row["claim"], place, kinds, row["measure"]))
+    return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
+
+
+def told(held: pd.DataFrame, kind: str = "simulated") -> Markup:
+    """Claims, each with its outcome under one kind of number, by default for the twins."""
+    item = Markup('<li><b class="{}">{}</b> {} {}</li>')
+    rows = []
+    for row in held.to_dict("records"):
+        verdict = row[f"{kind} verdict"] or "cannot be checked"
+        shown = small(minus(row[kind]))
+        rows.append(item.format(css(SAID[verdict]), verdict, row["claim"], shown))
+    return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
+
+
+def _outcome(kind: str, verdict: str, shown: str) -> Markup:
+    """One kind's answer: a word, and the number with its limits where there is one."""
+    if not verdict or verdict == "cannot be checked":
+        verdict, look, shown = "not checked", css("not tested"), ""
+    else:
+        look = css(SAID[verdict])
+    return Markup('<div class="{}">{} <b>{}</b><br>{}</div>').format(
+        look, badge(kind), verdict, small(minus(shown))
+    )
+
+
+def outcomes(held: pd.DataFrame) -> Markup:
+    """How many claims have which outcome under each kind of number."""
+    counts = {kind: held[f"{kind} verdict"].value_counts() for kind in KINDS}
+    rows = [
+        [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in KINDS)]
+        for name, look in SAID.items()
+    ]
+    return table([f"of {len(held)} claims", *map(badge, KINDS)], rows)
