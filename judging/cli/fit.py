@@ -136,7 +136,10 @@ def _frame(result: Any, level: float) -> Any:
     from poe.result import COVARIANCE_ITEMS
 
     if len(result.items) <= COVARIANCE_ITEMS:
-        return result.to_frame(level)
+        shown = result.to_frame(level)
+        error = dict(zip(result.items, result.standard_errors(), strict=True))
+        shown.insert(3, "error", shown["name"].map(error))
+        return shown
     shown = pd.DataFrame({"name": result.items, "score": result.scores})
     shown = shown.sort_values("score", ascending=False, kind="stable")
     shown.insert(0, "rank", range(1, len(shown) + 1))
