@@ -32,6 +32,7 @@ from poe.errors import name_some
 __all__ = ["Config", "SaveConfig", "save"]
 
 OURS = ("config", "save_config")  # which a file does not name
+LONGEST = 256  # letters of a name; what is longer is an attribute in many words, and no file
 
 
 def _known(ctx: typer.Context) -> dict[str, Any]:
@@ -98,8 +99,10 @@ def save(ctx: typer.Context, path: Path | None) -> None:
     if path is None:
         return
     values = [one for key, one in ctx.params.items() if key not in OURS]
-    paths = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    screen.require_writable(path, inputs=[one for one in paths if isinstance(one, Path)])
+    given = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    # Older versions of typer keep paths as strings here, among strings that are none.
+    paths = [Path(one) for one in given if isinstance(one, Path | str) and len(str(one)) < LONGEST]
+    screen.require_writable(path, inputs=paths)
     lines = [f"# judging {ctx.info_name} --config {path.name}"]
     for key, one in _known(ctx).items():
         source = ctx.get_parameter_source(str(one.name))
