@@ -6,6 +6,9 @@ prior that the papers use, or does without a bias, with a note for the reader.
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,22 @@ __all__ = ["settled"]
 
 MOST_PRIOR = 2000  # items up to which a prior on every pair fits into memory
 ONE_WAY = 1e-6  # information on the bias per answer, below which it has no finite value
+
+
+@cache
+def silence_highs() -> None:
+    """Let HiGHS greet, as it does once from 1.16 on, elsewhere than on standard output."""
+    import highspy
+
+    with suppress(OSError):  # no standard output is no place for a greeting either
+        kept = os.dup(1)
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+            highspy.Highs()
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def settled(
@@ -39,8 +58,9 @@ def settled(
     """
     notes: list[str] = []
     wins = prior or 0.0
-    if bias == "fit" and (expert == "laplacian" or isinstance(expert, Laplacian)):
-        bias = "mean"
+    if expert == "laplacian" or isinstance(expert, Laplacian):
+        silence_highs()
+        bias = "mean" if bias == "fit" else bias
     while True:
         one_way = False
         try:

@@ -4,10 +4,11 @@ Judges that read what prompts have in common once compute K calls with
 
     a + F b + K c
 
-tokens (book eq. 11.11): a of what all prompts begin with, b of a text shown first, of which there
+tokens (book, chapter 11): a of what all prompts begin with, b of a text shown first, of which there
 are F, and c of the second text and the rest. So calls that show few texts first are cheaper, by at
 most a factor of (b + c) / c. They know less: the texts shown first are known better than they need
-be, and a position bias of a text that always has the same place never averages out.
+be, and a position bias of a text that always has the same place never averages out. With many calls
+of a regular graph they pay below 2 b / c calls a text, and not above.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ class Fit:
     Examples
     --------
     >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
-    >>> round(poe.fit(c, bias=0.1).prob_better("a", "b"), 2)
-    0.76
+    >>> poe.fit(c, bias=0.1).ranking()[0]
+    'a'
     """
 
     items: tuple[Hashable, ...]

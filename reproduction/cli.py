@@ -62,7 +62,7 @@ def reproduce(
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="Take the sizes of the paper on several judges (half an hour)."
+            "--full", help="Use the paper's sample sizes for several judges (half an hour)."
         ),
     ] = False,
     draw: Annotated[
@@ -163,7 +163,7 @@ def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked
     try:
         _, cost = run.timed(work, invoked=invoked, workers=settings.workers)
     except KeyboardInterrupt:
-        print("stopped; what was recomputed is kept, and the same command goes on")
+        print("stopped; what was recomputed is kept, and the same command continues")
         return 130  # as for a program that SIGINT ends
     print(
         f"{len(waiting) - len(refused)} of {len(chosen)} targets recomputed, "

@@ -99,8 +99,9 @@ def sentences(term: str, lines: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def is_list(lines: list[str]) -> bool:
-    """Whether nothing stands beside the term, and a quoted option begins what is below."""
-    return len(lines) > 1 and not lines[0] and lines[1].startswith('"')
+    """Whether nothing stands beside the term, and quoted options begin the lines below."""
+    quoted = sum(line.startswith('"') for line in lines[1:])
+    return quoted > 1 and not lines[0] and lines[1].startswith('"')
 
 
 def options(lines: list[str]) -> list[str]:

@@ -55,19 +55,20 @@ def tests_as_links(body: str, repository: str) -> str:
 
 
 def whole_book(context: dict[str, Any]) -> None:
-    """Offer the printed book beside the page's own downloads, where the pages are hosted."""
+    """Offer the whole book beside the page's own downloads, where the pages are hosted."""
     for group in context.get("header_buttons", []):
         if group.get("label") == "download-buttons" and context.get("hosted"):
-            group["buttons"].append(
+            group["buttons"] += [
                 {
                     "type": "link",
-                    "url": context["pathto"]("judging-by-comparison.pdf", 1),
-                    "text": "Whole book, .pdf",
+                    "url": context["pathto"](f"judging-by-comparison.{kind}", 1),
+                    "text": f"Whole book, .{kind}",
                     "icon": "fas fa-book",
-                    "tooltip": "Download the whole book",
-                    "label": "download-book-button",
+                    "tooltip": f"Download the whole book ({kind.upper()})",
+                    "label": f"download-book-{kind}-button",
                 }
-            )
+                for kind in ("pdf", "epub")
+            ]
 
 
 def on_page(

@@ -8,6 +8,7 @@ import typer
 from typer.cli import get_docs_for_click
 
 from judging.cli import app
+from judging.cli.exits import MEANINGS, in_words
 
 MARK = "% commands\n"  # in a page, where they stand
 
@@ -22,8 +23,15 @@ def command() -> typer.core.TyperGroup:
     return whole
 
 
+def escaped(text: str) -> str:
+    """What stands in a cell of a table."""
+    return text.replace("|", r"\|")
+
+
 def commands() -> str:
     """Every command with its arguments and options, a section each, below the page's own title."""
     whole = command()
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="judging")
-    return text[text.index("**Usage**") :]
+    text = text[text.index("**Usage**") :]
+    rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
+    return text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{rows}")

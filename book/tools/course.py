@@ -1,9 +1,10 @@
 """What a course needs, in one folder: `make course` writes it.
 
-slides/     a deck a chapter, which share one MathJax; print a deck for one slide a sheet
+slides/     a deck a chapter, which share one MathJax, and the same as PDF, a slide a sheet
 handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 nbgrader/   the handouts with a locked test after every exercise, as nbgrader's source
-teacher/    the same notebooks with the solutions; not for the students' folder
+teacher/    the same notebooks with the solutions, and the teacher's guide; not for students
+moodle.xml  the questions that the chapters ask before they go on, for a bank of questions
 
 `python -m book.tools.course` brings the minutes in the teacher's guide up to date with the kit.
 """
@@ -17,33 +18,43 @@ from pathlib import Path
 
 import nbformat
 
+from book.tools.browser import find_chromium
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
 from book.tools.nbgrader import source
 from book.tools.notes import told
-from book.tools.pages import Page, find_pages
+from book.tools.pages import Page, find_pages, rendered
+from book.tools.pdf import browsing, opened, print_pages, to_pdf
 from book.tools.plain import Book, plain_notebook
+from book.tools.quiz import question_bank
 from book.tools.slides import without_slides, write_decks
 from book.tools.wheel import runs_on_its_own, version
 
+GUIDE = "teachers-guide"
+CONFIG = """\
+c = get_config()  # noqa: F821, which nbgrader defines
+c.CourseDirectory.course_id = "judging-by-comparison"
+c.CourseDirectory.root = "."  # this folder: nbgrader generate_assignment 05-the-product-of-experts
+c.ExecutePreprocessor.timeout = 600
+"""
 BEGIN, END = "% minutes: written by book/tools/course.py", "% end of minutes"
 README = """\
 The course kit of Judging by Comparison, version {version}.
 Prose and figures CC BY 4.0, code MIT. Nothing here needs a network after the installation.
 
 slides/    One deck per chapter, for any browser. Arrow keys turn the page, N shows what to say.
-           A browser prints a deck with one slide per sheet. The decks share mathjax.js.
+           The decks share mathjax.js. The .pdf has the same slides, one per sheet.
 handouts/  The chapters for students, without solutions. Give them the whole folder: it has the
            package that the notebooks need. In it: pip install -r requirements.txt, jupyter lab.
            The cell of an exercise answers "right", "not right: why" or "not yet". A student can
            edit what it says, so it is practice and no mark.
-teacher/   The same notebooks with solutions. They need what the handouts need. Keep them back.
+teacher/   The same notebooks with solutions, which need what the handouts need, and the teacher's
+           guide: paths, exam questions with marks, common errors. Keep them back.
 nbgrader/  The source of an nbgrader course, one notebook per assignment, for marks: nbgrader
            restores the checks before it runs a submission, and exports the marks of a class.
-           Its students need the wheel (.whl) of handouts/.
-
-Which chapters fit into which course, exam questions and common errors: the teacher's guide, a page
-of the book.
+           Its students need the wheel (.whl) of handouts/. nbgrader_config.py lies beside it.
+moodle.xml {questions} questions that the chapters ask before they go on, a category per chapter:
+           in Moodle: question bank, import, Moodle XML format. Formulas need its MathJax filter.
 """
 
 
@@ -92,6 +103,20 @@ def in_guide(guide: str, found: dict[str, tuple[int, int, int]]) -> str:
     return re.sub(r"^(\| \d \|.*)\| [\d?]+ \|$", session, guide, flags=re.MULTILINE)
 
 
+def print_kit(folder: Path, *, decks: list[Path], html: Path) -> None:
+    """Print the decks and the teacher's guide, where there is a browser."""
+    if find_chromium() is None:
+        print("No Chromium here, so the kit has no PDFs: its decks are pages only")
+        return
+    with browsing() as browser:
+        for deck in decks:
+            page = opened(browser, deck, width=1047, height=718)
+            to_pdf(page, deck.with_suffix(".pdf"))
+            page.close()
+        if (html / f"{GUIDE}.html").is_file():
+            print_pages(browser, html, [GUIDE], output=folder / "teacher" / f"{GUIDE}.pdf")
+
+
 def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
     """Write the kit and an archive of it; return the archive."""
     folder = build / "course"
@@ -117,9 +142,12 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         nbformat.write(source(nbformat.read(path, as_version=4)), assignment / path.name)
     write_module(pages, folder=folder / "handouts")
     runs_on_its_own(folder / "handouts")
-    (folder / "README.txt").write_text(
-        README.format(version=version()) + times(minutes(pages, decks)), encoding="utf-8"
-    )
+    (folder / "nbgrader" / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+    bank, questions = question_bank(rendered(build), pages=pages, site=book.site)
+    (folder / "moodle.xml").write_text(bank, encoding="utf-8")
+    read_me = README.format(version=version(), questions=questions)
+    (folder / "README.txt").write_text(read_me + times(minutes(pages, decks)), encoding="utf-8")
+    print_kit(folder, decks=decks, html=rendered(build))
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))
 
 

@@ -1,4 +1,4 @@
-"""The whole book as one PDF, printed by a browser from the rendered pages.
+"""The book as a PDF, or a part of it, and decks, printed by a browser from the rendered pages.
 
 Every page's article goes into one document in the order of the table of contents, with its
 anchors renamed so that links between pages become links inside the document; the browser
@@ -7,8 +7,11 @@ numbers the pages and makes bookmarks of the headings. Live figures keep their s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import urldefrag, urlsplit
 
 import yaml
@@ -16,11 +19,12 @@ from bs4 import BeautifulSoup, Tag
 from jinja2 import Environment
 
 from book.tools.browser import FLAGS, find_chromium
+from book.tools.hosted import repository, site
 from book.tools.pages import BuildError
 
 LEFT_OUT = (
     "a.headerlink, script, details.hide.above-input, .dropdown-download-buttons, "
-    ".prev-next-area, .live-controls, button, .jc-executed"
+    ".prev-next-area, .live-controls, button, .jc-executed, a:has(> .viewcode-link)"
 )
 STYLES = 'link[rel="stylesheet"]'
 # Sizes in the theme are in rem, so the first rule sets the scale of everything. The theme's own
@@ -81,8 +85,9 @@ DOCUMENT = Environment(autoescape=True).from_string(
     '<section class="jc-cover"><p class="jc-title">{{ titles[0] }}</p>'
     "<p>Products of experts for language models that compare texts</p>"
     "{% for words in executed %}<p>{{ words }}</p>{% endfor %}</section>"
-    '<section class="jc-contents"><h2>Contents</h2><ol>{% for name, title in contents %}'
-    '<li><a href="#{{ name }}--top">{{ title }}</a></li>{% endfor %}</ol></section></div></div>'
+    '{% if contents %}<section class="jc-contents"><h2>Contents</h2><ol>'
+    '{% for name, title in contents %}<li><a href="#{{ name }}--top">{{ title }}</a></li>'
+    "{% endfor %}</ol></section>{% endif %}</div></div>"
     "{% for article in articles %}<div class='bd-content jc-chapter'>"
     "<div class='bd-article-container'>{{ article | string | safe }}</div></div>{% endfor %}"
     "</main></body></html>"
@@ -96,19 +101,22 @@ def order(toc: dict[str, object]) -> list[str]:
     return [str(toc["root"]), *(c["file"] for part in parts for c in part["chapters"])]
 
 
-def renamed(link: str, *, here: str, pages: set[str]) -> str:
-    """Turn a link to a page of the book into a link inside the one document."""
+def renamed(link: str, *, here: str, pages: set[str], site: str | None = None) -> str:
+    """Turn a link to a page of the book into one inside the document, or to the site if it has one.
+
+    A link to a page that is neither here nor anywhere is empty.
+    """
     address, anchor = urldefrag(link)
     parts = urlsplit(address)
-    if parts.scheme or (address and not address.endswith(".html")):
+    if parts.scheme:
         return link
-    page = Path(parts.path).stem if address else here
+    page = Path(parts.path).stem if address.endswith(".html") else "" if address else here
     if page not in pages:
-        return link
+        return f"{site}/{link}" if site else ""
     return f"#{page}--{anchor}" if anchor else f"#{page}--top"
 
 
-def chapter(page: BeautifulSoup, name: str, *, pages: set[str]) -> Tag:
+def chapter(page: BeautifulSoup, name: str, *, pages: set[str], site: str | None = None) -> Tag:
     """Return the article of one page, ready to stand beside the others."""
     article = page.select_one("article.bd-article")
     if article is None:
@@ -120,21 +128,23 @@ def chapter(page: BeautifulSoup, name: str, *, pages: set[str]) -> Tag:
     for marked in article.find_all(id=True):
         marked["id"] = f"{name}--{marked['id']}"
     for link in article.find_all("a", href=True):
-        link["href"] = renamed(link["href"], here=name, pages=pages)
+        link["href"] = renamed(link["href"], here=name, pages=pages, site=site)
+        if not link["href"]:
+            link.unwrap()
     for folded in article.find_all("details"):
         folded["open"] = ""
     article["id"] = f"{name}--top"
     return article
 
 
-def one_document(html: Path, names: list[str]) -> str:
-    """Put the whole book into one page."""
+def one_document(html: Path, names: list[str], *, site: str | None = None) -> str:
+    """Put these pages of the book into one."""
     pages = set(names)
     texts = {name: (html / f"{name}.html").read_text(encoding="utf-8") for name in names}
     whole = {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
     first = whole[names[0]]
     executed = dict.fromkeys(p.get_text() for w in whole.values() for p in w.select(".jc-executed"))
-    articles = [chapter(page, name, pages=pages) for name, page in whole.items()]
+    articles = [chapter(page, name, pages=pages, site=site) for name, page in whole.items()]
     # Some pages have styles that others do without; each is taken once, where it first stands.
     linked = [str(link) for page in whole.values() for link in page.select(STYLES)]
     scripts = [s for s in first.find_all("script") if "MathJax" in s.get_text()]
@@ -151,8 +161,9 @@ def one_document(html: Path, names: list[str]) -> str:
     )
 
 
-def print_book(html: Path, *, toc: Path, output: Path) -> Path:
-    """Print the rendered book; return the PDF."""
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """The browser that prints, without a network."""
     from playwright.sync_api import sync_playwright  # not needed by the other targets
 
     chromium = find_chromium()
@@ -161,34 +172,61 @@ def print_book(html: Path, *, toc: Path, output: Path) -> Path:
             "Printing the book needs Chromium (Debian: apt install chromium), or another of its "
             "family named in CHROMIUM"
         )
-    names = order(yaml.safe_load(toc.read_text(encoding="utf-8")))
-    # Beside the pages, so that pictures and styles are found; gone when printed.
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def opened(browser: Any, source: Path, *, width: int, height: int) -> Any:
+    """A page of the browser in which all formulas are set."""
+    size = {"width": width, "height": height}
+    page = browser.new_context(offline=True, viewport=size).new_page()
+    page.goto(source.as_uri(), wait_until="load", timeout=120_000)
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    return page
+
+
+def to_pdf(page: Any, output: Path, **settings: Any) -> None:
+    """Print what is open."""
+    page.pdf(
+        path=str(output),
+        prefer_css_page_size=True,
+        print_background=True,
+        outline=True,
+        tagged=True,
+        **settings,
+    )
+    sign(output)
+
+
+@contextmanager
+def in_one(html: Path, names: list[str]) -> Iterator[Path]:
+    """A file with these pages in one, beside them, so that pictures and styles are found."""
     source = html / "_whole_book.html"
-    source.write_text(one_document(html, names), encoding="utf-8")
+    source.write_text(one_document(html, names, site=site(repository())), encoding="utf-8")
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-            page = browser.new_context(
-                offline=True, viewport={"width": WIDTH, "height": 1000}
-            ).new_page()
-            page.goto(source.as_uri(), wait_until="load", timeout=120_000)
-            page.evaluate("() => window.MathJax.startup.promise")
-            page.emulate_media(media="print")
-            page.evaluate(FIT)
-            page.pdf(
-                path=str(output),
-                prefer_css_page_size=True,
-                print_background=True,
-                display_header_footer=True,
-                header_template="<span></span>",
-                footer_template=FOOTER,
-                outline=True,
-                tagged=True,
-            )
-            browser.close()
+        yield source
     finally:
         source.unlink()
-    sign(output)
+
+
+def print_pages(browser: Any, html: Path, names: list[str], *, output: Path) -> None:
+    """Print these pages of the book as one document with numbered pages."""
+    with in_one(html, names) as source:
+        page = opened(browser, source, width=WIDTH, height=1000)
+        page.emulate_media(media="print")
+        page.evaluate(FIT)
+        numbered = {"header_template": "<span></span>", "footer_template": FOOTER}
+        to_pdf(page, output, display_header_footer=True, **numbered)
+        page.close()
+
+
+def print_book(html: Path, *, toc: Path, output: Path) -> Path:
+    """Print the rendered book; return the PDF."""
+    with browsing() as browser:
+        names = order(yaml.safe_load(toc.read_text(encoding="utf-8")))
+        print_pages(browser, html, names, output=output)
     return output
 
 

@@ -99,13 +99,15 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per system, best first.
 
-        Columns rank, name, score, low, high, rank_low, rank_high (intervals of `level`), win_rate
-        (fitted, mean over the other systems, no place preferred), comparisons. With a reference
-        reference_rate and reference_se, the share of comparisons with it that were won; with
-        length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate and
-        lc_reference_se.
+        Columns rank, name, score, error, low, high, rank_low, rank_high (intervals of `level`),
+        win_rate (fitted, mean over the other systems, no place preferred), comparisons. With a
+        reference reference_rate and reference_se, the share of comparisons with it that were won;
+        with length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate
+        and lc_reference_se.
         """
         table = self.plain.to_frame(self.level)
+        error = dict(zip(self.plain.items, self.plain.standard_errors(), strict=True))
+        table.insert(3, "error", table["name"].map(error))
         rates, seen = self.win_rates(fitted=True), self.comparisons.pairs.ravel()
         table["win_rate"] = table["name"].map(rates.mean(axis=1))
         counts = np.bincount(seen, minlength=len(self.plain.items))

@@ -46,11 +46,14 @@ METHOD = (
 FIRST = 1.0  # the prior's sd of phi before its size is known, in logits: it keeps phi finite
 NEAR = 0.1  # lengths that differ by at most so much of their sum are near equal
 FEW = 10  # comparisons at near equal lengths below which a score there is an extrapolation
-FEW_SYSTEMS = (
-    3  # below which the difficulty of an instruction cannot be told from one answer's luck
-)
+FEW_SYSTEMS = 3  # with fewer, an instruction's difficulty is one answer's luck
 RIDGE = 1.0  # the prior precision of a difficulty and of a system's share in it
-STEPS = 200
+# That of a system's own level: next to none, but one that won everything stays finite.
+FREE, FREE_ALONE = 1e-6, 1e-3
+# A curvature of less (an answer 99.9% sure) would make a step too long to come back from; the
+# optimum does not depend on it, since the slope there is zero all the same.
+STIFF = 1e-3
+STEPS = 200  # of at most one logit each, from which any score that an answer can mean is reached
 
 
 def relative(lengths: Floats) -> Floats:
@@ -176,10 +179,10 @@ def _difficulty(
     weight = np.where(system == without, 0.0, weight)
     for _ in range(STEPS):
         before = np.append(theta, delta)
-        for at, which, ridge in ((theta, system, 1e-6), (delta, prompt, RIDGE)):
+        for at, which, ridge in ((theta, system, FREE), (delta, prompt, RIDGE)):
             q = expit(theta[system] + tilt + delta[prompt])
             pull = np.bincount(which, weight * (won - q), len(at)) - ridge * at
-            stiff = np.bincount(which, weight * np.maximum(q * (1.0 - q), 1e-3), len(at)) + ridge
+            stiff = np.bincount(which, weight * np.maximum(q * (1.0 - q), STIFF), len(at)) + ridge
             at += np.clip(pull / stiff, -1.0, 1.0)
         if np.abs(np.append(theta, delta) - before).max() < 1e-8:
             break
@@ -191,7 +194,7 @@ def _at_equal(
 ) -> tuple[float, float]:
     """Mean over prompts of sigma(theta + psi delta), and its error by the influence of prompts."""
     x = np.column_stack([np.ones(len(won)), hard])
-    at, prior = np.array([0.0, 1.0]), np.array([1e-3, RIDGE])
+    at, prior = np.array([0.0, 1.0]), np.array([FREE_ALONE, RIDGE])
     for _ in range(STEPS):
         q = expit(x @ at + tilt)
         pull = x.T @ (weight * (won - q)) - prior * (at - np.array([0.0, 1.0]))

@@ -44,8 +44,8 @@ def ask(
     calls: Annotated[
         o.Count,
         o.opt(
-            "Comparisons per context. The default is all of a dataset, and ten per text of your "
-            "own texts.",
+            "Comparisons per context. The default is all of them for a dataset, and ten per text "
+            "for your own texts.",
             min=1,
         ),
     ] = None,
@@ -63,7 +63,7 @@ def ask(
     wording: o.Wording = None,
     contexts: Annotated[
         str | None,
-        o.opt("Ask about the first ten contexts (10), or those from 21 to 30 (20:30); else all."),
+        o.opt("Ask only about the first ten contexts (10), or about contexts 21 to 30 (20:30)."),
     ] = None,
     shard: Annotated[
         str | None, o.opt("Ask only the I-th of N equal parts, such as 2/8.", metavar="I/N")
@@ -83,9 +83,9 @@ def ask(
 ) -> None:
     """Ask a judge a fixed set of comparisons, and store the answers.
 
-    Every answer is stored as it comes, so a run that was stopped goes on where it was, and a larger
-    run asks only what is new. For several machines, give each its own shard and its own store, and
-    join the stores with `judging store merge`.
+    Every answer is stored as it comes, so a run that was stopped continues where it was, and a
+    larger run asks only what is new. For several machines, give each its own shard and its own
+    store, and join the stores with `judging store merge`.
     """
     cfg.save(ctx, save_config)
     from judging import datasets, judges, prompts

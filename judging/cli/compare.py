@@ -20,12 +20,12 @@ from judging.cli.fit import Cluster, First, Probability, Second, Winner
 )
 def compare(
     new: Annotated[str, typer.Argument(help="The system in question, as the tables call it.")],
-    old: Annotated[str, typer.Argument(help="The system that it is held against.")],
+    old: Annotated[str, typer.Argument(help="The system to compare it with.")],
     tables: Annotated[
         list[Path],
         typer.Argument(
-            help="Comparisons that exist, as for `judging leaderboard`, which also makes them "
-            "(--comparisons).",
+            help="Comparisons that you have, as for `judging leaderboard`, or that its "
+            "--comparisons wrote.",
             metavar="TABLE",
         ),
     ],
@@ -51,7 +51,7 @@ def compare(
     encoding: o.Encoding = None,
     sheet: o.Sheet = None,
 ) -> None:
-    """Tell whether one system is as good as another.
+    """Decide whether one system is as good as another.
 
     Ends with 0 if it is, 1 if it is worse, and 3 if that cannot be told yet.
     """

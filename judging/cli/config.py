@@ -10,7 +10,8 @@ The file has an option a line, by its long name without the dashes, and the comm
     [judge-option]
     concurrency = 8
 
-What the command line says goes before it. No key is in it: a judge's is read from the environment.
+What the command line says takes precedence. No key is in it: a judge's is read from the
+environment.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from poe.errors import name_some
 __all__ = ["Config", "SaveConfig", "save"]
 
 OURS = ("config", "save_config")  # which a file does not name
+LONGEST = 256  # letters of a name; what is longer is an attribute in many words, and no file
 
 
 def _known(ctx: typer.Context) -> dict[str, Any]:
@@ -78,8 +80,8 @@ def _plain(value: Any) -> str:
 Config = Annotated[
     Path | None,
     o.opt(
-        "Take options from this TOML file, one a line by its long name; the command line goes "
-        "before it.",
+        "Read options from this TOML file, one per line under its long name; those on the command "
+        "line take precedence.",
         "--config",
         panel=o.FILES,
         callback=_read,
@@ -97,8 +99,10 @@ def save(ctx: typer.Context, path: Path | None) -> None:
     if path is None:
         return
     values = [one for key, one in ctx.params.items() if key not in OURS]
-    paths = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    screen.require_writable(path, inputs=[one for one in paths if isinstance(one, Path)])
+    given = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    # Older versions of typer keep paths as strings here, among strings that are none.
+    paths = [Path(one) for one in given if isinstance(one, Path | str) and len(str(one)) < LONGEST]
+    screen.require_writable(path, inputs=paths)
     lines = [f"# judging {ctx.info_name} --config {path.name}"]
     for key, one in _known(ctx).items():
         source = ctx.get_parameter_source(str(one.name))

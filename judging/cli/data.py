@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from judging.cli import options as o
+from judging.cli import screen
 
 
-@o.data_app.command("list")
-def data_list() -> None:
-    """List the datasets, where their texts would come from, and the language models."""
+@o.data_app.command(
+    "list",
+    epilog="With --json, standard output is one object: datasets, a list with name, and "
+    "models, one with name, title, licence and at (the file, null where it is not here).",
+)
+def data_list(as_json: o.AsJson = False) -> None:
+    """List the datasets and where their texts come from, and the language models."""
     from judging import datasets
     from judging.datasets import models
 
+    if as_json:
+        screen.print_json(_known())
+        return
     print(datasets.overview())
     print(models.overview())
 
 
-@o.data_app.command("fetch")
+def _known() -> dict[str, Any]:
+    """What there is, for a program."""
+    from judging import datasets
+    from judging.datasets import models
+
+    files = {name: models.cache_dir() / one.file for name, one in models.MODELS.items()}
+    return {
+        "datasets": [{"name": name} for name in datasets.names()],
+        "models": [
+            {
+                "name": name,
+                "title": one.title,
+                "licence": one.licence,
+                "at": str(files[name]) if files[name].is_file() else None,
+            }
+            for name, one in models.MODELS.items()
+        ],
+    }
+
+
+@o.data_app.command(
+    "fetch", epilog="With --json, standard output is one object: name and at, where it is."
+)
 def data_fetch(
     name: Annotated[str, typer.Argument(help="A name from `judging data list`.")],
+    as_json: o.AsJson = False,
 ) -> None:
     """Download a dataset, or a language model (qwen, smollm2), and verify it."""
     from judging import datasets
     from judging.datasets import models
 
-    if name in models.MODELS:
-        place = models.fetch(name, say=lambda text: print(text, flush=True))
-    else:
-        place = datasets.fetch(name)
-    print(f"{name} is at {place}")
+    say = screen.Lines(as_json)
+    place = models.fetch(name, say=say) if name in models.MODELS else datasets.fetch(name)
+    say(f"{name} is at {place}")
+    say.end({"name": name, "at": str(place)})

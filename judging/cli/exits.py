@@ -31,9 +31,9 @@ MEANINGS = {
     Status.FAILED: "an error, with a message that says what to change; or a requirement "
     "(--require) that does not hold",
     Status.MISUSED: "a mistake on the command line, or a judge that is not available",
-    Status.PARTIAL: "a part was done, because of a limit or of a server that was lost, and the "
-    "same command goes on; or a requirement of which nothing can be told yet",
-    Status.ROUND: "requests were written for a batch (--batch); the same command goes on once "
+    Status.PARTIAL: "only a part was done, because a limit was reached or the server was lost, and "
+    "the same command continues it; or a requirement that cannot be decided yet",
+    Status.ROUND: "requests were written for a batch (--batch); run the same command again once "
     "the results are imported",
     Status.INTERRUPTED: "Ctrl-C; what was answered is kept",
     Status.UNREAD: "nobody reads the output any more, as with `| head`",

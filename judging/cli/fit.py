@@ -17,7 +17,7 @@ Probability = Annotated[
     str | None, o.column("The column of the probability that the first is better.", "--p")
 ]
 Cluster = Annotated[
-    str | None, o.column("The column of what answers share, such as a prompt or an annotator.")
+    str | None, o.column("The column of the prompt, annotator or other source that answers share.")
 ]
 
 
@@ -39,7 +39,9 @@ def fit(
     second: Second = None,
     winner: Winner = None,
     p: Probability = None,
-    weight: Annotated[str | None, o.column("The column of how often a row counts.")] = None,
+    weight: Annotated[
+        str | None, o.column("The column that says how many times a row counts.")
+    ] = None,
     cluster: Cluster = None,
     errors: o.Errors = "auto",
     expert: o.Expert = "bradley-terry",
@@ -59,7 +61,7 @@ def fit(
     encoding: o.Encoding = None,
     sheet: o.Sheet = None,
 ) -> None:
-    """Rank the items of comparisons that exist, with intervals."""
+    """Rank items by comparisons that you already have, with intervals."""
     from judging.board.errors import kind_of, told, with_errors
     from judging.fitting import settled
     from judging.ranking import words
@@ -134,7 +136,10 @@ def _frame(result: Any, level: float) -> Any:
     from poe.result import COVARIANCE_ITEMS
 
     if len(result.items) <= COVARIANCE_ITEMS:
-        return result.to_frame(level)
+        shown = result.to_frame(level)
+        error = dict(zip(result.items, result.standard_errors(), strict=True))
+        shown.insert(3, "error", shown["name"].map(error))
+        return shown
     shown = pd.DataFrame({"name": result.items, "score": result.scores})
     shown = shown.sort_values("score", ascending=False, kind="stable")
     shown.insert(0, "rank", range(1, len(shown) + 1))

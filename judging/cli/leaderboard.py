@@ -90,8 +90,8 @@ def leaderboard(
     people: Annotated[
         Path | None,
         o.opt(
-            "People's verdicts on some of these comparisons (prompt, two systems, winner): shows "
-            "each system's win rate among people, estimated with the judge's help.",
+            "People's verdicts on some of these comparisons (prompt, two systems, winner); we then "
+            "show each system's win rate among people, estimated with the judge's help.",
             panel=o.FILES,
             metavar="FILE",
         ),
@@ -116,8 +116,8 @@ def leaderboard(
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
-    The ranking is that of the comparisons as they are; --length-control shows beside it what they
-    say of answers of equal length.
+    The ranking takes the comparisons as they are; --length-control adds the scores that answers of
+    equal length would have.
     """
     cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
@@ -134,7 +134,9 @@ def leaderboard(
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
     screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
     if judge and by:
-        raise ComparisonError("--by is for comparisons that exist, without --judge")
+        raise ComparisonError(
+            "--by breaks down comparisons that you already have, so it goes without --judge"
+        )
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
     labels = read(read_table(people)) if people else None

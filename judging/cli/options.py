@@ -153,9 +153,10 @@ Confidence = Annotated[
 Errors = Annotated[
     Literal["auto", "vote", "pair", "prompt"],
     opt(
-        "What intervals are made of. vote: every answer is independent; pair: answers about one "
-        "pair may err together; prompt: answers that share a prompt or annotator may. auto: prompt "
-        "where a column says so, else vote where a pair was met twice in one order, else pair.",
+        "Which answers may err together, so that intervals allow for it. vote: none do; pair: "
+        "those about the same pair; prompt: those that share a prompt or an annotator. auto: "
+        "prompt if there is a column of them, else vote if a pair was compared twice in the same "
+        "order, else pair.",
         panel=SCORES,
     ),
 ]
@@ -181,34 +182,39 @@ PriceOutput = Annotated[
 ]
 Undecided = Annotated[
     Literal["stop", "tie"],
-    opt("stop: an answer without a label ends the run; tie: it counts as a tie.", panel=JUDGE),
+    opt(
+        "What to do with an answer that names neither text. stop: end the run; tie: count it as a "
+        "tie.",
+        panel=JUDGE,
+    ),
 ]
 
 OnRefusal = Annotated[
     Literal["skip", "tie", "stop"],
     opt(
-        "A question that the judge will never answer (a content filter, a text too long for it). "
-        "skip: it is left out, and a text of which nothing is answered too; tie: it counts as a "
-        "tie; stop: it ends the run.",
+        "What to do with a question that the judge will never answer (because of a content filter, "
+        "or of a text that is too long). skip: leave it out, and any text with no answer at all; "
+        "tie: count it as a tie; stop: end the run.",
         panel=JUDGE,
     ),
 ]
 RetryRefused = Annotated[
     bool,
-    opt("Ask again what the judge refused before.", "--retry-refused", panel=JUDGE),
+    opt("Ask again the questions that the judge refused before.", "--retry-refused", panel=JUDGE),
 ]
 
 Require = Annotated[
     list[str],
     opt(
-        "End with a status by this: 0 if it holds, 1 if it does not, 3 if that cannot be told yet. "
-        '"new >= old", or with a margin of the win rate "new >= old - 2%". May be repeated.',
+        "Let the exit status tell whether this holds: 0 if it does, 1 if it does not, 3 if that "
+        'cannot be decided yet. For example "new >= old" or, with a margin of the win rate, '
+        '"new >= old - 2%". May be repeated.',
         panel=GATE,
         metavar="RULE",
     ),
 ]
 Sure = Annotated[
-    float, opt("How sure a requirement has to be met, or not met.", panel=GATE, metavar="P")
+    float, opt("How sure a requirement must be to hold, or not to hold.", panel=GATE, metavar="P")
 ]
 LengthControl = Annotated[
     bool,
@@ -220,14 +226,14 @@ LengthControl = Annotated[
 ]
 
 Report = Annotated[
-    Path | None, opt("Write an HTML report to this one file, which loads nothing.", panel=FILES)
+    Path | None, opt("Write the report to this HTML file, which needs no network.", panel=FILES)
 ]
 Out = Annotated[Path | None, opt("Write scores and intervals to this CSV file.", panel=FILES)]
 Comparisons = Annotated[Path | None, opt("Write every comparison to this CSV file.", panel=FILES)]
 PeopleFile = Annotated[
     Path | None,
     opt(
-        "What people say, to hold the judge against: a table with id and score, or of choices, "
+        "What people say, to check the judge by: a table with id and score, or one of choices, "
         "such as first, second and winner.",
         "--people",
         panel=FILES,
@@ -243,7 +249,7 @@ SeveralJudges = Annotated[
     bool, opt("Allow several judges in one store.", "--several-judges", panel=FILES)
 ]
 Encoding = Annotated[
-    str | None, opt("The encoding of a text file, where the guess is wrong.", panel=FILES)
+    str | None, opt("The encoding of a text file, if it is guessed wrongly.", panel=FILES)
 ]
 Sheet = Annotated[
     str | None,

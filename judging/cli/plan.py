@@ -20,30 +20,36 @@ def plan(
     texts: Annotated[int, typer.Argument(help="How many texts are to be ranked.", min=2)],
     apart: Annotated[
         float,
-        o.opt("Two texts so many logits apart are to be put in the right order, ...", min=0.01),
+        o.opt("Put two texts that are this many logits apart in the right order, ...", min=0.01),
     ] = 1.0,
-    sure: Annotated[float, o.opt("... so often.", min=0.5, max=0.999, metavar="P")] = 0.9,
+    sure: Annotated[
+        float, o.opt("... with this probability.", min=0.5, max=0.999, metavar="P")
+    ] = 0.9,
     sigma: Annotated[
         float,
         o.opt(
-            "How far one answer scatters around the truth, in logits: 2 is a bare decision, sure "
-            "judges have less.",
+            "How far an answer scatters around the truth, in logits: 2 for a bare decision, less "
+            "for a judge that gives probabilities.",
             min=0.01,
         ),
     ] = 2.0,
     agreement: Annotated[
-        float, o.opt("How often people may be expected to agree with the judge.", metavar="P")
+        float, o.opt("How often you expect people to agree with the judge.", metavar="P")
     ] = 0.75,
-    within: Annotated[float, o.opt("To within how much that is to be known.", metavar="P")] = 0.1,
-    confidence: Annotated[float, o.opt("The level of intervals.", min=0.5, max=0.999)] = 0.95,
+    within: Annotated[
+        float, o.opt("The error with which you want to know that.", metavar="P")
+    ] = 0.1,
+    confidence: Annotated[
+        float, o.opt("The confidence level of intervals.", min=0.5, max=0.999)
+    ] = 0.95,
     tokens: Annotated[
-        float | None, o.opt("Tokens that the judge reads in a comparison.", min=1.0)
+        float | None, o.opt("Tokens that the judge reads per comparison.", min=1.0)
     ] = None,
     price_input: o.PriceInput = None,
     price_output: o.PriceOutput = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Say how many calls to a judge, and how many labels by people, it will take."""
+    """Say how many calls to a judge, and how many labels by people, a ranking will take."""
     from judging.trust import needed
     from poe.choose.planning import plan as planned
 

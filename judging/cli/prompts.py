@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from judging.cli import options as o
+from judging.cli import screen
 
 
-@o.app.command()
+@o.app.command(
+    epilog="With --json, standard output is a list of prompts: name, dataset, attribute, template, "
+    "source, wording, labels, prefix, text; and with --show examples, each filled."
+)
 def prompts(
     dataset: Annotated[str | None, typer.Argument(help="A dataset that has prompts.")] = None,
     attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
@@ -19,6 +23,7 @@ def prompts(
         int, o.opt("Show at most this many characters of a text; 0 shows all.", min=0)
     ] = 400,
     decoder_only: o.DecoderOnly = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """List the prompts, or show one."""
     from itertools import islice
@@ -27,6 +32,24 @@ def prompts(
     from judging import prompts as known
     from judging.datasets.questions import examples
 
+    if as_json:
+        one = dataset is not None and attribute is not None
+        names = [f"{dataset}/{attribute}"] if one else known.names(dataset)
+        rows = []
+        for name in names:
+            parts = name.split("/")
+            wanted = (*parts[:2], template) if one else parts
+            found = known.listing(*wanted)
+            rows.append(_row(found))
+            if one and show:
+                rows[-1]["examples"] = [
+                    question.text
+                    for question in islice(
+                        examples(datasets.load(str(dataset)), found.prompt, cut=cut), show
+                    )
+                ]
+        screen.print_json(rows)
+        return
     if dataset is None or attribute is None:
         print(known.overview(dataset))
         return
@@ -41,3 +64,18 @@ def prompts(
         print(f"\n--- {number}: {', '.join(question.ids)} ---\n{question.text}")
         if prompt.prefix:
             print(f"[the answer starts:] {prompt.prefix}")
+
+
+def _row(found: Any) -> dict[str, Any]:
+    """A prompt for a program."""
+    return {
+        "name": found.prompt.name,
+        "dataset": found.dataset,
+        "attribute": found.attribute,
+        "template": found.template,
+        "source": found.source,
+        "wording": found.status,
+        "labels": list(found.prompt.labels),
+        "prefix": found.prompt.prefix or None,
+        "text": found.prompt.template,
+    }

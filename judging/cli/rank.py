@@ -31,7 +31,8 @@ MADE_OF = (
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
     "people (labels, kind, agreement, low, high; sharpness: what a logit is worth to them; scale: "
     "slope, intercept, half, level), advice (state, text, more, labels), fragility (answers, of, "
-    f"winner), notes, and texts, whose rows are those of --out. {o.DRY}"
+    "winner), notes, and texts, whose rows are those of --out; and together, the rankings of "
+    f"several judges as one (attribute, context, notes, judges, texts). {o.DRY}"
 )
 
 
@@ -127,7 +128,7 @@ def rank(
     compare_with: Annotated[
         Path | None,
         o.opt(
-            "Compare with this file that an earlier --out wrote: which texts moved by more than "
+            "Compare with a file that an earlier --out wrote: which texts moved by more than "
             "the errors?",
             panel=o.FILES,
         ),
@@ -152,12 +153,21 @@ def rank(
     undecided: o.Undecided = "stop",
     on_refusal: o.OnRefusal = "skip",
     retry_refused: o.RetryRefused = False,
+    mlflow: Annotated[
+        str | None,
+        o.opt(
+            "Log settings, numbers and the files written to MLflow, as a run of this experiment.",
+            "--mlflow",
+            panel=o.FILES,
+            metavar="EXPERIMENT",
+        ),
+    ] = None,
     config: cfg.Config = None,
     save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     cfg.save(ctx, save_config)
-    from judging import judges
+    from judging import judges, tracking
     from judging.judges.spending import RoundWrittenError
     from judging.ranking.changes import read_ranking
     from judging.ranking.rank import jobs, run, with_people
@@ -170,6 +180,8 @@ def rank(
 
     for name in [] if offline else judge:
         judges.check_name(name)
+    if mlflow is not None:
+        tracking.module()
     require_level(confidence)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     more = [path for path in (compare_with, people) if path is not None]
@@ -266,6 +278,14 @@ def rank(
             (lambda: _everything(rankings)) if as_json else None,
             {path: content for path, content in files.items() if path is not None},
         )
+        if mlflow is not None:
+            made = tracking.log_run(
+                rankings,
+                experiment=mlflow,
+                files=[path for path in (out, comparisons, report) if path is not None],
+                settings={"texts": texts, "budget": budget, "rule": rule, "orders": orders},
+            )
+            print(f"judging: in MLflow as run {made} of {mlflow}", file=sys.stderr)
         if stop is not None and stop.kind == "interrupted":
             raise KeyboardInterrupt  # the store says what it kept
         if stop is not None and stop.kind == "batch":
@@ -334,6 +354,7 @@ def _together(rankings: Sequence[Ranking], part: Callable[[Ranking], pd.DataFram
 
 def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
     """The rankings for a program, as the help says."""
+    from judging.ranking.together import together
     from judging.ranking.verdict import verdict
     from judging.ranking.words import judged_of, refusals, totals
 
@@ -362,7 +383,23 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
                 "texts": one.to_frame().to_dict("records"),
             }
         )
-    return {"calls": new, "from_store": calls - new, "tokens": tokens, "rankings": rows}
+    joint = [
+        {
+            "attribute": one.attribute,
+            "context": one.name or None,
+            "notes": one.sentences(),
+            "judges": one.reliability().to_dict("records"),
+            "texts": [] if one.fit is None else one.to_frame().to_dict("records"),
+        }
+        for one in together(rankings)
+    ]
+    return {
+        "calls": new,
+        "from_store": calls - new,
+        "tokens": tokens,
+        "rankings": rows,
+        "together": joint,
+    }
 
 
 def _people(one: Ranking) -> dict[str, Any] | None:

@@ -86,6 +86,23 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=1))
 
 
+class Lines:
+    """Lines for a reader as they come; or, with --json, nothing but one object at the end."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def __call__(self, text: str) -> None:
+        """Say a line."""
+        if not self.as_json:
+            print(text, flush=True)
+
+    def end(self, value: Any) -> None:
+        """Print it all for a program."""
+        if self.as_json:
+            print_json(value)
+
+
 def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:
     """Refuse a path that cannot be written before a judge is asked, not after.
 

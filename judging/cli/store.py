@@ -39,7 +39,11 @@ def store_list(
     screen.deliver(text, (lambda: found) if as_json else None, {})
 
 
-@o.store_app.command("merge")
+@o.store_app.command(
+    "merge",
+    epilog="With --json, standard output is one object: stores, a list with store, added, same and "
+    "differ, and answers, how many there now are.",
+)
 def store_merge(
     store: Annotated[
         Path,
@@ -50,41 +54,52 @@ def store_merge(
         typer.Argument(help="The stores that the answers are copied from.", metavar="STORES"),
     ],
     several_judges: o.SeveralJudges = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """Copy the answers of other stores into a store."""
     if missing := [str(other) for other in others if not other.is_file()]:
         raise JudgeError(f"there is no store {' or '.join(missing)} to merge; nothing was made")
+    say = screen.Lines(as_json)
+    rows = []
     with opening.open_store(store, several=several_judges) as kept_answers:
         for other in others:
             found = kept_answers.merge(other)
-            print(
+            rows.append({"store": str(other), **found._asdict()})
+            say(
                 f"{other}: {found.added:,} answers were new, {found.same:,} were there, "
                 f"{found.differ:,} differ"
             )
-        print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
+        say(f"{kept_answers.path} now has {len(kept_answers):,} answers")
+        say.end({"stores": rows, "answers": len(kept_answers)})
 
 
-@o.store_app.command("import")
+@o.store_app.command(
+    "import",
+    epilog="With --json, standard output is one object: results, a list with results, added, same, "
+    "differ, refused, unknown, failed (a reason and how many) and others (a model and how many), "
+    "and answers, how many there now are.",
+)
 def store_import(
     results: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of results of a batch, in any order; one twice changes nothing.",
+            help="The result files of a batch, in any order; a file given twice changes nothing.",
             metavar="RESULTS",
         ),
     ],
     store: o.StorePath = o.STORE,
     model: Annotated[
         str | None,
-        o.opt("Take the answers of this model, where the first results have several.", "--model"),
+        o.opt("Take the answers of this model, if the results have several.", "--model"),
     ] = None,
     several_judges: o.SeveralJudges = False,
+    as_json: o.AsJson = False,
 ) -> None:
-    """Read the answers of a batch that --batch wrote into its store."""
+    """Read the results of a batch (--batch) into the store of the command that wrote it."""
     from judging.judges.batch import import_results
     from poe.errors import name_some
 
-    usable = 0
+    usable, rows, say = 0, [], screen.Lines(as_json)
     with opening.open_store(store, several=several_judges) as kept_answers:
         for path in results:
             found = import_results(kept_answers, path, model=model)
@@ -97,21 +112,30 @@ def store_import(
                 f"{n:,} are of the model {name}, left out" for name, n in found.others.items()
             ]
             lines += [f"{found.unknown:,} are of no batch of this store"] * bool(found.unknown)
-            print(f"{path}: {'; '.join(lines)}")
-        print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
+            say(f"{path}: {'; '.join(lines)}")
+            counts = {n: getattr(found, n) for n in ("added", "same", "differ", "refused")}
+            more = {"unknown": found.unknown, "failed": found.failed, "others": found.others}
+            rows.append({"results": str(path), **counts, **more})
+        say(f"{kept_answers.path} now has {len(kept_answers):,} answers")
+        say.end({"results": rows, "answers": len(kept_answers)})
     if not usable:
         raise JudgeError(f"none of {name_some(list(map(str, results)))} had an answer to keep")
 
 
-@o.store_app.command("export")
+@o.store_app.command(
+    "export", epilog="With --json, standard output is one object: answers, rows and out."
+)
 def store_export(
     store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],
     out: Annotated[Path, typer.Argument(help="A file that ends in .csv or .parquet.")],
+    as_json: o.AsJson = False,
 ) -> None:
-    """Write every answer as one row of a CSV or Parquet file, and one more for each other name."""
+    """Write the answers to a CSV or Parquet file, one per row (more where a text has names)."""
     screen.require_writable(out, inputs=[store])
     with opening.open_store(store, offline=True) as kept_answers:
         rows = kept_answers.export(out)
         more = rows - len(kept_answers)
         names = f", some under several names ({rows:,} rows)" if more else ""
-        print(f"{len(kept_answers):,} answers written to {out}{names}")
+        say = screen.Lines(as_json)
+        say(f"{len(kept_answers):,} answers written to {out}{names}")
+        say.end({"answers": len(kept_answers), "rows": rows, "out": str(out)})

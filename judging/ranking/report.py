@@ -26,6 +26,7 @@ import numpy as np
 from judging.machine import write
 from judging.ranking import readings, words
 from judging.ranking.ranking import Ranking
+from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
 from judging.trust.needed import needed
@@ -99,6 +100,7 @@ def report(
         facts=_facts(found),
         notes=_notes(found),
         rankings=[_page(one, thing, words.told_apart(one, found)) for one in found],
+        joint=[_joint(one) for one in together(found)],
         changes=None if before is None else _changes(found[0], before),
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -299,6 +301,14 @@ def _to_label(one: Ranking) -> list[str]:
     names = sorted(str(name) for name in one.fit.items)
     few = min(needed(level=one.level).scores, len(names))
     return [names[k] for k in np.sort(np.random.default_rng(0).permutation(len(names))[:few])]
+
+
+def _joint(one: Together) -> dict[str, Any]:
+    """What the template says of several judges in one ranking."""
+    where = ", ".join(filter(None, (one.attribute, one.name)))
+    table = None if one.fit is None else words.rows_of(one.to_frame().head(NAMED), one.level)
+    judges = [row[1:] for row in words.by_judge(one)]
+    return {"where": where, "said": one.sentences(), "table": table, "judges": judges}
 
 
 def _rows_shown(table: pd.DataFrame, top: int) -> set[int]:

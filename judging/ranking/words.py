@@ -12,6 +12,7 @@ from scipy.special import expit
 from judging import kinds
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import HARDLY, Sureness, drowned, position, settled_share
+from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import printable, short
 from judging.trust.trust import Trust
@@ -228,6 +229,12 @@ def in_text(found: Sequence[Ranking]) -> str:
         parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
         parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
         parts += [printable(" ".join(headline(one))), _diagnosis(one)]
+    for joint in together(found):
+        where = ", ".join(filter(None, (joint.attribute, joint.name)))
+        parts += [f"\nAll judges in one ranking ({where})"]
+        if joint.fit is not None:
+            parts += [aligned(rows_of(joint.to_frame(), joint.level)), aligned(by_judge(joint))]
+        parts += [printable(" ".join(joint.sentences()))]
     calls, new, tokens, unit = totals(found)
     return "\n".join(
         [
@@ -239,6 +246,30 @@ def in_text(found: Sequence[Ranking]) -> str:
             "not mistakes it makes every time.",
         ]
     )
+
+
+def by_judge(joint: Together) -> list[list[str]]:
+    """`Together.reliability` as texts."""
+    table = joint.reliability()
+    head = ["", "judge", "comparisons", "sharpness", "first, of equals", "agrees with the others"]
+    if joint.fit is None:
+        rows = [
+            ["", short(r.judge), f"{r.comparisons:,}", "", "", f"{r.agreement:.2f}"]
+            for r in table.itertuples(index=False)
+        ]
+    else:
+        rows = [
+            [
+                "",
+                short(r.judge),
+                f"{r.comparisons:,}",
+                f"{r.sharpness:.2f} ± {r.sharpness_se:.2f}",
+                f"{r.first_between_equals:.0%}",
+                f"{r.agreement:.2f}",
+            ]
+            for r in table.itertuples(index=False)
+        ]
+    return [head, *rows]
 
 
 def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:

@@ -97,9 +97,8 @@ def se_below(limit: float) -> StopRule:
 
     Examples
     --------
-    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
-    >>> poe.se_below(0.5)(poe.fit(c))
-    False
+    >>> poe.se_below(0.5).name
+    'largest standard error'
     """
     if not limit > 0:
         raise ValueError(f"a standard error cannot be brought to {limit}; give a positive limit")

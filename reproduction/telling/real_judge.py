@@ -5,13 +5,123 @@ No number is made here: they come from stored results and stored answers.
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
-from reproduction import predict_more, run
+from judging.judges import recorded
+from poe.arrays import Floats
+from reproduction import ask_model, predict_more, run
 from reproduction.claims import accepted
 from reproduction.published import NAMES
+from reproduction.telling import pages
+from reproduction.to_ask import HANNA
+from reproduction.twins import labels
 
+OWN = 419  # of LLMBar's pairs are its own
 CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
+
+
+def at(result: str, **wanted: object) -> tuple[float, float]:
+    """Value and standard error of the one row of a stored result that has these columns."""
+    rows = run.read(result)
+    assert rows is not None, f"data/results/{result}.csv is missing"
+    for name, is_ in wanted.items():
+        rows = rows[rows[name] == is_]
+    (row,) = rows.itertuples()
+    return float(row.value), float(row.se)
+
+
+def said(result: str, *, sign: str = "", **wanted: object) -> str:
+    """The same in words: "29.1 ± 4.7"; sign : "+" for differences."""
+    value, se = at(result, **wanted)
+    return f"{value:{sign}.1f} ± {se:.1f}".replace("-", "\u2212")
+
+
+def greedy(dataset: str, k: int, method: str) -> str:
+    """What greedy pairs gain over random ones, points, ± over draws of the calls."""
+    rows = run.read("measured-qwen-methods")
+    assert rows is not None
+    alike = (rows["dataset"] == dataset) & (rows["k"] == k) & (rows["method"] == method)
+    rows = rows[alike & (rows["metric"] == "spearman") & (rows["attribute"] == "mean")]
+    by = rows.set_index("selection")
+    gain = by.loc["greedy", "value"] - by.loc["random", "value"]
+    error = float(np.hypot(by.loc["greedy", "draw_se"], by.loc["random", "draw_se"]))
+    return f"{gain:+.1f} ± {error:.1f}".replace("-", "\u2212")
+
+
+def cost_of_a_thousand(name: str) -> dict[str, float]:
+    """Tokens sent and computed, and seconds, for a thousand answers of a table, as measured."""
+    runs = ask_model.about(ask_model.QWEN)["runs"][name]
+    answers = sum(one["answers"] for one in runs)
+    return {
+        what: 1000.0 * sum(one[what] for one in runs) / answers
+        for what in ("tokens", "computed", "seconds")
+    }
+
+
+def llmbar() -> Markup:
+    """The larger judge beside the six recorded ones on LLMBar's pairs; nothing before it was asked.
+
+    Accuracy of single verdicts, of both orders averaged, and the share that prefer the first
+    place, on the pairs that it was asked about, natural and adversarial.
+    """
+    run_ = ask_model.Run("llmbar", "poe", (predict_more.ATTRIBUTE,), OWN)
+    known, logits, better = predict_more.asked_pairs(ask_model.in_order(run_, ask_model.QWEN))
+    if not known:
+        return Markup()
+    data = ask_model.load("llmbar")
+    places = {data.context_ids[c]: k for k, c in enumerate(known)}
+    kinds = {kind: at for kind, at in predict_more.by_set(known).items() if at and kind != "all"}
+    rows = [
+        {
+            "judge": ask_model.QWEN.name,
+            "pairs": f"{kind} ({len(at)})",
+            **_shown(logits[at], better[at]),
+        }
+        for kind, at in kinds.items()
+    ]
+    table = recorded.llmbar()
+    table = table[table["strategy"] == "Vanilla"]
+    table = table.assign(
+        pair=[f"{s}/{i}" for s, i in zip(table["set"], table["item"], strict=True)]
+    )
+    wide = table[table["pair"].isin(places)].pivot(
+        index=["judge", "pair"], columns="first", values="p"
+    )
+    for judge, part in wide.dropna().groupby(level="judge"):
+        place = np.array([places[pair] for pair in part.index.get_level_values("pair")])
+        # A verdict is a probability of 0 or 1: any logit of that sign.
+        verdicts = np.sign(part.to_numpy(dtype=float) - 0.5)
+        for kind, at in kinds.items():
+            here = np.isin(place, at)
+            of = _shown(verdicts[here], better[place[here]])
+            rows.append({"judge": str(judge), "pairs": f"{kind} ({here.sum()})", **of})
+    caption = Markup("<p>The same pairs put to a seventh judge, which gives probabilities.</p>")
+    made = pd.DataFrame(rows).sort_values("pairs", kind="stable", ascending=False)
+    return caption + pages.frame(made, kind="measured")
+
+
+def _shown(logits: Floats, better: Floats) -> dict[str, str]:
+    of = predict_more.of_pairs(logits, better)
+    return {
+        "one order, %": f"{of['accuracy of one order']:.0f}",
+        "both orders, %": f"{of['accuracy of both orders']:.0f}",
+        "first place preferred, %": f"{of['first place preferred']:.0f}",
+    }
+
+
+def stories() -> Markup:
+    """What few calls about HANNA's stories come to, by method; nothing before they were asked."""
+    calls, logits = predict_more.asked_stories()
+    if len(calls) < HANNA:
+        return Markup()
+    of = predict_more.of_set(calls, logits, labels("hanna").scores["coherence"][0])
+    rows = [{"method": m, "Spearman x 100": f"{of[m]:.1f}"} for m in predict_more.METHODS]
+    caption = Markup(
+        "<p>{} on the coherence of HANNA’s stories, both orders of {} pairs.</p>"
+    ).format(ask_model.QWEN.name, len(calls) // 2)
+    return caption + pages.frame(pd.DataFrame(rows), kind="measured")
 
 
 def where(rows: pd.DataFrame) -> list[str]:

@@ -83,6 +83,20 @@ def test_every_term_that_a_chapter_introduces_is_in_the_glossary(chapter: str) -
     assert {term for term in terms(CHAPTERS[chapter]) if not is_known(term, known)} == set()
 
 
+@pytest.mark.parametrize("chapter", [f"{number:02}" for number in range(1, 9)])
+def test_every_question_takes_an_answer_before_it_shows_its_own(chapter: str) -> None:
+    boxes = CHAPTERS[chapter].split("{admonition} Before you read on")[1:]
+    assert len(boxes) >= 2
+    for box in boxes:
+        (place,) = re.findall(r'<div class="jc-commit"([^>]*)></div>', box.split("\n:::", 1)[0])
+        given = dict(re.findall(r'data-([a-z]+)="([^"]*)"', place))
+        assert given["name"].startswith(chapter)
+        if "options" in given:
+            assert given["answer"] in given["options"].split("|")
+        else:
+            assert float(given["tolerance"]) < abs(float(given["answer"]))
+
+
 def test_what_is_missing_would_be_found() -> None:
     """The negative control."""
     assert symbols(r"\tilde{\mathbf W}^\top \sigma(x_i) + \text{if } \mathcal O") == {

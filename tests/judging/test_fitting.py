@@ -1,8 +1,13 @@
 """What is done where a bias or scores have no finite value, and what is said of it."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import judging
 import poe
 from judging.fitting import MOST_PRIOR, settled
 from poe.errors import SeparableError
@@ -49,3 +54,34 @@ def test_a_bias_that_cannot_be_told_or_explains_everything_is_left_out():
     fit, notes = settled(always)
     assert not fit.bias_fitted
     assert notes[-1] == "a preference for one position explains every decision: none was assumed"
+
+
+GREETING = """
+import os
+class Highs:
+    greeted = False
+    def __init__(self):
+        if not Highs.greeted:
+            os.write(1, b"Running HiGHS 1.16.0")
+        Highs.greeted = True
+"""
+USE = """
+import sys
+from judging.fitting import silence_highs
+if len(sys.argv) > 1:
+    silence_highs()
+import highspy
+highspy.Highs()
+print("{}")
+"""
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_greeting_of_the_solver_does_not_stand_before_json(silent, tmp_path):
+    """HiGHS 1.16 prints one when it is first made, whatever its options say."""
+    (tmp_path / "highspy.py").write_text(GREETING)
+    root = str(Path(judging.__file__).parents[1])
+    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {root!r}]\n{USE}"
+    command = [sys.executable, "-c", code, *(["silent"] if silent else [])]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["{}"] if silent else said.startswith("Running HiGHS"), "control"

@@ -1,9 +1,18 @@
 """Tables about the larger real judge, from invented results."""
 
+import re
+
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import log_expit
 
-from reproduction import predict_more
+import poe
+from judging.datasets.questions import pairs_of
+from judging.judges.recorded import llmbar
+from reproduction import ask_model, predict_more, real_coverage
+from reproduction.measured_tables import Asked
+from reproduction.settings import Settings
 from reproduction.telling import real_judge
 
 CLAIMS = pd.DataFrame(
@@ -92,3 +101,114 @@ def test_what_came_of_predictions_is_absent_before(monkeypatch):
         "44.0",
         "no",
     ]
+
+
+# In the chapters ---------------------------------------------------------------------------------
+
+
+def test_one_number_in_words(monkeypatch):
+    table = pd.DataFrame({"k": [12, 18], "value": [4.44, -1.0], "se": [0.96, 0.25]})
+    monkeypatch.setattr(real_judge.run, "read", {"a table": table}.get)
+    assert real_judge.said("a table", k=12) == "4.4 ± 1.0"
+    assert real_judge.said("a table", k=18, sign="+") == "\u22121.0 ± 0.2"
+    with pytest.raises(ValueError, match="unpack"):
+        real_judge.said("a table", k=14)
+
+
+def test_greedy_minus_random_by_hand(monkeypatch):
+    rows = [("greedy", 31.0, 0.3), ("random", 29.5, 0.4)]
+    table = pd.DataFrame(rows, columns=["selection", "value", "draw_se"])
+    table = table.assign(dataset="topicalchat", k=18, method="BT", metric="spearman")
+    table["attribute"] = "mean"
+    monkeypatch.setattr(real_judge.run, "read", lambda _: table)
+    assert real_judge.greedy("topicalchat", 18, "BT") == "+1.5 ± 0.5"
+
+
+def test_a_thousand_calls_by_hand(monkeypatch):
+    runs = [{"answers": 50, "tokens": 5000, "computed": 500, "seconds": 100}] * 2
+    monkeypatch.setattr(real_judge.ask_model, "about", lambda _: {"runs": {"x-poe": runs}})
+    expected = {"tokens": 100_000.0, "computed": 10_000.0, "seconds": 2000.0}
+    assert real_judge.cost_of_a_thousand("x-poe") == expected
+
+
+def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
+    def nothing(*_, **__):
+        raise LookupError
+
+    monkeypatch.setattr(real_judge.ask_model, "answers", nothing)
+    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: pd.DataFrame())
+    assert real_judge.llmbar() == ""
+    assert real_judge.stories() == ""
+
+
+def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
+    """Right in every call about some pairs; the others as they were recorded."""
+    data, model = ask_model.load("llmbar"), ask_model.QWEN
+    contexts = sorted(ask_model.in_order(ask_model.Run("llmbar", "poe", (), 60), model))
+    gold = data.scores["instruction"][contexts]
+    gap = gold[:, :, None] - gold[:, None, :]
+    log_p = log_expit(np.stack([3.0 * gap, -3.0 * gap], axis=-1))
+    monkeypatch.setattr(real_judge.ask_model, "answers", lambda *a, **k: (contexts, log_p))
+    shown = re.sub(r"<[^>]+>", " ", real_judge.llmbar())
+    assert (
+        len(
+            re.findall(
+                r"Qwen2.5-Coder-1.5B\s+(?:natural|adversarial) \(\d+\)\s+100\s+100\s+50", shown
+            )
+        )
+        == 2
+    )
+    table = llmbar()
+    table = table[(table["strategy"] == "Vanilla") & (table["judge"] == "GPT-4")]
+    chosen = {tuple(data.context_ids[c].rsplit("/", 1)) for c in contexts}
+    here = [
+        (s, str(i)) in chosen and s == "Natural"
+        for s, i in zip(table["set"], table["item"], strict=True)
+    ]
+    right = np.where(table["first"] == table["label"], table["p"], 1 - table["p"])[here].mean()
+    (cell,) = re.findall(r"GPT-4\s+natural \(\d+\)\s+(\d+)", shown)
+    assert int(cell) == round(100 * right)
+
+
+def test_stories_appear_when_all_calls_are_there(monkeypatch):
+    """A judge that knows people's scores, asked about every call of a small design."""
+    gold = ask_model.load("hanna").scores["coherence"][0]
+    calls = pairs_of(len(gold), real_judge.HANNA, both_orders=True, seed=(0, 0))
+    gap = 3.0 * (gold[calls[:, 0]] - gold[calls[:, 1]])
+    table = pd.DataFrame(
+        {
+            "attribute": "coherence",
+            "context": 0,
+            "first": calls[:, 0],
+            "second": calls[:, 1],
+            "log_p_1": log_expit(gap),
+            "log_p_2": log_expit(-gap),
+        }
+    )
+    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: table)
+    shown = re.sub(r"<[^>]+>", " ", real_judge.stories())
+    (value,) = re.findall(r"PoE-BT\s+([\d.]+)", shown)
+    assert float(value) > 95.0
+    assert "2112 pairs" in shown
+    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: table[:-2])
+    assert real_judge.stories() == ""
+
+
+def test_intervals_hold_by_hand():
+    """Two texts, one difference of which the interval holds what lies within it."""
+    c = poe.Comparisons(first=["a", "b", "a"], second=["b", "a", "b"], p=[0.7, 0.4, 0.6])
+    fit = poe.fit(c, expert="bradley-terry")
+    low, high = (fit.difference_se("a", "b") * x for x in (1.9, 2.1))
+    scores = fit.scores
+    assert real_coverage.inside(fit, scores + np.array([low, 0.0])) == 1.0
+    assert real_coverage.inside(fit, scores + np.array([high, 0.0])) == 0.0
+
+
+def test_few_calls_of_a_judge_without_noise_hold_all_of_them(monkeypatch):
+    gold = np.random.default_rng(0).permuted(np.tile(np.arange(6.0), (4, 1)), axis=1)
+    logits = 0.5 * (gold[:, :, None] - gold[:, None, :])
+    log_p = log_expit(np.stack([logits, -logits], axis=-1))
+    one = Asked("topicalchat", "coherency", "poe", tuple(range(4)), log_p, gold)
+    found = real_coverage.held(one, Settings(draws=4))
+    assert all((share == 1.0).all() for share in found.values())
+    assert {k for k, _ in found} == {12, 18}

@@ -1,5 +1,5 @@
 // Chapter 6: the current is the recipe. One ampere goes in at one text and out at another; the share
-// of it that an answer carries is how much that answer counts. Mathematics: shares() in 1-rails.js.
+// of it that an answer carries is how much that answer is worth. Mathematics: shares() in 1-rails.js.
 (() => {
   const { EXAMPLE, NAMES, draw, fixed, frame, pairName, signed } = poeLive.kit;
   const { shares, solve } = poeLive.rails;
@@ -74,9 +74,9 @@
       const end = 252 + 19 * asked.length;
       const gap = parts.reduce((sum, v) => sum + v, 0);
       draw(svg, "line", { x1: 8, x2: 340, y1: end - 14, y2: end - 14, class: "live-rule" });
-      draw(svg, "text", { x: 8, y: end + 4, class: "live-label" }, "difference: the parts, added");
+      draw(svg, "text", { x: 8, y: end + 4, class: "live-label" }, "difference: parts, added");
       draw(svg, "text", { x: 340, y: end + 4, class: "live-number", "text-anchor": "end" }, `= ${signed(gap, 4)}`);
-      draw(svg, "text", { x: 8, y: end + 24, class: "live-label" }, "variance: the shares, squared and added");
+      draw(svg, "text", { x: 8, y: end + 24, class: "live-label" }, "variance: shares², added");
       draw(svg, "text", { x: 340, y: end + 24, class: "live-number", "text-anchor": "end" }, `= ${fixed(squares, 3)}`);
       const idle = asked.filter((_, k) => Math.abs(share[k]) <= TINY).map(pairName);
       const words = i === j

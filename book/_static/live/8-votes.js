@@ -43,9 +43,10 @@
       });
       draw(svg, "rect", { x: x(ring) - 6, y: 34, width: 12, height: 122, rx: 6, class: "live-ring" });
       const [left, right] = [values.filter((v) => v < ring - 1e-9).length, values.filter((v) => v > ring + 1e-9).length];
-      const words = strings
+      const pegs = values.map((value, k) => `${FROM[k]} ${signed(value)}`).join(", ");
+      const words = `Pegs: ${pegs}. ` + (strings
         ? `Weights on strings: the ring rests at the median, ${signed(ring)}, with ${left} of three pulling down and ${right} up.`
-        : `Springs: the ring rests at the mean, ${signed(ring)}; every peg that moves takes it along by a third.`;
+        : `Springs: the ring rests at the mean, ${signed(ring)}; every peg that moves takes it along by a third.`);
       return { words, state: { values, kind: kind(), ring } };
     };
     const live = frame(figure, { label: "Three votes on one score", height: 252, redraw });

@@ -1,0 +1,183 @@
+"""Several judges in one ranking, a run in MLflow, and --json on every command."""
+
+import json
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, log_expit
+
+import judging
+from judging import tracking
+from judging.cli import main
+from judging.cli.options import app
+from judging.errors import JudgeError
+from judging.judges import Answer
+from judging.ranking import words
+from judging.ranking.report import report
+from judging.ranking.together import together
+
+
+class Likes(judging.Reader):
+    """Reads a number in a text, with an error of its own; a stand-in, no language model."""
+
+    def __init__(self, model, sharp=1.0, first=0.0, noise=0.3):
+        self.specification = {"kind": "own", "model": model}
+        self.sharp, self.first, self.noise = sharp, first, noise
+
+    def answer(self, questions):
+        for k, question in enumerate(questions):
+            a, b = (float(t.text.split()[-1]) for t in (question.first, question.second))
+            seed = [len(self.specification["model"]), int(4 * a), int(4 * b)]
+            d = self.sharp * (a - b) + self.first
+            d += self.noise * np.random.default_rng(seed).standard_normal()
+            yield k, Answer((float(log_expit(d)), float(log_expit(-d))), tokens=7)
+
+
+TEXTS = {f"t{k}": f"a text of quality {k / 4:.2f}" for k in range(12)}
+JUDGES = [Likes("good", 1.5), Likes("middling", 0.7, first=0.8), Likes("chance", 0.0, noise=1.0)]
+
+
+@pytest.fixture(scope="module")
+def rankings():
+    return judging.rank_each(TEXTS, JUDGES, ["better"], budget="8x")
+
+
+def test_judges_are_joined_and_the_useless_one_is_named(rankings):
+    (joint,) = together(rankings)
+    assert joint.judges == ("good", "middling", "chance")
+    assert joint.to_frame()["name"].tolist()[:2] == ["t11", "t10"]
+    table = joint.reliability().set_index("judge")
+    assert (
+        table["sharpness"]["good"] > table["sharpness"]["middling"] > table["sharpness"]["chance"]
+    )
+    assert table["first_between_equals"]["middling"] == pytest.approx(expit(0.8), abs=0.08)
+    assert "do not follow the others': chance" in " ".join(joint.sentences())
+    pairs = {(a, b): rho for a, b, rho in joint.agreements()}
+    assert pairs["good", "middling"] > 0.9
+    said, page = words.in_text(rankings), report(rankings)
+    for part in ("All judges in one ranking", "agrees with the others", "do not follow the others"):
+        assert part in said.replace("&#39;", "'")
+        assert part in page.replace("&#39;", "'") or part.startswith("agrees")
+    assert together(rankings[:1]) == []
+
+
+def test_what_cannot_be_joined_is_said():
+    coins = [Likes("one", 0.0, noise=1.0), Likes("another", 0.0, noise=1.0)]
+    (joint,) = together(judging.rank_each(TEXTS, coins, ["better"], budget="3x"))
+    if joint.fit is None:
+        assert "cannot be made" in " ".join(joint.sentences())
+    assert len(joint.reliability()) == 2
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"id": list(TEXTS), "text": list(TEXTS.values())}).to_csv("t.csv", index=False)
+    return tmp_path
+
+
+class StandIn(types.ModuleType):
+    """What of MLflow's API is used, and what it was given."""
+
+    def __init__(self):
+        super().__init__("mlflow")
+        self.said = {"params": {}, "metrics": {}, "files": []}
+        self.info = types.SimpleNamespace(run_id="run-1")
+
+    def set_experiment(self, name):
+        self.said["experiment"] = name
+
+    def start_run(self):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.said["ended"] = True
+
+    def log_params(self, given):
+        assert not set(given) & set(self.said["params"]), "MLflow refuses a parameter twice"
+        self.said["params"] |= given
+
+    def log_metrics(self, given):
+        assert all(isinstance(value, float) for value in given.values())
+        self.said["metrics"] |= given
+
+    def log_artifact(self, path):
+        self.said["files"].append(path)
+
+
+def test_a_run_goes_to_mlflow(folder, monkeypatch, capsys):
+    stand_in = StandIn()
+    monkeypatch.setitem(sys.modules, "mlflow", stand_in)
+    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--budget", "4x"]
+    assert main([*command, "--mlflow", "mine", "--report", "r.html"]) == 0
+    assert "in MLflow as run run-1 of mine" in capsys.readouterr().err
+    said = stand_in.said
+    assert said["experiment"] == "mine"
+    assert said["files"] == ["r.html"]
+    assert said["metrics"]["comparisons"] == 48.0
+    assert said["params"]["budget"] == "4x"
+    assert said["params"]["advice"] in ("ask", "alike", "decide")
+    assert said["ended"]
+
+
+def test_what_mlflow_refuses_costs_nothing(folder, monkeypatch, capsys):
+    stand_in = StandIn()
+    monkeypatch.setitem(sys.modules, "mlflow", stand_in)
+    monkeypatch.setattr(stand_in, "log_metrics", lambda given: 1 / 0)
+    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--budget", "4x"]
+    assert main([*command, "--mlflow", "mine", "--out", "o.csv"]) == 1
+    said = capsys.readouterr()
+    assert "MLflow took nothing (ZeroDivisionError" in said.err
+    assert "t11" in said.out
+    assert len(pd.read_csv("o.csv")) == 12
+
+
+def test_without_mlflow_nothing_is_asked(folder, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--mlflow", "mine"]
+    assert main(command) == 1
+    assert "pip install mlflow-skinny" in capsys.readouterr().err
+    assert not (folder / "judgements.sqlite").exists()
+    with pytest.raises(JudgeError, match="needs MLflow"):
+        tracking.module()
+
+
+def commands():
+    for one in app.registered_commands:
+        name = one.name or one.callback.__name__
+        if name not in ("reproduce", "scorecard"):
+            yield [name], one.callback
+    for group in app.registered_groups:
+        for one in group.typer_instance.registered_commands:
+            yield [group.name, one.name or one.callback.__name__], one.callback
+
+
+def test_every_command_has_json():
+    found = list(commands())
+    assert len(found) >= 14
+    for name, callback in found:
+        assert "as_json" in callback.__annotations__, name
+
+
+def test_what_stores_and_lists_say_is_json(folder, capsys):
+    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--budget", "4x"]
+    assert main(command) == 0
+    capsys.readouterr()
+    for arguments, key in (
+        (["store", "merge", "two.sqlite", "judgements.sqlite"], "stores"),
+        (["store", "export", "judgements.sqlite", "o.csv"], "rows"),
+        (["data", "list"], "models"),
+    ):
+        assert main([*arguments, "--json"]) == 0
+        assert key in json.loads(capsys.readouterr().out)
+    assert main(["prompts", "--json"]) == 0
+    every = json.loads(capsys.readouterr().out)
+    assert {"name", "labels", "text"} <= set(every[0])
+    assert main(["prompts", "summeval", "coherence", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["attribute"] == "coherence"
