@@ -115,4 +115,5 @@ def outcomes(held: pd.DataFrame) -> Markup:
         [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in KINDS)]
         for name, look in SAID.items()
     ]
-    return table([f"of {len(held)} claims", *map(badge, KINDS)], rows)
+    name = "comparison stacks"
+    return table([f"of {len(held)} claims", *map(badge, KINDS)], rows, name=name)
