@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from judging.errors import JudgeError
@@ -47,7 +48,7 @@ def log_run(
     try:
         return _logged(mlflow, rankings, experiment, files, settings or {})
     except Exception as error:  # MLflow's own, its server's, its database's
-        why = " ".join(str(error).split())[:REASON]
+        why = shorten(str(error), REASON, placeholder="...")
         raise JudgeError(
             f"MLflow took nothing ({type(error).__name__}: {why}); the ranking and its files are "
             "as they should be. MLFLOW_TRACKING_URI says where runs go; mlflow-skinny needs a "
