@@ -162,12 +162,13 @@ def _table(
     made: Callable[[Asked], Found],
     columns: Sequence[str],
     templates: Sequence[str] = ("poe",),
+    part: Callable[[Asked], Asked | None] = lambda one: one,
 ) -> pd.DataFrame:
-    """`made` for all that was asked, as rows."""
+    """`made` for all that was asked, as rows, or for a part of it."""
     which = model_of(settings)
-    groups = [found for d in DATASETS for t in templates if (found := group(d, t, which))]
-    every = [one for found in groups for one in found]
-    done = settings.map(made, every)
+    every = [list(map(part, group(d, t, which))) for d in DATASETS for t in templates]
+    groups = [found for some in every if (found := [one for one in some if one is not None])]
+    done = settings.map(made, [one for found in groups for one in found])
     rows = [
         row
         for found in groups
@@ -343,7 +344,16 @@ def absolute(settings: Settings) -> pd.DataFrame:
     writes it; "expected", the mean of 1 to 5 under their probabilities (G-Eval); "avg-prob" of
     all comparisons; and differences, paired over contexts.
     """
-    return _table(settings, absolute_of, ("method",))
+    return _table(settings, absolute_of, ("method",), part=_with_scores)
+
+
+def _with_scores(one: Asked) -> Asked | None:
+    """The contexts whose texts were scored as well."""
+    alone = _asked_alike(one, "g-eval")
+    known = [k for k, c in enumerate(one.contexts) if alone and c in alone.contexts]
+    contexts = tuple(one.contexts[k] for k in known)
+    of = replace(one, contexts=contexts, log_p=one.log_p[known], gold=one.gold[known])
+    return of if known else None
 
 
 def absolute_of(one: Asked) -> Found:

@@ -119,6 +119,7 @@ RUNS = (
 # each part takes.
 # HANNA: both orders of 2N pairs; N pairs spread evenly would be a ring, which tells little.
 HANNA = 4 * 1056
+PARAPHRASES = range(1, 6)  # of the question, in data/prompts/topicalchat.toml
 QWEN_RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
     Run("summeval", "poe", ("coherence",), 30),
@@ -126,7 +127,7 @@ QWEN_RUNS = (
     Run("llmbar", "poe", ("instruction",), 100),
     Run("summeval", "g-eval", ("coherence",), 10),
     Run("topicalchat", "g-eval", DIALOGUE, 10),
-    *(Run("topicalchat", f"paraphrase-{k}", ("coherency",), 10) for k in range(1, 6)),
+    *(Run("topicalchat", f"paraphrase-{k}", ("coherency",), 10) for k in PARAPHRASES),
     Run("topicalchat", "comparative-1", DIALOGUE, 20),
     Run("topicalchat", "comparative-2", DIALOGUE, 20),
     Run("topicalchat", "numbers", DIALOGUE, 20),
