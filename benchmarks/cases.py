@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -43,6 +45,7 @@ CASES = {
     "f": "growth",
     "g": "panel",
     "h": "trees",
+    "i": "start",
 }
 SOFT, WITH_BIAS = "soft Bradley-Terry", "soft Bradley-Terry, bias fitted"
 PRIOR = 1.0 / 15.0
@@ -602,3 +605,34 @@ def _skill(n: int, seeds: int, *, threads: int) -> list[Row]:
         goal="skill-34k",
     )
     return race(problem, [entry], repeats=1, budget=1.0)
+
+
+def start(mode: str) -> list[Row]:
+    """New processes that import a front door, each beside one that imports nothing.
+
+    NumPy and pandas are there to be held against: a front door that imported them would take as
+    long.
+    """
+
+    def process(code: str) -> int:
+        return subprocess.check_call([sys.executable, "-c", code])
+
+    repeats = 1 if mode == "tiny" else 30
+    return [
+        row
+        for door in ("poe", "judging", "numpy", "pandas")
+        for row in race(
+            "a new process",
+            [
+                Entry("python", f"import {door}", lambda _: process("pass")),
+                Entry(
+                    door,
+                    f"import {door}",
+                    lambda _, door=door: process(f"import {door}"),  # type: ignore[misc]
+                    goal=f"start-{door}-python" if door in ("poe", "judging") else None,
+                ),
+            ],
+            repeats=repeats,
+            budget=20.0,
+        )
+    ]

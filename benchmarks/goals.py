@@ -36,6 +36,10 @@ GOALS = {
     "tree": Goal("a random tree of 100,000 items: soft Bradley-Terry", 5.0),
     "greedy": Goal("greedy selection of 10N pairs at 1,056 items", 15.0),
     "dawid-skene-million": Goal("Dawid-Skene on a million samples of ten judges", 5.0),
+    "start-poe-python": Goal("a process that imports poe, beside one that does not", 2.0, "times"),
+    "start-judging-python": Goal(
+        "a process that imports judging, beside one that does not", 2.0, "times"
+    ),
     "skill-34k": Goal("SkillAggregation on 34,000 texts, nine judges, five seeds", 180.0),
 }
 
