@@ -132,7 +132,7 @@ def estimate(
     p
         (K,) the judge's probabilities.
     y
-        (K,) people's labels, NaN where there is none; those that have one are to be a random sample.
+        (K,) people's labels, NaN where there is none; the labelled ones are to be a random sample.
     level
         Of the interval.
     cluster
