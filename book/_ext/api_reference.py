@@ -163,7 +163,7 @@ def in_words(kind: str, *, module: dict[str, Any]) -> str:
         return ALIASES.get(name, name)
 
     kind = LITERAL.sub(lambda m: m[1].replace("'", '"').replace(",", " |"), kind.strip("'\""))
-    return re.sub(r"(?<!\")\b[A-Z]\w+\b", known, kind)
+    return re.sub(r"(?<!\")\b[A-Z]\w+\b", known, kind).removesuffix(" | ")  # Any, which is ""
 
 
 def annotations(thing: Any) -> dict[str, str]:

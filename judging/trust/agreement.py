@@ -80,9 +80,23 @@ class Rows:
 
 
 class Agreement(NamedTuple):
-    """rate : how often people order two texts as the judge does, ties half; low, high : interval.
+    """How often people order two texts as a judge does.
 
-    rows : pairs of texts that it rests on. worth : as many independent ones tell as much.
+    Attributes
+    ----------
+    rate
+        Their share of the pairs, between 0 and 1; a tie of the judge is half of one.
+    low, high
+        Its interval.
+    rows
+        Pairs of texts that it rests on.
+    worth
+        How many independent pairs would tell as much.
+
+    Examples
+    --------
+    >>> judging.trust.Agreement(rate=0.75, low=0.6, high=0.86, rows=190, worth=40.0).rate
+    0.75
     """
 
     rate: float
@@ -93,7 +107,21 @@ class Agreement(NamedTuple):
 
 
 class Sharpness(NamedTuple):
-    """b : what a logit of the judge is worth to people; low, high : its interval."""
+    """What a judge's probabilities are worth to people, P(people choose i) = sigma(b logit q).
+
+    Attributes
+    ----------
+    b
+        What a logit of the judge is worth to them: 1 where its 90% are theirs, less where it is
+        surer than they bear out.
+    low, high
+        Its interval.
+
+    Examples
+    --------
+    >>> [round(p, 2) for p in judging.trust.Sharpness(b=0.5, low=0.25, high=0.75).worth(0.9)]
+    [0.75, 0.63, 0.84]
+    """
 
     b: float
     low: float

@@ -29,11 +29,24 @@ FEWEST = 6  # labels of either kind from which anything is told
 
 
 class Labels(NamedTuple):
-    """Texts to score, or pairs to choose between, for an agreement to within what was wanted.
+    """How many labels tell an agreement to within what was wanted.
 
-    above_chance : the same for showing, in four cases of five, that the judge is better than a
-    coin, as (scores, choices); None where it is not. intervals : scores for an interval of every
-    text at the level.
+    Attributes
+    ----------
+    scores
+        Texts to score.
+    choices
+        Or pairs of texts to choose between, no two with a text in common.
+    above_chance
+        (scores, choices) that show, in four cases of five, that the judge is better than a coin;
+        None where it is not.
+    intervals
+        Scores for an interval of every text at the level.
+
+    Examples
+    --------
+    >>> judging.trust.needed(0.5).above_chance is None
+    True
     """
 
     scores: int
@@ -43,7 +56,29 @@ class Labels(NamedTuple):
 
 
 def needed(agreement: float = 0.75, within: float = 0.1, *, level: float = 0.95) -> Labels:
-    """How many labels tell an agreement to within so much, if it is about `agreement`."""
+    """How many labels tell an agreement to within so much.
+
+    Parameters
+    ----------
+    agreement
+        How often you expect people to order two texts as the judge does.
+    within
+        The error with which you want to know that; 0.1 is ten points.
+    level
+        Of the interval.
+
+    Raises
+    ------
+    ValueError
+        For an agreement or a level that is not between 0 and 1, or an error not below a half.
+
+    Examples
+    --------
+    z is 1.96 and the variance of one choice 3/16, so 1.96^2 (3/16) / 0.1^2 = 72.03:
+
+    >>> judging.trust.needed(0.75, 0.1).choices
+    73
+    """
     if not 0.0 < agreement < 1.0 or not 0.0 < within < 0.5 or not 0.0 < level < 1.0:
         raise ValueError(
             "an agreement and a level are between 0 and 1, and what it is to be known within is "

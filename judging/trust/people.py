@@ -23,9 +23,20 @@ SCORES = ("score", "gold", "human", "rating", "people")
 
 @dataclass(frozen=True)
 class People:
-    """Labels by people: scores by the id of a text, choices (first, second, P(first is better)).
+    """Labels by people.
 
-    A choice is 1 or 0, one half for a tie, or the share of several people who chose the first.
+    Parameters
+    ----------
+    scores
+        A number by the id of a text.
+    choices
+        (first, second, share): ids of two texts and how many people chose the first; 1 or 0 for one
+        person, one half for a tie.
+
+    Examples
+    --------
+    >>> len(judging.trust.People({"leaflet": 4.5, "journal": 2.0}, (("note", "journal", 1.0),)))
+    3
     """
 
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -49,11 +60,25 @@ class People:
 def read_people(source: str | Path | Any, *, encoding: str | None = None) -> People:
     """Read what people said, from a file or a data frame.
 
-    With the columns id (or name) and score, a row is a text; several rows of one text, by several
-    people, are averaged. Else a row is a choice, in any form that `judging fit` reads: first,
-    second and winner, for example.
+    Parameters
+    ----------
+    source
+        With the columns id (or name) and score, a row is a text; several rows of one text, by
+        several people, are averaged. Else a row is a choice, in any form that `judging fit` reads:
+        first, second and winner, for example.
+    encoding
+        Of a file, where it is not found out.
 
-    Raises InvalidDataError where it is neither.
+    Raises
+    ------
+    InvalidDataError
+        Where it is neither, or a score is no number.
+
+    Examples
+    --------
+    >>> rows = [{"id": "a", "score": 4}, {"id": "a", "score": 5}, {"id": "b", "score": 2}]
+    >>> judging.trust.read_people(rows).scores
+    {'a': 4.5, 'b': 2.0}
     """
     table = read_table(source, encoding=encoding)
     name, score = find_column(table, *NAMES), find_column(table, *SCORES)

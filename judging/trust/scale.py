@@ -37,7 +37,22 @@ FIT = 1 / 3  # of the labelled texts, for the line
 class Scale(NamedTuple):
     """People's score is slope s + intercept, give or take `half`, with probability `level`.
 
-    labels : it rests on.
+    Attributes
+    ----------
+    slope, intercept
+        The line from a judge's score s to people's.
+    half
+        Half the width of every interval, on people's scale.
+    level
+        How often a text drawn like the labelled ones is inside.
+    labels
+        Scored texts that it rests on.
+
+    Examples
+    --------
+    >>> low, high = judging.trust.Scale(2.0, 3.0, 0.5, 0.9, 30).interval(np.array([0.0, 1.0]))
+    >>> [float(x) for x in (*low, *high)]
+    [2.5, 4.5, 3.5, 5.5]
     """
 
     slope: float
@@ -53,10 +68,26 @@ class Scale(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A mean among people: value, standard error, interval, and the labels it rests on.
+    """A mean among people, from a judge's verdicts on everything and labels of some.
 
-    alone, alone_se : of the labels without the judge. gain : how many times as many labels would
-    be as good without it.
+    Attributes
+    ----------
+    value, se
+        The mean and its standard error.
+    low, high
+        Its interval.
+    labels
+        Rows with a label.
+    alone, alone_se
+        The same of the labels without the judge.
+    gain
+        How many times as many labels would be as good without it.
+
+    Examples
+    --------
+    >>> found = judging.trust.estimate([0.9, 0.2, 0.8, 0.4], [1, 0, np.nan, np.nan])
+    >>> found.labels, found.alone
+    (2, 0.5)
     """
 
     value: float
@@ -94,10 +125,33 @@ def _rank(m: int, level: float) -> int:
 def estimate(
     p: Floats, y: Floats, *, level: float = 0.95, cluster: Indices | None = None
 ) -> Estimate:
-    """The mean of y among all rows, labelled or not.
+    """The mean of y among all rows, labelled or not, by prediction-powered inference.
 
-    p : (K,) the judge's. y : (K,) people's, NaN where there is none; those that have one are to be
-    a random sample. cluster : (K,) number of what rows share.
+    Parameters
+    ----------
+    p
+        (K,) the judge's probabilities.
+    y
+        (K,) people's labels, NaN where there is none; the labelled ones are to be a random sample.
+    level
+        Of the interval.
+    cluster
+        (K,) number of what rows share, such as a prompt: rows of one are not independent.
+
+    Raises
+    ------
+    ValueError
+        Where fewer than two rows have a label.
+
+    Examples
+    --------
+    A judge that is right, two points too high: the labels take the two points away.
+
+    >>> y = np.array([0.2, 0.4, 0.6, 0.8])
+    >>> p = np.append(y, [0.3, 0.5] * 500) + 0.02
+    >>> found = judging.trust.estimate(p, np.append(y, [np.nan] * 1000))
+    >>> round(found.value, 2), round(found.alone, 2)
+    (0.4, 0.5)
     """
     p, y = np.asarray(p, dtype=float), np.asarray(y, dtype=float)
     seen = np.isfinite(y)

@@ -25,12 +25,30 @@ UPPER = 0.9  # quantile of the judge's probabilities of which it is told what it
 
 @dataclass(frozen=True)
 class Trust:
-    """What some labels of people say of a judge.
+    """What some labels of people say of a judge; printed, it is sentences.
 
-    agreement : how often people order two texts as it does. sharpness : what its probabilities are
-    worth to them, None where that cannot be told. scale : from its scores to people's, None where
-    too few texts have scores. labels : scores and choices it rests on. stated : a probability that
-    the judge's scores give to the surest of these pairs. level : of all intervals.
+    Attributes
+    ----------
+    agreement
+        How often people order two texts as it does.
+    sharpness
+        What its probabilities are worth to them, None where that cannot be told.
+    scale
+        From its scores to people's, None where too few texts have scores.
+    labels
+        Scores and choices that it rests on.
+    kind
+        Which of the two.
+    stated
+        A probability that the judge's scores give to the surest of these pairs.
+    level
+        Of all intervals.
+
+    Examples
+    --------
+    >>> found = judging.trust.Agreement(0.5, 0.42, 0.58, 190, 150.0)
+    >>> judging.trust.Trust(found, None, None, 20, "scores", 0.9).state
+    'useless'
     """
 
     agreement: Agreement
@@ -93,9 +111,26 @@ def probability(fit: Fit, gap: Floats) -> Floats:
 def trust(
     fits: Fit | Sequence[Fit], people: People | Sequence[People], *, level: float = 0.95
 ) -> Trust | None:
-    """Hold a fit against what people said; None where they said next to nothing of its items.
+    """Hold a fit against what people said.
 
-    fits, people : of one context, or of several, whose texts are compared within each alone.
+    Parameters
+    ----------
+    fits, people
+        Of one context, or of several, whose texts are compared within each alone.
+    level
+        Of all intervals.
+
+    Returns
+    -------
+    Trust, or None where people said next to nothing of these items.
+
+    Examples
+    --------
+    >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "d"], p=[0.8, 0.7, 0.9])
+    >>> said = judging.trust.People({"a": 5, "b": 3, "c": 4, "d": 1})
+    >>> found = judging.trust.trust(poe.fit(c), said)
+    >>> found.agreement.rows, round(found.agreement.rate, 2), found.state
+    (6, 0.83, 'open')
     """
     every = [fits] if isinstance(fits, Fit) else list(fits)
     said = [people] * len(every) if isinstance(people, People) else list(people)

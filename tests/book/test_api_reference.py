@@ -17,7 +17,8 @@ import poe
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = (
     *("poe.experts", "poe.metrics", "poe.debias", "poe.choose.designs"),
-    *("judging.judges", "judging.datasets", "judging.panel", "reproduction.baselines.papers"),
+    *("judging.judges", "judging.datasets", "judging.panel", "judging.trust"),
+    "reproduction.baselines.papers",
 )
 CODE = re.compile(r"(?<!`)`((?:poe|judging)\.[A-Za-z][^`\n]*)`(?!`)")
 # What prose cites: inline code that begins with poe.

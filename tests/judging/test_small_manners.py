@@ -1,7 +1,10 @@
 """What commands say in the cases that surprise: each was found by somebody who used them."""
 
 import json
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,6 +17,8 @@ from judging.question import Answer
 from judging.store import Store
 from tests.asking import HashJudge, questions
 from tests.judge_server import serving
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -128,3 +133,15 @@ def test_nothing_but_refusals_is_told_as_such(folder, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["refused"] == 4
     assert main(asked) == 1
     assert "the judge answered none of the questions" in capsys.readouterr().err
+
+
+def test_what_reads_workbooks_and_parquet_is_in_an_extra_that_the_readme_names():
+    wanted = {"openpyxl": "excel", "pyarrow": "parquet"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for package, extra in wanted.items():
+        assert [re.match(r"[\w-]+", one)[0] for one in project["optional-dependencies"][extra]] == [
+            package
+        ]
+        assert f"'.[{extra}]'" in readme
+    assert not wanted.keys() & {re.match(r"[\w-]+", one)[0] for one in project["dependencies"]}
