@@ -202,7 +202,11 @@ def named(name: str) -> tuple[Kind, str]:
         first, rest = "openai", f"@{name}"
     kind = KINDS.get(first)
     if kind is None or (":" in kind.form) != bool(rest):
-        raise NoJudgeError(f"there is no judge {name!r}: a judge is named {forms()}")
+        raise NoJudgeError(
+            f"there is no judge {name!r}: a judge is named {forms()}; a hosted model goes by its "
+            "provider's address (openai:MODEL@https://...), one with another protocol by a proxy "
+            "such as LiteLLM"
+        )
     return kind, rest
 
 

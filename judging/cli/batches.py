@@ -57,9 +57,9 @@ class Batches:
             paths += judge.write(name, store)
         sys.stdout.flush()
         print(
-            f"judging: {count:,} requests are in {' and '.join(map(str, paths))}; have them "
-            f"answered, then `judging store import RESULTS --store {self.store}`, then this "
-            "command again",
+            f"judging: {count:,} request{'s are' if count > 1 else ' is'} in "
+            f"{' and '.join(map(str, paths))}; have {'them' if count > 1 else 'it'} answered, then "
+            f"`judging store import RESULTS --store {self.store}`, then this command again",
             file=sys.stderr,
         )
         raise SaidError(Status.ROUND)

@@ -135,7 +135,8 @@ def leaderboard(
     screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
     if judge and by:
         raise ComparisonError(
-            "--by breaks down comparisons that you already have, so it goes without --judge"
+            "--by breaks down comparisons that you already have, so it goes without --judge: write "
+            "those of the judge with --comparisons FILE, add the column, and give that file"
         )
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, encoding=encoding, sheet=sheet)

@@ -103,7 +103,7 @@ def store_import(
     with opening.open_store(store, several=several_judges) as kept_answers:
         for path in results:
             found = import_results(kept_answers, path, model=model)
-            usable += found.added + found.same + found.differ
+            usable += found.added + found.same + found.differ + found.refused
             lines = [f"{found.added:,} answers were new, {found.same:,} were there"]
             lines += [f"{found.differ:,} differ from the store's, which stay"] * bool(found.differ)
             lines += [f"{n:,} {why}" for why, n in found.failed.most_common(5)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,8 @@ class Imported:
 def import_results(store: Store, path: Path, *, model: str | None = None) -> Imported:
     """Read a file of results into the store, its answers in one transaction.
 
-    A second time changes nothing. What was refused is believed where the same file has answers.
+    A second time changes nothing. What was refused is believed where the same file has answers, or
+    the store has more of the only judge that asked: a last round may be of one poisoned text alone.
 
     model : which model's answers to take, where the store has none of this judge yet and the file
     has several; they are not mixed. Raises JudgeError naming them if it is not said.
@@ -210,8 +211,11 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
         served = served[:300] if isinstance(served, str) and served else "not said"
         came.append((key, served, reply))
     rows, none = list[dict[str, Any]](), list[dict[str, Any]]()
-    for described, entries in _by_judge(asked, came):
+    believed = {} if came or len(refused) >= len(store) else refused
+    for described, entries in _by_judge(asked, came, believed):
         kept = _model_of(store, described, [served for _, served, _ in entries], model, path)
+        if kept is None:
+            continue
         known = {**judge_row({**described, "served": kept}), "at": time.time()}
         for key, served, reply in entries:
             if served != kept:
@@ -225,7 +229,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
                 except (JudgeError, ValueError) as error:
                     found.failed[str(error)] += 1
                     break
-        if any(served == kept for _, served, _ in entries):
+        if not entries or any(served == kept for _, served, _ in entries):
             nothing = dict.fromkeys(COUNTS, 0.0)
             for key, why in refused.items():
                 own = (entry["row"] for entry in asked[key] if entry["judge"] == described)
@@ -289,9 +293,14 @@ def _asked(store: Store) -> dict[str, list[dict[str, Any]]]:
 
 
 def _by_judge(
-    asked: Mapping[str, list[dict[str, Any]]], came: Sequence[tuple[str, str, dict[str, Any]]]
+    asked: Mapping[str, list[dict[str, Any]]],
+    came: Sequence[tuple[str, str, dict[str, Any]]],
+    refused: Iterable[str],
 ) -> list[tuple[dict[str, str], list[tuple[str, str, dict[str, Any]]]]]:
-    """Results for each judge that asked; a question of two is taken by that of the model's name."""
+    """Results for each judge that asked; a question of two is taken by that of the model's name.
+
+    A judge without any is among them where it alone asked what was refused.
+    """
     judges: list[dict[str, str]] = []
     for entries in asked.values():
         judges += [entry["judge"] for entry in entries if entry["judge"] not in judges]
@@ -307,7 +316,7 @@ def _by_judge(
             if len(names) > 1 and one["model"] != max(near, key=len, default=""):
                 continue
             own.append((key, served, reply))
-        if own:
+        if own or any(all(entry["judge"] == one for entry in asked[key]) for key in refused):
             found.append((one, own))
     return found
 
@@ -318,10 +327,12 @@ def _model_of(
     served: Sequence[str],
     wanted: str | None,
     path: Path,
-) -> str:
-    """The one model whose answers are taken: the store's, else the only one there is."""
+) -> str | None:
+    """The one model whose answers are taken: the store's, else the only one there is, if any."""
     there = [s for s in store.specifications().values() if described.items() <= s.items()]
     known = {one["served"] for one in there if "served" in one}
+    if not served:
+        return known.pop() if len(known) == 1 else None
     if wanted is not None:
         return wanted
     if len(known) == 1:

@@ -35,7 +35,7 @@ def answer_batch(
         if whole != text:
             results.write_text(whole, "utf-8")
         done = {json.loads(line)["custom_id"] for line in whole.splitlines()}
-    asked, failed = list[tuple[str, Question]](), 0
+    asked, failed, refused = list[tuple[str, Question]](), 0, 0
     with results.open("a", encoding="utf-8") as out:
         for number, line in enumerate(requests.read_text("utf-8").splitlines(), start=1):
             try:
@@ -56,9 +56,15 @@ def answer_batch(
         for begin in range(0, len(asked), AT_ONCE):
             part = asked[begin : begin + AT_ONCE]
             for place, answer in judge.answer([question for _, question in part]):
-                out.write(_result(part[place][0], answer, labels, model))
+                key = part[place][0]
+                refused += bool(answer.refused)
+                out.write(
+                    _failure(key, answer.refused)  # no labels were seen, and none ever will be
+                    if answer.refused
+                    else _result(key, answer, labels, model)
+                )
                 out.flush()
-    return len(asked), failed
+    return len(asked) - refused, failed + refused
 
 
 def _question(body: dict[str, Any], labels: Sequence[str]) -> Question | None:

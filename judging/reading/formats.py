@@ -52,6 +52,11 @@ def load(
     if kind in WORKBOOKS:
         return _workbook(source, content, sheet)
     if kind not in (*DELIMITED, *JSON):
+        if content.startswith(b"SQLite format 3"):
+            raise InvalidDataError(
+                f"{source} is a store, and a table is needed here: `--comparisons FILE` of the "
+                "command that filled it writes one"
+            )
         raise InvalidDataError(f"{source}: save it as {KINDS}, the kinds that are read")
     text, notes = _decoded(source, content, encoding)
     found = _json(source, text) if kind in JSON else _csv(source, text)

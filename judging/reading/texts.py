@@ -157,7 +157,14 @@ def read_texts(
 
     def cells(kind: str, named: str | None, *, required: bool = False) -> list[Any] | None:
         option = f"--{kind}-column" if required or named else ""
-        column = tables.find_column(table, named or kind, option=option)
+        try:
+            column = tables.find_column(table, named or kind, option=option)
+        except InvalidDataError as error:
+            if named or not {"system", "answer"} <= {str(one).lower() for one in table.columns}:
+                raise
+            raise InvalidDataError(
+                f"{error}; answers of systems to prompts are for `judging leaderboard`"
+            ) from None
         return None if column is None else table[column].tolist()
 
     notes = list(table.attrs["notes"])

@@ -326,6 +326,44 @@ def test_the_runner_answers_what_is_left(asked, tmp_path):
         answer_batch(tmp_path / "bad.jsonl", tmp_path / "e.jsonl", judge)
 
 
+def test_what_the_runner_is_refused_leaves_the_ranking(texts, tmp_path, capsys):
+    """Neither label was seen in a refusal, which is no answer: the run would end at it."""
+
+    class Balks(Likes):
+        def answer(self, asked):
+            for k, answer in super().answer(asked):
+                bad = "the text number 7\n" in asked[k].text
+                yield k, Answer.refusal(asked[k].prompt, "filtered") if bad else answer
+
+    store, path = str(tmp_path / "s.sqlite"), tmp_path / "requests.jsonl"
+    command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "4x"]
+    for round_ in range(9):
+        path.unlink(missing_ok=True)
+        status = main([*command, "--batch", str(path), "--store", store, "--quiet"])
+        if status != 4:
+            break
+        out = tmp_path / f"{round_}.jsonl"
+        answered, failed = answer_batch(path, out, Balks())
+        assert answered + failed == len(lines(path))
+        assert main(["store", "import", str(out), "--store", store]) == 0
+    said = capsys.readouterr().out
+    assert status == 0
+    assert "left out, because the judge answers nothing about them: t7 (failed (400): filt" in said
+
+
+def test_a_file_of_refusals_alone_is_believed_of_few(asked, tmp_path):
+    store, requests, wanted = asked
+    judge = BatchJudge(ServerJudge("tiny", NOWHERE))
+    body = {"status_code": 400, "body": {"error": {"message": "content filter"}}}
+    bad = [{"custom_id": one["custom_id"], "response": body, "error": None} for one in requests]
+    every = written(tmp_path / "every.jsonl", bad)
+    assert import_results(store, every).refused == 0, "more likely a mistake in the set-up"
+    import_results(store, written(tmp_path / "good.jsonl", map(result, requests[:30])))
+    assert import_results(store, every).refused == 0
+    few = import_results(store, written(tmp_path / "few.jsonl", bad[30:33]))
+    assert (few.refused, len(store.missing(judge, wanted))) == (3, 7)
+
+
 def test_an_import_that_is_killed_leaves_nothing_in_part(tmp_path):
     """SIGKILL at five moments: each file of results is in the store whole or not at all."""
     path = tmp_path / "s.sqlite"

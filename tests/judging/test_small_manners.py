@@ -145,3 +145,19 @@ def test_what_reads_workbooks_and_parquet_is_in_an_extra_that_the_readme_names()
         ]
         assert f"'.[{extra}]'" in readme
     assert not wanted.keys() & {re.match(r"[\w-]+", one)[0] for one in project["dependencies"]}
+
+
+def test_what_is_at_the_wrong_door_is_shown_to_the_right_one(folder, capsys):
+    """Answers of systems to `rank`, a store for a table, a provider's name for a judge."""
+    (folder / "a.csv").write_text("system,prompt,answer\nx,p,One.\ny,p,Two.\n")
+    assert rank("a.csv") == 1
+    assert "answers of systems to prompts are for `judging leaderboard`" in capsys.readouterr().err
+    assert rank("a.csv", "--text-column", "txt") == 1
+    assert "leaderboard" not in capsys.readouterr().err
+    assert rank("t.csv") == 0
+    assert main(["compare", "t1", "t2", "judgements.sqlite"]) == 1
+    assert "judgements.sqlite is a store, and a table is needed here" in capsys.readouterr().err
+    assert rank("t.csv", "--judge", "anthropic:some") == 2
+    assert "with another protocol by a proxy" in capsys.readouterr().err
+    assert main(["leaderboard", "a.csv", "--judge", "demo", "--by", "prompt"]) == 1
+    assert "write those of the judge with --comparisons FILE" in capsys.readouterr().err
