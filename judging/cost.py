@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ class Cost:
     """What asking will take: tokens and seconds with how they were found, None if unknown.
 
     tokens_low, tokens_high : between which the tokens will be, the same where they are known.
+    shared : tokens of these that all prompts of a context begin with, by their share of the bytes.
     """
 
     tokens: float
@@ -51,6 +53,7 @@ class Cost:
     seconds_by: str
     tokens_low: float = 0.0
     tokens_high: float = 0.0
+    shared: float = 0.0
 
 
 def cost(
@@ -85,7 +88,19 @@ def cost(
     rate = throughput(answered["at"]) if len(answered) else None
     if rate:
         seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
-    return Cost(each * n, by, seconds, measured, low * n, high * n)
+    alike = float(np.mean([_size(beginning(q)) / max(_size(q.text), 1) for q in sample]))
+    return Cost(each * n, by, seconds, measured, low * n, high * n, each * n * alike)
+
+
+def beginning(question: Question) -> str:
+    """What stands before the first text: the same in all prompts of a context."""
+    head = re.split(r"\{(?:first|second)\}", question.prompt.template, maxsplit=1)[0]
+    given = "" if question.context is None else question.context.text
+    return re.sub(r"\{context\}", lambda _: given, head)
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def throughput(at: pd.Series) -> float | None:

@@ -70,7 +70,10 @@ GATE = "A gate"
 FILES = "Files"
 
 FORMS = f"{kinds.forms()}."
-DRY = "With --dry-run it is a list of judges with calls (at most), stored, tokens, seconds, cost."
+DRY = (
+    "With --dry-run it is a list of judges with calls (at most), stored, tokens, shared (of these, "
+    "what the prompts of a context begin with alike), seconds, cost."
+)
 Count = int | None
 JudgeName = Annotated[str, opt(f"The judge: {FORMS}", "--judge", metavar="JUDGE")]
 DryRun = Annotated[

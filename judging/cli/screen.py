@@ -16,6 +16,8 @@ from typing import Any
 from judging import machine
 from judging.errors import JudgeError
 
+TOLD = 0.2  # share of the tokens, from which it is told what a prompt cache would save
+
 
 def print_estimates(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
     """Say what asking each judge will take."""
@@ -35,6 +37,11 @@ def print_cost(row: dict[str, Any]) -> None:
     low, high = row["tokens_low"], row["tokens_high"]
     margin = f", {low:,.0f} to {high:,.0f}" if low < high else ""
     print(f"about {row['tokens']:,.0f} tokens{margin} ({row['tokens_by']})")
+    if row["shared"] > TOLD * row["tokens"]:
+        print(
+            f"about {row['shared']:,.0f} of them begin the prompts of a context alike: a prompt "
+            "cache may read these once a context"
+        )
     if row["seconds"] is None:
         print("time unknown: a run with --limit-calls 100 measures it, and its answers stay")
     else:
