@@ -12,7 +12,6 @@ are imported when they are first used, so that `import judging` takes no time.
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from poe import __version__ as __version__
 
@@ -36,7 +35,7 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_HOME)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:  # `typing` alone takes longer than all the rest
     module = _HOME.get(name)
     try:
         found = importlib.import_module(f"judging.{module or name}")

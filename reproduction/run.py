@@ -37,13 +37,16 @@ CODE = (
     *("poe", "reproduction"),
     *("judging/datasets", "judging/panel", "judging/judges/recorded.py", "judging/tokens.py"),
 )
-# What tells of results, and makes none.
-APART = tuple(
-    f"reproduction/{name}"
-    for name in (
-        *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
-        *("predictions.py", "predict_more.py", "claims.py", "cli.py", "verdicts.py"),
-    )
+# What tells of results, or names what is in other files, and makes none.
+APART = (
+    "poe/__init__.py",
+    *(
+        f"reproduction/{name}"
+        for name in (
+            *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
+            *("predictions.py", "predict_more.py", "claims.py", "cli.py", "verdicts.py"),
+        )
+    ),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost

@@ -59,8 +59,9 @@ def claims_block() -> str:
 def results_block() -> str:
     """What paper.md says of our results, each with its kind."""
     gains = read("measured-qwen-gains").query("versus == 'people' and attribute == 'mean'")
-    gains = gains[(gains["dataset"] == "topicalchat") & (gains["k"] == gains["k"].min())]
-    gain = gains.set_index("method").loc["PoE-BT - win-ratio"]
+    gains = gains[gains["method"] == "PoE-BT - win-ratio"]
+    gains = gains[gains["k"] == gains.groupby("dataset")["k"].transform("min")]
+    gain, news = (gains.set_index("dataset").loc[name] for name in ("topicalchat", "summeval"))
     orders = read("orders").query("quantity == 'scores' and kind == 'measured' and k == 48")
     orders = orders[(orders["dataset"] == "summeval") & (orders["system"] != ask_model.NAME)]
     cover = read("coverage").groupby("covariance")["value"]
@@ -73,9 +74,11 @@ def results_block() -> str:
             f"experts on the probabilities of {gain['system']}, a model of 1.5 billion parameters, "
             "agrees with people's scores of TopicalChat by "
             f"{gain['value']:.1f} ± {gain['se']:.1f} points of Spearman's correlation more than "
-            "counting wins. On SummEval, 48 calls in both orders know "
+            f"counting wins; with {int(news['k'])} of an article's 240, on {int(news['contexts'])} "
+            f"articles of SummEval, by {news['value']:.1f} ± {news['se']:.1f}. Of its answers "
+            f"there, {int(news['k'])} in both orders know "
             f"{orders['measured'].iloc[0]:.1f} ± {orders['measured_se'].iloc[0]:.1f} times as much "
-            "about its final scores as 48 in one.",
+            "about its final scores as in one.",
             "",
             "*Simulated.* Intervals of 95% clustered on the pair cover "
             f"{low['paired']:.0f} to {high['paired']:.0f}%; those that take each answer by itself "

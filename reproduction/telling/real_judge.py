@@ -19,6 +19,7 @@ from reproduction.to_ask import HANNA
 from reproduction.twins import labels
 
 OWN = 419  # of LLMBar's pairs are its own
+MARKS = {"expected": "expected mark", "avg-prob - expected": "comparing minus expected mark"}
 CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
 
 
@@ -188,10 +189,9 @@ def came_of() -> pd.DataFrame:
         return rows
     return pd.DataFrame(
         {
-            "predicted": rows["predicted"],
-            "quantity": rows["quantity"].str.replace(" - ", " minus "),
-            "of": rows["attribute"],
-            "by the twin": [
+            "texts": rows["predicted"].str.split(",").str[0] + ", " + rows["attribute"],
+            "quantity": rows["quantity"].replace(MARKS).str.replace(" - ", " minus "),
+            "predicted": [
                 f"{row.median:.1f} ({row.low:.1f} to {row.high:.1f})" for row in rows.itertuples()
             ],
             "measured": rows["measured"].map("{:.1f}".format),

@@ -191,7 +191,7 @@ def ranking_of(path, url):
     )
 
 
-PATIENT = ("--undecided", "tie", "--judge-option", "patience=20")
+PATIENT = ("--undecided", "tie", "--judge-option", "patience=5")
 
 
 REFUSALS = {

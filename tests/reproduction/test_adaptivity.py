@@ -49,7 +49,7 @@ class TestAdaptivity:
         assert adaptivity.promises(fit, -fit.scores)[2:] == (0.0, pytest.approx(-1.0))
 
     def test_the_ratio_of_a_rule_to_itself_is_one(self):
-        table = adaptivity.table(Settings(draws=4, workers=1))
+        table = adaptivity.table(Settings(draws=2, workers=1))
         laplace = table[(table["rule"] == "laplace") & (table["judge"] == "noise 1.5")]
         assert (laplace["ratio"] <= 1.0 + 1e-12).all()
         fresh = table[table["rule"] == "confirmed"]
