@@ -10,6 +10,7 @@ import numpy as np
 
 from judging.errors import InvalidDataError
 from judging.ranking.settings import parse_budget
+from judging.reading.formats import missing
 from judging.reading.tables import as_name, as_text, find_column, place, read_table
 from poe.errors import name_some
 
@@ -21,11 +22,15 @@ __all__ = ["Answers", "read_answers"]
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What systems answered: texts[k, i] of system i to prompt k, "" where it has no answer."""
+    """What systems answered: texts[k, i] of system i to prompt k, "" where it has no answer.
+
+    groups : of each prompt, the value of a column to break results down by; None without one.
+    """
 
     systems: tuple[str, ...]
     prompts: tuple[str, ...]
     texts: Any
+    groups: tuple[str, ...] | None = None
 
     def calls(self, budget: int | str, *, both_orders: bool = False) -> int:
         """Comparisons that 500, "100x" (a system) or "all" stand for, at most all there are."""
@@ -47,9 +52,11 @@ def read_answers(
     system: str | None = None,
     prompt: str | None = None,
     answer: str | None = None,
+    by: str | None = None,
 ) -> Answers:
     """Answers of systems to prompts, from a table with a row an answer; columns in any case.
 
+    by : a column that says to which group a prompt belongs, in all its rows the same.
     Raises InvalidDataError naming the column or row that is wrong.
     """
     rows = read_table(table)
@@ -62,7 +69,9 @@ def read_answers(
         find_column(rows, *((given,) if given else names), option=option)
         for option, (given, names) in known.items()
     ]
+    values = None if by is None else rows[find_column(rows, by, option="--by")].to_list()
     texts: dict[tuple[str, str], str] = {}
+    groups: dict[str, str] = {}
     for k, (name, about, text) in enumerate(rows[found].itertuples(index=False, name=None)):
         try:
             name = as_name(name)
@@ -71,6 +80,13 @@ def read_answers(
             text = as_text(text, "answer")
             if (name, str(about)) in texts:
                 raise InvalidDataError(f"{name} answered this prompt before; keep one of the rows")
+            if values is not None:
+                group = "" if missing(values[k]) else as_name(values[k])
+                if groups.setdefault(str(about), group) != group:
+                    raise InvalidDataError(
+                        f"the prompt is in two groups, {groups[str(about)]!r} and {group!r}; --by "
+                        "takes a column that says the same of a prompt in all its rows"
+                    )
         except InvalidDataError as error:
             raise InvalidDataError(f"{place(rows, k)}: {error}") from None
         texts[name, str(about)] = text
@@ -82,4 +98,5 @@ def read_answers(
             f"{found[0]!r} has only {name_some(systems)}"
         )
     grid = [[texts.get((name, about), "") for name in systems] for about in asked]
-    return Answers(systems, asked, np.array(grid, dtype=object))
+    every = None if by is None else tuple(groups[about] for about in asked)
+    return Answers(systems, asked, np.array(grid, dtype=object), every)

@@ -245,4 +245,5 @@ class Tournament:
             in_order=True,
             notes=tuple(notes),
             prompts=[a.prompts[at] for at in k.tolist()],
+            group=None if a.groups is None else [a.groups[at] for at in k.tolist()],
         )

@@ -340,8 +340,8 @@ def leaderboard(
     level
         Of all intervals.
     columns
-        Names of columns that have other names: first, second, winner, p, cluster, weight, and by,
-        to break results down (`Leaderboard.groups`); with a judge system, prompt, answer.
+        Names of columns that have other names: first, second, winner, p, cluster, weight; with a
+        judge system, prompt, answer. With either by, to break results down (`Leaderboard.groups`).
 
     Examples
     --------

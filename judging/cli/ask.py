@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @o.app.command(
     epilog="With --json, standard output is one object: prompt, calls, known (answered before), "
     "asked (now), left, stopped_because, refused, tokens, computed, mass_median, mass_lowest and "
-    "first_rate; with --dry-run: prompt, calls, known, to_ask, tokens, seconds."
+    "first_rate; with --dry-run: prompt, calls, known, to_ask, tokens, seconds; with prices cost, "
+    "cost_low and cost_high."
 )
 def ask(
     ctx: typer.Context,
@@ -77,6 +78,8 @@ def ask(
     batch: o.Batch = None,
     limit_calls: o.LimitCalls = None,
     limit_tokens: o.LimitTokens = None,
+    price_input: o.PriceInput = None,
+    price_output: o.PriceOutput = None,
     retry_refused: o.RetryRefused = False,
     config: cfg.Config = None,
     save_config: cfg.SaveConfig = None,
@@ -93,6 +96,7 @@ def ask(
     from judging.judges.spending import RoundWrittenError, SpendingLimitError
     from judging.meter import Meter
 
+    price = opening.prices(price_input, price_output)
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
     both_orders = orders == "both"
     if Path(dataset).is_file():
@@ -143,13 +147,16 @@ def ask(
             )
         if dry_run:
             new = [questions[k] for k in missing]
-            row = opening.estimate(judge, reader, kept_answers, new, calls=len(new), stored=known)
+            row = opening.estimate(
+                judge, reader, kept_answers, new, calls=len(new), stored=known, price=price
+            )
             if as_json:
                 screen.print_json({**head, "to_ask": len(new), **row, "calls": head["calls"]})
             else:
                 screen.print_cost(row)
             return
-        meter = Meter(len(missing), shown=not quiet)
+        meter = Meter(len(missing), shown=not quiet, price=price)
+        meter.judge = reader
         try:
             answers = kept_answers.ask(reader, questions, progress=meter)
         except RoundWrittenError:
@@ -170,6 +177,7 @@ def ask(
         screen.print_json({**head, **done, **_summary(answers)})
     else:
         _say(questions, answers, store)
+        print(*meter.notes(), sep="\n", end="\n" * bool(price))
 
 
 def _own(

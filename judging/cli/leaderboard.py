@@ -60,7 +60,8 @@ def leaderboard(
     p: Probability = None,
     cluster: Cluster = None,
     by: Annotated[
-        str | None, o.column("A column to break results down by, without --judge.")
+        str | None,
+        o.column("A column to break results down by, with --judge one of prompts."),
     ] = None,
     reference: Annotated[
         str | None,
@@ -133,11 +134,6 @@ def leaderboard(
     by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
     screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
-    if judge and by:
-        raise ComparisonError(
-            "--by breaks down comparisons that you already have, so it goes without --judge: write "
-            "those of the judge with --comparisons FILE, add the column, and give that file"
-        )
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
     labels = read(read_table(people)) if people else None
@@ -153,7 +149,7 @@ def leaderboard(
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
     else:
-        answers = read_answers(rows, system=system, prompt=prompt, answer=answer)
+        answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
         both = orders == "both"
         calls = answers.calls(budget, both_orders=both)
         with opening.open_store(

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy.special import expit, log_expit, logit
 
 import judging
 import poe
-from judging.board import Tournament, leaderboard, read_answers
+from judging.board import Tournament, leaderboard, of_columns, read_answers
 from judging.board.clusters import clustered
 from judging.board.length import relative
 from judging.cli import main
@@ -296,6 +297,27 @@ def test_both_orders_and_word_for_word_equal_answers():
     board = leaderboard(table, judge, budget="all", both_orders=True)
     assert (len(board.comparisons), len(judge.asked)) == (60, 54)
     assert "6 pairs of answers are the same text" in str(board)
+
+
+def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
+    """Each group is the leaderboard of its own comparisons, counted by hand."""
+    table = answers([1.0, 0.0, -1.0], 12)
+    kind = table["Prompt"].map(lambda text: "easy" if int(str(text).split()[-1]) % 3 else "hard")
+    asking = Tournament(
+        read_answers(table.assign(kind=kind), by="kind"), Grader(), store=Store(":memory:")
+    )
+    asking.run(36)
+    found = asking.columns()
+    easy = np.array([asking.answers.groups[k] == "easy" for k in asking.made[:, 0]])
+    assert 0 < easy.sum() < len(easy)
+    assert [value == "easy" for value in found.group] == easy.tolist()
+    groups = of_columns(found).groups().set_index(["group", "name"])
+    for value, rows in (("easy", easy), ("hard", ~easy)):
+        met = np.bincount(asking.made[rows, 1:].ravel(), minlength=3)
+        assert groups.loc[value, "comparisons"].reindex(["s0", "s1", "s2"]).tolist() == met.tolist()
+    assert of_columns(replace(found, group=None)).groups().empty
+    with pytest.raises(judging.errors.DatasetError, match="row 14: the prompt is in two groups"):
+        read_answers(table.assign(kind=[*"ab", *["a"] * (len(table) - 2)]), by="kind")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,24 @@ def numbers(text, pattern):
     return [float(one.replace(",", "")) for one in re.search(pattern, text).groups()]
 
 
+@pytest.mark.parametrize("command", ["rank", "ask"])
+def test_a_bill_has_what_the_server_counted_at_these_prices(command, run, tmp_path, capsys):
+    """By hand: tokens read at 2 dollars a million, written at 8."""
+    prices = ("--price-input", 2, "--price-output", 8)
+    with serving() as server:
+        if command == "rank":
+            out = run(server.url, "--budget", 100, *prices)[1]
+        else:
+            given = ("ask", "t.csv", "better", "--judge", f"openai:tiny@{server.url}", *prices)
+            assert main([*map(str, given), "--calls", "100", "--quiet"]) == 0
+            out = capsys.readouterr().out
+    read, written, dollars = numbers(
+        out, r"([\d,]+) tokens read and (?:at most )?([\d,]+) written, \$([\d.]+)"
+    )
+    assert read > 100
+    assert dollars == pytest.approx((2 * read + 8 * written) / 1e6, abs=5e-5)
+
+
 # Before ----------------------------------------------------------------------------------------
 
 # Tokens of the same words by two tokenizers (SmolLM2's and Qwen2.5's), counted once.

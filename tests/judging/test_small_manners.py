@@ -159,5 +159,3 @@ def test_what_is_at_the_wrong_door_is_shown_to_the_right_one(folder, capsys):
     assert "judgements.sqlite is a store, and a table is needed here" in capsys.readouterr().err
     assert rank("t.csv", "--judge", "anthropic:some") == 2
     assert "with another protocol by a proxy" in capsys.readouterr().err
-    assert main(["leaderboard", "a.csv", "--judge", "demo", "--by", "prompt"]) == 1
-    assert "write those of the judge with --comparisons FILE" in capsys.readouterr().err
