@@ -191,7 +191,7 @@ def ranking_of(path, url):
     )
 
 
-PATIENT = ("--undecided", "tie", "--judge-option", "patience=5")
+PATIENT = ("--undecided", "tie", "--judge-option", "patience=2")
 
 
 REFUSALS = {
