@@ -68,7 +68,10 @@ def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
         "claim": f"PoE-BT ranks better than {RIVALS[other]}",
         "published": printed,
         "twins": ours,
-        "real judges": "; ".join(f"{row.value:+.1f} ± {row.se:.1f}" for row in asked.itertuples()),
+        "real judges": "; ".join(
+            f"{row.value:+.1f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{row.se:.1f}"
+            for row in asked.itertuples()
+        ),
         "verdict": "holds" if sure.all() else f"{sure.sum()} of {len(sure)} on real judges",
         "a guess": guess,
     }

@@ -19,7 +19,11 @@ from reproduction.to_ask import HANNA
 from reproduction.twins import labels
 
 OWN = 419  # of LLMBar's pairs are its own
-MARKS = {"expected": "expected mark", "avg-prob - expected": "comparing minus expected mark"}
+MARKS = {
+    "expected": "expected mark",
+    "avg-prob - expected": "comparing minus expected mark",
+    "both orders - one, accuracy": "both orders minus one, accuracy",
+}
 CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
 
 
@@ -189,8 +193,12 @@ def came_of() -> pd.DataFrame:
         return rows
     return pd.DataFrame(
         {
-            "texts": rows["predicted"].str.split(",").str[0] + ", " + rows["attribute"],
-            "quantity": rows["quantity"].replace(MARKS).str.replace(" - ", " minus "),
+            "texts, quantity": [
+                f"{one.split(',')[0]}, {of}: {MARKS.get(what, what)}"
+                for one, of, what in zip(
+                    rows["predicted"], rows["attribute"], rows["quantity"], strict=True
+                )
+            ],
             "predicted": [
                 f"{row.median:.1f} ({row.low:.1f} to {row.high:.1f})" for row in rows.itertuples()
             ],

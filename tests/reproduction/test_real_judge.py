@@ -92,15 +92,14 @@ def test_what_came_of_predictions_is_absent_before(monkeypatch):
     assert real_judge.came_of().empty
     one = {
         "predicted": "LLMBar, the 100 pairs",
-        "quantity": "both - one",
+        "quantity": "both orders - one, accuracy",
         "attribute": "all",
         "median": 66.0,
     }
     one |= {"low": 57.5, "high": 74.0, "measured": 44.0, "inside": False}
     monkeypatch.setattr(predict_more, "outcomes", lambda: pd.DataFrame([one]))
     assert real_judge.came_of().iloc[0].to_list() == [
-        "LLMBar, all",
-        "both minus one",
+        "LLMBar, all: both orders minus one, accuracy",
         "66.0 (57.5 to 74.0)",
         "44.0",
         "no",
