@@ -121,6 +121,8 @@ from judging.errors import JudgeError
 from judging.store import Store
 from tests.asking import HashJudge, questions
 
+import filelock  # like what is imported next, while it may be read
+
 with Store({path!r}) as store:
     store.comparisons()  # imports everything, while it may
 if os.getuid() == 0:
