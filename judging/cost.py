@@ -96,7 +96,7 @@ def beginning(question: Question) -> str:
     """What stands before the first text: the same in all prompts of a context."""
     head = re.split(r"\{(?:first|second)\}", question.prompt.template, maxsplit=1)[0]
     given = "" if question.context is None else question.context.text
-    return re.sub(r"\{context\}", lambda _: given, head)
+    return head.replace("{context}", given)
 
 
 def _size(text: str) -> int:

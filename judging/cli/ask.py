@@ -177,7 +177,8 @@ def ask(
         screen.print_json({**head, **done, **_summary(answers)})
     else:
         _say(questions, answers, store)
-        print(*meter.notes(), sep="\n", end="\n" * bool(price))
+        for line in meter.notes():
+            print(line)
 
 
 def _own(

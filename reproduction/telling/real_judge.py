@@ -19,11 +19,7 @@ from reproduction.to_ask import HANNA
 from reproduction.twins import labels
 
 OWN = 419  # of LLMBar's pairs are its own
-MARKS = {
-    "expected": "expected mark",
-    "avg-prob - expected": "comparing minus expected mark",
-    "both orders - one, accuracy": "both orders minus one, accuracy",
-}
+MARKS = {"expected": "expected mark", "avg-prob - expected": "comparing - expected mark"}
 CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
 
 
@@ -194,7 +190,7 @@ def came_of() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "texts, quantity": [
-                f"{one.split(',')[0]}, {of}: {MARKS.get(what, what)}"
+                f"{one.split(',')[0]}, {of}: {MARKS.get(what, what).replace(' - ', ' minus ')}"
                 for one, of, what in zip(
                     rows["predicted"], rows["attribute"], rows["quantity"], strict=True
                 )
