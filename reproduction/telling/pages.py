@@ -91,10 +91,12 @@ def frame(
 ) -> Markup:
     """A data frame as such a table, under the names of its columns and the evidence label.
 
+    kind : of its numbers; several, with a space between, where columns or rows are of different
+    ones and say so themselves.
     fold : words under which a long table is folded, with its number of rows. A table of more than
     `WIDE` columns stacks on a phone; with twice as many its letters are smaller.
     """
-    caption = badge(kind) if kind else ""
+    caption = Markup(" ").join(badge(one) for one in kind.split())
     if len(rows.columns) > WIDE and "heat" not in name:
         name += " stacks dense" if len(rows.columns) > 2 * WIDE else " stacks"
     body = rows.itertuples(index=False, name=None)

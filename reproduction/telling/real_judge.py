@@ -79,6 +79,7 @@ def llmbar() -> Markup:
             "judge": ask_model.QWEN.name,
             "pairs": f"{kind} ({len(at)})",
             **_shown(logits[at], better[at]),
+            "evidence": "measured",
         }
         for kind, at in kinds.items()
     ]
@@ -97,10 +98,11 @@ def llmbar() -> Markup:
         for kind, at in kinds.items():
             here = np.isin(place, at)
             of = _shown(verdicts[here], better[place[here]])
-            rows.append({"judge": str(judge), "pairs": f"{kind} ({here.sum()})", **of})
+            about = {"judge": str(judge), "pairs": f"{kind} ({here.sum()})"}
+            rows.append({**about, **of, "evidence": "recorded"})
     caption = Markup("<p>The same pairs put to a seventh judge, which gives probabilities.</p>")
     made = pd.DataFrame(rows).sort_values("pairs", kind="stable", ascending=False)
-    return caption + pages.frame(made, kind="measured")
+    return caption + pages.frame(made, kind="measured recorded")
 
 
 def _shown(logits: Floats, better: Floats) -> dict[str, str]:

@@ -170,6 +170,9 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
     ]
     right = np.where(table["first"] == table["label"], table["p"], 1 - table["p"])[here].mean()
     (cell,) = re.findall(r"GPT-4\s+natural \(\d+\)\s+(\d+)", shown)
+    rows = re.findall(r"(\S+)\s+(?:natural|adversarial) \(\d+\)[\d\s]+(measured|recorded)", shown)
+    assert len(rows) == 14
+    assert all((kind == "measured") == (judge == model.name) for judge, kind in rows)
     assert int(cell) == round(100 * right)
 
 
