@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import poe
-from poe.simulated import simulated_answers
+from judging.simulated import simulated_answers
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ _NAMES = {
     "ranking.settings": ["Asking", "Fitting"],
     "reading": ["read"],
     "reading.texts": ["Text", "read_texts"],
+    "simulated": ["SimulatedJudge"],
     "store": ["Store"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

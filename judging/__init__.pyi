@@ -2,6 +2,7 @@
 
 from judging import datasets as datasets
 from judging import judges as judges
+from judging import metrics as metrics
 from judging import panel as panel
 from judging import plots as plots
 from judging import prompts as prompts
@@ -26,6 +27,7 @@ from judging.ranking.settings import Fitting as Fitting
 from judging.reading import read as read
 from judging.reading.texts import Text as Text
 from judging.reading.texts import read_texts as read_texts
+from judging.simulated import SimulatedJudge as SimulatedJudge
 from judging.store import Store as Store
 
 __version__: str

@@ -36,7 +36,6 @@ _NAMES = {
     "resistance": ["effective_resistance", "log_det"],
     "result": ["Fit"],
     "scores": ["average_probability", "bradley_terry", "win_ratio"],
-    "simulated": ["SimulatedJudge"],
     "stack": ["Stack"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -47,12 +46,12 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> object:  # `typing` alone takes longer than all the rest
     module = _HOME.get(name)
     try:
-        found = importlib.import_module(f"poe.{module or name}")
+        loaded = importlib.import_module(f"poe.{module or name}")
     except ModuleNotFoundError as error:
         if error.name != f"poe.{name}":
             raise  # what the module needs is not installed
         raise AttributeError(f"module 'poe' has no attribute {name!r}") from None
-    globals()[name] = getattr(found, name) if module else found
+    globals()[name] = getattr(loaded, name) if module else loaded
     return globals()[name]
 
 

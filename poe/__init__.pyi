@@ -2,7 +2,6 @@
 
 from poe import debias as debias
 from poe import experts as experts
-from poe import metrics as metrics
 from poe.choose.adaptive import next_comparisons as next_comparisons
 from poe.choose.planning import plan as plan
 from poe.choose.selection import select as select
@@ -26,7 +25,6 @@ from poe.result import Fit as Fit
 from poe.scores import average_probability as average_probability
 from poe.scores import bradley_terry as bradley_terry
 from poe.scores import win_ratio as win_ratio
-from poe.simulated import SimulatedJudge as SimulatedJudge
 from poe.stack import Stack as Stack
 
 __version__: str

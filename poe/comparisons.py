@@ -380,23 +380,27 @@ def _places(names: list[Any], column: str, place: dict[Hashable, int]) -> Indice
 
 def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
     """Positions as a (K, 2) array; ComparisonError where they are not two different of N items."""
-    found = np.asarray(pairs)
-    if not found.size:
+    positions = np.asarray(pairs)
+    if not positions.size:
         return np.empty((0, 2), dtype=np.intp)
-    if found.ndim != 2 or found.shape[1] != 2 or not np.issubdtype(found.dtype, np.integer):
+    if (
+        positions.ndim != 2
+        or positions.shape[1] != 2
+        or not np.issubdtype(positions.dtype, np.integer)
+    ):
         raise ComparisonError(
-            f"pairs must be (K, 2) integer positions, not {found.dtype}{found.shape}; for names "
-            "use Comparisons()"
+            f"pairs must be (K, 2) integer positions, not {positions.dtype}{positions.shape}; for "
+            "names use Comparisons()"
         )
-    same = found[:, 0] == found[:, 1]
-    if found.min() < 0 or found.max() >= n_items or same.any():
-        wrong = (found < 0).any(1) | (found >= n_items).any(1) | same
+    same = positions[:, 0] == positions[:, 1]
+    if positions.min() < 0 or positions.max() >= n_items or same.any():
+        wrong = (positions < 0).any(1) | (positions >= n_items).any(1) | same
         row = int(np.flatnonzero(wrong)[0])
         raise ComparisonError(
-            f"row {row} of pairs is {found[row].tolist()}: two different positions in "
+            f"row {row} of pairs is {positions[row].tolist()}: two different positions in "
             f"0..{n_items - 1} are needed"
         )
-    return found.astype(np.intp)
+    return positions.astype(np.intp)
 
 
 def _numbers(values: ArrayLike, what: str) -> Floats:

@@ -74,7 +74,7 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
     up, down = ~above, ~below  # free to rise, free to fall
     gain = (rows[up].sum(axis=0) if up.any() else 0) - (rows[down].sum(axis=0) if down.any() else 0)
     stuck = above & below
-    found = linprog(
+    program = linprog(
         -np.asarray(gain).ravel(),
         A_ub=vstack([-rows[up], rows[down], rows[up], -rows[down]]),
         b_ub=np.repeat([0.0, 1.0], up.sum() + down.sum()),
@@ -83,8 +83,8 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
         bounds=[(-2.0 * n, 2.0 * n)] * (n + 1),
         method="highs",
     )
-    if found.status == 0 and -found.fun > 1e-6:
-        side = "first" if found.x[-1] < 0 else "second"
+    if program.status == 0 and -program.fun > 1e-6:
+        side = "first" if program.x[-1] < 0 else "second"
         reason = (
             "with a fitted bias the decisions are separable: scores and a preference for the "
             f"{side} position explain every one of them"

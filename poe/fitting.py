@@ -127,7 +127,7 @@ def fit(
                 "a fitted bias is not available for Laplacian experts; give the bias as a number "
                 "or as 'mean', or use bias='fit' with another expert first"
             )
-        found, message = _by_linear_program(problem, chosen, gamma, tilt)
+        solution, message = _by_linear_program(problem, chosen, gamma, tilt)
     else:
         graph = _graph(problem, solver)
         if fit_bias and not (prior and comparisons.components()[1:]):
@@ -136,7 +136,7 @@ def fit(
             existence.require_bias_identified(comparisons, seen)
         convex = chosen.convex
         tol = tol or (1e-10 if solver == "dense" else 1e-8)
-        found = newton.solve(
+        solution = newton.solve(
             problem,
             chosen,
             graph=graph,
@@ -148,22 +148,22 @@ def fit(
             max_steps=max_steps,
         )
         message = (
-            f"{solver} Newton, {found.steps[0]} steps, largest gradient entry "
-            f"{found.gradient[0]:.1e} (tolerance {tol:.0e})"
+            f"{solver} Newton, {solution.steps[0]} steps, largest gradient entry "
+            f"{solution.gradient[0]:.1e} (tolerance {tol:.0e})"
         )
         if not convex:
             message += "; the energy is not convex, so this mode may be one of several"
-    if not found.converged[0]:
-        raise NotConvergedError(f"no optimum after {found.steps[0]} steps: {message}")
+    if not solution.converged[0]:
+        raise NotConvergedError(f"no optimum after {solution.steps[0]} steps: {message}")
     fitted = Fit(
         items=problem.items,
-        scores=found.scores[0],
+        scores=solution.scores[0],
         expert=chosen,
-        bias=float(found.bias[0]),
-        energy=float(found.energy[0]),
-        steps=int(found.steps[0]),
-        gradient=float(found.gradient[0]),
-        converged=bool(found.converged[0]),
+        bias=float(solution.bias[0]),
+        energy=float(solution.energy[0]),
+        steps=int(solution.steps[0]),
+        gradient=float(solution.gradient[0]),
+        converged=bool(solution.converged[0]),
         message=message,
         comparisons=problem,
         bias_fitted=fit_bias,
@@ -223,9 +223,9 @@ def _by_linear_program(
 ) -> tuple[newton.Solution, str]:
     from poe import lp
 
-    found = lp.solve_l1(problem, expert, bias=gamma, tilt=tilt)
-    which = "the only optimum" if found.unique else "of many optima the least-squares one"
-    return found, f"linear program, {which}, relative duality gap {found.gap:.0e}"
+    solution = lp.solve_l1(problem, expert, bias=gamma, tilt=tilt)
+    which = "the only optimum" if solution.unique else "of many optima the least-squares one"
+    return solution, f"linear program, {which}, relative duality gap {solution.gap:.0e}"
 
 
 def _start(

@@ -190,13 +190,13 @@ def posteriors(
     evidence = float(height.max() + np.log(weight.mean()))
     v, g = np.nonzero(weight > (FAINT if texts else -1.0))
     weight, scale = weight[v, g] / weight[v, g].sum(), np.sqrt(left[v, g] / freedom)
-    found = []
+    averaged = []
     for c, one in zip(contexts, each, strict=True):
         n, shrunk, vector = c.n_items, one.level[v] + ratio[g, None], one.vector[v]
         centre = (vector @ (one.force[v] / shrunk)[..., None])[..., 0]
         root = scale[:, None, None] * vector[:, :n] / np.sqrt(shrunk)[:, None, :]
         biases = np.sqrt(odds[v, None]) * centre[:, n:] if texts else np.zeros((len(v), n))
-        found.append(
+        averaged.append(
             Posterior(
                 items=c.items,
                 weight=weight,
@@ -209,7 +209,7 @@ def posteriors(
                 evidence=evidence,
             )
         )
-    return found
+    return averaged
 
 
 class _Spectra(NamedTuple):

@@ -113,8 +113,8 @@ def fit(
     """One problem for `poe.fit(..., prior="fit")`. bias : None to fit it."""
     c, chosen, fit_bias = comparisons, require_gaussian(expert), bias is None
     if dense:
-        found = solve(c, chosen, bias="fit" if bias is None else bias)
-        scores, gamma, many = found.scores[0], found.bias, found.prior
+        solution = solve(c, chosen, bias="fit" if bias is None else bias)
+        scores, gamma, many = solution.scores[0], solution.bias, solution.prior
         how = "eigendecomposition"
     else:
         many, gamma = best_prior(lanczos_spectrum(c, chosen, bias=bias, seed=seed))

@@ -107,8 +107,10 @@ def bradley_terry(
         problem.require_connected()
         require_beaten(problem, lost=problem.p < 1, won=problem.p > 0)
     if method == "newton":
-        found = newton.solve(problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100)
-        scores, converged = found.scores, bool(found.converged.all())
+        solution = newton.solve(
+            problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100
+        )
+        scores, converged = solution.scores, bool(solution.converged.all())
     elif method == "zermelo":
         scores, converged = _zermelo(problem, tol or 1e-9, max_steps or 100_000)
     else:
@@ -174,8 +176,8 @@ def _with_prior_everywhere(stack: Stack, wins: float) -> Stack:
 
     def total(value: Floats) -> Floats:
         size = grid * (cell.size // cell.shape[-1])
-        found = np.bincount(cell.ravel(), value.ravel(), minlength=size)
-        return np.asarray(found, dtype=float).reshape(*shape, grid)
+        total = np.bincount(cell.ravel(), value.ravel(), minlength=size)
+        return np.asarray(total, dtype=float).reshape(*shape, grid)
 
     weight = 2.0 * wins + total(stack.weight)
     p = (wins + total(stack.weight * won)) / weight

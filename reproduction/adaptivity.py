@@ -27,7 +27,8 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from poe import metrics, newton
+from judging import metrics
+from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose.adaptive import NextRule, next_comparisons
 from poe.choose.designs import in_orders_shown, regular

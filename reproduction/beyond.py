@@ -29,12 +29,12 @@ from scipy.special import expit, ndtr
 
 import poe
 from judging.judges import recorded
+from judging.metrics import spearman
 from poe import newton, priors
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select
 from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Gaussian
-from poe.metrics import spearman
 from poe.scores import add_prior
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
 from reproduction import ask_model, large, trials

@@ -18,11 +18,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from judging.metrics import spearman
+from judging.simulated import correlated, simulated_answers
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
-from poe.metrics import spearman
 from poe.scores import average_probability
-from poe.simulated import correlated, simulated_answers
 from reproduction.calibrate_small import ROUNDING, SEED, Fitted, Sharpness, Twins, soft_gain
 from reproduction.large import linked_pairs
 from reproduction.published import NAMES, number

@@ -44,13 +44,13 @@ import numpy as np
 from scipy.optimize import brentq, root_scalar
 from scipy.stats import norm
 
+from judging.metrics import summary_level
+from judging.simulated import correlated, simulated_answers
 from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select_stack
 from poe.experts import BradleyTerry
-from poe.metrics import summary_level
 from poe.scores import average_probability
-from poe.simulated import correlated, simulated_answers
 from poe.stack import Stack
 from reproduction.published import NAMES, number
 from reproduction.twins import ATTRIBUTES, JUDGES, labels, quality_scores

@@ -21,13 +21,13 @@ import pandas as pd
 from scipy.special import expit
 
 from judging.judges import recorded
+from judging.simulated import correlated
 from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select
 from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.result import Covariance, Fit
-from poe.simulated import correlated
 from poe.stack import Stack
 from reproduction.recorded_answers import ATTRIBUTES, under_all_prompts
 from reproduction.settings import Settings, spread

@@ -19,12 +19,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import logit
 
+from judging.metrics import spearman
 from poe import large
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select
 from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.metrics import spearman
 from poe.resistance import component_of
 from poe.scores import add_prior, average_probability, win_ratio
 from reproduction.published import load

@@ -27,13 +27,13 @@ import numpy as np
 import pandas as pd
 
 from judging.judges import recorded
+from judging.simulated import SimulatedJudge
 from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose import orders
 from poe.choose.selection import select_stack
 from poe.comparisons import Comparisons
 from poe.experts import get_expert
-from poe.simulated import SimulatedJudge
 from poe.stack import Stack
 from reproduction import ask_model
 from reproduction.settings import Settings

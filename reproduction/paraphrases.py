@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from poe.arrays import Floats, Indices
+from poe.stack import Stack, by_item
 from reproduction.measured_tables import asked, model_of
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import per_context
@@ -169,8 +170,5 @@ def _asked(
 
 def _scores(x: Floats, pairs: Indices, n: int) -> Floats:
     """(..., N) Gaussian product of experts of one logit for every pair, (..., P): its row mean."""
-    found = np.zeros((*x.shape[:-1], n))
-    for k, (i, j) in enumerate(pairs.T):
-        found[..., i] += x[..., k] / n
-        found[..., j] -= x[..., k] / n
-    return found
+    problem = Stack.of(n, np.broadcast_to(pairs.T, (*x.shape, 2)), x)
+    return by_item(problem, x, -x) / n

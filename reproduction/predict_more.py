@@ -28,9 +28,9 @@ from scipy.special import expit
 
 from judging.datasets.questions import pairs_of
 from judging.machine import data_dir
+from judging.metrics import spearman
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
-from poe.metrics import spearman
 from poe.scores import average_probability
 from poe.stack import Stack
 from reproduction import ask_model, large

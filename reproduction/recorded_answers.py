@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from judging.judges import recorded
+from judging.metrics import spearman
+from judging.simulated import simulated_answers
 from poe.arrays import Floats, Indices
-from poe.metrics import spearman
-from poe.simulated import simulated_answers
 from reproduction import large
 from reproduction.settings import Settings, point
 from reproduction.twins import labels

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import fit_panel
-from poe import metrics
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.errors import NotConvergedError

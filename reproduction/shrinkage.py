@@ -21,14 +21,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, stdtr
 
-from poe import metrics
+from judging import metrics
+from judging.simulated import correlated
 from poe.arrays import Floats, Indices
 from poe.choose.designs import in_orders_shown, regular
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError
 from poe.fitting import fit
 from poe.hierarchical import posterior
-from poe.simulated import correlated
 from reproduction.coverage import BIAS, LEVEL, TEXTS
 from reproduction.measured_tables import group
 from reproduction.settings import Settings, spread

@@ -30,9 +30,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from judging.panel import Judgements, PanelError
+from judging.simulated import simulated_answers
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
-from poe.simulated import simulated_answers
 
 GRID = np.linspace(-8.0, 8.0, 4001)  # of the integral over u, fine: near rho = 1 it has steps
 FEATURES = 20  # of a drawn context

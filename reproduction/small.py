@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 from judging import datasets
+from judging.metrics import pearson, spearman
 from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select, select_stack
 from poe.experts import BradleyTerry, Gaussian, Laplacian
-from poe.metrics import pearson, spearman
 from poe.scores import add_prior, average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import central_path

@@ -22,8 +22,8 @@ from scipy.stats import norm, rankdata
 
 from judging import datasets
 from judging.machine import data_dir
+from judging.simulated import SimulatedJudge, correlated, simulated_answers
 from poe.arrays import Floats, Indices
-from poe.simulated import SimulatedJudge, correlated, simulated_answers
 from poe.stack import Stack
 from reproduction.published import NAMES
 
@@ -69,7 +69,7 @@ class Twin:
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
     item shown first, in poe_v2's prompts. shared : correlation of the errors of a pair's two
-    orders, one number for all twins (`poe.simulated`). calibrated_on : ids of the published
+    orders, one number for all twins (`judging.simulated`). calibrated_on : ids of the published
     numbers that fixed them, but for `shared`. at_bound : parameters for which the printed numbers
     ask for more than a bound allows. earlier : rho and bias under the prompts of
     comparative_assessment. pool : (M, 2) the pairs of a large set that it can be asked about; None
@@ -132,7 +132,7 @@ def call_errors(pairs: Indices, *, shared: float = 0.0, seed: int = 0) -> Floats
     """Standard normal errors e of calls about (..., 2) positions (first, second), one a call.
 
     Each is a function of the seed and of the two positions alone: asked again, or in another batch,
-    a call errs alike, and no matrix of all pairs is kept. shared : as in `poe.simulated`.
+    a call errs alike, and no matrix of all pairs is kept. shared : as in `judging.simulated`.
     """
     first, second = np.moveaxis(np.asarray(pairs), -1, 0)
     key = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+import judging
 import poe
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +41,7 @@ def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.
     """A connected set of comparisons with probabilities from a noisy simulated judge."""
     rng = np.random.default_rng(seed)
     quality = spread * rng.standard_normal(n)
-    judge = poe.SimulatedJudge(quality, noise=0.8, bias=0.3, seed=rng)
+    judge = judging.SimulatedJudge(quality, noise=0.8, bias=0.3, seed=rng)
     pairs = poe.select(n, count, seed=rng)
     c = judge.compare(pairs, items=names)
     return c.hard() if hard else c

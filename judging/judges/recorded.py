@@ -25,10 +25,10 @@ from judging.datasets import files
 from judging.datasets.dataset import RATERS, table
 from judging.datasets.files import info
 from judging.errors import DataNotFoundError, InvalidDataError, JudgeError
+from judging.simulated import simulated_answers
 from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.errors import name_some
-from poe.simulated import simulated_answers
 
 HANNA_JUDGES = ("Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT")
 HANNA_PROMPTS = (1, 2, 3, 4)

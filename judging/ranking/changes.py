@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from judging import metrics
 from judging.errors import InvalidDataError
 from judging.reading.tables import as_name, as_number, find_column, read_table
-from poe import metrics
 from poe.arrays import Floats, Mask
 
 __all__ = ["Changes", "changes", "read_ranking"]

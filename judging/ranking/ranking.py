@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from judging import metrics
 from judging.ranking.changes import Changes, changes
 from judging.ranking.ending import Stop
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.ranking.settings import Asking, Fitting
 from judging.trust.people import People, read_people
 from judging.trust.trust import Trust, trust
-from poe import metrics
 from poe.choose.orders import Decision
 from poe.comparisons import Comparisons
 from poe.result import Fit

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError
@@ -23,7 +24,6 @@ from judging.ranking.ranking import Ranking
 from judging.ranking.readings import typical_error
 from judging.ranking.settings import HOPELESS, Asking, Fitting, as_rules
 from judging.ranking.words import decided
-from poe import metrics
 from poe.arrays import Floats, Indices
 from poe.choose import orders
 from poe.choose.adaptive import next_comparisons

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
+from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
 from judging.ranking.ranking import Ranking
-from poe import metrics
 from poe.errors import ComparisonError, NotConvergedError
 
 if TYPE_CHECKING:

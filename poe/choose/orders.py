@@ -156,13 +156,13 @@ def correlation(
     e, o = np.array(expected), np.array(observed)
     if not float(o[:, 0].sum()) > NOTHING * size:
         return unknown
-    found, variance = _solved(e.sum(axis=0), o.sum(axis=0))
+    c, variance = _solved(e.sum(axis=0), o.sum(axis=0))
     if len(e) >= MANY:
         each = np.array([_solved(*one)[0] for one in zip(e.sum(0) - e, o.sum(0) - o, strict=True)])
         error = np.sqrt((len(e) - 1) * each.var())
     else:
-        error = (1.0 - found**2) / 2.0 * np.sqrt((2.0 / freedom).sum())
-    return Correlation(found, float(error), variance, doubled)
+        error = (1.0 - c**2) / 2.0 * np.sqrt((2.0 / freedom).sum())
+    return Correlation(c, float(error), variance, doubled)
 
 
 def _doubled(c: Comparisons) -> Iterator[Comparisons]:
@@ -204,10 +204,10 @@ def resistances(n_items: int, calls: int, *, seed: int = 0) -> tuple[float, floa
     if n_items > LARGEST:
         n_items, calls = LARGEST, round(calls * LARGEST / n_items)
     every = n_items * (n_items - 1) // 2
-    found = []
+    mean = []
     for count, fitted in ((min(calls, every), True), (min(calls // 2, every), False)):
         if count < n_items - 1 + fitted:
-            found.append(np.inf)
+            mean.append(np.inf)
             continue
         pairs = select_stack(DRAWN, n_items, count, rule="no-repeat", seed=seed)
         stack = Stack.of(n_items, pairs, np.full(pairs.shape[:-1], 0.5))
@@ -218,8 +218,8 @@ def resistances(n_items: int, calls: int, *, seed: int = 0) -> tuple[float, floa
             told = np.linalg.matrix_rank(stiff, hermitian=True) == n_items - 1
             stiff = stiff[told]
         trace = np.trace(pseudo_inverse(stiff), axis1=1, axis2=2)
-        found.append(float(2.0 * trace.mean() / (n_items - 1)) if len(trace) else np.inf)
-    return found[0], found[1]
+        mean.append(float(2.0 * trace.mean() / (n_items - 1)) if len(trace) else np.inf)
+    return mean[0], mean[1]
 
 
 def predicted_ratio(c: float, one: float, both: float, *, everything: float = 0.0) -> float:
@@ -250,17 +250,17 @@ def decide(
     linear in c, so an estimate without bias decides as well as its whole distribution would: its
     error is told, and changes nothing.
     """
-    found = correlation(contexts, expert)
+    errors = correlation(contexts, expert)
     first = contexts if isinstance(contexts, Comparisons) else contexts[0]
     n = first.n_items
     one, both = resistances(n, calls, seed=seed)
-    if np.isnan(found.c):
-        return Decision("one", np.nan, found.c, found.se, found.doubled, "unknown")
-    ratio = predicted_ratio(found.c, one, both)
+    if np.isnan(errors.c):
+        return Decision("one", np.nan, errors.c, errors.se, errors.doubled, "unknown")
+    ratio = predicted_ratio(errors.c, one, both)
     reason: Reason
     if ratio > 1.0:
-        reason = "place" if found.c < 0.0 else "pairs run out"
+        reason = "place" if errors.c < 0.0 else "pairs run out"
     else:
-        reason = "sparse" if found.c < 0.0 else "items"
+        reason = "sparse" if errors.c < 0.0 else "items"
     orders: Literal["one", "both"] = "both" if ratio > 1.0 else "one"
-    return Decision(orders, ratio, found.c, found.se, found.doubled, reason)
+    return Decision(orders, ratio, errors.c, errors.se, errors.doubled, reason)

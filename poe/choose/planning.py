@@ -209,12 +209,12 @@ def _fewest(
     for step in range(64):
         if high - low <= max(1, high // 400) or 0.995 * wanted < reached <= wanted:
             break
-        found = error(now)
-        if found <= wanted:
-            high, reached = now, found
+        error_now = error(now)
+        if error_now <= wanted:
+            high, reached = now, error_now
         else:
             low = now
-        now = int(np.ceil(now * (found / wanted) ** 2))
+        now = int(np.ceil(now * (error_now / wanted) ** 2))
         if step > 4 or not low < now < high:
             now = (low + high) // 2
     return high, reached

@@ -86,8 +86,8 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
         raise ValueError(f"width is a number of ranks, zero or more, not {width}")
 
     def measure(fit: Fit) -> float:
-        found = fit.rank_interval(level, draws=draws, seed=seed)
-        return float((found[:, 1] - found[:, 0]).max())
+        ranks = fit.rank_interval(level, draws=draws, seed=seed)
+        return float((ranks[:, 1] - ranks[:, 0]).max())
 
     return StopRule(f"widest {level:.0%} rank interval", measure, width, at_least=False)
 

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
+from judging.metrics import spearman
 from poe.arrays import Floats
-from poe.metrics import spearman
 from reproduction import large, small
 from reproduction.baselines.papers import pairs_ranking
 from reproduction.published import load, number

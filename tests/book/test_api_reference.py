@@ -16,7 +16,7 @@ import poe
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = (
-    *("poe.experts", "poe.metrics", "poe.debias", "poe.choose.designs"),
+    *("poe.experts", "judging.metrics", "poe.debias", "poe.choose.designs"),
     *("judging.judges", "judging.datasets", "judging.panel", "judging.trust"),
     "reproduction.baselines.papers",
 )

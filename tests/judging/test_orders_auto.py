@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import judging
 import poe
 from judging import Asking
 from judging import rank as judging_rank
@@ -20,7 +21,7 @@ def rank(judge, orders, *, seed=0, calls=CALLS, **options):
 
 def judged(shared, seed):
     quality = np.random.default_rng(seed).normal(size=TEXTS)
-    return poe.SimulatedJudge(quality, bias=0.4, noise=1.0, shared=shared, seed=seed)
+    return judging.SimulatedJudge(quality, bias=0.4, noise=1.0, shared=shared, seed=seed)
 
 
 def own(judge):
@@ -71,7 +72,7 @@ def test_a_budget_without_room_for_a_pilot_is_spent_in_one_order(calls, texts):
 
 def test_decisions_without_probabilities_have_a_pilot_too():
     quality = np.linspace(-2, 2, TEXTS)
-    judge = poe.SimulatedJudge(quality, noise=1.0, shared=-0.9, seed=3)
+    judge = judging.SimulatedJudge(quality, noise=1.0, shared=-0.9, seed=3)
 
     def decided(pairs):
         return (judge.answer(pairs) > 0.5).astype(float)

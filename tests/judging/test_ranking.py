@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+import judging
 import poe
 from judging import prompts
 from judging.judges import Store, TextJudge
@@ -31,7 +32,7 @@ def rank(items, judge, **how):
 
 
 def soft(**options):
-    return poe.SimulatedJudge(QUALITY, noise=0.4, **options).answer
+    return judging.SimulatedJudge(QUALITY, noise=0.4, **options).answer
 
 
 def decisions(scores, seed):

@@ -6,10 +6,9 @@ from scipy.stats import spearmanr
 
 import judging
 import poe
-from judging import datasets
+from judging import datasets, metrics
 from judging.errors import JudgeError
 from judging.judges import recorded
-from poe import metrics
 from reproduction import large
 from reproduction.recorded_answers import ManyPrompts, under_all_prompts
 

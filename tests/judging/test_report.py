@@ -376,7 +376,7 @@ def test_what_moved_beyond_its_errors():
         truth = rng.normal(size=30)
         tables = []
         for twice in (0, 1):
-            judge = poe.SimulatedJudge(
+            judge = judging.SimulatedJudge(
                 truth * (1 + twice), noise=0.5 * (1 + twice), seed=100 * twice + seed
             )
             tables.append(judging.rank(30, judge.answer, budget=240, asking=asking).to_frame())

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import t
 
+import judging
 import poe
 
 N = 14
@@ -17,7 +18,7 @@ EVERY = np.array([(i, j) for i in range(N) for j in range(N) if i != j])
 
 
 def fitted(noise, *, count=90, seed=0, bias="fit", decide=False, prior=0.0):
-    judge = poe.SimulatedJudge(QUALITY, noise=noise, bias=0.4, seed=seed)
+    judge = judging.SimulatedJudge(QUALITY, noise=noise, bias=0.4, seed=seed)
     c = judge.compare(poe.select(N, count, seed=seed))
     if decide:
         drawn = (np.random.default_rng(seed).random(len(c)) < c.p).astype(float)
@@ -80,7 +81,7 @@ def repeated(seed, *, decided=False):
     rng = np.random.default_rng(seed)
     pairs = poe.select(7, 12, rule="no-repeat", seed=seed)
     pairs = np.vstack([pairs, pairs[:5, ::-1], pairs[:2]])
-    judge = poe.SimulatedJudge(rng.normal(size=7), noise=0.7, seed=seed)
+    judge = judging.SimulatedJudge(rng.normal(size=7), noise=0.7, seed=seed)
     p = np.clip(judge.answer(pairs) + 0.05 * rng.normal(size=len(pairs)), 0.02, 0.98)
     weight = rng.integers(1, 4, len(pairs))
     p = (rng.random(len(p)) < p).astype(float) if decided else p
@@ -130,7 +131,7 @@ def test_a_weight_of_two_is_two_rows(expert, bias):
 
 
 def test_paired_is_scatter_where_no_pair_was_asked_twice():
-    c = poe.SimulatedJudge(QUALITY, noise=0.5, seed=1).compare(
+    c = judging.SimulatedJudge(QUALITY, noise=0.5, seed=1).compare(
         poe.select(N, 60, rule="no-repeat", seed=1)
     )
     for expert in ("bradley-terry", "gaussian"):
@@ -145,7 +146,7 @@ def test_paired_is_scatter_where_no_pair_was_asked_twice():
 def test_pairs_that_share_their_error_are_recognised():
     """The other order repeats the answer, bias aside: twice as many answers tell nothing more."""
     single = poe.select(N, 70, rule="no-repeat", seed=2)
-    p = poe.SimulatedJudge(QUALITY, noise=0.5, seed=2).answer(single)
+    p = judging.SimulatedJudge(QUALITY, noise=0.5, seed=2).answer(single)
     once = poe.fit(poe.Comparisons.from_pairs(single, p, items=N))
     pairs = np.vstack([single, single[:, ::-1]])
     both = poe.Comparisons.from_pairs(pairs, np.append(p, 1 - p), items=N)
@@ -173,7 +174,7 @@ def test_pairs_that_share_their_error_are_recognised():
 
 def test_a_bias_that_is_not_fitted_cancels_within_pairs():
     """The two orders then err against each other, which makes their sum surer than two answers."""
-    judge = poe.SimulatedJudge(QUALITY, noise=0.3, bias=1.0, seed=4)
+    judge = judging.SimulatedJudge(QUALITY, noise=0.3, bias=1.0, seed=4)
     fit = poe.fit(judge.compare(poe.select(N, 120, rule="symmetric", seed=4)))
     assert fit.scatter.shared < -0.7
     fitted_too = poe.fit(fit.comparisons, bias="fit")
@@ -182,7 +183,7 @@ def test_a_bias_that_is_not_fitted_cancels_within_pairs():
     assert 0.8 < np.median(ratio) < 1.2
     far = fit.with_covariance("scatter").standard_errors() / fit.standard_errors()
     assert np.median(far) > 1.8
-    exact = poe.SimulatedJudge(QUALITY, bias=1.0).compare(fit.comparisons.pairs)
+    exact = judging.SimulatedJudge(QUALITY, bias=1.0).compare(fit.comparisons.pairs)
     assert (poe.fit(exact).standard_errors() > 0).all(), "cut before a variance is negative"
 
 
@@ -227,7 +228,7 @@ def test_one_or_two_degrees_of_freedom_are_wide_and_true(both, pairs):
     """Student's t says how little one residual tells; the curvature would say nothing at all."""
     inside, narrower = [], []
     for seed in range(60):
-        judge = poe.SimulatedJudge(QUALITY, noise=0.5, bias=0.4, seed=seed)
+        judge = judging.SimulatedJudge(QUALITY, noise=0.5, bias=0.4, seed=seed)
         asked = poe.select(N, pairs, rule="no-repeat", seed=seed)
         asked = np.vstack([asked, asked[:, ::-1]]) if both else asked
         fit = poe.fit(judge.compare(asked), bias=-0.4)
@@ -271,7 +272,7 @@ def test_intervals_hold_the_scores_of_all_comparisons(noise):
 def test_saturated_answers_do_not_make_ranks_unknown():
     """A judge that is sure says p = 0.9999, which as a single decision tells next to nothing."""
     quality = np.append(QUALITY[:5], -14.0)
-    judge = poe.SimulatedJudge(quality, noise=0.2, seed=1)
+    judge = judging.SimulatedJudge(quality, noise=0.2, seed=1)
     pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
     fit = poe.fit(judge.compare(pairs), bias="fit")
     assert fit.with_covariance("curvature").rank_interval()[-1].tolist() != [6, 6]

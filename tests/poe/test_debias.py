@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+import judging
 import poe
 from poe import debias
 
@@ -11,7 +12,7 @@ from poe import debias
 def biased(seed, *, gamma=-1.0, count=80):
     """A judge that prefers the first position by -gamma logits."""
     rng = np.random.default_rng(seed)
-    judge = poe.SimulatedJudge(rng.standard_normal(12), noise=0.5, bias=-gamma, seed=rng)
+    judge = judging.SimulatedJudge(rng.standard_normal(12), noise=0.5, bias=-gamma, seed=rng)
     return judge.compare(poe.select(12, count, seed=rng))
 
 
@@ -103,7 +104,7 @@ class TestPlugIns:
 
     def test_stronger_texts_first_fools_the_mean_and_not_the_fit(self):
         quality = np.linspace(2, -2, 12)
-        judge = poe.SimulatedJudge(quality, seed=0)
+        judge = judging.SimulatedJudge(quality, seed=0)
         pairs = np.argwhere(np.triu(np.ones((12, 12)), 1))  # better one always first
         c = judge.compare(np.concatenate([pairs, [[11, 0]]]))
         assert debias.mean_bias(c) < -0.5

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import norm
 
+import judging
 import poe
 from poe.choose.adaptive import RELIABLE, curvature_at, next_comparisons, reliability
 from poe.experts import Huber, Laplacian, Thurstone
@@ -90,7 +91,7 @@ def test_adaptive_looks_at_the_answers_once_they_say_enough():
     seen = set()
     quality = np.linspace(-2.0, 2.0, 9)
     for seed in range(12):
-        judge = poe.SimulatedJudge(quality, noise=[0.2, 3.0][seed % 2], seed=seed)
+        judge = judging.SimulatedJudge(quality, noise=[0.2, 3.0][seed % 2], seed=seed)
         fit = poe.fit(judge.compare(poe.select(9, 20, rule="no-repeat", seed=seed)))
         share = 1 - (fit.standard_errors() ** 2).mean() / (fit.scores**2).mean()
         assert reliability(fit) == pytest.approx(share)

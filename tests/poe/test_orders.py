@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit, logit
 
 import poe
+from judging.simulated import SimulatedJudge
 from poe.choose import orders
 from poe.experts import get_expert
-from poe.simulated import SimulatedJudge
 
 
 def answered(pairs, logits, n):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+import judging
 import poe
 from reproduction import adaptivity, reliability, shrinkage
 from reproduction.settings import Settings
@@ -67,7 +68,7 @@ class TestShrinkage:
         assert averaged > 92
 
     def test_an_interval_holds_what_lies_inside_it(self):
-        c = poe.SimulatedJudge(np.linspace(-1, 1, 6), noise=0.5, seed=2).compare(
+        c = judging.SimulatedJudge(np.linspace(-1, 1, 6), noise=0.5, seed=2).compare(
             poe.select(6, 10, rule="no-repeat", seed=2)
         )
         i, j = np.triu_indices(6, 1)

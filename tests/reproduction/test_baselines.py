@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-import poe
+import judging
 import reproduction.baselines.papers as pb
 from poe.errors import ComparisonError
 
@@ -24,7 +24,7 @@ class Recorder:
 
 
 def sure_judge(quality, **options):
-    return Recorder(poe.SimulatedJudge(quality, **options).matrix())
+    return Recorder(judging.SimulatedJudge(quality, **options).matrix())
 
 
 # PairS -------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import poe
+from judging.simulated import SimulatedJudge
 from poe import priors
 from poe.choose.selection import select_stack
 from poe.scores import average_probability
-from poe.simulated import SimulatedJudge
 from poe.stack import Stack
 from reproduction import beyond, trials
 from reproduction.settings import Settings

@@ -26,7 +26,7 @@ def printed_about(twin, *, seed=3):
     truth = np.sign(GOLD[:, :, None] - GOLD[:, None, :])
     middle = 1 / (1 + np.exp(-twin.bias))
     won = np.nan_to_num(np.sign(p - middle))
-    full = poe.metrics.summary_level(won.sum(-1) - won.sum(-2), GOLD).value.mean()
+    full = judging.metrics.summary_level(won.sum(-1) - won.sum(-2), GOLD).value.mean()
     right = (won == truth)[:, truth != 0].mean()
     off = ~np.eye(16, dtype=bool)
     return full, right, (p[..., off] > 0.5).mean()
@@ -71,7 +71,7 @@ class TestShared:
         rows = np.arange(len(gold))[:, None]
         some = poe.Stack.of(16, pairs, p[rows, pairs[..., 0], pairs[..., 1]])
         scores = (p.sum(-1), average_probability(some))
-        means = [100 * poe.metrics.summary_level(s, gold).value for s in scores]
+        means = [100 * judging.metrics.summary_level(s, gold).value for s in scores]
         table = dict(zip(self.PRINTED, (100 * full, 100 * right), strict=True))
         table |= {f"poe_v2/table5/{self.JUDGE}/{k}/avg-prob": m
                   for k, m in zip(("K240", "K48"), means, strict=True)}  # fmt: skip

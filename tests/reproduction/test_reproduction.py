@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import poe
-from poe.metrics import summary_level
+from judging.metrics import summary_level
 from reproduction import decided, large, published, recorded_answers, small
 from reproduction.run import table
 from reproduction.settings import (

@@ -20,9 +20,9 @@ from judging.cli import main
 from judging.datasets.questions import questions_of
 from judging.errors import JudgeError
 from judging.judges.demo import DemoJudge
+from judging.metrics import spearman
 from judging.question import Answer, Reader
 from judging.store import Store
-from poe.metrics import spearman
 from reproduction import large, published, run, small, stored_judge
 from reproduction.settings import Calls, Settings
 from reproduction.stored_judge import stored

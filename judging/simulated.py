@@ -87,7 +87,7 @@ class SimulatedJudge:
 
     Examples
     --------
-    >>> poe.SimulatedJudge([1.0, 0.0], sharpness=2).answer([(0, 1)]).round(2)  # sigmoid(2)
+    >>> judging.SimulatedJudge([1.0, 0.0], sharpness=2).answer([(0, 1)]).round(2)  # sigmoid(2)
     array([0.88])
     """
 

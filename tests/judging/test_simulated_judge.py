@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import kstest, pearsonr
 
-from poe.simulated import SimulatedJudge, simulated_answers
+from judging.simulated import SimulatedJudge, simulated_answers
 
 QUALITY = np.random.default_rng(0).normal(size=60)
 GAPS = QUALITY[:, None] - QUALITY

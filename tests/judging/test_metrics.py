@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from poe import metrics
+from judging import metrics
 
 
 @pytest.fixture
