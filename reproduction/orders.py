@@ -167,7 +167,7 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
         "exact": exact,
         "measured": ratio,
         "measured_se": ratio_se,
-        **_regrets({name: float(x.mean()) for name, x in mean.items()}, _curve(n, calls, found.c)),
+        **regrets({name: float(x.mean()) for name, x in mean.items()}, _curve(n, calls, found.c)),
         "chose_both": float(chose.mean()),
         "kind": cell.kind,
         "labels": "none" if cell.dataset == "none" else "real",
@@ -256,7 +256,7 @@ def _curve(n: int, calls: int, c: float) -> Curve:
     return {name: (x[:, 0], x[:, 1]) for name, each in made.items() for x in [np.array(each)]}
 
 
-def _regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
+def regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
     """Per cent of calls with which the better of one and both would have done as well.
 
     At least so many, where even the fewest calls that link all texts would have done better.
@@ -336,7 +336,7 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
         "exact": exact,
         "measured": ratio,
         "measured_se": ratio * float(np.hypot(*relative)),
-        **_regrets({k: float(v.mean()) for k, v in wrong.items()}, curve),
+        **regrets({k: float(v.mean()) for k, v in wrong.items()}, curve),
         "chose_both": float(chosen.mean()),
         "kind": "recorded",
         "labels": "real",

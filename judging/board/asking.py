@@ -2,7 +2,8 @@
 
 Which two: round after round the pair of systems whose answer would tell most (the curvature that it
 adds times the variance of the difference, as `poe.next_comparisons`), on the prompt with the fewest
-so far, since what comes from one prompt errs together.
+so far, since what comes from one prompt errs together. One order of each pair or both is found out
+from a pilot in the first round (`poe.choose.orders.on_prompts`), unless it is said.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import OnRefusal, decided
 from judging.judges.spending import AskingEndedError
 from judging.meter import Meter
+from judging.ranking import words
 from judging.ranking.ending import Stop
 from judging.ranking.settings import HOPELESS
 from judging.reading.forms import Columns
-from poe.arrays import Floats, Indices
+from poe.arrays import Floats, Indices, Mask
+from poe.choose import orders
 from poe.choose.greedy import best_pair
+from poe.choose.orders import Decision
 from poe.comparisons import Comparisons
 from poe.fitting import fit
 from poe.resistance import add_comparison, difference_variances
@@ -43,6 +47,7 @@ class Tournament:
 
     progress : whether to show a bar. price : per million tokens read, and written.
     rounds : in how many parts a budget is asked, at least. wording : a file of your own question.
+    orders : as in `judging.Asking`; decision : what the pilot of "auto" came to, None before.
     made : (K, 3) prompt, first and second system of what was asked; what the store has is there
     from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
     answers being the same word for word. refused : questions that the judge would not answer,
@@ -56,7 +61,7 @@ class Tournament:
         attribute: str = "better",
         *,
         store: Store,
-        both_orders: bool = False,
+        orders: Literal["auto", "one", "both"] = "auto",
         undecided: Literal["stop", "tie"] = "stop",
         on_refusal: OnRefusal = "skip",
         progress: bool | None = None,
@@ -66,7 +71,10 @@ class Tournament:
         wording: str | Path | None = None,
     ) -> None:
         self.answers, self.judge, self.store = answers, judge, store
-        self.both_orders, self.rounds = both_orders, rounds
+        if orders not in ("auto", "one", "both"):
+            raise ValueError(f"orders must be auto, one or both, not {orders!r}")
+        self.orders, self.both, self.rounds = orders, orders == "both", rounds
+        self.decision: Decision | None = None
         self.undecided, self.on_refusal = undecided, on_refusal
         self.refused: dict[str, str] = {}
         self.unanswered = np.zeros(len(answers.systems), dtype=int)
@@ -116,9 +124,11 @@ class Tournament:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
         n = len(self.answers.systems)
         self.meter.bar.total = max(calls - len(self.p), 0)
-        while self.asked < calls and self.left.any():
+        while self.asked < calls:
             size = max(4 * n, -(-calls // self.rounds))
-            new = self.chosen(self.scores(), min(size, calls - self.asked))
+            new = self.next_round(calls, min(size, calls - self.asked))
+            if not len(new):
+                break
             try:
                 self.ask(new)
             except (AskingEndedError, KeyboardInterrupt) as error:
@@ -127,6 +137,8 @@ class Tournament:
                     raise
                 self.stop = Stop.of(error)
                 break
+        if self.orders == "auto" and self.decision is None:
+            self.decide(self.asked)  # the store had all of it
         self.meter.bar.close()
 
     @property
@@ -151,14 +163,53 @@ class Tournament:
         c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=systems)
         return len(c.components()) == 1
 
-    def chosen(self, scores: Floats, count: int) -> Indices:
-        """(count, 3) what to ask next: argmax c_ij R_ij, on the prompt with the fewest so far.
+    def next_round(self, calls: int, count: int) -> Indices:
+        """(count, 3) what to ask next, of `calls` in all: a pilot, second orders, new pairs."""
+        undecided = self.orders == "auto" and self.decision is None
+        pilot = self.decide(calls) if undecided else 0
+        back = np.empty((0, 3), dtype=np.intp)
+        if self.both:  # a second order takes away more than a new pair would, so it comes first
+            k, i, j = self.made.T
+            back = self.made[self.left[k, j, i]][:count][:, [0, 2, 1]]
+        return np.vstack([back, self.chosen(self.scores(), count - len(back), pilot)])
+
+    def decide(self, calls: int) -> int:
+        """One order or both from here on; or how many pairs are to be asked in both first."""
+        n = len(self.answers.systems)
+        k, i, j = self.made.T
+        told = self.answers.texts[k, i] != self.answers.texts[k, j]
+        rows = map(tuple, self.made[told].tolist())
+        known = dict(zip(rows, self.p[told], strict=True))
+        twice = [row for row in known if row[1] < row[2] and (row[0], row[2], row[1]) in known]
+        size = max(orders.pilot_size(calls), n + orders.FEWEST)
+        missing = size - len(twice)
+        if missing > 0 and calls - self.asked >= 2 * missing + 2 * n:
+            return missing
+        whole = bool(((self.p <= 0.0) | (self.p >= 1.0)).any())  # no log odds
+        self.decision = orders.on_prompts(
+            np.array(twice, dtype=np.intp).reshape(-1, 3)[:, 1:],
+            np.array([known[row] for row in twice]),
+            np.array([known[k, j, i] for k, i, j in twice]),
+            n_items=n,
+            expert="gaussian" if whole else "logit-gaussian",
+        )
+        self.both = self.decision.orders == "both"
+        return 0
+
+    @property
+    def new(self) -> Mask:
+        """(prompts, N, N) pairs that were asked in neither order yet."""
+        return self.left & self.left.swapaxes(1, 2)
+
+    def chosen(self, scores: Floats, count: int, doubled: int = 0) -> Indices:
+        """(count, 3) new pairs: argmax c_ij R_ij, on the prompt with the fewest so far.
 
         c_ij is the curvature that one more answer about i and j adds, R_ij the variance of their
-        difference, both at these scores (paper 3.6; book eq. 10.9); R follows every pick.
+        difference, both at these scores (paper 3.6; book eq. 10.9); R follows every pick. doubled :
+        of the pairs, how many are asked in both orders, if not all are.
         """
         n, d = len(scores), np.subtract.outer(scores, scores)
-        curvature, left = expit(d) * expit(-d), self.left.copy()
+        curvature, left = expit(d) * expit(-d), self.new
         met, load = np.zeros((n, n)), np.bincount(self.made[:, 0], minlength=len(left))
         np.add.at(met, (self.made[:, 1], self.made[:, 2]), 1.0)
         links = (met + met.T) * curvature
@@ -172,14 +223,15 @@ class Tournament:
             k = int(
                 (load + self.rng.random(len(load)) + np.where(left[:, i, j], 0, np.inf)).argmin()
             )
-            for one, other in ((i, j), (j, i))[: 1 + self.both_orders]:
+            twice, doubled = self.both or doubled > 0, doubled - 1
+            for one, other in ((i, j), (j, i))[: 1 + twice]:
                 if left[k, one, other]:
                     picked.append((k, one, other))
                     load[k] += 1
             room[[i, j], [j, i]] -= left[k, [i, j], [j, i]]
             left[k, [i, j], [j, i]] = False
             add_comparison(resistance, i, j, weight=curvature[i, j])
-        return np.array(picked, dtype=np.intp)
+        return np.array(picked[:count], dtype=np.intp).reshape(-1, 3)
 
     def ask(self, new: Indices) -> None:
         """Answers to (K, 3) prompts and systems; two answers that are the same text are a tie."""
@@ -199,12 +251,11 @@ class Tournament:
             self.unanswered[s] += int((met & np.isnan(p)).sum())
             if self.unanswered[s] >= HOPELESS and not (self.made[:, 1:] == s).any():
                 self.left[:, s, :] = self.left[:, :, s] = False
-        if not self.both_orders:
-            self.left[k, j, i] = False
 
     def sample(self, count: int) -> list[Question]:
         """As many questions as will be asked, any of them: for what they will cost."""
-        return self.questions(self.rng.permutation(np.argwhere(self.left))[:count])
+        rows = np.argwhere(self.left if self.both else self.new)
+        return self.questions(self.rng.permutation(rows)[:count])
 
     def columns(self) -> Columns:
         """What was asked so far, as `judging.reading.forms.read` gives it of a table."""
@@ -218,6 +269,8 @@ class Tournament:
             f"now, {self.asked - self.equal - new:,} known already",
             *self.meter.notes(),
         ]
+        if self.decision is not None and self.decision.reason != "unknown":
+            notes.append(words.decided(self.decision).removesuffix("."))
         if self.equal:
             notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
         if self.refused:

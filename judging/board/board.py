@@ -298,7 +298,7 @@ def leaderboard(
     attribute: str = "better",
     wording: str | Path | None = None,
     budget: int | str = "100x",
-    both_orders: bool = False,
+    orders: Literal["auto", "one", "both"] = "auto",
     length: bool = False,
     reference: Any = None,
     errors: Errors = "auto",
@@ -325,8 +325,9 @@ def leaderboard(
         a bar, as for `judging.rank`.
     budget
         The most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
-    both_orders
-        Every pair is shown in both orders; otherwise in one, at random.
+    orders
+        "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out from
+        a pilot whether a second order tells more than another prompt.
     length
         Whether to control for it, beside the ranking (`judging.board.length`).
     reference
@@ -360,13 +361,13 @@ def leaderboard(
             open_judge(judge) if isinstance(judge, str) else judge,
             attribute,
             store=Store(":memory:") if store is None else store,
-            both_orders=both_orders,
+            orders=orders,
             undecided=undecided,
             progress=progress,
             seed=seed,
             wording=wording,
         )
-        asked.run(answers.calls(budget, both_orders=both_orders))
+        asked.run(answers.calls(budget, both_orders=orders != "one"))
         found = asked.columns()
     return of_columns(
         found,

@@ -49,7 +49,7 @@ def leaderboard(
     budget: Annotated[
         str, o.opt("The most comparisons: 100x (100 per system), 500 or all.", panel=o.ASKED)
     ] = "100x",
-    orders: o.Orders = "one",
+    orders: o.Orders = "auto",
     seed: o.Seed = 0,
     system: Annotated[str | None, o.column("The column of the systems.")] = None,
     prompt: Annotated[str | None, o.column("The column of what they answer.")] = None,
@@ -150,8 +150,7 @@ def leaderboard(
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
     else:
         answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
-        both = orders == "both"
-        calls = answers.calls(budget, both_orders=both)
+        calls = answers.calls(budget, both_orders=orders != "one")
         with opening.open_store(
             store, several=several_judges, dry_run=dry_run, offline=offline
         ) as kept:
@@ -169,7 +168,7 @@ def leaderboard(
                 reader,
                 attribute,
                 store=kept,
-                both_orders=both,
+                orders=orders,
                 undecided=undecided,
                 on_refusal=on_refusal,
                 progress=not quiet,

@@ -110,10 +110,11 @@ Wording = Annotated[
 ContextName = Annotated[str, opt("The heading of the context in the prompt.")]
 
 Orders = Annotated[
-    Literal["one", "both"],
+    Literal["auto", "one", "both"],
     opt(
-        "one: each pair in one random order, with the position bias estimated; both: each pair in "
-        "both orders.",
+        "auto: find out from a few pairs in both orders whether the second order tells more than "
+        "another prompt; one: each pair in one random order, with the position bias estimated; "
+        "both: each pair in both orders.",
         panel=ASKED,
     ),
 ]

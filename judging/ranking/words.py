@@ -214,6 +214,7 @@ def decided(decision: Decision) -> str:
         f"first ({c}), so a new pair tells more.",
         "sparse": "Asked in one order: the other would take errors away "
         f"({c}), but half as many pairs would link the texts too weakly.",
+        "prompts": f"Asked in one order: a call about another prompt tells more ({c}).",
         "unknown": "Asked in one order, drawn by lot: the budget is too small to find out whether "
         "the second order is worth its call.",
     }[decision.reason]

@@ -17,6 +17,9 @@ error about the place, and round a ring of such pairs half the difference shows 
 items, with no score in it; `poe.scatter.moments` puts the two together, over any number of
 contexts. Pairs that close no ring tell next to nothing of a c near -1, so a pilot's pairs are among
 few items.
+
+Where the same two items are compared on many prompts, a new prompt competes with the second order.
+What the prompt does to both orders alike then counts as an error about the items: `on_prompts`.
 """
 
 from __future__ import annotations
@@ -40,13 +43,14 @@ __all__ = [
     "Decision",
     "correlation",
     "decide",
+    "on_prompts",
     "pilot",
     "pilot_size",
     "predicted_ratio",
     "resistances",
 ]
 
-Reason = Literal["place", "items", "sparse", "pairs run out", "unknown"]
+Reason = Literal["place", "items", "sparse", "pairs run out", "prompts", "unknown"]
 
 NEAREST = 1e-3  # of c to -1, where both orders would leave no error at all
 MANY = 10  # contexts from which their own scatter tells the error of c
@@ -77,8 +81,8 @@ class Decision:
     difference of scores in one order over that in both, at equal calls. c, se, doubled : as in
     `Correlation`. reason : "place", the second order takes an error away; "items", it repeats the
     first; "sparse", it would take an error away, but too few pairs would be left to link the items;
-    "pairs run out", there are hardly any new pairs to ask in its place; "unknown", the pilot is too
-    small to tell, and one order is asked.
+    "pairs run out", there are hardly any new pairs to ask in its place; "prompts", another prompt
+    tells more; "unknown", the pilot is too small to tell, and one order is asked.
     """
 
     orders: Literal["one", "both"]
@@ -264,3 +268,43 @@ def decide(
         reason = "sparse" if errors.c < 0.0 else "items"
     orders: Literal["one", "both"] = "both" if ratio > 1.0 else "one"
     return Decision(orders, ratio, errors.c, errors.se, errors.doubled, reason)
+
+
+def on_prompts(
+    pairs: Indices,
+    ahead: Floats,
+    back: Floats,
+    *,
+    n_items: int,
+    expert: str | Expert = "logit-gaussian",
+) -> Decision:
+    """One order or both, where each of many prompts has answers of the same items to compare.
+
+    pairs : (M, 2) positions, each compared on a prompt of its own in both orders. ahead, back :
+    (M,) probabilities that the item shown first is better, in that order and in the other.
+    Scores are wanted that hold for all such prompts. With u for what a prompt adds to a difference
+    of scores, U its variance, c is the correlation of u + e_ij and u + e_ji: (U + c_0 v) / (U + v),
+    if c_0 is that of the errors alone. Prompts are many, so links run short in neither case and
+    1 / (1 + c) decides (book, "When is the second order worth its call?").
+    """
+    chosen = get_expert(expert)
+    if not isinstance(chosen, Gaussian):
+        raise ValueError("c is estimated from opinions: give 'logit-gaussian' or 'gaussian'")
+    one, other = chosen.f_mu(ahead), chosen.f_mu(back)
+    design = np.zeros((len(pairs), n_items))
+    design[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+    design[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    scores, _, rank, _ = np.linalg.lstsq(design, (one - other) / 2.0)
+    freedom = np.array([len(pairs) - rank, len(pairs) - 1])
+    size = float(one @ one + other @ other)
+    if freedom[0] < 1 or len(pairs) < FEWEST:
+        return Decision("one", np.nan, np.nan, np.nan, len(pairs), "unknown")
+    left = (one - other) / 2.0 - design @ scores
+    items, place = float(left @ left) / freedom[0], float(((one + other) / 2.0).var(ddof=1))
+    if not items + place > NOTHING * size:
+        return Decision("one", np.nan, np.nan, np.nan, len(pairs), "unknown")
+    c = float(np.clip((items - place) / (items + place), -1.0 + NEAREST, 1.0))
+    se = float((1.0 - c**2) / 2.0 * np.sqrt((2.0 / freedom).sum()))
+    if c < 0.0:
+        return Decision("both", 1.0 / (1.0 + c), c, se, len(pairs), "place")
+    return Decision("one", 1.0 / (1.0 + c), c, se, len(pairs), "prompts")

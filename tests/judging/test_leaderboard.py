@@ -220,7 +220,7 @@ def test_systems_are_found_in_their_true_order_and_nothing_is_paid_twice():
 
 
 def test_a_manager_reads_who_is_best_or_that_the_judge_hardly_reads():
-    board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x")
+    board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x", orders="one")
     assert "s0 is the best of 3 systems (over 99% sure)" in str(board)
     assert "120 comparisons asked now, 0 known already" in str(board)
 
@@ -259,11 +259,11 @@ def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
                 raise KeyboardInterrupt
             return super().answer(questions)
 
-    table, store = answers([1.5, 0.0, -1.0]), Store(":memory:")
-    part = leaderboard(table, Interrupted(), store=store, budget="60x")
+    table, options = answers([1.5, 0.0, -1.0]), {"store": Store(":memory:"), "orders": "one"}
+    part = leaderboard(table, Interrupted(), budget="60x", **options)
     assert "a partial ranking: Ctrl-C" in str(part)
     judge = Grader()
-    whole = leaderboard(table, judge, store=store, budget="60x")
+    whole = leaderboard(table, judge, budget="60x", **options)
     assert len(whole.comparisons) == 120 == len(judge.asked) + len(part.comparisons)
 
 
@@ -278,7 +278,10 @@ def test_a_wrong_column_names_the_file(tmp_path, capsys):
 
 def test_close_pairs_are_asked_most_and_prompts_evenly():
     asking = Tournament(
-        read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)), Grader(), store=Store(":memory:")
+        read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)),
+        Grader(),
+        store=Store(":memory:"),
+        orders="one",
     )
     asking.run(300)
     met = np.zeros((4, 4))
@@ -287,14 +290,14 @@ def test_close_pairs_are_asked_most_and_prompts_evenly():
     assert met[1, 2] > 2 * met[0, 3], "a pair whose answer is known tells little"
     load = np.bincount(asking.made[:, 0], minlength=60)
     assert load.max() - load.min() <= 2
-    assert asking.left.sum() + 2 * 300 == 60 * 12, "no pair twice on a prompt"
+    assert asking.new.sum() + 2 * 300 == 60 * 12, "no pair twice on a prompt"
 
 
 def test_both_orders_and_word_for_word_equal_answers():
     table, judge = answers([1.0, 0.0, -1.0], 10), Grader()
     same = table["Prompt"] == "ask 3"
     table.loc[same, "Output"] = "the same 1.0"
-    board = leaderboard(table, judge, budget="all", both_orders=True)
+    board = leaderboard(table, judge, budget="all", orders="both")
     assert (len(board.comparisons), len(judge.asked)) == (60, 54)
     assert "6 pairs of answers are the same text" in str(board)
 
