@@ -181,7 +181,7 @@ class Tournament:
         rows = map(tuple, self.made[told].tolist())
         known = dict(zip(rows, self.p[told], strict=True))
         twice = [row for row in known if row[1] < row[2] and (row[0], row[2], row[1]) in known]
-        size = max(orders.pilot_size(calls), n + orders.FEWEST)
+        size = orders.pilot_size(calls) + n - 1  # as many degrees of freedom
         missing = size - len(twice)
         if missing > 0 and calls - self.asked >= 2 * missing + 2 * n:
             return missing

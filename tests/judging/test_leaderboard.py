@@ -302,6 +302,94 @@ def test_both_orders_and_word_for_word_equal_answers():
     assert "6 pairs of answers are the same text" in str(board)
 
 
+class Leaner(Grader):
+    """What it gets wrong in one order of two answers it takes back in the other, or repeats."""
+
+    def __init__(self, take_back):
+        super().__init__()
+        self.specification, self.take_back = {"kind": "leaner", "back": take_back}, take_back
+
+    def answer(self, questions):
+        for k, question in enumerate(questions):
+            self.asked.append(question)
+            texts = [question.first.text, question.second.text]
+            one, other = (float(text.split()[-1]) for text in texts)
+            luck = int(hashlib.sha256("".join(sorted(texts)).encode()).hexdigest()[:8], 16) / 2**32
+            luck = 3 * logit(min(max(luck, 1e-6), 1 - 1e-6)) / 1.8
+            sign = 1.0 if self.take_back or texts[0] < texts[1] else -1.0
+            d = 2 * (one - other) + 0.4 + sign * luck
+            yield k, Answer((float(log_expit(d)), float(log_expit(-d))))
+
+
+class TestOrdersAreFoundOut:
+    def test_both_where_the_second_takes_the_error_back_and_a_new_prompt_where_it_repeats_it(self):
+        table = answers([1.0, 0.0, -1.0], 120)
+        for back, orders in ((True, "both"), (False, "one")):
+            asking = Tournament(read_answers(table), Leaner(back), store=Store(":memory:"))
+            asking.run(300)
+            assert asking.asked == 300
+            assert asking.decision.orders == orders
+            rows = set(map(tuple, asking.made.tolist()))
+            twice = sum((k, j, i) in rows for k, i, j in rows) // 2
+            pilot = asking.decision.doubled
+            assert twice == (150 if orders == "both" else pilot), "singles get theirs first"
+            (note,) = [n for n in asking.columns().notes if n.startswith("Asked in")]
+            assert note.startswith(f"Asked in {orders} order")
+
+    def test_what_was_found_out_makes_the_scores_better(self):
+        """Against the truth: always one order, and a judge whose second order takes errors back."""
+        off = {"auto": [], "one": []}
+        for seed in range(12):
+            table = answers([1.0, 0.0, -1.0], 120, seed=seed)
+            for orders, errors in off.items():
+                board = leaderboard(table, Leaner(True), budget=300, orders=orders)
+                scores = dict(zip(board.fit.items, board.fit.scores, strict=True))
+                value = table["Output"].str.split().str[-1].astype(float)
+                true = 2 * value.groupby(table["System"]).mean()
+                slope = np.polyfit(true - true.mean(), [scores[s] for s in true.index], 1)[0]
+                apart = np.array([scores[s] for s in true.index]) / slope - (true - true.mean())
+                errors.append(float((apart**2).sum()))
+        assert np.mean(off["auto"]) < 0.7 * np.mean(off["one"])
+
+    def test_a_second_run_finds_the_same_and_pays_no_second_pilot(self):
+        table, store = answers([1.0, 0.0, -1.0], 120), Store(":memory:")
+        first = Tournament(read_answers(table), Leaner(True), store=store)
+        first.run(200)
+        again = Tournament(read_answers(table), Leaner(True), store=store)
+        again.run(200)
+        assert (again.meter.calls, again.decision.orders) == (0, first.decision.orders)
+        more = Tournament(read_answers(table), Leaner(True), store=store)
+        more.run(260)
+        assert more.meter.calls == 60
+
+    def test_a_small_budget_has_no_pilot_and_all_pairs_can_still_be_asked(self):
+        table = answers([1.0, 0.0, -1.0], 10)
+        few = leaderboard(table, Leaner(True), budget=12)
+        assert len(few.comparisons) == 12
+        assert not any(note.startswith("Asked in") for note in few.notes)
+        everything = leaderboard(table, Leaner(True), budget="all")
+        assert len(everything.comparisons) == 60, "both orders of thirty"
+        repeats = leaderboard(table, Leaner(False), budget="all")
+        assert 30 < len(repeats.comparisons) < 60, "the second order of the pilot alone"
+
+    def test_decisions_have_a_pilot_too(self):
+        class Decided(Leaner):
+            def answer(self, questions):
+                for k, answer in super().answer(questions):
+                    first = answer.log_p[0] > answer.log_p[1]
+                    yield k, Answer((0.0, -np.inf) if first else (-np.inf, 0.0))
+
+        asking = Tournament(
+            read_answers(answers([0.5, 0.0], 150)), Decided(True), store=Store(":memory:")
+        )
+        asking.run(200)
+        assert asking.decision.orders == "both"
+
+    def test_other_words_are_refused(self):
+        with pytest.raises(ValueError, match="orders must be auto, one or both"):
+            leaderboard(answers([1.0, 0.0], 10), Grader(), orders="some")
+
+
 def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
     """Each group is the leaderboard of its own comparisons, counted by hand."""
     table = answers([1.0, 0.0, -1.0], 12)

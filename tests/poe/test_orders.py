@@ -226,3 +226,67 @@ def test_probabilities_are_read_as_log_odds():
     c = pilots(0.5, 1, 15)[0]
     np.testing.assert_allclose(get_expert("logit-gaussian").f_mu(c.p), logit(c.p))
     assert orders.correlation(c, "gaussian").c != pytest.approx(orders.correlation(c).c, abs=1e-6)
+
+
+class TestOnPrompts:
+    """The same items compared on many prompts: another prompt competes with the second order."""
+
+    @staticmethod
+    def answered(c, own, *, prompts, n=4, seed=0):
+        """Pairs, one a prompt, and both answers; a prompt's own differences have sd `own`."""
+        rng = np.random.default_rng(seed)
+        score = np.linspace(-1.0, 1.0, n)
+        pairs = np.array([rng.permutation(n)[:2] for _ in range(prompts)])
+        true = score[pairs[:, 0]] - score[pairs[:, 1]] + own * rng.standard_normal(prompts)
+        e = rng.standard_normal((2, prompts))
+        e[1] = c * e[0] + np.sqrt(1.0 - c**2) * e[1]
+        return pairs, expit(true + 0.3 + e[0]), expit(-true + 0.3 - e[1])
+
+    def test_two_items_by_hand(self):
+        """Half differences 1, 2, 3, 2, 1, 3 vary by 0.8 round their mean, half sums by 0.3.
+
+        (The sums are 0.5, -0.5, 0.5, -0.5, 0.5, -0.5.) So c = (0.8 - 0.3) / (0.8 + 0.3).
+        """
+        half, place = np.array([1.0, 2, 3, 2, 1, 3]), np.array([0.5, -0.5] * 3)
+        found = orders.on_prompts(
+            np.tile([0, 1], (6, 1)), expit(half + place), expit(place - half), n_items=2
+        )
+        assert found.c == pytest.approx(0.5 / 1.1)
+        assert found.se == pytest.approx((1 - found.c**2) / 2 * np.sqrt(2 / 5 + 2 / 5))
+        assert (found.orders, found.reason, found.doubled) == ("one", "prompts", 6)
+
+    @pytest.mark.parametrize(("c", "own"), [(-0.8, 0.0), (-0.8, 0.5), (-0.4, 1.0), (0.3, 1.5)])
+    def test_what_a_prompt_adds_counts_as_an_error_about_the_items(self, c, own):
+        expected = (own**2 + c) / (own**2 + 1.0)
+        off = []
+        for seed in range(40):
+            pairs, ahead, back = self.answered(c, own, prompts=200, seed=seed)
+            found = orders.on_prompts(pairs, ahead, back, n_items=4)
+            off.append((found.c - expected) / found.se)
+        assert abs(np.mean(off)) < 3 / np.sqrt(40)
+        assert 0.75 < np.std(off) < 1.3, "its standard error is right"
+        assert found.orders == ("both" if expected < 0 else "one")
+
+    def test_what_is_decided_leaves_the_smaller_error(self):
+        """K prompts in one order, or half as many in both: least squares over 400 worlds."""
+        for c, own in ((-0.8, 0.3), (0.2, 1.0)):
+            error = {"one": [], "both": []}
+            for seed in range(400):
+                pairs, ahead, back = self.answered(c, own, prompts=60, n=2, seed=seed)
+                sign = np.where(pairs[:, 0] == 1, 1.0, -1.0)
+                one, other = logit(ahead) * sign, -logit(back) * sign
+                turn = np.arange(60) % 2 == 0  # a fair share of either order, so no bias is left
+                error["one"].append(np.where(turn, one, other).mean() - 2.0)
+                error["both"].append(((one + other) / 2.0)[:30].mean() - 2.0)
+            better = min(error, key=lambda which: np.square(error[which]).mean())
+            pairs, ahead, back = self.answered(c, own, prompts=4000, n=2, seed=1000)
+            assert orders.on_prompts(pairs, ahead, back, n_items=2).orders == better
+
+    def test_too_little_is_said_and_an_expert_without_opinions_is_refused(self):
+        pairs, ahead, back = self.answered(0.0, 1.0, prompts=5)
+        assert orders.on_prompts(pairs, ahead, back, n_items=4).reason == "unknown"
+        same = np.full(8, 0.7)
+        exact = orders.on_prompts(np.tile([0, 1], (8, 1)), same, 1 - same, n_items=2)
+        assert (exact.orders, exact.reason) == ("one", "unknown"), "a judge without error"
+        with pytest.raises(ValueError, match="opinions"):
+            orders.on_prompts(pairs, ahead, back, n_items=4, expert="bradley-terry")
