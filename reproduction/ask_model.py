@@ -116,14 +116,12 @@ def work(
 def measure(store: Path, which: str = "smollm2", names: Sequence[str] = ()) -> None:
     """Ask a model all of its runs, or those of some names, and keep the answers.
 
-    One process a core. The book's example comes first for the smaller one: it refuses in one line
-    where the model is not ready, and leaves the weights as the processes read them. Raises
-    JudgeError if a process failed; the same command goes on.
+    One process a core. The book's example comes first: it refuses in one line where the model is
+    not ready, and leaves the weights as the processes read them. Raises JudgeError if a process
+    failed; the same command goes on.
     """
     model = MODELS[which]
-    if model == SMOLLM2:
-        said = ask_ferry(judges.open(model.judge))
-        (folder() / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    ask_ferry(model)
     parts = model.processes or os.cpu_count() or 1
     one_core = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} if parts > 1 else {}
     command = [sys.executable, "-m", "reproduction.ask_model", which, str(store)]
@@ -146,33 +144,33 @@ def ferry() -> list[Question]:
     return [Question(prompt, first, second, article) for first, second in permutations(texts, 2)]
 
 
-def ask_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
-    """What the model says to `ferry`, and its likeliest next tokens after each question."""
-    import torch
+def ask_ferry(model: Model) -> None:
+    """Keep what a model says to `ferry`, and its likeliest next tokens after each question."""
+    reader = judges.open(model.judge)
+    said = {"judge": model.name, **told_of_ferry(reader)}
+    folder(model).mkdir(parents=True, exist_ok=True)
+    (folder(model) / "ferry.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
 
-    questions, said = ferry(), []
+
+def told_of_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
+    """As `ask_ferry` keeps it."""
+    questions = ferry()
     log_p = {k: answer.log_p for k, answer in reader.answer(questions)}
-    model, tokenizer = reader.loaded.model, reader.loaded.tokenizer
-    for k, question in enumerate(questions):
-        ids = reader.writer.encode([reader.writer.write(question.prompt, question.text)])
-        with torch.inference_mode():
-            logits = model(torch.tensor(ids, device=reader.loaded.device)).logits[0, -1]
-        best = logits.float().log_softmax(-1).topk(tokens)
-        likely = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        said.append(
-            {
-                "first": question.first.id,
-                "second": question.second.id if question.second else None,
-                "log_p": [round(value, DIGITS) for value in log_p[k]],
-                "next": {tokenizer.decode([t]): round(value, DIGITS) for t, value in likely},
-            }
-        )
-    return {"judge": NAME, "specification": dict(reader.specification), "asked": said}
+    asked = [
+        {
+            "first": question.first.id,
+            "second": question.second.id if question.second else None,
+            "log_p": [round(value, DIGITS) for value in log_p[k]],
+            "next": {t: round(v, DIGITS) for t, v in reader.likeliest(question, tokens).items()},
+        }
+        for k, question in enumerate(questions)
+    ]
+    return {"specification": dict(reader.specification), "asked": asked}
 
 
-def ferry_answers() -> dict[tuple[str, str], dict[str, Any]]:
+def ferry_answers(model: Model = SMOLLM2) -> dict[tuple[str, str], dict[str, Any]]:
     """What data/measured has of `ask_ferry`, by who was shown first and second."""
-    said = json.loads((folder() / "ferry.json").read_text("utf-8"))["asked"]
+    said = json.loads((folder(model) / "ferry.json").read_text("utf-8"))["asked"]
     return {(one["first"], one["second"]): one for one in said}
 
 

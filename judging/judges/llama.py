@@ -140,21 +140,31 @@ class LlamaJudge(LocalJudge):
         self._note(question, answer)
         return answer
 
+    def likeliest(self, question: Question, count: int) -> dict[str, float]:
+        """Log-probabilities of the likeliest next tokens after a question."""
+        (ids,) = self.writer.encode([self.writer.write(question.prompt, question.text)])
+        return {one["token"]: float(one["logprob"]) for one in self._top(ids, count)[0]}
+
     def _next_token(self, ids: list[int], labels: Sequence[int]) -> tuple[tuple[float, ...], int]:
         """Log-probabilities of some tokens after others, and how many were computed for it."""
-        computed = 0
+        total = 0
         for likely in (LIKELY, len(self.header["tokenizer.ggml.tokens"])):
-            asked = {"prompt": ids, "n_predict": 1, "n_probs": likely, "temperature": 0.0}
-            reply = self.engine.handle_completions(asked)
-            said = reply if isinstance(reply, dict) else json.loads(reply)
-            if "choices" not in said:
-                raise JudgeError(f"llama.cpp did not answer: {said.get('error', said)}")
-            computed += said["timings"]["prompt_n"]
-            (first,) = said["choices"][0]["logprobs"]["content"]
-            found = {one["id"]: float(one["logprob"]) for one in first["top_logprobs"]}
-            if found.keys() >= set(labels):
+            top, computed = self._top(ids, likely)
+            total += computed
+            log_p = {one["id"]: float(one["logprob"]) for one in top}
+            if log_p.keys() >= set(labels):
                 break
-        return tuple(found.get(label, float("-inf")) for label in labels), computed
+        return tuple(log_p.get(label, float("-inf")) for label in labels), total
+
+    def _top(self, ids: list[int], likely: int) -> tuple[list[dict[str, Any]], int]:
+        """The likeliest next tokens, as llama.cpp tells them, and how many it computed for it."""
+        asked = {"prompt": ids, "n_predict": 1, "n_probs": likely, "temperature": 0.0}
+        reply = self.engine.handle_completions(asked)
+        said = reply if isinstance(reply, dict) else json.loads(reply)
+        if "choices" not in said:
+            raise JudgeError(f"llama.cpp did not answer: {said.get('error', said)}")
+        (first,) = said["choices"][0]["logprobs"]["content"]
+        return first["top_logprobs"], said["timings"]["prompt_n"]
 
 
 class _Tokenizer:

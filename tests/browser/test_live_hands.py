@@ -152,21 +152,26 @@ def test_shown_together_nobody_is_lucky(page: Any) -> None:
     page.locator("#fig-live-deal").get_by_role("button", name="Start again").click()
 
 
-def test_the_model_says_what_was_measured(page: Any) -> None:
-    kept = json.loads((ROOT / "data" / "measured" / "ferry.json").read_text("utf-8"))["asked"]
-    logit = {(one["first"], one["second"]): one["log_p"][0] - one["log_p"][1] for one in kept}
+@pytest.mark.parametrize(("model", "name"), [("", "SmolLM2"), ("qwen", "Qwen2.5-Coder")])
+def test_the_model_says_what_was_measured(page: Any, model: str, name: str) -> None:
+    path = ROOT / "data" / "measured" / model / "ferry.json"
+    kept = json.loads(path.read_text("utf-8"))["asked"]
+    logit = {(one["first"], one["second"]): one["next"][" A"] - one["next"][" B"] for one in kept}
     figure = page.locator("#fig-live-next-token")
+    figure.locator("select").first.select_option(name)
     for i, j in combinations(("Ada", "Ben", "Cleo", "Dan"), 2):
-        figure.locator("select").select_option(f"{i}-{j}")
+        figure.locator("select").last.select_option(f"{i}-{j}")
         shown = state(page, "fig-live-next-token")
         if not shown["both"]:
             figure.get_by_role("button", name="Change places").click()
             shown = state(page, "fig-live-next-token")
         assert shown["both"]
+        assert shown["model"] == name
         expected = [logit[i, j], logit[j, i]]
         np.testing.assert_allclose(shown["logits"], expected, atol=2e-4)
         assert shown["bias"] == pytest.approx(np.mean(expected), abs=2e-4)
     figure.get_by_role("button", name="Start again").click()
+    assert state(page, "fig-live-next-token")["model"] == "SmolLM2"
 
 
 def test_random_pairs_fall_apart_as_often_as_they_should(page: Any) -> None:

@@ -38,7 +38,7 @@ def reader():
 def test_it_answers_as_it_did(reader):
     """The book's example again, against what data/measured has."""
     stored = json.loads((ask_model.folder() / "ferry.json").read_text("utf-8"))
-    said = ask_model.ask_ferry(reader, tokens=3)
+    said = ask_model.told_of_ferry(reader, tokens=3)
     assert said["specification"] == stored["specification"]
     assert len(said["asked"]) == len(stored["asked"]) == 12
     for now, then in zip(said["asked"], stored["asked"], strict=True):

@@ -109,6 +109,17 @@ class TransformersJudge(LocalJudge):
         finally:
             self._warn(self.broken - broken)
 
+    def likeliest(self, question: Question, count: int) -> dict[str, float]:
+        """Log-probabilities of the likeliest next tokens after a question."""
+        import torch
+
+        ids = self.writer.encode([self.writer.write(question.prompt, question.text)])
+        with torch.inference_mode():
+            logits = self.loaded.model(torch.tensor(ids, device=self.loaded.device)).logits[0, -1]
+        best = logits.float().log_softmax(-1).topk(count)
+        words = map(self.loaded.tokenizer.decode, best.indices[:, None].tolist())
+        return dict(zip(words, best.values.tolist(), strict=True))
+
     def _answers(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         chunks = (self.prepare(questions, chunk) for chunk in chunked(questions, CHUNK))
         for ready in _ahead(chunks):
