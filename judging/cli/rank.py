@@ -404,15 +404,15 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
 
 def _people(one: Ranking) -> dict[str, Any] | None:
     """What labels of people say of the judge."""
-    found = one.trust
-    if found is None:
+    trust = one.trust
+    if trust is None:
         return None
     return {
-        "labels": found.labels,
-        "kind": found.kind,
-        "agreement": found.agreement.rate,
-        "low": found.agreement.low,
-        "high": found.agreement.high,
-        "sharpness": found.sharpness and found.sharpness._asdict(),
-        "scale": found.scale and found.scale._asdict(),
+        "labels": trust.labels,
+        "kind": trust.kind,
+        "agreement": trust.agreement.rate,
+        "low": trust.agreement.low,
+        "high": trust.agreement.high,
+        "sharpness": trust.sharpness and trust.sharpness._asdict(),
+        "scale": trust.scale and trust.scale._asdict(),
     }

@@ -151,10 +151,10 @@ class LlamaJudge(LocalJudge):
                 raise JudgeError(f"llama.cpp did not answer: {said.get('error', said)}")
             computed += said["timings"]["prompt_n"]
             (first,) = said["choices"][0]["logprobs"]["content"]
-            found = {one["id"]: float(one["logprob"]) for one in first["top_logprobs"]}
-            if found.keys() >= set(labels):
+            log_p = {one["id"]: float(one["logprob"]) for one in first["top_logprobs"]}
+            if log_p.keys() >= set(labels):
                 break
-        return tuple(found.get(label, float("-inf")) for label in labels), computed
+        return tuple(log_p.get(label, float("-inf")) for label in labels), computed
 
 
 class _Tokenizer:
