@@ -182,13 +182,13 @@ def table(settings: Settings) -> pd.DataFrame:
         return symmetric(settings.judge_of(row), 2 * times, SOFT, settings.seed)
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
-    found = repeated(jobs, settings)
+    results = repeated(jobs, settings)
     # One run of one judge around its twin, given what was printed of it at 50N; a mean over the
     # judges and attributes of a dataset, for twenty draws of one say little.
     variances = [
         run_variance(
-            found[one][row["method"]],
-            found[job(row, 50)]["avg-prob"].mean(axis=0),
+            results[one][row["method"]],
+            results[job(row, 50)]["avg-prob"].mean(axis=0),
             averaged=PAPER_DRAWS,
         )
         for one, (_, row) in zip(jobs, printed.iterrows(), strict=True)
@@ -206,7 +206,7 @@ def table(settings: Settings) -> pd.DataFrame:
         own, (shift, error) = perceived_by.get(judge, (0.0, (0.0, 0.0)))
         about = cell(
             row,
-            found[one][method].mean(axis=0) - own + shift,
+            results[one][method].mean(axis=0) - own + shift,
             more_se=error,
             boot_se=errors[one][method],
             run_sd=np.sqrt(max(pooled[place], 0.0)),
@@ -305,10 +305,10 @@ def curve(settings: Settings) -> pd.DataFrame:
         (judge, Calls(dataset, each * n, rule, settings.seed), bias, methods)
         for (rule, bias, methods), each in product(designs, options.get("times", times))
     ]
-    found = run(jobs, settings)
+    results = run(jobs, settings)
     rows = [
         point(settings, panel, calls.count, method, calls.rule, values, bias=bias)
-        for (_, calls, bias, _), each in found.items()
+        for (_, calls, bias, _), each in results.items()
         for method, values in each.items()
     ]
     return pd.DataFrame(rows)

@@ -53,17 +53,17 @@ def panels(settings: Settings) -> Iterator[Panel]:
     """Real models with several prompts, and the papers' judges' twins, alone and with them."""
     for dataset, attribute in (("topicalchat", "coherency"), ("summeval", "coherence")):
         gold = labels(dataset).scores[attribute]
-        found = {
+        models = {
             f"{one.system}, {template}": one
             for which in ("qwen", "smollm2")
             for template in TEMPLATES
             if (one := asked(dataset, attribute, template, which)) is not None
         }
-        common = sorted(set.intersection(*(set(one.contexts) for one in found.values())))
+        common = sorted(set.intersection(*(set(one.contexts) for one in models.values())))
         some = common[:CONTEXTS]
         real = {
             name: one.p[[one.contexts.index(context) for context in some]]
-            for name, one in found.items()
+            for name, one in models.items()
         }
         simulated = {
             judge: twin.answer(
@@ -89,8 +89,8 @@ def table(settings: Settings) -> pd.DataFrame:
     every = list(panels(settings))
     jobs = [(k, hard) for k in range(len(every)) for hard in (False, True)]
     made = settings.map(lambda job: _rows(every[job[0]], job[1]), jobs)
-    found = pd.DataFrame([row for rows in made.values() for row in rows])
-    return found.assign(labels="real", draws=settings.draws, seed=settings.seed)
+    results = pd.DataFrame([row for rows in made.values() for row in rows])
+    return results.assign(labels="real", draws=settings.draws, seed=settings.seed)
 
 
 def _rows(panel: Panel, hard: bool) -> list[dict[str, Any]]:

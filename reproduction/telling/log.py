@@ -32,13 +32,13 @@ def state(name: str, about: Mapping[str, Any]) -> str:
     return "code or data changed since" if outdated(about) else UP_TO_DATE
 
 
-def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def rows(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """One row a result: name, command, what, kind, reads, draws, seed, state, code, and the run.
 
     The run's date, seconds and cpu_seconds are missing where it was not recorded.
     """
     made = []
-    for name, about in sorted(found.items()):
+    for name, about in sorted(results.items()):
         sets = TARGETS[name].datasets if name in TARGETS else ()
         reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}

@@ -146,10 +146,10 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
     prediction), passes and swapped (per cent of wrong answers that would have agreed, and what was
     swapped), nearer (whether the trivial baseline is nearer to print), word (one of `WORDS`).
     """
-    found = overview(card).set_index(["paper", "table"])
+    summary = overview(card).set_index(["paper", "table"])
     rows = []
     for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
-        known = found.loc[(TITLES[paper], name)] if (TITLES[paper], name) in found.index else {}
+        known = summary.loc[(TITLES[paper], name)] if (TITLES[paper], name) in summary.index else {}
         sizes = predictions(cells)["difference"].abs()
         swaps = {of: known.get(f"wrong {of}", np.nan) for of in (METHODS, JUDGES, ATTRIBUTES)}
         swapped = next((of for of, share in swaps.items() if np.isfinite(share)), "")

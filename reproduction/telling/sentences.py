@@ -58,8 +58,8 @@ def informed(rows: pd.DataFrame, at_chance: set[str]) -> pd.DataFrame:
 
 
 def _at_chance() -> set[str]:
-    found = chance(run.read("measured-methods"))
-    return {NAMES[dataset] for system, dataset in found if system == MODEL}
+    pairs = chance(run.read("measured-methods"))
+    return {NAMES[dataset] for system, dataset in pairs if system == MODEL}
 
 
 def _only_about(name: str, datasets: set[str]) -> bool:
