@@ -69,7 +69,7 @@ def read_book(html: Path, *, executed: Path, root: Path) -> Book:
 
 def numbered(text: str) -> dict[str, str]:
     """Read a page's numbers: "(6.1)" of eq-mode, "Fig. 6.1" of a figure, the title of a section."""
-    found = {}
+    numbers = {}
     article = BeautifulSoup(text, "html.parser").select_one("article")
     for place in article.find_all(id=True) if article else ():
         own = place.select_one(":scope > .eqno") if "math" in place.get("class", []) else None
@@ -81,8 +81,8 @@ def numbered(text: str) -> dict[str, str]:
             own = place.find(["h1", "h2", "h3"]) or place.find_next_sibling(["h1", "h2", "h3"])
         if own is not None:
             words = own.get_text().replace("#", "").strip()
-            found[place["id"].removeprefix("equation-")] = words.removesuffix(".")
-    return found
+            numbers[place["id"].removeprefix("equation-")] = words.removesuffix(".")
+    return numbers
 
 
 def anchor(label: str) -> str:
