@@ -128,8 +128,8 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     every = list(cases(settings))
     jobs = [(k, rule) for k in range(len(every)) for rule in _rules(every[k])]
-    made = settings.map(lambda job: _rows(every[job[0]], job[1], settings.seed), jobs)
-    results = pd.DataFrame([row for rows in made.values() for row in rows])
+    by_job = settings.map(lambda job: _rows(every[job[0]], job[1], settings.seed), jobs)
+    results = pd.DataFrame([row for rows in by_job.values() for row in rows])
     results = _with_ratios(results)
     labels = np.where(results["kind"] == "measured", "real", "none")
     return results.assign(labels=labels, draws=settings.draws, seed=settings.seed)
@@ -213,7 +213,7 @@ def _confirmed(case: Case, seed: int) -> list[dict[str, Any]]:
 
     Of a judge that tosses. One that repeats itself has answered about most of these pairs already.
     """
-    made: dict[str, list[tuple[float, ...]]] = {"laplace, finalists": [], "confirmed": []}
+    by_rule: dict[str, list[tuple[float, ...]]] = {"laplace, finalists": [], "confirmed": []}
     rng = np.random.default_rng([seed, 53, int(case.both)])
     upper, lower = np.arange(TOP), np.arange(TOP, 2 * TOP)
     cross = np.array([(i, j) for i in upper for j in lower])
@@ -231,10 +231,10 @@ def _confirmed(case: Case, seed: int) -> list[dict[str, Any]]:
             ("confirmed", alone.sample(1000)),
         ):
             stated = (draws[:, upper].min(axis=1) > draws[:, lower].max(axis=1)).mean()
-            made[name].append((np.nan, 100.0 * stated, right, np.nan, np.nan))
+            by_rule[name].append((np.nan, 100.0 * stated, right, np.nan, np.nan))
     return [
         _row(case, name, REFERENCE + (len(cross) if name == "confirmed" else 0), np.array(each))
-        for name, each in made.items()
+        for name, each in by_rule.items()
     ]
 
 

@@ -143,8 +143,8 @@ class Asked:
     def stack(self, *, apart: bool = False) -> Stack:
         """Both orders averaged, or every call by itself."""
         n = self.gold.shape[-1]
-        made = Stack.of(n, self.pairs, self.p) if apart else symmetric_stack(n, self.pairs, self.p)
-        return made.flattened()
+        stack = Stack.of(n, self.pairs, self.p) if apart else symmetric_stack(n, self.pairs, self.p)
+        return stack.flattened()
 
     def agreement(self, scores: Floats) -> Floats:
         """(draws, C) Spearman with people."""
@@ -221,13 +221,13 @@ def _in_contexts(
 ) -> pd.DataFrame:
     """`small` of judges, by people's scores of what each is asked about, as rows."""
     done = settings.map(lambda one: small(one, gold[one], settings.seed, draws, fewer), gold)
-    made: list[dict[str, object]] = []
+    results: list[dict[str, object]] = []
     for dataset in dict.fromkeys(judge.dataset for judge in gold):
         measures = _stacked(part for judge, part in done.items() if judge.dataset == dataset)
         if over == "draws":  # NaN where people gave all texts of a context the same score
             measures = {key: np.nanmean(x, axis=-1) for key, x in measures.items()}
-        made += rows(dataset, measures, settings, over=over, kind=kind)
-    return pd.DataFrame(made)
+        results += rows(dataset, measures, settings, over=over, kind=kind)
+    return pd.DataFrame(results)
 
 
 # One large set --------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ def recorded_judges(settings: Settings) -> pd.DataFrame:
         {key: np.array([one[key] for one in each if key in one]) for key in each[0]}
         for each in done.values()
     ]
-    made = rows("hanna", _stacked(parts), settings, over="judge-attributes", kind="recorded")
-    return pd.DataFrame(made)
+    results = rows("hanna", _stacked(parts), settings, over="judge-attributes", kind="recorded")
+    return pd.DataFrame(results)
 
 
 def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]:
@@ -358,7 +358,7 @@ def confidence(posterior: Posterior, truth: Floats) -> tuple[Floats, Floats]:
     own = np.diagonal(spread, axis1=-2, axis2=-1)
     error = np.sqrt(np.maximum(own[:, i] + own[:, j] - 2.0 * spread[:, i, j], 1e-300))
     real = np.sign(truth[:, i] - truth[:, j])
-    told = np.maximum((real != 0.0).sum(axis=-1), 1)
-    sure = np.where(real != 0.0, ndtr(np.abs(gap) / error), 0.0).sum(axis=-1) / told
-    right = np.where(real != 0.0, 0.5 + 0.5 * np.sign(gap) * real, 0.0).sum(axis=-1) / told
+    ordered = np.maximum((real != 0.0).sum(axis=-1), 1)
+    sure = np.where(real != 0.0, ndtr(np.abs(gap) / error), 0.0).sum(axis=-1) / ordered
+    right = np.where(real != 0.0, 0.5 + 0.5 * np.sign(gap) * real, 0.0).sum(axis=-1) / ordered
     return sure, right

@@ -47,7 +47,7 @@ def lengths() -> Tokens:
     q, for G attributes at once; c is b + q. G is 4 in the one run that computed less than half of
     what the others did for an answer.
     """
-    rows, told, calls = [], [], TEXTS * (TEXTS - 1)
+    rows, counts, calls = [], [], TEXTS * (TEXTS - 1)
     for model in ask_model.MODELS.values():
         runs = ask_model.about(model)["runs"]["summeval-poe"]
         most = max(run["computed"] / run["answers"] for run in runs)
@@ -56,10 +56,10 @@ def lengths() -> Tokens:
             articles = run["answers"] / (several * calls)
             size = np.sqrt(articles)
             rows.append(size * np.array([1.0, 2.0, 1.0]))
-            told.append(size * run["tokens"] / run["answers"])
+            counts.append(size * run["tokens"] / run["answers"])
             rows.append(size / calls * np.array([1.0, TEXTS**2, calls * several]))
-            told.append(size / calls * run["computed"] / articles)
-    shared, text, question = np.linalg.lstsq(np.array(rows), np.array(told), rcond=None)[0]
+            counts.append(size / calls * run["computed"] / articles)
+    shared, text, question = np.linalg.lstsq(np.array(rows), np.array(counts), rcond=None)[0]
     return Tokens(float(shared), float(text), float(text + question))
 
 

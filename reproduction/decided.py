@@ -262,8 +262,8 @@ def curve(settings: Settings) -> pd.DataFrame:
         return correlations
 
     every = pd.DataFrame(settings.map(run, range(runs)))
-    made = [
+    points = [
         point(settings, panel, count, "win-ratio", rule, values.to_numpy(), bias=bias)
         for (rule, count, bias), values in every.iterrows()
     ]
-    return pd.DataFrame(made)
+    return pd.DataFrame(points)

@@ -110,7 +110,7 @@ def scores(
     """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()
     mean = float(c.p.mean()) if bias == "plug-in" else 0.5
-    made: dict[str, Callable[[], Floats]] = {
+    solvers: dict[str, Callable[[], Floats]] = {
         "win-ratio": lambda: win_ratio(c),
         "avg-prob": lambda: average_probability(c),
         # The prior as the paper's text has it, on each comparison made: on every pair, as in its
@@ -120,7 +120,7 @@ def scores(
         "PoE-BT": lambda: _mode(c, BradleyTerry(), bias=-float(logit(mean))),
         "PoE-g": lambda: _mode(c, Gaussian(), bias=0.5 - mean),
     }
-    return {name: made[name]() for name in methods}
+    return {name: solvers[name]() for name in methods}
 
 
 def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
@@ -224,8 +224,8 @@ def text_errors(job: Job) -> dict[str, float]:
     gold = labels(job[0].dataset).scores[job[0].attribute][0]
     rng = np.random.default_rng(job[1].seed)
     again = rng.integers(len(gold), size=(RESAMPLES, len(gold)))
-    told = draw_scores(job, 0).items()
-    return {m: float(100.0 * spearman(s[again], gold[again]).std(ddof=1)) for m, s in told}
+    by_method = draw_scores(job, 0).items()
+    return {m: float(100.0 * spearman(s[again], gold[again]).std(ddof=1)) for m, s in by_method}
 
 
 def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float, float]]:

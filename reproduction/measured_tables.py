@@ -401,11 +401,11 @@ def _bins(asked: Sequence[Asked]) -> Iterator[dict[str, object]]:
     gaps = [np.sign(one.gold[:, i] - one.gold[:, j]) for one in asked]
     context = np.concatenate([np.repeat(one.contexts, len(i)) for one in asked])
     people = np.concatenate([0.5 + 0.5 * gap.ravel() for gap in gaps])
-    told = people != 0.5
+    ordered = people != 0.5
     for how in ("as given", "averaged"):
         given = [one.p if how == "as given" else one.averaged for one in asked]
-        said = np.concatenate([p[:, i, j].ravel() for p in given])[told]
-        of_people, place = people[told], context[told]
+        said = np.concatenate([p[:, i, j].ravel() for p in given])[ordered]
+        of_people, place = people[ordered], context[ordered]
         for b, part in enumerate(np.array_split(np.argsort(said, kind="stable"), BINS)):
             share = float(of_people[part].mean())
             off = np.bincount(place[part], of_people[part] - share)

@@ -246,7 +246,7 @@ def _links(n: int, calls: int) -> tuple[float, float]:
 def _curve(n: int, calls: int, c: float) -> Curve:
     """How the variance falls with calls in one order and in both, by the derivation."""
     items, everything = (1.0 + c) / 2.0, 2.0 / n
-    made: dict[str, list[tuple[float, float]]] = {"one": [], "both": []}
+    points: dict[str, list[tuple[float, float]]] = {"one": [], "both": []}
     for k in range(n, calls + 1, 2):
         one, both = _links(n, k)
         for name, left in (
@@ -254,8 +254,8 @@ def _curve(n: int, calls: int, c: float) -> Curve:
             ("both", items * (both - everything)),
         ):
             if np.isfinite(left):
-                made[name].append((k, left))
-    return {name: (x[:, 0], x[:, 1]) for name, each in made.items() for x in [np.array(each)]}
+                points[name].append((k, left))
+    return {name: (x[:, 0], x[:, 1]) for name, each in points.items() for x in [np.array(each)]}
 
 
 def _regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
@@ -265,12 +265,14 @@ def _regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
     """
     best = min(("one", "both"), key=wrong.__getitem__)
     calls, left = curve[best]
-    told = {}
+    regrets = {}
     for name, value in wrong.items():
         # Log of the variance against log of the calls, which is a line where both are many.
         enough = np.interp(-np.log(value / wrong[best] * left[-1]), -np.log(left), np.log(calls))
-        told[f"regret_{name}"] = round(100.0 * (1.0 - float(np.exp(enough)) / calls[-1]), 6) + 0.0
-    return told
+        regrets[f"regret_{name}"] = (
+            round(100.0 * (1.0 - float(np.exp(enough)) / calls[-1]), 6) + 0.0
+        )
+    return regrets
 
 
 # LLMBar -----------------------------------------------------------------------------------------

@@ -211,10 +211,10 @@ def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, 
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "command": "python -m reproduction.predict_more",
     }
-    made = rows(quantities, attributes, CLAIMS, "set.prediction")
+    lines = rows(quantities, attributes, CLAIMS, "set.prediction")
     if "all" in attributes:  # which is no attribute beside others, and no mean of them
-        made = _without_means(made)
-    return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *made]) + "\n"
+        lines = _without_means(lines)
+    return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *lines]) + "\n"
 
 
 def _without_means(lines: Sequence[str]) -> list[str]:

@@ -98,10 +98,10 @@ def table(settings: Settings) -> pd.DataFrame:
         values = [done[one] for one in every]
         alike = set.intersection(*(set(each) for each in values))
         values = [{key: each[key] for key in each if key in alike} for each in values]
-        made = pd.DataFrame(rows_of(every, values, columns=("claim", "method")))
-        if (made["attribute"] == "mean").any():
-            made = made[made["attribute"] == "mean"]
-        for _, part in made.groupby("attribute", sort=False):
+        claims = pd.DataFrame(rows_of(every, values, columns=("claim", "method")))
+        if (claims["attribute"] == "mean").any():
+            claims = claims[claims["attribute"] == "mean"]
+        for _, part in claims.groupby("attribute", sort=False):
             rows += list(_judged(part))
     end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)

@@ -110,7 +110,7 @@ def llmbar(settings: Settings) -> pd.DataFrame:
         for method, values in shares.items():
             about = {"attribute": name, "k": len(values), "method": method}
             value, error = 100.0 * values.mean(), 100.0 * values.std(ddof=1) / np.sqrt(len(values))
-            told = {"selection": "full", "bias": "none", "value": value, "se": error}
-            rows.append(head | about | told)
+            numbers = {"selection": "full", "bias": "none", "value": value, "se": error}
+            rows.append(head | about | numbers)
     end = {"kind": table.attrs["kind"], "labels": "real", "draws": 1, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)

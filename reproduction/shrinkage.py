@@ -112,8 +112,8 @@ def table(settings: Settings) -> pd.DataFrame:
     every = list(cases(settings))
     jobs = [(c, False, k) for c in range(len(every)) for k in ONE]
     jobs += [(c, True, k) for c in range(len(every)) for k in BOTH]
-    made = settings.map(lambda job: _rows(every[job[0]], job[1], job[2], settings.seed), jobs)
-    results = pd.DataFrame([row for rows in made.values() for row in rows])
+    by_job = settings.map(lambda job: _rows(every[job[0]], job[1], job[2], settings.seed), jobs)
+    results = pd.DataFrame([row for rows in by_job.values() for row in rows])
     labels = np.where(results["kind"] == "measured", "real", "none")
     return results.assign(labels=labels, draws=settings.draws, seed=settings.seed)
 

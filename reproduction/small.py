@@ -138,8 +138,8 @@ def greedy_designs(n: int) -> Indices:
     """
     rng = np.random.default_rng(n)
     every = n * (n - 1)
-    made = [select(n, every, rule="greedy", both_orders=True, seed=rng) for _ in range(DESIGNS)]
-    return np.stack(made)
+    designs = [select(n, every, rule="greedy", both_orders=True, seed=rng) for _ in range(DESIGNS)]
+    return np.stack(designs)
 
 
 def per_context(scores: Floats, gold: Floats, kind: str = "spearman") -> Floats:

@@ -93,7 +93,7 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
     name = f"{one.system}/{one.dataset}/{one.attribute}/{one.template}/{design}"
     rng = np.random.default_rng([settings.seed, 34, calls, crc32(name.encode())])
     target = all_answers(one.p)
-    made: dict[str, list[Floats]] = {}
+    by_quantity: dict[str, list[Floats]] = {}
     for _ in range(max(settings.draws // 10, 2)):
         asked = [
             Comparisons.from_pairs(pairs, one.p[k][tuple(pairs.T)], items=n)
@@ -112,8 +112,8 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
                 ("cover", np.array([covers(*both) for both in zip(mixtures, target, strict=True)])),
                 ("evidence", np.full(contexts, evidence)),
             ):
-                made.setdefault(what + label, []).append(values)
-    return {what: np.stack(values) for what, values in made.items()}
+                by_quantity.setdefault(what + label, []).append(values)
+    return {what: np.stack(values) for what, values in by_quantity.items()}
 
 
 def covers(mixture: Posterior, target: Floats) -> float:
@@ -152,16 +152,16 @@ def _numbers(parts: Sequence[tuple[Asked, Found]]) -> dict[str, float]:
             each.append(spread)
         return np.stack(each)
 
-    told: dict[str, float] = {"contexts": len(places)}
+    numbers: dict[str, float] = {"contexts": len(places)}
     for versus in ("itself", "people"):
         one, texts = 100.0 * of(f"{versus}_one"), 100.0 * of(f"{versus}_texts")
-        told[f"{versus}_one"] = float(np.nanmean(by_context(one)))
-        told[versus] = float(np.nanmean(by_context(texts)))
-        told[f"{versus}_gain"] = float(np.nanmean(by_context(texts - one)))
-        told[f"{versus}_se"] = bootstrap_se(texts - one)
+        numbers[f"{versus}_one"] = float(np.nanmean(by_context(one)))
+        numbers[versus] = float(np.nanmean(by_context(texts)))
+        numbers[f"{versus}_gain"] = float(np.nanmean(by_context(texts - one)))
+        numbers[f"{versus}_se"] = bootstrap_se(texts - one)
     gained = by_context(of("evidence_texts") - of("evidence_one"))
-    told["nats"] = float(gained.mean() if np.isnan(gained).all() else np.nanmean(gained))
-    told["share"] = float(np.nanmean(of("share_texts")))
+    numbers["nats"] = float(gained.mean() if np.isnan(gained).all() else np.nanmean(gained))
+    numbers["share"] = float(np.nanmean(of("share_texts")))
     for label, name in (("_texts", "cover"), ("_one", "cover_one")):
-        told[name] = 100.0 * float(np.nanmean(of("cover" + label)))
-    return told
+        numbers[name] = 100.0 * float(np.nanmean(of("cover" + label)))
+    return numbers

@@ -134,13 +134,13 @@ def temperature(stack: Stack, pool: int) -> Floats:
 
 def large_temperature(c: Comparisons) -> Floats:
     """The same of one large set."""
-    made = []
+    candidates = []
     for beta in BETAS:
         expert, log_slope = warmed(beta)
         fit = priors.fit(c, expert, bias=0.0, dense=False)
         assert fit.prior is not None
-        made.append((fit.prior.evidence + float(c.weight @ log_slope(c.p)), fit.scores))
-    return max(made, key=lambda one: one[0])[1]
+        candidates.append((fit.prior.evidence + float(c.weight @ log_slope(c.p)), fit.scores))
+    return max(candidates, key=lambda one: one[0])[1]
 
 
 # Errors and biases that answers have in common ------------------------------------------------

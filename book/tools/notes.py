@@ -55,15 +55,15 @@ def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[in
 
 def steps(text: str) -> list[tuple[str, str]]:
     """Each displayed formula, and the sentence that leads to it."""
-    made, lead = [], ""
+    formulas, lead = [], ""
     for token in markdown().parse(text):
         if token.type == "inline":
             sentence = SENTENCE.split(" ".join(token.content.split()))[-1]
             lead = sentence if len(sentence) <= LONGEST else ""
         elif token.type == "math_block":
-            made.append((lead, token.content.strip()))
+            formulas.append((lead, token.content.strip()))
             lead = ""
-    return made if len(made) >= FEWEST else []
+    return formulas if len(formulas) >= FEWEST else []
 
 
 def derivation(text: str, *, title: str) -> list[Slide]:

@@ -189,11 +189,11 @@ def box(
 
 def unboxed(text: str, *, page: str, book: Book) -> str:
     """Turn directives into plain Markdown, from the outside in."""
-    lines, made = iter(text.split("\n")), list[str]()
+    lines, output = iter(text.split("\n")), list[str]()
     for line in lines:
         opening = FENCE.match(line)
         if opening is None:
-            made.append(line)
+            output.append(line)
             continue
         mark = opening["mark"]
         inside = list(takewhile(lambda row, mark=mark: row.strip() != mark, lines))
@@ -202,8 +202,8 @@ def unboxed(text: str, *, page: str, book: Book) -> str:
             options[option[1]] = option[2]
             inside.pop(0)
         body = unboxed("\n".join(inside).strip("\n"), page=page, book=book).split("\n")
-        made += box(opening["name"], opening["title"].strip(), options, body, book=book)
-    return "\n".join(made)
+        output += box(opening["name"], opening["title"].strip(), options, body, book=book)
+    return "\n".join(output)
 
 
 def caption(cell: nbformat.NotebookNode, *, write: Callable[[str], str], book: Book) -> str | None:

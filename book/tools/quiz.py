@@ -47,7 +47,7 @@ def question(
 ) -> None:
     """Add one question: a choice, or a number."""
     box = place.find_parent(class_="admonition") or place
-    told = next((one for one in box.find_next_siblings(limit=3) if one.name == "p"), None)
+    feedback = next((one for one in box.find_next_siblings(limit=3) if one.name == "p"), None)
     data = {key.removeprefix("data-"): str(value) for key, value in place.attrs.items()}
     choices = data["options"].split("|") if "options" in data else []
     entry = ElementTree.SubElement(quiz, "question", type="multichoice" if choices else "numerical")
@@ -63,7 +63,7 @@ def question(
     if site:
         where = f'<p>From <a href="{site}/{page.name}.html">the book, {page.name}</a>.</p>'
     formatted(entry, "questiontext", parts, html, site, ask, where)
-    formatted(entry, "generalfeedback", [told] if told else [], html, site)
+    formatted(entry, "generalfeedback", [feedback] if feedback else [], html, site)
     ElementTree.SubElement(entry, "defaultgrade").text = "1"
     ElementTree.SubElement(entry, "penalty").text = "1"
     if choices:
@@ -93,9 +93,9 @@ def before(box: Tag) -> list[Tag]:
 
 def element(parent: ElementTree.Element, name: str, text: str) -> ElementTree.Element:
     """Add <name><text>text</text></name>."""
-    made = ElementTree.SubElement(parent, name)
-    ElementTree.SubElement(made, "text").text = text
-    return made
+    child = ElementTree.SubElement(parent, name)
+    ElementTree.SubElement(child, "text").text = text
+    return child
 
 
 def formatted(
@@ -107,13 +107,13 @@ def formatted(
     *more: str,
 ) -> None:
     """Parts of a page as a text of HTML, with the pictures they show."""
-    made = element(parent, name, "")
-    made.set("format", "html")
+    child = element(parent, name, "")
+    child.set("format", "html")
     pictures: dict[str, Path] = {}
     written = "".join(plain(part, pictures, html=html, site=site) for part in parts)
-    made[0].text = written + "".join(more)
+    child[0].text = written + "".join(more)
     for file, path in pictures.items():
-        kept = ElementTree.SubElement(made, "file", name=file, path="/", encoding="base64")
+        kept = ElementTree.SubElement(child, "file", name=file, path="/", encoding="base64")
         kept.text = base64.b64encode(path.read_bytes()).decode()
 
 

@@ -279,13 +279,13 @@ def rank(
             {path: content for path, content in files.items() if path is not None},
         )
         if mlflow is not None:
-            made = tracking.log_run(
+            run_id = tracking.log_run(
                 rankings,
                 experiment=mlflow,
                 files=[path for path in (out, comparisons, report) if path is not None],
                 settings={"texts": texts, "budget": budget, "rule": rule, "orders": orders},
             )
-            print(f"judging: in MLflow as run {made} of {mlflow}", file=sys.stderr)
+            print(f"judging: in MLflow as run {run_id} of {mlflow}", file=sys.stderr)
         if stop is not None and stop.kind == "interrupted":
             raise KeyboardInterrupt  # the store says what it kept
         if stop is not None and stop.kind == "batch":

@@ -256,10 +256,10 @@ def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
     status = response.get("status_code", 200 if not error else 0)
     body = response.get("body")
     if error or status != 200 or not isinstance(body, dict):
-        told = error or (body.get("error") if isinstance(body, dict) else None)
-        if isinstance(told, dict):
-            told = told.get("message") or told.get("code")
-        clean = "".join(c if c.isprintable() else " " for c in str(told or "no answer")[:120])
+        reason = error or (body.get("error") if isinstance(body, dict) else None)
+        if isinstance(reason, dict):
+            reason = reason.get("message") or reason.get("code")
+        clean = "".join(c if c.isprintable() else " " for c in str(reason or "no answer")[:120])
         message = f"failed ({status or 'no status'}): {clean}"
         raise _FailedError(message, refused=status in OF_A_QUESTION)
     choices = body.get("choices")
@@ -339,9 +339,9 @@ def _model_of(
         return known.pop()
     if len(counts := Counter(served)) == 1:
         return served[0]
-    told = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(4))
+    models = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(4))
     raise JudgeError(
-        f"{path} has answers of several models: {told}; answers of two models do not go into one "
+        f"{path} has answers of several models: {models}; answers of two models do not go into one "
         "ranking, so say which to take (--model); nothing was stored"
     )
 

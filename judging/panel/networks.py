@@ -184,14 +184,14 @@ class Stacked:
         self.n, self.training = len(tasks[0].given), tasks[0].training
         self.targets = [task.target(kind) for task in tasks]
         self.regularisers = torch.tensor([task.regulariser for task in tasks])
-        made = []
+        networks = []
         for task in tasks:
             torch.manual_seed(task.training.seed)
             shape = (len(task.given.judges), task.given.n_classes)
             skill = task.training.initial_skill
-            made.append(Network(task.encoder, *shape, kind, skill=skill))
-        self.network = made[0]  # how they compute; each call says with which weights
-        self.weights: dict[str, Tensor] = stack_module_state(made)[0]
+            networks.append(Network(task.encoder, *shape, kind, skill=skill))
+        self.network = networks[0]  # how they compute; each call says with which weights
+        self.weights: dict[str, Tensor] = stack_module_state(networks)[0]
 
     def descend(self) -> Iterator[int]:
         """Adam on `loss`; yields the number of the pass after each."""

@@ -201,8 +201,8 @@ class Rounds:
                     return now
             pairs = self.choose()
             if not len(pairs):
-                told = "every comparison that the judge does not refuse was asked"
-                return self.snapshot(Stop("budget", told))
+                why = "every comparison that the judge does not refuse was asked"
+                return self.snapshot(Stop("budget", why))
 
     def ask(self, pairs: Indices) -> int:
         """Put comparisons to the judge, and note what ends asking; returns how many there were.

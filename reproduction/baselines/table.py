@@ -42,8 +42,8 @@ def table(settings: Settings) -> pd.DataFrame:
     slow = np.flatnonzero(printed["method"].isin(["G-Eval", "PAIRS-beam"])).tolist()
 
     def step_by_step(k: int) -> Floats:
-        made = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
-        return made(printed.loc[k], settings)
+        method = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
+        return method(printed.loc[k], settings)
 
     correlations = settings.map(step_by_step, slow)
     rows = []
@@ -70,9 +70,11 @@ def table(settings: Settings) -> pd.DataFrame:
             place=True,
         )
         rows.append(about | {"draws": len(values)})
-    made = pd.DataFrame(rows)
-    pooled = (made["run_sd"] ** 2).groupby([made["dataset"], made["method"]]).transform("mean")
-    return made.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
+    results = pd.DataFrame(rows)
+    pooled = (
+        (results["run_sd"] ** 2).groupby([results["dataset"], results["method"]]).transform("mean")
+    )
+    return results.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
 
 
 def _judge(row: pd.Series, settings: Settings) -> Twin:

@@ -37,7 +37,7 @@ def rows(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 
     The run's date, seconds and cpu_seconds are missing where it was not recorded.
     """
-    made = []
+    lines = []
     for name, about in sorted(results.items()):
         sets = TARGETS[name].datasets if name in TARGETS else ()
         reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
@@ -47,8 +47,8 @@ def rows(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
         row["code"] = about.get("code", {}).get("digest", "")
         run = about.get("run") or {}
-        made.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
-    return pd.DataFrame(made)
+        lines.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
+    return pd.DataFrame(lines)
 
 
 def html(rows: pd.DataFrame) -> Markup:

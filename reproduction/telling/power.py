@@ -212,8 +212,8 @@ def overview(card: pd.DataFrame) -> pd.DataFrame:
         if (whole["verdict"] != "not tested").any():
             row = {"paper": paper, "table": "each experiment once"}
             rows.append(row | _counts(whole, predictions(unique(whole))))
-    made = pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
-    return made[[*FIRST, *(name for name in made if name not in FIRST)]]
+    results = pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
+    return results[[*FIRST, *(name for name in results if name not in FIRST)]]
 
 
 def shares(card: pd.DataFrame) -> pd.DataFrame:

@@ -459,8 +459,8 @@ def _complaint(reply: Any) -> str:
 def _used_up(reply: Any) -> bool:
     """Whether a server turns calls away until somebody pays, and not for a moment."""
     error = reply.get("error") if isinstance(reply, dict) else None
-    told = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
-    return "insufficient_quota" in told
+    codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    return "insufficient_quota" in codes
 
 
 def token_counts(reply: Any) -> tuple[int, int, int] | None:

@@ -264,8 +264,8 @@ class ServerJudge(Reader):
         except (ModelChangedError, UnreachableError):  # no question's fault
             raise
         except RefusedError as error:
-            told = type(error.error)(f"{question}: {error.error}")
-            raise RefusedError(error.why, error.most, told, sure=error.sure) from None
+            cause = type(error.error)(f"{question}: {error.error}")
+            raise RefusedError(error.why, error.most, cause, sure=error.sure) from None
         except ServerError as error:
             raise type(error)(f"{question}: {error}") from None
         if draws:
