@@ -54,10 +54,10 @@ FRESH = "poe.fit on comparisons not seen before: layout, connection, existence, 
 
 
 def rows(case: str, mode: str) -> list[Row]:
-    found = globals()[CASES[case]](mode)
-    for row in found:
+    results = globals()[CASES[case]](mode)
+    for row in results:
         row.case, row.goal = case, row.goal if mode == "full" else None
-    return found
+    return results
 
 
 class Problem:
@@ -135,14 +135,14 @@ def one_context(mode: str) -> list[Row]:
         "tiny": ((48,), 1, 0.1, 8),
         "full": ((48, 128, 240), 11, 1.0, 2000),
     }[mode]
-    found = []
+    results = []
     for k in calls:
         rng = np.random.default_rng([0, 16, k])
         pairs = poe.select(16, k, rule="symmetric", seed=rng)
         problem = Problem(16, pairs, probabilities(16, pairs, rng))
         for entries in _every_method(problem, problems, k):
-            found += race(f"16 items, {k} calls", entries, repeats=repeats, budget=budget)
-    return found
+            results += race(f"16 items, {k} calls", entries, repeats=repeats, budget=budget)
+    return results
 
 
 def _every_method(one: Problem, problems: int, calls: int) -> Iterator[list[Entry]]:
@@ -208,12 +208,12 @@ def large(mode: str) -> list[Row]:
         "tiny": (40, (10,), 1, 0.2),
         "full": (1056, (10, 50), 11, 5.0),
     }[mode]
-    found = []
+    results = []
     for per_item in sizes:
         for entries in _large_methods(Problem(n, *comparisons(n, per_item)), per_item):
             name = f"{n:,} items, {per_item}N comparisons"
-            found += race(name, entries, repeats=repeats, budget=budget)
-    return found
+            results += race(name, entries, repeats=repeats, budget=budget)
+    return results
 
 
 def _large_methods(one: Problem, per_item: int) -> Iterator[list[Entry]]:
@@ -268,7 +268,7 @@ def _decisions(like: Problem) -> Iterator[Entry]:
 def million(mode: str) -> list[Row]:
     """(d) A million items, ten million comparisons; each fit in a process of its own."""
     n, repeats = {"tiny": (300, 1), "full": (1_000_000, 3)}[mode]
-    found = []
+    results = []
     for name, method, goal in (
         ("gaussian", "Gaussian", "million-gaussian"),
         ("bradley-terry", SOFT, None),
@@ -281,8 +281,8 @@ def million(mode: str) -> list[Row]:
             f"{last['built']:.2g} s more; {last['steps']} Newton steps to a largest gradient entry "
             f"of {last['gradient']:.0e}; memory is the whole process, data included"
         )
-        found.append(row)
-    return found
+        results.append(row)
+    return results
 
 
 def greedy(mode: str) -> list[Row]:
@@ -297,7 +297,7 @@ def greedy(mode: str) -> list[Row]:
     value = lambda pairs: np.array([poe.log_det(small, pairs) / small])
     says = "Sherman-Morrison; log determinants an item agree, ties fall differently"
     theirs = lambda _: book.greedy(small, count)
-    found = race(
+    results = race(
         f"{small:,} items, {steps} steps from the chain",
         [
             Entry("poe", method, lambda _: select(small, count), read=value),
@@ -312,12 +312,12 @@ def greedy(mode: str) -> list[Row]:
         row.goal = "greedy" if rule == "greedy" else None
         if np.isfinite(last["log_det"]):
             row.includes = f"log determinant {last['log_det']:.2f}"
-        found.append(row)
+        results.append(row)
     try:
         select(huge, 10 * huge)
     except ValueError as error:
-        found[-1].note = f'rule "greedy" says: {error}'
-    return found
+        results[-1].note = f'rule "greedy" says: {error}'
+    return results
 
 
 SPARSE = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -355,7 +355,7 @@ def growth(mode: str) -> list[Row]:
         (DENSE, partial(peer, "choix")),
         ((*DENSE, 3200), partial(peer, "evalica")),
     ]
-    found = []
+    results = []
     for sizes, make in makers:
         chosen = [n for n in sizes if n <= most] or [50, 100, 200]
         for n in chosen:
@@ -365,8 +365,8 @@ def growth(mode: str) -> list[Row]:
             entry = dataclasses.replace(entry, read=lambda _: 0.0, includes="")
             row = race(f"{n:,} items", [entry], repeats=repeats, budget=budget)[0]
             row.off, row.more = None, {"n": n}
-            found.append(row)
-    return found
+            results.append(row)
+    return results
 
 
 # (h) Trees ---------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def growth(mode: str) -> list[Row]:
 def trees(mode: str) -> list[Row]:
     """(h) What is no expander: a chain and a random tree, beside sums along their paths."""
     n, repeats, budget = {"tiny": (300, 1, 0.1), "full": (100_000, 3, 20.0)}[mode]
-    rng, child, found = np.random.default_rng([8, n]), np.arange(1, n), []
+    rng, child, results = np.random.default_rng([8, n]), np.arange(1, n), []
     for kind, parent in (("chain", child - 1), ("tree", (rng.random(n - 1) * child).astype(int))):
         links, names = np.column_stack([parent, child]), rng.permutation(n)
         p = rng.uniform(0.1, 0.9, n - 1)
@@ -390,8 +390,8 @@ def trees(mode: str) -> list[Row]:
                 one.fit(method, FRESH, expert=expert, solver="sparse", goal=goal),
                 Entry("textbook", method, sums, within=1e-6, includes=says),
             ]
-            found += race(f"a {kind} of {n:,} items", entries, repeats=repeats, budget=budget)
-    return found
+            results += race(f"a {kind} of {n:,} items", entries, repeats=repeats, budget=budget)
+    return results
 
 
 # (b) The sweep -----------------------------------------------------------------------------------
@@ -475,12 +475,12 @@ def _block(task: tuple[str, str, int, int], *, calls: tuple[int, ...] = CALLS) -
     judge, attribute, number, draws = task
     gold = judging.datasets.load("summeval").scores[attribute]
     twin = twins("summeval")[judge, attribute]
-    found: dict[str, list[Any]] = {method: [] for method in _methods()}
+    by_method: dict[str, list[Any]] = {method: [] for method in _methods()}
     for k in calls:
         stack = answers(twin, Calls("summeval", k), gold, seed=[number], draws=draws)
         for (method, _), each in correlations(stack, gold, _methods()).items():
-            found[method].append(np.nanmean(each, axis=-1))
-    return {method: float(np.mean(each)) for method, each in found.items()}
+            by_method[method].append(np.nanmean(each, axis=-1))
+    return {method: float(np.mean(each)) for method, each in by_method.items()}
 
 
 def _textbook_sweep(count: int) -> tuple[float, int]:
@@ -534,7 +534,7 @@ def panel(mode: str) -> list[Row]:
         "poe",
         method,
         lambda _: judging.panel.aggregate(said),
-        read=lambda found: found.p[:1000],
+        read=lambda result: result.p[:1000],
         includes="checks and standard errors",
         goal="dawid-skene-million",
     )
@@ -558,7 +558,7 @@ def _dawid_skene(said: np.ndarray) -> Iterator[Entry]:
         "poe",
         "Dawid-Skene",
         lambda _: judging.panel.aggregate(said, prior="fit"),
-        read=lambda found: found.p,
+        read=lambda result: result.p,
         includes="checks and standard errors; samples judged alike are counted once",
     )
     if installed("crowd-kit") is None:
@@ -572,7 +572,7 @@ def _dawid_skene(said: np.ndarray) -> Iterator[Entry]:
         "crowd-kit",
         "Dawid-Skene",
         lambda _: DawidSkene(n_iter=60, tol=1e-8).fit(table),
-        read=lambda found: found.probas_.sort_index()[1].to_numpy(),
+        read=lambda result: result.probas_.sort_index()[1].to_numpy(),
         within=1e-3,
         includes="its input, a table of a row a judgement, made before",
     )
@@ -600,7 +600,7 @@ def _skill(n: int, seeds: int, *, threads: int) -> list[Row]:
         lambda _: [
             judging.panel.aggregate(said, "skill", context=texts, training=t) for t in training
         ],
-        read=lambda found: found[0].p[:100],
+        read=lambda results: results[0].p[:100],
         includes=f"hashing the texts (200 words each) and {training[0].epochs} epochs a seed",
         goal="skill-34k",
     )

@@ -57,8 +57,8 @@ def write(folder: Path) -> str:
     for name, goal in GOALS.items():
         for value, note in _measured(name, rows):
             met = "met" if value <= goal.limit else "NOT MET"
-            limit, found = _in_words(goal.limit, goal.unit), _in_words(value, goal.unit)
-            lines.append(f"| {goal.what} | {limit} | {found} | {met} | {note or ' '} |")
+            limit, measured = _in_words(goal.limit, goal.unit), _in_words(value, goal.unit)
+            lines.append(f"| {goal.what} | {limit} | {measured} | {met} | {note or ' '} |")
     table = "\n".join(lines)
     text = (
         "# Benchmarks\n\nWritten by `python -m benchmarks` (`make bench`); do not edit. One file a "

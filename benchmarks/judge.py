@@ -201,23 +201,23 @@ def questions(lengths: Lengths, *, contexts: int, most: int | None = None) -> li
         )
         for k in range(lengths.questions)
     ]
-    found = []
+    every = []
     for c in range(contexts):
         context = Text(f"article {c}", words(100 + c, lengths.article))
         texts = [
             Text(f"summary {c}.{k}", words(1000 + 50 * c + k, lengths.summary))
             for k in range(lengths.summaries)
         ]
-        found += [
+        every += [
             Question(prompt, a, b, context)
             for a in texts
             for b in texts
             if a is not b
             for prompt in prompts
         ]
-    if most is None or most >= len(found):
-        return found
-    return [found[k] for k in np.linspace(0, len(found) - 1, most).round().astype(int)]
+    if most is None or most >= len(every):
+        return every
+    return [every[k] for k in np.linspace(0, len(every) - 1, most).round().astype(int)]
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def measure(
     if shape.contexts:
         whole = questions(lengths, contexts=shape.contexts)
         plans += [(WAYS[2], size, whole) for size in rows]
-    found = []
+    results = []
     for way, size, asked in plans:
         options: dict[str, Any] = {"share_prefixes": False, "batch_tokens": size}
         reader = TransformersJudge(loaded, **({"row_tokens": size} if way == WAYS[2] else options))
@@ -323,8 +323,8 @@ def measure(
         }
         rate = row["calls_per_second"]
         print(f"  {name}, {way}, {size} tokens at once: {rate:.3g} calls/s", flush=True)
-        found.append(row)
-    return found
+        results.append(row)
+    return results
 
 
 def matmul_peak(device: str, dtype: str, *, size: int | None = None) -> float:

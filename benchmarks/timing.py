@@ -94,9 +94,9 @@ def race(
         except Exception as error:  # one that breaks must not take the others with it
             row.note = f"failed: {type(error).__name__}: {error}"
             continue
-        found = np.asarray(entry.read(result), dtype=float)
-        reference = found if reference is None else reference
-        row.off = float(np.abs(found - reference).max())
+        answer = np.asarray(entry.read(result), dtype=float)
+        reference = answer if reference is None else reference
+        row.off = float(np.abs(answer - reference).max())
         assert row.off <= entry.within, (
             f"{problem}, {entry.method}: {entry.who} is {row.off:.2g} away from "
             f"{rows[0].who}, and {entry.within:.2g} is allowed"
@@ -179,34 +179,34 @@ FITS: dict[str, dict[str, Any]] = {
 
 def alone(name: str, n: int) -> dict[str, float]:
     """Seconds, peak memory and more of a fit of FITS, or of a selection by the rule `name`."""
-    found: dict[str, float] = {}
+    costs: dict[str, float] = {}
     if name in FITS:
         pairs, p = comparisons(n, 10)
         start = time.perf_counter()
         c = poe.Comparisons.from_pairs(pairs, p, items=n)
-        found["built"] = time.perf_counter() - start
+        costs["built"] = time.perf_counter() - start
         del pairs, p  # poe keeps its own
         start = time.perf_counter()
         fit = poe.fit(c, **FITS[name])
-        found |= {"seconds": time.perf_counter() - start, "peak_gb": peak_gb()}
-        return found | {"gradient": fit.gradient, "steps": fit.steps}
+        costs |= {"seconds": time.perf_counter() - start, "peak_gb": peak_gb()}
+        return costs | {"gradient": fit.gradient, "steps": fit.steps}
     start = time.perf_counter()
     chosen = poe.select(n, 10 * n, rule=name, seed=0)  # type: ignore[arg-type]
-    found |= {"seconds": time.perf_counter() - start, "peak_gb": peak_gb()}
-    return found | {"log_det": poe.log_det(n, chosen) if n <= 3000 else float("nan")}
+    costs |= {"seconds": time.perf_counter() - start, "peak_gb": peak_gb()}
+    return costs | {"log_det": poe.log_det(n, chosen) if n <= 3000 else float("nan")}
 
 
 def measured(name: str, n: int, *, repeats: int = 1) -> tuple[Row, dict[str, float]]:
     """A row with the median of the repeats, without its titles, and the last measurement."""
-    found = []
+    runs = []
     for _ in range(repeats):
         command = [sys.executable, "-m", "benchmarks.timing", name, str(n)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-    low, middle, high = np.quantile([one["seconds"] for one in found], [0.25, 0.5, 0.75])
+        runs.append(json.loads(done.stdout.splitlines()[-1]))
+    low, middle, high = np.quantile([one["seconds"] for one in runs], [0.25, 0.5, 0.75])
     row = Row("", "", "", "poe", float(middle), float(low), float(high), repeats)
-    row.peak_gb = max(one["peak_gb"] for one in found)
-    return row, found[-1]
+    row.peak_gb = max(one["peak_gb"] for one in runs)
+    return row, runs[-1]
 
 
 # The machine: processor, memory, versions; nothing that names a place -----------------------------

@@ -39,12 +39,12 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> object:  # `typing` alone takes longer than all the rest
     module = _HOME.get(name)
     try:
-        found = importlib.import_module(f"judging.{module or name}")
+        loaded = importlib.import_module(f"judging.{module or name}")
     except ModuleNotFoundError as error:
         if error.name != f"judging.{name}":
             raise  # what the module needs is not installed
         raise AttributeError(f"module 'judging' has no attribute {name!r}") from None
-    globals()[name] = getattr(found, name) if module else found
+    globals()[name] = getattr(loaded, name) if module else loaded
     return globals()[name]
 
 

@@ -29,7 +29,7 @@ PLACE = re.compile(r"\{\w+\}")
 
 def broken(text: str) -> str:
     """The text with a space after the first character of every control token in it."""
-    return CONTROL.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+    return CONTROL.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
 def notes(prompt: Prompt, texts: Iterable[Text]) -> tuple[str, ...]:
@@ -50,14 +50,14 @@ def notes(prompt: Prompt, texts: Iterable[Text]) -> tuple[str, ...]:
         if ORDERS.search(text):
             yield "an order to ignore others"
 
-    found = {text.id: list(why(text.text)) for text in texts}
-    found = {name: reasons for name, reasons in found.items() if reasons}
-    if not found:
+    suspects = {text.id: list(why(text.text)) for text in texts}
+    suspects = {name: reasons for name, reasons in suspects.items() if reasons}
+    if not suspects:
         return ()
-    reasons = dict.fromkeys(reason for one in found.values() for reason in one)
-    many = len(found) > 1
+    reasons = dict.fromkeys(reason for one in suspects.values() for reason in one)
+    many = len(suspects) > 1
     return (
-        f"{len(found)} text{'s' if many else ''} may speak to the judge and not to a reader "
-        f"({name_some(list(found))}; {', '.join(reasons)}): read {'them' if many else 'it'} before "
-        f"you trust {'their places' if many else 'its place'}",
+        f"{len(suspects)} text{'s' if many else ''} may speak to the judge and not to a reader "
+        f"({name_some(list(suspects))}; {', '.join(reasons)}): read {'them' if many else 'it'} "
+        f"before you trust {'their places' if many else 'its place'}",
     )

@@ -65,11 +65,11 @@ def load(
 
     Raises JudgeError if there is no such prompt; the message lists those there are.
     """
-    found = listing(dataset, attribute, template)
-    if not (decoder_only and found.decoder_only):
-        return found.prompt
-    name, text = f"{found.prompt.name} (decoder-only)", found.prompt.template + found.decoder_only
-    return replace(found.prompt, name=name, template=text)
+    entry = listing(dataset, attribute, template)
+    if not (decoder_only and entry.decoder_only):
+        return entry.prompt
+    name, text = f"{entry.prompt.name} (decoder-only)", entry.prompt.template + entry.decoder_only
+    return replace(entry.prompt, name=name, template=text)
 
 
 def listing(dataset: str, attribute: str, template: str | None = None) -> Listing:
@@ -134,16 +134,16 @@ def overview(dataset: str | None = None) -> str:
 
 def describe(dataset: str, attribute: str, template: str | None = None) -> str:
     """A prompt's source, wording, labels and prefix as text."""
-    found = listing(dataset, attribute, template)
+    entry = listing(dataset, attribute, template)
     there = ", ".join(templates(dataset, attribute))
     lines = {
-        "prompt": f"{found.prompt.name}, one of the templates {there}",
-        "source": found.source,
-        "wording": f"{found.status}: {STATUS[found.status]}",
-        "labels": ", ".join(found.prompt.labels),
-        "prefix": found.prompt.prefix or "none",
-        "ending": found.decoder_only and f"{found.decoder_only.strip()} (with --decoder-only)",
-        "note": found.note,
+        "prompt": f"{entry.prompt.name}, one of the templates {there}",
+        "source": entry.source,
+        "wording": f"{entry.status}: {STATUS[entry.status]}",
+        "labels": ", ".join(entry.prompt.labels),
+        "prefix": entry.prompt.prefix or "none",
+        "ending": entry.decoder_only and f"{entry.decoder_only.strip()} (with --decoder-only)",
+        "note": entry.note,
     }
     return "\n".join(f"{name:<10} {text}" for name, text in lines.items() if text)
 

@@ -74,7 +74,7 @@ def by_tokens(
     Scores by least squares. Variances are means over random designs, of a hundred items at most.
     Raises ValueError where the budget does not link all items in any of these ways.
     """
-    n, rng, found = min(n_items, LARGEST), np.random.default_rng(seed), list[Spending]()
+    n, rng, spendings = min(n_items, LARGEST), np.random.default_rng(seed), list[Spending]()
     scale = n / n_items
     part = tokens._replace(shared=tokens.shared * scale)
     ladder = {min(n, round(1.5**k)) for k in range(13)} | {n // 2, n}
@@ -88,31 +88,31 @@ def by_tokens(
             continue
         variance = []
         for _ in range(max(DRAWN // n, 4)):
-            made = (
+            design = (
                 regular(n, pairs, seed=rng)
                 if firsts == n
                 else few_first(n, pairs, firsts, seed=rng)
             )
             variance.append(
-                spread(n, made, lean=lean, bias_known=bias_known)
+                spread(n, design, lean=lean, bias_known=bias_known)
                 if orders == "one"
-                else 0.5 * (1.0 + c) * spread(n, made, bias_known=True)
+                else 0.5 * (1.0 + c) * spread(n, design, bias_known=True)
             )
-        told = np.array(variance)[np.isfinite(variance)]
-        if 2 * len(told) > len(variance):
+        finite = np.array(variance)[np.isfinite(variance)]
+        if 2 * len(finite) > len(variance):
             calls = each * pairs
-            found.append(
+            spendings.append(
                 Spending(
                     orders,
                     round(firsts / scale),
                     round(calls / scale),
                     part.computed(firsts, calls) / scale,
-                    float(told.mean()),
+                    float(finite.mean()),
                 )
             )
-    if not found:
+    if not spendings:
         raise ValueError(f"{budget:g} tokens do not link {n_items} items in any order")
-    return sorted(found, key=lambda one: one.variance)
+    return sorted(spendings, key=lambda one: one.variance)
 
 
 def few_first(
@@ -159,6 +159,6 @@ def spread(n_items: int, pairs: Indices, *, lean: float = 0.0, bias_known: bool 
     value, vector = np.linalg.eigh(design.T @ design)
     if value[1] < 1e-9 * value[-1]:
         return np.inf
-    found = vector[:, 1:] / value[1:] @ (vector[:, 1:].T @ design.T)
-    total = (1.0 - lean) * (found**2).sum() + 0.5 * lean * ((found @ together) ** 2).sum()
+    inverse = vector[:, 1:] / value[1:] @ (vector[:, 1:].T @ design.T)
+    total = (1.0 - lean) * (inverse**2).sum() + 0.5 * lean * ((inverse @ together) ** 2).sum()
     return float(2.0 * total / (n_items - 1))

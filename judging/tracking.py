@@ -91,7 +91,7 @@ def _settings(one: Ranking) -> dict[str, str]:
 
 def _numbers(one: Ranking) -> dict[str, float]:
     best = one.fit.items.index(one.fit.ranking()[0])
-    found = {
+    numbers = {
         "texts": float(len(one.fit.items)),
         "comparisons": float(len(one.comparisons)),
         "p_best": float(one.fit.prob_top(1)[best]),
@@ -100,9 +100,9 @@ def _numbers(one: Ranking) -> dict[str, float]:
         "refused": float(one.refused),
     }
     if one.judged is not None:
-        found["tokens"] = float(sum(answer.tokens for answer in one.judged.answers))
+        numbers["tokens"] = float(sum(answer.tokens for answer in one.judged.answers))
     if one.trust is not None:
-        found["people_agree"] = one.trust.agreement.rate
-        found["people_agree_low"] = one.trust.agreement.low
-        found["people_agree_high"] = one.trust.agreement.high
-    return {name: value for name, value in found.items() if value == value}
+        numbers["people_agree"] = one.trust.agreement.rate
+        numbers["people_agree_low"] = one.trust.agreement.low
+        numbers["people_agree_high"] = one.trust.agreement.high
+    return {name: value for name, value in numbers.items() if value == value}

@@ -128,11 +128,11 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     every = list(cases(settings))
     jobs = [(k, rule) for k in range(len(every)) for rule in _rules(every[k])]
-    made = settings.map(lambda job: _rows(every[job[0]], job[1], settings.seed), jobs)
-    found = pd.DataFrame([row for rows in made.values() for row in rows])
-    found = _with_ratios(found)
-    labels = np.where(found["kind"] == "measured", "real", "none")
-    return found.assign(labels=labels, draws=settings.draws, seed=settings.seed)
+    by_job = settings.map(lambda job: _rows(every[job[0]], job[1], settings.seed), jobs)
+    results = pd.DataFrame([row for rows in by_job.values() for row in rows])
+    results = _with_ratios(results)
+    labels = np.where(results["kind"] == "measured", "real", "none")
+    return results.assign(labels=labels, draws=settings.draws, seed=settings.seed)
 
 
 def _rules(case: Case) -> tuple[str, ...]:
@@ -148,10 +148,10 @@ def _rows(case: Case, rule: str, seed: int) -> list[dict[str, Any]]:
     curves: dict[int, list[float]] = {}
     held: dict[int, list[tuple[float, ...]]] = {k: [] for k in COUNTS}
     for r, (answers, truth) in enumerate(zip(case.answers, case.truth, strict=True)):
-        for k, found in _fits(case, answers, rule, seed, r):
-            curves.setdefault(k, []).append(100.0 * float(metrics.spearman(found.scores, truth)))
+        for k, estimate in _fits(case, answers, rule, seed, r):
+            curves.setdefault(k, []).append(100.0 * float(metrics.spearman(estimate.scores, truth)))
             if k in held:
-                held[k].append((*promises(found, truth), curves[k][-1]))
+                held[k].append((*promises(estimate, truth), curves[k][-1]))
     return [
         _row(case, rule, k, np.array(each))
         | {"curve": np.array([curves[at] for at in sorted(curves)]), "at": sorted(curves)}
@@ -168,16 +168,18 @@ def _fits(case: Case, answers: Floats, rule: str, seed: int, r: int) -> Iterator
     pairs = regular(TEXTS, 2 * TEXTS // times, seed=rng)
     pairs = in_orders_shown(pairs, both_orders=case.both, rng=rng)
     while True:
-        found = fitted(pairs, answers)
-        yield len(pairs), found
+        estimate = fitted(pairs, answers)
+        yield len(pairs), estimate
         if len(pairs) >= max(COUNTS):
             return
         lot = times * round(by_lot * BATCH / times)
-        some = next_comparisons(found, BATCH - lot, rule=formula, both_orders=case.both, seed=rng)
+        some = next_comparisons(
+            estimate, BATCH - lot, rule=formula, both_orders=case.both, seed=rng
+        )
         pairs = np.vstack([pairs, some])
         if lot:
             more = next_comparisons(
-                found, lot, rule="random", both_orders=case.both, avoid=some, seed=rng
+                estimate, lot, rule="random", both_orders=case.both, avoid=some, seed=rng
             )
             pairs = np.vstack([pairs, more])
 
@@ -191,18 +193,18 @@ def fitted(pairs: Indices, answers: Floats) -> Fit:
         return fit(c, bias="fit", prior=1.0 / (len(answers) - 1))
 
 
-def promises(found: Fit, truth: Floats) -> tuple[float, float, float, float]:
+def promises(estimate: Fit, truth: Floats) -> tuple[float, float, float, float]:
     """Coverage of differences, the top three stated and true, in per cent; slope on the truth."""
     i, j = np.triu_indices(len(truth), 1)
-    c = found.covariance()
+    c = estimate.covariance()
     se = np.sqrt(c[i, i] + c[j, j] - 2.0 * c[i, j])
-    off = np.abs(found.scores[i] - found.scores[j] - truth[i] + truth[j])
-    best = set(np.argsort(-truth)[:TOP]) == set(np.argsort(-found.scores)[:TOP])
+    off = np.abs(estimate.scores[i] - estimate.scores[j] - truth[i] + truth[j])
+    best = set(np.argsort(-truth)[:TOP]) == set(np.argsort(-estimate.scores)[:TOP])
     return (
-        100.0 * float((off < found.quantile(LEVEL) * se).mean()),
-        100.0 * found.prob_top_set(TOP, draws=500),
+        100.0 * float((off < estimate.quantile(LEVEL) * se).mean()),
+        100.0 * estimate.prob_top_set(TOP, draws=500),
         100.0 * best,
-        float(found.scores @ truth / (truth @ truth)),
+        float(estimate.scores @ truth / (truth @ truth)),
     )
 
 
@@ -211,28 +213,28 @@ def _confirmed(case: Case, seed: int) -> list[dict[str, Any]]:
 
     Of a judge that tosses. One that repeats itself has answered about most of these pairs already.
     """
-    made: dict[str, list[tuple[float, ...]]] = {"laplace, finalists": [], "confirmed": []}
+    by_rule: dict[str, list[tuple[float, ...]]] = {"laplace, finalists": [], "confirmed": []}
     rng = np.random.default_rng([seed, 53, int(case.both)])
     upper, lower = np.arange(TOP), np.arange(TOP, 2 * TOP)
     cross = np.array([(i, j) for i in upper for j in lower])
     cross = np.vstack([cross, cross[:, ::-1]])
     for r, (answers, truth) in enumerate(zip(case.answers, case.truth, strict=True)):
-        (found,) = [f for k, f in _fits(case, answers, "laplace", seed, r) if k == REFERENCE]
-        six = np.argsort(-found.scores)[: 2 * TOP]
+        (estimate,) = [f for k, f in _fits(case, answers, "laplace", seed, r) if k == REFERENCE]
+        six = np.argsort(-estimate.scores)[: 2 * TOP]
         right = 100.0 * float(truth[six[upper]].min() > truth[six[lower]].max())
         d = truth[six][cross[:, 0]] - truth[six][cross[:, 1]]
         fresh = np.zeros((2 * TOP, 2 * TOP))
         fresh[tuple(cross.T)] = rng.random(len(d)) < 1.0 / (1.0 + np.exp(-d))
         alone = fitted(cross, fresh)
         for name, draws in (
-            ("laplace, finalists", found.sample(1000)[:, six]),
+            ("laplace, finalists", estimate.sample(1000)[:, six]),
             ("confirmed", alone.sample(1000)),
         ):
             stated = (draws[:, upper].min(axis=1) > draws[:, lower].max(axis=1)).mean()
-            made[name].append((np.nan, 100.0 * stated, right, np.nan, np.nan))
+            by_rule[name].append((np.nan, 100.0 * stated, right, np.nan, np.nan))
     return [
         _row(case, name, REFERENCE + (len(cross) if name == "confirmed" else 0), np.array(each))
-        for name, each in made.items()
+        for name, each in by_rule.items()
     ]
 
 
@@ -258,10 +260,10 @@ def _row(case: Case, rule: str, k: int, each: Floats) -> dict[str, Any]:
     }
 
 
-def _with_ratios(found: pd.DataFrame) -> pd.DataFrame:
+def _with_ratios(results: pd.DataFrame) -> pd.DataFrame:
     """Calls to what "laplace" has after the reference, resampled over replicates of both."""
-    found["ratio"] = found["ratio_se"] = np.nan
-    for _, part in found.groupby(["judge", "attribute", "orders"]):
+    results["ratio"] = results["ratio_se"] = np.nan
+    for _, part in results.groupby(["judge", "attribute", "orders"]):
         one = part[(part["k"] == REFERENCE)].dropna(subset="at").set_index("rule")
         base, at = one.loc["laplace", "curve"], one.loc["laplace", "at"]
         again = np.random.default_rng(0).integers(base.shape[1], size=(RESAMPLES, base.shape[1]))
@@ -272,9 +274,9 @@ def _with_ratios(found: pd.DataFrame) -> pd.DataFrame:
                 for take in (np.arange(base.shape[1]), *again)
             ]
             here = part.index[part["rule"] == name]
-            found.loc[here, "ratio"] = ratios[0]
-            found.loc[here, "ratio_se"] = np.std(ratios[1:], ddof=1)
-    return found.drop(columns=["curve", "at"])
+            results.loc[here, "ratio"] = ratios[0]
+            results.loc[here, "ratio_se"] = np.std(ratios[1:], ddof=1)
+    return results.drop(columns=["curve", "at"])
 
 
 def _scores(p: Floats) -> Floats:

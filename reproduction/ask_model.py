@@ -216,11 +216,11 @@ def keep(store: Path, which: str = "smollm2") -> None:
 
 def versions() -> dict[str, str]:
     """Versions of what computes the answers, of those that are installed."""
-    found = {}
+    packages = {}
     for name in ("torch", "transformers", "gguf", "xllamacpp"):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            packages[name] = version(name)
+    return packages
 
 
 def _places(table: pd.DataFrame) -> set[Place]:
@@ -235,20 +235,20 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
     context = {name: c for c, name in enumerate(data.context_ids)}
     item = {name: k for k, name in enumerate(data.candidate_ids)}
     columns = [name for name in rows if name.startswith("log_p_") and rows[name].notna().any()]
-    found = rows[columns].round(DIGITS)
-    found.insert(0, "attribute", rows["prompt"].map(names))
-    found.insert(1, "context", rows["context"].map(context))
-    found.insert(2, "first", rows["first"].map(item))
-    found.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
+    judgements = rows[columns].round(DIGITS)
+    judgements.insert(0, "attribute", rows["prompt"].map(names))
+    judgements.insert(1, "context", rows["context"].map(context))
+    judgements.insert(2, "first", rows["first"].map(item))
+    judgements.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
     n = data.n_candidates
     if any(run.calls for run in runs):
-        ends = np.sort(found[["first", "second"]].to_numpy(), axis=1)
-        pair = [found["attribute"], found["context"], *ends.T]
-        complete = found.groupby(pair)["first"].transform("size") == 2
+        ends = np.sort(judgements[["first", "second"]].to_numpy(), axis=1)
+        pair = [judgements["attribute"], judgements["context"], *ends.T]
+        complete = judgements.groupby(pair)["first"].transform("size") == 2
     else:
-        whole = n * (n - 1) if (found["second"] >= 0).all() else n
-        complete = found.groupby(CONTEXT)["first"].transform("size") == whole
-    return found[complete], rows[complete]
+        whole = n * (n - 1) if (judgements["second"] >= 0).all() else n
+        complete = judgements.groupby(CONTEXT)["first"].transform("size") == whole
+    return judgements[complete], rows[complete]
 
 
 def _cost(rows: pd.DataFrame, data: Dataset) -> dict[str, Any]:
@@ -288,10 +288,10 @@ def kept(name: str, model: Model = SMOLLM2) -> pd.DataFrame:
 
 def digest(model: Model = SMOLLM2) -> str:
     """Of all answers of a model that are kept."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for path in sorted(folder(model).glob("*.csv.gz")):
-        found.update(path.name.encode() + gzip.decompress(path.read_bytes()))
-    return found.hexdigest()[:16]
+        checksum.update(path.name.encode() + gzip.decompress(path.read_bytes()))
+    return checksum.hexdigest()[:16]
 
 
 def about(model: Model = SMOLLM2) -> dict[str, Any]:
@@ -319,10 +319,10 @@ def answers(
     n = load(dataset).n_candidates
     log_p = rows.filter(like="log_p_").dropna(axis=1).to_numpy()
     single = bool((rows["second"] < 0).all())
-    found = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
+    grid = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
     where = (place, rows["first"]) if single else (place, rows["first"], rows["second"])
-    found[where] = log_p
-    return contexts.tolist(), found
+    grid[where] = log_p
+    return contexts.tolist(), grid
 
 
 if __name__ == "__main__":

@@ -60,9 +60,9 @@ def table(which: str = "qwen", *, speed: float = SPEED) -> pd.DataFrame:
             took = sum(one["computed"] for one in known) / sum(one["answers"] for one in known)
             row["took"] = round(took * float(str(row["calls"])))
         rows.append(row)
-    found = pd.DataFrame(rows)
-    minutes = found["tokens"] / speed / 60.0
-    return found.assign(minutes=minutes.round(), so_far=minutes.cumsum().round())
+    costs = pd.DataFrame(rows)
+    minutes = costs["tokens"] / speed / 60.0
+    return costs.assign(minutes=minutes.round(), so_far=minutes.cumsum().round())
 
 
 def _calls(run: ask_model.Run, n: int) -> int:

@@ -83,19 +83,19 @@ Found = dict[tuple[str, float, str], Floats]
 
 
 def rows(
-    dataset: str, found: Found, settings: Settings, *, over: str, kind: str
+    dataset: str, measures: Found, settings: Settings, *, over: str, kind: str
 ) -> Iterator[dict[str, object]]:
     """A row a method, and one for each difference: value and se x 100, and units in which it won.
 
     against : "" or the method that was subtracted, draw by draw. wins : of judge-attributes.
     over : what standard errors are over, "draws", "judge-attributes" or "contexts".
     """
-    for (question, calls, method), values in found.items():
+    for (question, calls, method), values in measures.items():
         bases = {"methods": BASELINES, "trials": (trials.AGAINST.get(method, ""),)}
         names = [other for other in bases.get(question, ()) if other != method]
-        there = [other for other in names if (question, calls, other) in found]
+        there = [other for other in names if (question, calls, other) in measures]
         for against in ("", *there):
-            each = values - found[question, calls, against] if against else values
+            each = values - measures[question, calls, against] if against else values
             by_unit = np.array([np.nanmean(one) for one in each])
             if over == "draws":
                 error = each.mean(axis=0).std(ddof=1) / np.sqrt(each.shape[1])
@@ -143,8 +143,8 @@ class Asked:
     def stack(self, *, apart: bool = False) -> Stack:
         """Both orders averaged, or every call by itself."""
         n = self.gold.shape[-1]
-        made = Stack.of(n, self.pairs, self.p) if apart else symmetric_stack(n, self.pairs, self.p)
-        return made.flattened()
+        stack = Stack.of(n, self.pairs, self.p) if apart else symmetric_stack(n, self.pairs, self.p)
+        return stack.flattened()
 
     def agreement(self, scores: Floats) -> Floats:
         """(draws, C) Spearman with people."""
@@ -169,30 +169,30 @@ def ask(judge: Twin, gold: Floats, count: int, rule: str, *, seed: int, draws: i
 
 def small(judge: Twin, gold: Floats, seed: int, draws: int, fewer: int) -> Found:
     """(draws, C) of one judge and attribute; trials with fewer draws."""
-    found: Found = {}
+    measures: Found = {}
     c, everything = len(gold), all_calls(judge.dataset)
     for count in CALLS[judge.dataset]:
         asked = ask(judge, gold, count, "symmetric", seed=seed, draws=draws)
         stack = asked.stack()
         for name, score in METHODS.items():
-            found["methods", count, name] = asked.agreement(score(stack, c))
+            measures["methods", count, name] = asked.agreement(score(stack, c))
         if count < everything:
             greedy = ask(judge, gold, count, "greedy", seed=seed, draws=draws)
             for name, score in GREEDY.items():
-                found["methods", count, name] = greedy.agreement(score(greedy.stack(), c))
+                measures["methods", count, name] = greedy.agreement(score(greedy.stack(), c))
         if count != CLOSER[judge.dataset]:
             continue
         for name, confident in CONFIDENCE.items():
             certain, right = confidence(confident(stack, c), asked.truth.reshape(-1, len(gold[0])))
-            found["confidence", count, f"{name}: sure"] = certain.reshape(draws, c)
-            found["confidence", count, f"{name}: right"] = right.reshape(draws, c)
+            measures["confidence", count, f"{name}: sure"] = certain.reshape(draws, c)
+            measures["confidence", count, f"{name}: right"] = right.reshape(draws, c)
     count = CLOSER[judge.dataset]
     asked = ask(judge, gold, count, "symmetric", seed=seed + 1, draws=fewer)
     for name, trial in trials.AVERAGED.items():
-        found["trials", count, name] = asked.agreement(trial(asked.stack(), c))
+        measures["trials", count, name] = asked.agreement(trial(asked.stack(), c))
     for name, trial in trials.APART.items():
-        found["trials", count, name] = asked.agreement(trial(asked.stack(apart=True), c))
-    return found
+        measures["trials", count, name] = asked.agreement(trial(asked.stack(apart=True), c))
+    return measures
 
 
 def simulated(settings: Settings) -> pd.DataFrame:
@@ -221,13 +221,13 @@ def _in_contexts(
 ) -> pd.DataFrame:
     """`small` of judges, by people's scores of what each is asked about, as rows."""
     done = settings.map(lambda one: small(one, gold[one], settings.seed, draws, fewer), gold)
-    made: list[dict[str, object]] = []
+    results: list[dict[str, object]] = []
     for dataset in dict.fromkeys(judge.dataset for judge in gold):
-        found = _stacked(part for judge, part in done.items() if judge.dataset == dataset)
+        measures = _stacked(part for judge, part in done.items() if judge.dataset == dataset)
         if over == "draws":  # NaN where people gave all texts of a context the same score
-            found = {key: np.nanmean(x, axis=-1) for key, x in found.items()}
-        made += rows(dataset, found, settings, over=over, kind=kind)
-    return pd.DataFrame(made)
+            measures = {key: np.nanmean(x, axis=-1) for key, x in measures.items()}
+        results += rows(dataset, measures, settings, over=over, kind=kind)
+    return pd.DataFrame(results)
 
 
 # One large set --------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ def recorded_judges(settings: Settings) -> pd.DataFrame:
         {key: np.array([one[key] for one in each if key in one]) for key in each[0]}
         for each in done.values()
     ]
-    made = rows("hanna", _stacked(parts), settings, over="judge-attributes", kind="recorded")
-    return pd.DataFrame(made)
+    results = rows("hanna", _stacked(parts), settings, over="judge-attributes", kind="recorded")
+    return pd.DataFrame(results)
 
 
 def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]:
@@ -254,10 +254,10 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
     scores, present = under_all_prompts(name, attribute)
     gold, n = labels("hanna").scores[attribute][0][present], len(present)
     whole, truth = labels("hanna").n_candidates, scores.mean(axis=0)
-    found: dict[Any, Any] = {}
+    measures: dict[Any, Any] = {}
 
     def note(question: str, times: float, method: str, made: Floats) -> None:
-        found[question, times * whole, method] = float(spearman(made, gold))
+        measures[question, times * whole, method] = float(spearman(made, gold))
 
     for times in TIMES:
         rng = np.random.default_rng([seed, 31, draw, round(10 * times)])
@@ -292,11 +292,11 @@ def one_large(name: str, attribute: str, draw: int, seed: int) -> dict[Any, Any]
             for method, fit in fits.items():
                 posterior = (fit.scores[None], fit.covariance()[None])
                 certain, right = confidence(posterior, truth[None])
-                found["confidence", times * whole, f"{method}: sure"] = float(certain[0])
-                found["confidence", times * whole, f"{method}: right"] = float(right[0])
+                measures["confidence", times * whole, f"{method}: sure"] = float(certain[0])
+                measures["confidence", times * whole, f"{method}: right"] = float(right[0])
             for method, trial in trials.LARGE.items():
                 note("trials", times, method, trial(c))
-    return found
+    return measures
 
 
 @cache
@@ -312,12 +312,12 @@ Posterior = tuple[Floats, Floats]  # scores (B, N) and their covariance (B, N, N
 
 def _by_evidence(expert: str) -> Callable[[Stack, int], Posterior]:
     def made(stack: Stack, pool: int) -> Posterior:
-        found = priors.solve(stack, expert, pool=pool)
+        solution = priors.solve(stack, expert, pool=pool)
         ratio, sigma = (
-            np.repeat(x, pool)[:, None, None] for x in (found.prior.ratio, found.prior.sigma)
+            np.repeat(x, pool)[:, None, None] for x in (solution.prior.ratio, solution.prior.sigma)
         )
         ridge = ratio * (np.eye(stack.n_items) - 1.0 / stack.n_items)
-        return found.scores, sigma**2 * pseudo_inverse(laplacian(stack, stack.weight) + ridge)
+        return solution.scores, sigma**2 * pseudo_inverse(laplacian(stack, stack.weight) + ridge)
 
     return made
 
@@ -358,7 +358,7 @@ def confidence(posterior: Posterior, truth: Floats) -> tuple[Floats, Floats]:
     own = np.diagonal(spread, axis1=-2, axis2=-1)
     error = np.sqrt(np.maximum(own[:, i] + own[:, j] - 2.0 * spread[:, i, j], 1e-300))
     real = np.sign(truth[:, i] - truth[:, j])
-    told = np.maximum((real != 0.0).sum(axis=-1), 1)
-    sure = np.where(real != 0.0, ndtr(np.abs(gap) / error), 0.0).sum(axis=-1) / told
-    right = np.where(real != 0.0, 0.5 + 0.5 * np.sign(gap) * real, 0.0).sum(axis=-1) / told
+    ordered = np.maximum((real != 0.0).sum(axis=-1), 1)
+    sure = np.where(real != 0.0, ndtr(np.abs(gap) / error), 0.0).sum(axis=-1) / ordered
+    right = np.where(real != 0.0, 0.5 + 0.5 * np.sign(gap) * real, 0.0).sum(axis=-1) / ordered
     return sure, right

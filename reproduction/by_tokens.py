@@ -47,7 +47,7 @@ def lengths() -> Tokens:
     q, for G attributes at once; c is b + q. G is 4 in the one run that computed less than half of
     what the others did for an answer.
     """
-    rows, told, calls = [], [], TEXTS * (TEXTS - 1)
+    rows, counts, calls = [], [], TEXTS * (TEXTS - 1)
     for model in ask_model.MODELS.values():
         runs = ask_model.about(model)["runs"]["summeval-poe"]
         most = max(run["computed"] / run["answers"] for run in runs)
@@ -56,16 +56,16 @@ def lengths() -> Tokens:
             articles = run["answers"] / (several * calls)
             size = np.sqrt(articles)
             rows.append(size * np.array([1.0, 2.0, 1.0]))
-            told.append(size * run["tokens"] / run["answers"])
+            counts.append(size * run["tokens"] / run["answers"])
             rows.append(size / calls * np.array([1.0, TEXTS**2, calls * several]))
-            told.append(size / calls * run["computed"] / articles)
-    shared, text, question = np.linalg.lstsq(np.array(rows), np.array(told), rcond=None)[0]
+            counts.append(size / calls * run["computed"] / articles)
+    shared, text, question = np.linalg.lstsq(np.array(rows), np.array(counts), rcond=None)[0]
     return Tokens(float(shared), float(text), float(text + question))
 
 
 def ways(budget: float, tokens: Tokens) -> list[Spending]:
     """How so many tokens can be spent on an article, variances left open."""
-    found = []
+    spendings = []
     for which, firsts in (*(("one", h) for h in FIRSTS), ("both", TEXTS)):
         each = 2 if which == "both" else 1
         most = firsts * (TEXTS - 1) - firsts * (firsts - 1) // 2
@@ -74,8 +74,8 @@ def ways(budget: float, tokens: Tokens) -> list[Spending]:
         if pairs >= TEXTS - 1:
             calls = each * pairs
             spent = tokens.computed(firsts, calls)
-            found.append(Spending("both" if each == 2 else "one", firsts, calls, spent, np.nan))
-    return found
+            spendings.append(Spending("both" if each == 2 else "one", firsts, calls, spent, np.nan))
+    return spendings
 
 
 def design(way: Spending, rng: np.random.Generator) -> Indices:
@@ -97,7 +97,7 @@ def table(settings: Settings) -> pd.DataFrame:
     done = settings.map(
         lambda job: judged(every[job[0]], job[1], settings), product(range(len(every)), CALLS)
     )
-    rows = [row for found in done.values() for row in found]
+    rows = [row for own in done.values() for row in own]
     end = {"kind": "measured", "labels": "none", "draws": settings.draws, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)
 
@@ -109,11 +109,11 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
         [settings.seed, 35, k, crc32(f"{one.system}/{one.attribute}".encode())]
     )
     target, c, lean = all_answers(one.p), *leaning(one.p)
-    found, expert = ways(tokens.computed(TEXTS, k), tokens), get_expert(EXPERT)
-    error = {way: np.zeros(contexts) for way in found}
-    known = dict.fromkeys(found, 0.0)
+    spendings, expert = ways(tokens.computed(TEXTS, k), tokens), get_expert(EXPERT)
+    error = {way: np.zeros(contexts) for way in spendings}
+    known = dict.fromkeys(spendings, 0.0)
     draws = max(settings.draws // 5, 4)
-    for way, _ in product(found, range(draws)):
+    for way, _ in product(spendings, range(draws)):
         pairs = np.stack([design(way, rng) for _ in range(contexts)])
         p = one.p[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
         fitted = way.firsts == TEXTS
@@ -128,11 +128,11 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
             lean=0.0 if both else lean,
             bias_known=both or not fitted,
         )
-    usual = next(way for way in found if (way.orders, way.firsts) == ("one", TEXTS))
-    made = []
-    for way in found:
+    usual = next(way for way in spendings if (way.orders, way.firsts) == ("one", TEXTS))
+    rows = []
+    for way in spendings:
         ratio, ratio_se = ratio_of_means(error[way], error[usual])
-        made.append(
+        rows.append(
             {
                 "system": one.system,
                 "attribute": one.attribute,
@@ -150,7 +150,7 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
                 "lean": lean,
             }
         )
-    return made
+    return rows
 
 
 def leaning(p: Floats) -> tuple[float, float]:
@@ -162,7 +162,7 @@ def leaning(p: Floats) -> tuple[float, float]:
     """
     n = p.shape[-1]
     pairs = all_pairs(n)
-    found = orders.correlation(
+    correlation = orders.correlation(
         [Comparisons.from_pairs(pairs, x[tuple(pairs.T)], items=n) for x in p]
     )
     y = log_odds(np.where(np.isnan(p), 0.5, p))
@@ -173,4 +173,4 @@ def leaning(p: Floats) -> tuple[float, float]:
     own = half[:, i, j] @ np.linalg.pinv(shown).T
     place = ((half[:, i, j] - own @ shown.T) ** 2).sum(axis=1) / (len(i) - n)
     variance = own.var(axis=1, ddof=1) - place / (n - 2)
-    return found.c, float(2.0 * variance.mean() / found.variance)
+    return correlation.c, float(2.0 * variance.mean() / correlation.variance)

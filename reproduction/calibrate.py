@@ -22,24 +22,26 @@ from reproduction.calibrate_small import (
 def calibrate_twins(*, tastes: int = TASTES) -> tuple[Shared, dict[str, Twins]]:
     """What both orders share, and all twins by dataset: a few minutes."""
     shared = shared_errors(tastes=tastes // 2)
-    found = {"summeval": calibrate_small("summeval", shared.value, tastes=tastes)}
+    twins = {"summeval": calibrate_small("summeval", shared.value, tastes=tastes)}
     sharpness = {
-        judge: (twin.sharpness, twin.sharpness_se) for (judge, _), twin in found["summeval"].items()
+        judge: (twin.sharpness, twin.sharpness_se) for (judge, _), twin in twins["summeval"].items()
     }
-    found["topicalchat"] = calibrate_small("topicalchat", shared.value, sharpness, tastes=tastes)
+    twins["topicalchat"] = calibrate_small("topicalchat", shared.value, sharpness, tastes=tastes)
     for dataset in ("hanna", "cmcqrd"):
-        found[dataset] = calibrate_large(dataset, shared.value, sharpness)
-    return shared, found
+        twins[dataset] = calibrate_large(dataset, shared.value, sharpness)
+    return shared, twins
 
 
-def with_twins(text: str, shared: Shared, found: Mapping[str, Twins]) -> str:
+def with_twins(text: str, shared: Shared, by_dataset: Mapping[str, Twins]) -> str:
     """The text of data/twins.toml with these twins under its head, which stays as it is."""
     head = text.partition("[shared]")[0]
     both = (
         f"[shared]\nvalue = {shared.value:.4f}\nse = {shared.se:.4f}\n"
         f"calibrated_on = [\n{_listed(shared.cells)}]\n"
     )
-    twins = [_entry(name, *who, t) for name, every in found.items() for who, t in every.items()]
+    twins = [
+        _entry(name, *who, t) for name, every in by_dataset.items() for who, t in every.items()
+    ]
     return head + "\n".join([both, *twins])
 
 

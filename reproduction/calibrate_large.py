@@ -48,9 +48,9 @@ class LargeBench:
         self.calls = {
             times: [
                 correlated(e := rng.standard_normal((2, len(pairs))), e[::-1], shared)
-                for pairs in found
+                for pairs in graphs
             ]
-            for times, found in self.pairs.items()
+            for times, graphs in self.pairs.items()
         }
 
     def average_probability(
@@ -59,7 +59,7 @@ class LargeBench:
         """(2 * LARGE_TASTES,) dataset-level Spearman; logits : sharpness and bias."""
         sharpness, bias = logits
         options = {"sharpness": sharpness, "bias": bias, "noise": sharpness * noise}
-        found = []
+        correlations = []
         for taste, pairs, e in zip(self.taste, self.pairs[times], self.calls[times], strict=True):
             for mirrored in (taste, -taste):
                 q = rho * self.z + np.sqrt(1.0 - rho**2) * mirrored
@@ -68,13 +68,13 @@ class LargeBench:
                 back = simulated_answers(-d, e=e[1], **options)
                 p = (there + 1.0 - back) / 2.0
                 c = Comparisons.from_pairs(pairs, p, items=len(q))
-                found.append(float(spearman(average_probability(c), self.gold)))
-        return np.array(found)
+                correlations.append(float(spearman(average_probability(c), self.gold)))
+        return np.array(correlations)
 
 
 def calibrate_large(dataset: str, shared: float, sharpness: Mapping[str, Sharpness]) -> Twins:
     """Every twin of HANNA or CMCQRD, from the 5N and 50N rows of poe_v2's Table 3."""
-    found = {}
+    twins = {}
     for label, attribute in ATTRIBUTES[dataset].items():
         bench = LargeBench(labels(dataset).scores[attribute][0], shared=shared)
         for judge in LARGE_JUDGES:
@@ -88,8 +88,8 @@ def calibrate_large(dataset: str, shared: float, sharpness: Mapping[str, Sharpne
             if mean_p != 0.5:
                 used += (f"poe_v2/text/5.4/{judge}/mean-p",)
             fitted = fit_large(bench, few, many, sharpness[judge], mean_p)
-            found[judge, attribute] = replace(fitted, cells=used)
-    return found
+            twins[judge, attribute] = replace(fitted, cells=used)
+    return twins
 
 
 def fit_large(

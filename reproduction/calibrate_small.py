@@ -223,7 +223,7 @@ def calibrate_small(
 ) -> Twins:
     """Every twin of SummEval or TopicalChat; the sharpness as found on SummEval, or anew."""
     benches = benches_of(dataset, shared, tastes=tastes)
-    found = {}
+    by_judge = {}
     for judge in JUDGES:
         start = from_decisions if judge in DECIDED else from_few_decisions
         twins = start(dataset, judge, benches)
@@ -239,8 +239,8 @@ def calibrate_small(
             for name, twin in twins.items()
         }
         twins = levelled(f"poe_v2/{ALL_CALLS[dataset].format(judge)}/avg-prob", benches, twins)
-        found.update({(judge, name): twin for name, twin in twins.items()})
-    return found
+        by_judge.update({(judge, name): twin for name, twin in twins.items()})
+    return by_judge
 
 
 def shared_errors(*, tastes: int = TASTES, judges: int = 10) -> Shared:
@@ -261,15 +261,15 @@ def shared_errors(*, tastes: int = TASTES, judges: int = 10) -> Shared:
             yield judge, benches, {n: replace(t, sharpness=scale) for n, t in twins.items()}
 
     def excess(shared: float) -> float:
-        found = []
+        levels = []
         for judge, benches, twins in at(shared):
             level = f"poe_v2/{ALL_CALLS['summeval'].format(judge)}/avg-prob"
             twins = levelled(level, benches, twins)
             few = [benches[n].few_averages(t, FEW_PAIRS["summeval"][1]) for n, t in twins.items()]
             full = [benches[n].average_probability(t) for n, t in twins.items()]
             beyond = np.mean(few, axis=0) - np.mean(full, axis=0)[:, None]
-            found.append(beyond + number(level) / 100.0)
-        left[shared] = np.array(found) - printed[:, None, None]
+            levels.append(beyond + number(level) / 100.0)
+        left[shared] = np.array(levels) - printed[:, None, None]
         return float(left[shared].mean())
 
     for _ in range(2):
@@ -278,8 +278,8 @@ def shared_errors(*, tastes: int = TASTES, judges: int = 10) -> Shared:
             for judge, benches, twins in at(value)
         }
         left.clear()
-        found = root_scalar(excess, x0=value, x1=value + step, method="secant", xtol=0.005)
-        value, step = float(np.clip(found.root, -1.0, 1.0)), 0.1
+        solution = root_scalar(excess, x0=value, x1=value + step, method="secant", xtol=0.005)
+        value, step = float(np.clip(solution.root, -1.0, 1.0)), 0.1
     (low, high) = sorted(left, key=lambda tried: abs(tried - value))[1::-1]
     slope = (left[high].mean() - left[low].mean()) / (high - low)
     return Shared(value, _excess_se(left[high]) / abs(slope), SHARED_ON)
@@ -307,7 +307,7 @@ def soft_gain(judge: str) -> tuple[float, tuple[str, ...]]:
 def from_decisions(dataset: str, judge: str, benches: Mapping[str, Bench]) -> dict[str, Fitted]:
     """Steps 1 and 2, from comparative_assessment's Tables 6, 10 and 9 (SummEval: 5)."""
     rates = "table5" if dataset == "summeval" else "table9"
-    found = {}
+    twins = {}
     for label, attribute in ATTRIBUTES[dataset].items():
         start, end = "comparative_assessment", f"{judge}/{NAMES[dataset]}-{label}"
         cells = (
@@ -318,8 +318,8 @@ def from_decisions(dataset: str, judge: str, benches: Mapping[str, Bench]) -> di
         )
         full, right, one, two = map(number, cells)
         fitted = calibrate(benches[attribute], full / 100.0, right / 100.0, (one + two) / 2.0)
-        found[attribute] = replace(fitted, cells=cells)
-    return found
+        twins[attribute] = replace(fitted, cells=cells)
+    return twins
 
 
 def calibrate(bench: Bench, full: float, right: float, first: float) -> Fitted:
@@ -446,10 +446,10 @@ def sharpness_for(
         return LEAST, None
     # The gain is nearly linear in the logarithm over one step.
     share = (wanted - gained[at - 1]) / (gained[at] - gained[at - 1])
-    found = float(grid[at - 1] * (grid[at] / grid[at - 1]) ** share)
+    crossing = float(grid[at - 1] * (grid[at] / grid[at - 1]) ** share)
     slope = (gained[at] - gained[at - 1]) / (grid[at] - grid[at - 1])
-    seen = np.sqrt(gains(found).var(ddof=1) + 2.0 * ROUNDING**2)
-    return found, float(seen / slope)
+    seen = np.sqrt(gains(crossing).var(ddof=1) + 2.0 * ROUNDING**2)
+    return crossing, float(seen / slope)
 
 
 def levelled(
@@ -468,13 +468,13 @@ def levelled(
 
     wanted = number(cell) / 100.0
     near = wanted / level(1.0)  # the level is nearly proportional to rho
-    found = moved(brentq(lambda f: level(f) - wanted, 0.8 * near, 1.2 * near, xtol=1e-4))
-    full = values(found)
+    scaled = moved(brentq(lambda f: level(f) - wanted, 0.8 * near, 1.2 * near, xtol=1e-4))
+    full = values(scaled)
     return {
         name: replace(
             twin,
             cells=(*twin.cells, cell),
             reached={**twin.reached, "full_set": full[name]},
         )
-        for name, twin in found.items()
+        for name, twin in scaled.items()
     }

@@ -205,8 +205,11 @@ def _judged(numbers: Mapping[tuple[str, str], Number]) -> pd.DataFrame:
     for (id_, evidence), number in numbers.items():
         claim = all_claims()[id_]
         said = {key: getattr(claim, key) for key in ("id", "paper", "place", "claim", "measure")}
-        found = {"verdict": claim.verdict(number, evidence), "shown": claim.shown(number, evidence)}
-        rows.append({**said, "evidence": evidence, **asdict(number), **found})
+        outcome = {
+            "verdict": claim.verdict(number, evidence),
+            "shown": claim.shown(number, evidence),
+        }
+        rows.append({**said, "evidence": evidence, **asdict(number), **outcome})
     return pd.DataFrame(rows)
 
 
@@ -225,9 +228,9 @@ def overview(*about: str) -> pd.DataFrame:
         raise ValueError(f"no claim is about {' or '.join(about)}")
     table = long.drop_duplicates("id")[["id", "paper", "place", "claim", "measure"]]
     for kind in EVIDENCE:
-        found = long[long["evidence"] == kind].set_index("id")
+        rows = long[long["evidence"] == kind].set_index("id")
         for name, what in ((kind, "shown"), (f"{kind} verdict", "verdict")):
-            table[name] = [found[what].get(id_, "") for id_ in table["id"]]
+            table[name] = [rows[what].get(id_, "") for id_ in table["id"]]
     return table.reset_index(drop=True)
 
 
@@ -236,14 +239,14 @@ def main_claims() -> pd.DataFrame:
 
     Ours is the stored Table 1, of the kind in the column `kind`.
     """
-    ours, found = read("table1"), accepted().set_index(["id", "evidence"])
+    ours, claims = read("table1"), accepted().set_index(["id", "evidence"])
     kind = "simulated" if ours is None else str(ours["kind"].iloc[0])
     rows = []
     for id_, form in MAIN.items():
         claim = all_claims()[id_]
         row: dict[str, object] = {"claim": claim.claim, "place": claim.place, "kind": kind}
         for side, evidence in (("published", "published"), ("ours", kind)):
-            value, verdict = found.loc[(id_, evidence), ["value", "verdict"]]
+            value, verdict = claims.loc[(id_, evidence), ["value", "verdict"]]
             row |= {side: form.format(value), f"{side} verdict": verdict}
         rows.append(row)
     return pd.DataFrame(rows)
@@ -392,14 +395,14 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     ours = ours[ours["kind"] == evidence].dropna(subset="id")
     ours = ours.set_index("id").reindex(cells["id"])
     shared = ours["common"].to_numpy() if "common" in ours else 0.0
-    found = {"number": ours["value"].to_numpy(), "error": ours["se"].to_numpy(), "common": shared}
-    return cells.assign(**found)
+    columns = {"number": ours["value"].to_numpy(), "error": ours["se"].to_numpy(), "common": shared}
+    return cells.assign(**columns)
 
 
 def _shaped(target: str, evidence: str) -> tuple[pd.DataFrame, list[str]] | None:
     """A stored result in the shape of a table's cells, and the columns that it fills, or None."""
-    found = [Shape(**one) for one in _file()["shape"] if target in one["tables"]]
-    shape = next((one for one in found if one.result.startswith(evidence)), None)
+    shapes = [Shape(**one) for one in _file()["shape"] if target in one["tables"]]
+    shape = next((one for one in shapes if one.result.startswith(evidence)), None)
     rows = _result(shape.result, evidence) if shape else None
     if shape is None or rows is None:
         return None
@@ -457,8 +460,8 @@ def panels_of(targets: list[str], evidence: str) -> list[pd.DataFrame]:
         return [] if stories is None else [p for _, p in stories.groupby(["system", "attribute"])]
     parts = [target.split("/") for target in targets]
     names = [one.name for paper, name in parts for one in find(f"{PREFIXES[paper]}{name}")]
-    found = [_result(name, evidence) for name in dict.fromkeys(names)]
-    return [panel for panel in found if panel is not None]
+    results = [_result(name, evidence) for name in dict.fromkeys(names)]
+    return [panel for panel in results if panel is not None]
 
 
 def _result(name: str, evidence: str) -> pd.DataFrame | None:

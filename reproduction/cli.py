@@ -115,10 +115,10 @@ def calibrate() -> int:
     """Calibrate the twins and write data/twins.toml."""
     from reproduction.calibrate import calibrate_twins, with_twins
 
-    shared, found = calibrate_twins()
+    shared, twins = calibrate_twins()
     path = data_dir() / "twins.toml"
-    path.write_text(with_twins(path.read_text(), shared, found))
-    print(f"{sum(map(len, found.values()))} twins calibrated; written to {path}")
+    path.write_text(with_twins(path.read_text(), shared, twins))
+    print(f"{sum(map(len, twins.values()))} twins calibrated; written to {path}")
     return 0
 
 
@@ -182,8 +182,8 @@ def _compare(chosen: list[Target], settings: Settings) -> int:
     other = 0
     with tempfile.TemporaryDirectory() as folder:
         for target in chosen:
-            made = _made(target, settings, Path(folder), target.command).path
-            if problem := _difference(run.folder() / made.name, made):
+            path = _made(target, settings, Path(folder), target.command).path
+            if problem := _difference(run.folder() / path.name, path):
                 other += 1
                 print(f"{target.name}: {problem}")
     print(f"{len(chosen) - other} of {len(chosen)} results are the committed bytes")
@@ -194,12 +194,12 @@ def _twice(chosen: list[Target], settings: Settings) -> pd.DataFrame:
     """What the next seed changes in the verdicts of each table (`verdicts.between_seeds`)."""
     rows: list[dict[str, object]] = []
     for target in (one for one in chosen if one.table):
-        made = [
+        results = [
             target.function(settings.of(target, seed=seed))
             for seed in (settings.seed, settings.seed + 1)
         ]
-        found = verdicts.between_seeds(target.table, *made, paper=target.paper)
-        rows.append({"table": target.name} | {name: round(x, 3) for name, x in found.items()})
+        changes = verdicts.between_seeds(target.table, *results, paper=target.paper)
+        rows.append({"table": target.name} | {name: round(x, 3) for name, x in changes.items()})
     if not rows:
         raise ValueError("verdicts are of printed cells: name a table, such as table3")
     return pd.DataFrame(rows)

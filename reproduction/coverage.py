@@ -117,7 +117,7 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     replicates = REPLICATES * settings.draws // 100
     jobs = [(k, replicates, settings.seed) for k in range(len(GRID))]
-    rows = [row for found in settings.map(lambda job: cell(*job), jobs).values() for row in found]
+    rows = [row for own in settings.map(lambda job: cell(*job), jobs).values() for row in own]
     return pd.DataFrame(rows).assign(labels="none", draws=settings.draws, seed=settings.seed)
 
 
@@ -136,8 +136,8 @@ def cell(k: int, replicates: int, seed: int) -> list[dict[str, object]]:
     for name, expert in EXPERTS.items():
         options: dict[str, Any] = {"fit_bias": True, "tol": 1e-8}
         truth = newton.solve(Stack.of(TEXTS, every, _at(expected, every)), expert, **options)
-        found = newton.solve(Stack.of(TEXTS, pairs, p), expert, **options)
-        use = np.flatnonzero(found.converged & (np.abs(found.scores).max(axis=1) < 20.0))
+        solution = newton.solve(Stack.of(TEXTS, pairs, p), expert, **options)
+        use = np.flatnonzero(solution.converged & (np.abs(solution.scores).max(axis=1) < 20.0))
         held: dict[Covariance, list[tuple[float, ...]]] = {c: [] for c in COVARIANCES[name]}
         for r in use:
             c = Comparisons.from_pairs(
@@ -145,12 +145,12 @@ def cell(k: int, replicates: int, seed: int) -> list[dict[str, object]]:
             )
             fit = Fit(
                 items=c.items,
-                scores=found.scores[r],
+                scores=solution.scores[r],
                 expert=expert,
-                bias=float(found.bias[r]),
-                energy=float(found.energy[r]),
-                steps=int(found.steps[r]),
-                gradient=float(found.gradient[r]),
+                bias=float(solution.bias[r]),
+                energy=float(solution.energy[r]),
+                steps=int(solution.steps[r]),
+                gradient=float(solution.gradient[r]),
                 converged=True,
                 message="",
                 comparisons=c,

@@ -49,15 +49,15 @@ def decided(judge: Twin, seed: int, draws: int) -> Decisions:
     gold = labels(judge.dataset).scores[judge.attribute]
     truth = np.sign(gold[:, :, None] - gold[:, None, :])
     n = gold.shape[1]
-    found: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    decisions: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for p in matrices(judge, gold, seed, draws):
         for how, threshold in (("standard", 0.5), ("debiased", float(np.nanmedian(p)))):
             won = np.nan_to_num(np.sign(p - threshold))
             first = 0.5 + 0.5 * float(won.sum()) / (len(gold) * n * (n - 1))
-            found["spearman", how].append(per_context(margin(won), gold))
-            found["accuracy", how].append(float((won == truth)[truth != 0].mean()))
-            found["first-position rate", how].append(first)
-    return {key: np.array(each) for key, each in found.items()}
+            decisions["spearman", how].append(per_context(margin(won), gold))
+            decisions["accuracy", how].append(float((won == truth)[truth != 0].mean()))
+            decisions["first-position rate", how].append(first)
+    return {key: np.array(each) for key, each in decisions.items()}
 
 
 def margin(won: Floats) -> Floats:
@@ -68,13 +68,15 @@ def margin(won: Floats) -> Floats:
 def table(settings: Settings) -> pd.DataFrame:
     """What twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
     rows = []
-    for row, judge, found in _all_decided(cells(settings.target.table), settings):
+    for row, judge, decisions in _all_decided(cells(settings.target.table), settings):
         how, metric = "debiased" if row["method"] == "debiased" else "standard", row["metric"]
         about = cell(
             row,
-            _values(found, metric, how),
-            run_sd=_run_sd(row, found, how),
-            boot_se=100.0 * bootstrap_se(found[metric, how]) if metric == "spearman" else np.nan,
+            _values(decisions, metric, how),
+            run_sd=_run_sd(row, decisions, how),
+            boot_se=100.0 * bootstrap_se(decisions[metric, how])
+            if metric == "spearman"
+            else np.nan,
             role="calibrated" if _experiment(row) in _used() else "seen",
             kind=settings.kind(judge),
             dataset=judge.dataset,
@@ -90,29 +92,29 @@ def _all_decided(
     rows = [row for _, row in printed.iterrows()]
     judges = [settings.judge_of(row).of_earlier_paper() for row in rows]
     tasks = [(judge, settings.seed, settings.draws) for judge in judges]
-    found = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
-    return zip(rows, judges, [found[task] for task in tasks], strict=True)
+    decisions = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
+    return zip(rows, judges, [decisions[task] for task in tasks], strict=True)
 
 
-def _values(found: Decisions, metric: str, how: str) -> Floats:
+def _values(decisions: Decisions, metric: str, how: str) -> Floats:
     """(draws,) of a measure, in the units it is printed in."""
     if metric == "first-position rate":  # of decisions that are not debiased
-        return found[metric, "standard"]
-    each = found[metric, how]
+        return decisions[metric, "standard"]
+    each = decisions[metric, how]
     return np.asarray(100.0 * (np.nanmean(each, axis=-1) if metric == "spearman" else each))
 
 
-def _run_sd(row: pd.Series, found: Decisions, how: str) -> float:
+def _run_sd(row: pd.Series, decisions: Decisions, how: str) -> float:
     """How far one run of one judge scatters around its twin, given what that was calibrated on.
 
     All calls are made, so that each draw is a run. Known of it is the same measure of the same
     decisions, or else of those at the other threshold, where the twin was calibrated on it.
     """
     known = {one[:-1] for one in _used()}  # whatever the prompt
-    values = _values(found, row["metric"], how)
+    values = _values(decisions, row["metric"], how)
     for one in (how, "debiased", "standard"):
         if (one, *_experiment(row)[1:-1]) in known:
-            values = values - _values(found, row["metric"], one)
+            values = values - _values(decisions, row["metric"], one)
             break
     return float(values.std(ddof=1))
 
@@ -184,10 +186,10 @@ LIKELIHOOD_DRAWS = 40  # a search in every context
 def likeliest(settings: Settings) -> pd.DataFrame:
     """Table 11: the likeliest ranking against the win-ratio, FlanT5-3B on SummEval."""
     rows = []
-    for row, judge, found in _all_decided(load("table11", paper=PAPER), settings):
-        each = found["spearman", "standard"]
+    for row, judge, decisions in _all_decided(load("table11", paper=PAPER), settings):
+        each = decisions["spearman", "standard"]
         # How judges scatter is the same for both rankings, and a few draws cannot tell.
-        scatter = float(_values(found, "spearman", "standard").std(ddof=1))
+        scatter = float(_values(decisions, "spearman", "standard").std(ddof=1))
         if row["method"] == "likelihood":
             each = _likeliest(judge, settings)
         values = 100.0 * np.nanmean(each, axis=-1)
@@ -195,7 +197,7 @@ def likeliest(settings: Settings) -> pd.DataFrame:
             row,
             values,
             boot_se=100.0 * bootstrap_se(each),
-            run_sd=_run_sd(row, found, "standard"),
+            run_sd=_run_sd(row, decisions, "standard"),
             role="seen",
             kind=settings.kind(judge),
             dataset="summeval",
@@ -218,8 +220,8 @@ def _likeliest(judge: Twin, settings: Settings) -> Floats:
         return per_context(np.stack(ranks), gold)
 
     draws = list(matrices(judge, gold, settings.seed, min(settings.draws, LIKELIHOOD_DRAWS)))
-    found = settings.map(lambda number: ranked(draws[number]), range(len(draws)))
-    return np.stack(list(found.values()))
+    correlations = settings.map(lambda number: ranked(draws[number]), range(len(draws)))
+    return np.stack(list(correlations.values()))
 
 
 RULES: tuple[Rule, ...] = ("random", "no-repeat", "symmetric")
@@ -243,7 +245,7 @@ def curve(settings: Settings) -> pd.DataFrame:
 
     def run(number: int) -> dict[tuple[str, int, str], float]:
         p = answers_of[number]
-        found: dict[tuple[str, int, str], float] = {}
+        correlations: dict[tuple[str, int, str], float] = {}
         thresholds = {"none": 0.5, "reweighted": float(np.nanmedian(p))}
         rng = np.random.default_rng([settings.seed, number, 6])
         for rule in RULES:
@@ -256,12 +258,12 @@ def curve(settings: Settings) -> pd.DataFrame:
                     hard = (np.sign(answers - threshold) + 1.0) / 2.0
                     scores = average_probability(Stack.of(n, pairs, hard))
                     each = float(np.nanmean(per_context(scores, gold)))
-                    found[rule, count, bias] = 100.0 * each
-        return found
+                    correlations[rule, count, bias] = 100.0 * each
+        return correlations
 
     every = pd.DataFrame(settings.map(run, range(runs)))
-    made = [
+    points = [
         point(settings, panel, count, "win-ratio", rule, values.to_numpy(), bias=bias)
         for (rule, count, bias), values in every.iterrows()
     ]
-    return pd.DataFrame(made)
+    return pd.DataFrame(points)

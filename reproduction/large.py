@@ -110,7 +110,7 @@ def scores(
     """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()
     mean = float(c.p.mean()) if bias == "plug-in" else 0.5
-    made: dict[str, Callable[[], Floats]] = {
+    solvers: dict[str, Callable[[], Floats]] = {
         "win-ratio": lambda: win_ratio(c),
         "avg-prob": lambda: average_probability(c),
         # The prior as the paper's text has it, on each comparison made: on every pair, as in its
@@ -120,7 +120,7 @@ def scores(
         "PoE-BT": lambda: _mode(c, BradleyTerry(), bias=-float(logit(mean))),
         "PoE-g": lambda: _mode(c, Gaussian(), bias=0.5 - mean),
     }
-    return {name: made[name]() for name in methods}
+    return {name: solvers[name]() for name in methods}
 
 
 def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
@@ -182,13 +182,13 @@ def table(settings: Settings) -> pd.DataFrame:
         return symmetric(settings.judge_of(row), 2 * times, SOFT, settings.seed)
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
-    found = repeated(jobs, settings)
+    results = repeated(jobs, settings)
     # One run of one judge around its twin, given what was printed of it at 50N; a mean over the
     # judges and attributes of a dataset, for twenty draws of one say little.
     variances = [
         run_variance(
-            found[one][row["method"]],
-            found[job(row, 50)]["avg-prob"].mean(axis=0),
+            results[one][row["method"]],
+            results[job(row, 50)]["avg-prob"].mean(axis=0),
             averaged=PAPER_DRAWS,
         )
         for one, (_, row) in zip(jobs, printed.iterrows(), strict=True)
@@ -206,7 +206,7 @@ def table(settings: Settings) -> pd.DataFrame:
         own, (shift, error) = perceived_by.get(judge, (0.0, (0.0, 0.0)))
         about = cell(
             row,
-            found[one][method].mean(axis=0) - own + shift,
+            results[one][method].mean(axis=0) - own + shift,
             more_se=error,
             boot_se=errors[one][method],
             run_sd=np.sqrt(max(pooled[place], 0.0)),
@@ -224,8 +224,8 @@ def text_errors(job: Job) -> dict[str, float]:
     gold = labels(job[0].dataset).scores[job[0].attribute][0]
     rng = np.random.default_rng(job[1].seed)
     again = rng.integers(len(gold), size=(RESAMPLES, len(gold)))
-    told = draw_scores(job, 0).items()
-    return {m: float(100.0 * spearman(s[again], gold[again]).std(ddof=1)) for m, s in told}
+    by_method = draw_scores(job, 0).items()
+    return {m: float(100.0 * spearman(s[again], gold[again]).std(ddof=1)) for m, s in by_method}
 
 
 def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float, float]]:
@@ -305,10 +305,10 @@ def curve(settings: Settings) -> pd.DataFrame:
         (judge, Calls(dataset, each * n, rule, settings.seed), bias, methods)
         for (rule, bias, methods), each in product(designs, options.get("times", times))
     ]
-    found = run(jobs, settings)
+    results = run(jobs, settings)
     rows = [
         point(settings, panel, calls.count, method, calls.rule, values, bias=bias)
-        for (_, calls, bias, _), each in found.items()
+        for (_, calls, bias, _), each in results.items()
         for method, values in each.items()
     ]
     return pd.DataFrame(rows)

@@ -93,13 +93,13 @@ def llmbar_comparisons(sets: str) -> dict[Hashable, Comparisons]:
     Items are (set, item, 1) and (set, item, 2); each pair is a group of its own, compared in
     both orders, so all that judges share is their sharpness and bias.
     """
-    found: dict[Hashable, Comparisons] = {}
+    by_judge: dict[Hashable, Comparisons] = {}
     table, _ = verdicts(sets, "Vanilla")
     for judge, rows in table.dropna(subset="p").groupby("judge"):
         first = list(zip(rows["set"], rows["item"], rows["first"], strict=True))
         second = [(s, i, 3 - f) for s, i, f in first]
-        found[judge] = Comparisons(first=first, second=second, p=rows["p"])
-    return found
+        by_judge[judge] = Comparisons(first=first, second=second, p=rows["p"])
+    return by_judge
 
 
 def experts_on_llmbar(name: str) -> pd.DataFrame:
@@ -117,9 +117,9 @@ def experts_on_llmbar(name: str) -> pd.DataFrame:
     for way, known in (("skill-weighted PoE", None), ("skill-weighted PoE, trusted", TRUSTED)):
         value, message = float("nan"), ""
         try:
-            found = fit_panel(llmbar_comparisons(name), spread=2.0, trusted=known)
-            scores = pd.Series(found.scores, pd.MultiIndex.from_tuples(found.items)).unstack()
-            value, message = _share_right(scores[1] - scores[2], labels), found.message
+            fit = fit_panel(llmbar_comparisons(name), spread=2.0, trusted=known)
+            scores = pd.Series(fit.scores, pd.MultiIndex.from_tuples(fit.items)).unstack()
+            value, message = _share_right(scores[1] - scores[2], labels), fit.message
         except UnidentifiedPanelError as error:
             message = str(error)
         rows.append((name, len(labels), way, value, message))
@@ -165,33 +165,33 @@ def aggregation(s: Settings) -> pd.DataFrame:
             "quantity": "accuracy",
         }
         trusting = aggregate(panel.judgements, trusted=TRUSTED).accuracy(panel.truth)
-        found = accuracies([panel], votes, seeds=[0], **options)
-        found["DawidSkene, trusted"] = [100 * trusting]
-        found |= accuracies([panel] * len(seeds(s)), learned, seeds=seeds(s), **options)
+        by_method = accuracies([panel], votes, seeds=[0], **options)
+        by_method["DawidSkene, trusted"] = [100 * trusting]
+        by_method |= accuracies([panel] * len(seeds(s)), learned, seeds=seeds(s), **options)
         rows = [
             about | {"method": m, "value": np.mean(v), "sd": pd.Series(v).std(), "draws": len(v)}
-            for m, v in found.items()
+            for m, v in by_method.items()
         ]
         r = 100 * np.corrcoef(aggregate(panel.judgements).slope, accuracy)[0, 1]
         slopes = {"method": "DawidSkene", "value": r, "quantity": "correlation of slopes"}
         return [*rows, about | slopes | {"draws": 1}]
 
-    rows = [row for found in s.map(rows_of, cases).values() for row in found]
+    rows = [row for own in s.map(rows_of, cases).values() for row in own]
     columns = "dataset system selection judges k method quantity value sd best_judge"
     return _recorded(pd.DataFrame(rows), columns, "recorded-aggregation", s)
 
 
 def experts(s: Settings) -> pd.DataFrame:
     """LLMBar's judges under the plain prompt as experts in one product."""
-    found = pd.concat(s.map(experts_on_llmbar, LLMBAR).values()).assign(draws=1, sd=np.nan)
-    return _recorded(found, "dataset k method value message sd", "recorded-experts", s)
+    table = pd.concat(s.map(experts_on_llmbar, LLMBAR).values()).assign(draws=1, sd=np.nan)
+    return _recorded(table, "dataset k method value message sd", "recorded-experts", s)
 
 
-def _recorded(found: pd.DataFrame, columns: str, panel: str, s: Settings) -> pd.DataFrame:
+def _recorded(table: pd.DataFrame, columns: str, panel: str, s: Settings) -> pd.DataFrame:
     """So many pairs are all there are: the standard error is that of a share."""
-    share = (found["value"] / 100).clip(0.0, 1.0)
-    se = 100 * np.sqrt(share * (1 - share) / found["k"])
-    if "quantity" in found:  # correlations of skills are no shares
-        se = se.where(found["quantity"] == "accuracy")
+    share = (table["value"] / 100).clip(0.0, 1.0)
+    se = 100 * np.sqrt(share * (1 - share) / table["k"])
+    if "quantity" in table:  # correlations of skills are no shares
+        se = se.where(table["quantity"] == "accuracy")
     same = {"panel": panel, "labels": "real", "kind": "recorded"}
-    return result(found.assign(se=se), f"panel {columns}", s, **same)
+    return result(table.assign(se=se), f"panel {columns}", s, **same)

@@ -119,7 +119,7 @@ Found = Mapping[tuple[Any, ...], Floats]
 
 
 def rows_of(
-    asked: Sequence[Asked], found: Sequence[Found], *, columns: Sequence[str]
+    asked: Sequence[Asked], values: Sequence[Found], *, columns: Sequence[str]
 ) -> Iterator[dict[str, object]]:
     """A row an attribute and key, and the mean over attributes: value and errors, times 100.
 
@@ -129,17 +129,17 @@ def rows_of(
     several = sorted(set.intersection(*(set(one.contexts) for one in asked)))
     parts = [
         (one.attribute, one.contexts, {key: each[key][None] for key in each})
-        for one, each in zip(asked, found, strict=True)
+        for one, each in zip(asked, values, strict=True)
     ]
     if len(asked) == len(ATTRIBUTES[asked[0].dataset]):
         places = [[one.contexts.index(c) for c in several] for one in asked]
-        pairs = list(zip(found, places, strict=True))
-        mean = {key: np.stack([each[key][:, at] for each, at in pairs]) for key in found[0]}
+        pairs = list(zip(values, places, strict=True))
+        mean = {key: np.stack([each[key][:, at] for each, at in pairs]) for key in values[0]}
         parts.append(("mean", tuple(several), mean))
     common = [
         shared_errors(np.stack([by_context(x) for x in every.values()])) for *_, every in parts
     ]
-    for place, key in enumerate(found[0]):
+    for place, key in enumerate(values[0]):
         for (attribute, contexts, every), shared in zip(parts, common, strict=True):
             each = every[key]
             value, draw_se = spread(100.0 * np.nanmean(each, axis=-1).mean(axis=0))
@@ -167,12 +167,10 @@ def _table(
     """`made` for all that was asked, as rows, or for a part of it."""
     which = model_of(settings)
     every = [list(map(part, group(d, t, which))) for d in DATASETS for t in templates]
-    groups = [found for some in every if (found := [one for one in some if one is not None])]
-    done = settings.map(made, [one for found in groups for one in found])
+    groups = [own for some in every if (own := [one for one in some if one is not None])]
+    done = settings.map(made, [one for own in groups for one in own])
     rows = [
-        row
-        for found in groups
-        for row in rows_of(found, [done[one] for one in found], columns=columns)
+        row for own in groups for row in rows_of(own, [done[one] for one in own], columns=columns)
     ]
     end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)
@@ -193,7 +191,7 @@ def methods(settings: Settings) -> pd.DataFrame:
 def _methods(one: Asked, settings: Settings) -> Found:
     judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
     counts = COUNTS[one.dataset]
-    found: dict[tuple[Any, ...], Floats] = {}
+    values: dict[tuple[Any, ...], Floats] = {}
     designs = [(k, rule) for k in counts[:-1] for rule in ("symmetric", "greedy")]
     for k, rule in [*designs, (counts[-1], "full")]:
         full = rule == "full"  # all calls can be drawn in one way only
@@ -202,8 +200,8 @@ def _methods(one: Asked, settings: Settings) -> Found:
         stack = answers(judge, calls, one.gold, seed=seed, draws=draws)
         selection = "random" if rule == "symmetric" else rule
         for key, each in correlations(stack, one.gold, METHODS, KINDS).items():
-            found[k, selection, *key] = each
-    return found
+            values[k, selection, *key] = each
+    return values
 
 
 # What the papers claim is better minus what they claim it is better than.
@@ -230,7 +228,7 @@ def gains(settings: Settings) -> pd.DataFrame:
 def _gains(one: Asked, settings: Settings) -> Found:
     judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
     own = average_probability(one.all_calls()).reshape(one.gold.shape)
-    counts, found = COUNTS[one.dataset], dict[tuple[Any, ...], Floats]()
+    counts, values = COUNTS[one.dataset], dict[tuple[Any, ...], Floats]()
     few = next(k for k in counts if k >= counts[-1] / 5)
     for k in (few, counts[-1]):
         calls, draws = Calls(one.dataset, k, "symmetric"), 1 if k == counts[-1] else settings.draws
@@ -239,8 +237,8 @@ def _gains(one: Asked, settings: Settings) -> Found:
             each = correlations(stack, scores, METHODS, ("spearman",))
             for better, other in GAINS:
                 name = f"{better} - {other}"
-                found[k, versus, name] = each[better, "spearman"] - each[other, "spearman"]
-    return found
+                values[k, versus, name] = each[better, "spearman"] - each[other, "spearman"]
+    return values
 
 
 def corrections(settings: Settings) -> pd.DataFrame:
@@ -270,13 +268,13 @@ def corrections_of(one: Asked, settings: Settings) -> Found:
         ("both orders", n * (n - 1)): _corrected(one.all_calls(), contexts),
         ("averaged", n * (n - 1)): {(name, "none"): score(both) for name, score in METHODS.items()},
     }
-    found: dict[tuple[Any, ...], Floats] = {}
+    values: dict[tuple[Any, ...], Floats] = {}
     for design, by_method in scored.items():
         for name, scores in by_method.items():
             each = scores.reshape(-1, contexts, n)
-            found[(*design, *name, "spearman")] = per_context(each, one.gold)
-            found[(*design, *name, "flat")] = (np.ptp(each, axis=-1) == 0.0).astype(float)
-    return found
+            values[(*design, *name, "spearman")] = per_context(each, one.gold)
+            values[(*design, *name, "flat")] = (np.ptp(each, axis=-1) == 0.0).astype(float)
+    return values
 
 
 def _corrected(stack: Stack, contexts: int) -> dict[tuple[str, str], Floats]:
@@ -285,17 +283,17 @@ def _corrected(stack: Stack, contexts: int) -> dict[tuple[str, str], Floats]:
     mean = np.repeat(draws.mean(axis=1), contexts)
     middle = np.repeat(np.median(logit(draws), axis=1), contexts)
     moved = replace(stack, p=expit(logit(stack.p) - middle[:, None]))
-    found: dict[tuple[str, str], Floats] = {}
+    scores: dict[tuple[str, str], Floats] = {}
     for name, score in (("win-ratio", win_ratio), ("avg-prob", average_probability)):
-        found[name, "none"], found[name, "plug-in"] = score(stack), score(moved)
+        scores[name, "none"], scores[name, "plug-in"] = score(stack), score(moved)
     for name, expert, gamma in (
         ("PoE-BT", BradleyTerry(), -logit(mean)),
         ("PoE-g", Gaussian(), 0.5 - mean),
     ):
-        found[name, "none"] = newton.solve(stack, expert, tol=1e-9).scores
-        found[name, "plug-in"] = newton.solve(stack, expert, bias=gamma, tol=1e-9).scores
-        found[name, "fit"] = newton.solve(stack, expert, fit_bias=True, tol=1e-9).scores
-    return found
+        scores[name, "none"] = newton.solve(stack, expert, tol=1e-9).scores
+        scores[name, "plug-in"] = newton.solve(stack, expert, bias=gamma, tol=1e-9).scores
+        scores[name, "fit"] = newton.solve(stack, expert, fit_bias=True, tol=1e-9).scores
+    return scores
 
 
 def wordings(settings: Settings) -> pd.DataFrame:
@@ -403,11 +401,11 @@ def _bins(asked: Sequence[Asked]) -> Iterator[dict[str, object]]:
     gaps = [np.sign(one.gold[:, i] - one.gold[:, j]) for one in asked]
     context = np.concatenate([np.repeat(one.contexts, len(i)) for one in asked])
     people = np.concatenate([0.5 + 0.5 * gap.ravel() for gap in gaps])
-    told = people != 0.5
+    ordered = people != 0.5
     for how in ("as given", "averaged"):
         given = [one.p if how == "as given" else one.averaged for one in asked]
-        said = np.concatenate([p[:, i, j].ravel() for p in given])[told]
-        of_people, place = people[told], context[told]
+        said = np.concatenate([p[:, i, j].ravel() for p in given])[ordered]
+        of_people, place = people[ordered], context[ordered]
         for b, part in enumerate(np.array_split(np.argsort(said, kind="stable"), BINS)):
             share = float(of_people[part].mean())
             off = np.bincount(place[part], of_people[part] - share)

@@ -65,20 +65,20 @@ def cells(settings: Settings) -> list[Cell]:
 
     A twin without noise (Mistral's) contradicts itself nowhere, so it has no c and no row.
     """
-    found = list(measured())
+    judges = list(measured())
     for dataset, attribute in (("summeval", "coherence"), ("topicalchat", "coherency")):
         gold = labels(dataset).scores[attribute][:60]
         for (name, about), twin in twins(dataset).items():
             if about == attribute and twin.noise:
                 rng = np.random.default_rng([settings.seed, 29, stream(twin)])
                 p = twin.answer(gold, rng).matrix()
-                found.append(Cell(name, dataset, about, "", p, "simulated", twin.shared))
+                judges.append(Cell(name, dataset, about, "", p, "simulated", twin.shared))
     for c in LAW:
         rng = np.random.default_rng([settings.seed, 29, round(100 * (1 + c))])
         quality = rng.standard_normal((CONTEXTS, TEXTS))
         judge = SimulatedJudge(quality, bias=0.4, noise=NOISE, shared=c, seed=rng)
-        found.append(Cell(f"c = {c:g}", "none", "", "", judge.matrix(), "simulated", c))
-    return found
+        judges.append(Cell(f"c = {c:g}", "none", "", "", judge.matrix(), "simulated", c))
+    return judges
 
 
 def measured() -> Iterator[Cell]:
@@ -132,7 +132,7 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
     rng = np.random.default_rng([settings.seed, 32, calls, crc32(name.encode())])
     draws = max(settings.draws // 5, 4)
     every = all_pairs(n)
-    found = orders.correlation(
+    correlation = orders.correlation(
         [Comparisons.from_pairs(every, one[tuple(every.T)], items=n) for one in cell.p]
     )
     target = all_answers(cell.p)
@@ -150,7 +150,7 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
         pilot[draw] = again if decision == "both" else squared(left, target)
     mean = {name: x.mean(axis=0) for name, x in error.items()} | {"pilot": pilot.mean(axis=0)}
     links = _links(n, calls)
-    exact = orders.predicted_ratio(found.c, *links, everything=2.0 / n)
+    exact = orders.predicted_ratio(correlation.c, *links, everything=2.0 / n)
     ratio, ratio_se = ratio_of_means(mean["one"], mean["both"])
     return {
         "system": cell.system,
@@ -161,13 +161,15 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
         "k": calls,
         "units": contexts,
         "c_set": cell.truth,
-        "c": found.c,
-        "c_se": found.se,
-        "predicted": 1.0 / (1.0 + found.c),
+        "c": correlation.c,
+        "c_se": correlation.se,
+        "predicted": 1.0 / (1.0 + correlation.c),
         "exact": exact,
         "measured": ratio,
         "measured_se": ratio_se,
-        **regrets({name: float(x.mean()) for name, x in mean.items()}, _curve(n, calls, found.c)),
+        **regrets(
+            {name: float(x.mean()) for name, x in mean.items()}, _curve(n, calls, correlation.c)
+        ),
         "chose_both": float(chose.mean()),
         "kind": cell.kind,
         "labels": "none" if cell.dataset == "none" else "real",
@@ -244,7 +246,7 @@ def _links(n: int, calls: int) -> tuple[float, float]:
 def _curve(n: int, calls: int, c: float) -> Curve:
     """How the variance falls with calls in one order and in both, by the derivation."""
     items, everything = (1.0 + c) / 2.0, 2.0 / n
-    made: dict[str, list[tuple[float, float]]] = {"one": [], "both": []}
+    points: dict[str, list[tuple[float, float]]] = {"one": [], "both": []}
     for k in range(n, calls + 1, 2):
         one, both = _links(n, k)
         for name, left in (
@@ -252,8 +254,8 @@ def _curve(n: int, calls: int, c: float) -> Curve:
             ("both", items * (both - everything)),
         ):
             if np.isfinite(left):
-                made[name].append((k, left))
-    return {name: (x[:, 0], x[:, 1]) for name, each in made.items() for x in [np.array(each)]}
+                points[name].append((k, left))
+    return {name: (x[:, 0], x[:, 1]) for name, each in points.items() for x in [np.array(each)]}
 
 
 def regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
@@ -263,12 +265,14 @@ def regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
     """
     best = min(("one", "both"), key=wrong.__getitem__)
     calls, left = curve[best]
-    told = {}
+    regrets = {}
     for name, value in wrong.items():
         # Log of the variance against log of the calls, which is a line where both are many.
         enough = np.interp(-np.log(value / wrong[best] * left[-1]), -np.log(left), np.log(calls))
-        told[f"regret_{name}"] = round(100.0 * (1.0 - float(np.exp(enough)) / calls[-1]), 6) + 0.0
-    return told
+        regrets[f"regret_{name}"] = (
+            round(100.0 * (1.0 - float(np.exp(enough)) / calls[-1]), 6) + 0.0
+        )
+    return regrets
 
 
 # LLMBar -----------------------------------------------------------------------------------------
@@ -359,11 +363,11 @@ def agreement(x: Floats) -> tuple[float, float]:
     return float(c[0]), float(np.sqrt((m - 1) * c[1:].var()))
 
 
-def verdicts(found: pd.DataFrame) -> Sequence[str]:
+def verdicts(rows: pd.DataFrame) -> Sequence[str]:
     """Of each row: "holds", or what falsified it, by what was declared."""
     low, high = WITHIN
-    law = found["measured"] / found["predicted"]
-    exact = found["measured"] / found["exact"]
+    law = rows["measured"] / rows["predicted"]
+    exact = rows["measured"] / rows["exact"]
     words = np.where(
         law.between(low, high), "holds", np.where(exact.between(low, high), "few calls", "differs")
     )

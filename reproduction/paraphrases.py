@@ -115,11 +115,11 @@ def rows_of(logits: Floats, gold: Floats, settings: Settings) -> Iterator[dict[s
     """The rows of `table` without what the answers are about."""
     a, b, pairs = halves(logits)
     contexts = logits.shape[1]
-    found = correlations(parts(a, b))
+    whole = correlations(parts(a, b))
     without = [
         correlations(parts(*(np.delete(x, c, axis=1) for x in (a, b)))) for c in range(contexts)
     ]
-    for second, c in found.items():
+    for second, c in whole.items():
         each = np.array([one[second] for one in without])
         for quantity, value, of in (
             ("c", c, each),

@@ -67,14 +67,14 @@ def of_pairs(logits: Floats, better: Floats) -> dict[str, float]:
     p = expit(logits)
     right = 0.5 + 0.5 * np.sign(p - 0.5) * better[:, None] * np.array([1.0, -1.0])
     both = 0.5 + 0.5 * np.sign(p[:, 0] - p[:, 1]) * better
-    found = {
+    quantities = {
         "accuracy of one order": right.mean(),
         "accuracy of both orders": both.mean(),
         "both orders - one, accuracy": both.mean() - right.mean(),
         "first place preferred": (0.5 + 0.5 * np.sign(p - 0.5)).mean(),
         "c, of being right": agreement(right)[0],
     }
-    return {name: 100.0 * float(value) for name, value in found.items()}
+    return {name: 100.0 * float(value) for name, value in quantities.items()}
 
 
 def of_set(pairs: Indices, logits: Floats, gold: Floats) -> dict[str, float]:
@@ -83,13 +83,13 @@ def of_set(pairs: Indices, logits: Floats, gold: Floats) -> dict[str, float]:
     averaged = (p[0::2] + 1.0 - p[1::2]) / 2.0
     c = Comparisons.from_pairs(pairs[0::2], averaged, items=len(gold))
     at = {m: 100.0 * float(spearman(s, gold)) for m, s in large.scores(c, METHODS).items()}
-    found = at | {f"{a} - {b}": at[a] - at[b] for a, b in GAINS}
+    quantities = at | {f"{a} - {b}": at[a] - at[b] for a, b in GAINS}
     people = np.sign(gold[pairs[0::2, 0]] - gold[pairs[0::2, 1]])
-    told = of_pairs(
+    shares = of_pairs(
         np.stack([logits[0::2], logits[1::2]], axis=-1)[people != 0], people[people != 0]
     )
-    return found | {
-        name: told[name]
+    return quantities | {
+        name: shares[name]
         for name in (
             "accuracy of one order",
             "both orders - one, accuracy",
@@ -108,8 +108,8 @@ def _again(known: Known, rng: np.random.Generator, at: int | None = None) -> Cal
     return calibrated(logits[chosen], z[chosen])
 
 
-def _twin(found: Calibrated, dataset: str, attribute: str) -> Twin:
-    return found.twin(ask_model.QWEN.name, dataset, attribute)
+def _twin(parameters: Calibrated, dataset: str, attribute: str) -> Twin:
+    return parameters.twin(ask_model.QWEN.name, dataset, attribute)
 
 
 def planned_pairs() -> list[int]:
@@ -144,15 +144,15 @@ def stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
     gold = labels("hanna").scores["coherence"][0]
     calls = pairs_of(len(gold), HANNA, both_orders=True, seed=(0, 0))
     p = _twin(_again(known, rng), "hanna", "coherence").asker(gold, rng)(calls)
-    found = of_set(calls, np.log(p) - np.log1p(-p), gold)
-    return {name: [value] for name, value in found.items()}
+    quantities = of_set(calls, np.log(p) - np.log1p(-p), gold)
+    return {name: [value] for name, value in quantities.items()}
 
 
 def scoring(
     known: Known, rng: np.random.Generator, dataset: str, attributes: Iterable[str], contexts: int
 ) -> dict[str, list[float]]:
     """Scores against all comparisons of the same texts, one draw; own attributes of TopicalChat."""
-    found: dict[str, list[float]] = {"expected": [], "avg-prob - expected": []}
+    quantities: dict[str, list[float]] = {"expected": [], "avg-prob - expected": []}
     run = ask_model.Run(dataset, "g-eval", (), contexts)
     here = ask_model.in_order(run, ask_model.QWEN)
     for k, attribute in enumerate(attributes):
@@ -166,9 +166,9 @@ def scoring(
         calls = np.argwhere(~np.eye(n, dtype=bool))
         stack = Stack.of(n, np.broadcast_to(calls, (len(p), *calls.shape)), p[:, *calls.T])
         compared = per_context(average_probability(stack), gold)
-        found["expected"].append(100.0 * float(np.nanmean(alone)))
-        found["avg-prob - expected"].append(100.0 * float(np.nanmean(compared - alone)))
-    return found
+        quantities["expected"].append(100.0 * float(np.nanmean(alone)))
+        quantities["avg-prob - expected"].append(100.0 * float(np.nanmean(compared - alone)))
+    return quantities
 
 
 # Writing it down --------------------------------------------------------------------------------
@@ -196,14 +196,14 @@ SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
 
 def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Floats]:
     """(draws, A) of every number."""
-    found: dict[str, list[list[float]]] = {}
+    quantities: dict[str, list[list[float]]] = {}
     for draw in range(draws):
         for name, values in one(known, np.random.default_rng([seed, 28, draw])).items():
-            found.setdefault(name, []).append(values)
-    return {name: np.array(values) for name, values in found.items()}
+            quantities.setdefault(name, []).append(values)
+    return {name: np.array(values) for name, values in quantities.items()}
 
 
-def as_toml(predicted: str, attributes: Sequence[str], found: Mapping[str, Floats]) -> str:
+def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, Floats]) -> str:
     """One set, to be put at the end of data/predictions.toml."""
     about = {
         "predicted": predicted,
@@ -211,10 +211,10 @@ def as_toml(predicted: str, attributes: Sequence[str], found: Mapping[str, Float
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "command": "python -m reproduction.predict_more",
     }
-    made = rows(found, attributes, CLAIMS, "set.prediction")
+    lines = rows(quantities, attributes, CLAIMS, "set.prediction")
     if "all" in attributes:  # which is no attribute beside others, and no mean of them
-        made = _without_means(made)
-    return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *made]) + "\n"
+        lines = _without_means(lines)
+    return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *lines]) + "\n"
 
 
 def _without_means(lines: Sequence[str]) -> list[str]:
@@ -260,17 +260,17 @@ def asked_stories() -> tuple[Indices, Floats]:
 
 def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], float]:
     """The judge's own numbers, by quantity and attribute; those that there are."""
-    found: dict[tuple[str, str], float] = {}
+    quantities: dict[tuple[str, str], float] = {}
     if name == "llmbar-poe":
         known, logits, better = asked_pairs(planned_pairs())
         for kind, at in by_set(known).items():
             if at:
-                found |= {(q, kind): v for q, v in of_pairs(logits[at], better[at]).items()}
+                quantities |= {(q, kind): v for q, v in of_pairs(logits[at], better[at]).items()}
     elif name == "hanna-poe":
         calls, logits = asked_stories()
         if len(calls) == HANNA:
             gold = labels("hanna").scores["coherence"][0]
-            found |= {(q, "coherence"): v for q, v in of_set(calls, logits, gold).items()}
+            quantities |= {(q, "coherence"): v for q, v in of_set(calls, logits, gold).items()}
     else:
         dataset = name.partition("-")[0]
         here = ask_model.in_order(ask_model.Run(dataset, "g-eval", (), 10), ask_model.QWEN)
@@ -282,11 +282,13 @@ def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], flo
             for quantity in ("expected", "avg-prob - expected"):
                 values = each[quantity,][0, known]
                 if np.isfinite(values).any():
-                    found[quantity, attribute] = 100.0 * float(np.nanmean(values))
-        if len(attributes) > 1 and len(found) == 2 * len(attributes):
+                    quantities[quantity, attribute] = 100.0 * float(np.nanmean(values))
+        if len(attributes) > 1 and len(quantities) == 2 * len(attributes):
             for quantity in ("expected", "avg-prob - expected"):
-                found[quantity, "mean"] = float(np.mean([found[quantity, a] for a in attributes]))
-    return found
+                quantities[quantity, "mean"] = float(
+                    np.mean([quantities[quantity, a] for a in attributes])
+                )
+    return quantities
 
 
 def outcomes() -> pd.DataFrame:

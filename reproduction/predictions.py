@@ -76,8 +76,8 @@ def drawn(
         again = rng.integers(len(z), size=len(z))
         twin = calibrated(logits[again], z[again]).twin(name, dataset, attribute)
         gold = labels(dataset).scores[attribute]
-        found = twin.answer(gold, rng).logits[list(contexts)]
-        log_p = np.stack([log_expit(found), log_expit(-found)], axis=-1)
+        twin_logits = twin.answer(gold, rng).logits[list(contexts)]
+        log_p = np.stack([log_expit(twin_logits), log_expit(-twin_logits)], axis=-1)
         yield Asked(dataset, attribute, "poe", tuple(contexts), log_p, gold[list(contexts)], which)
 
 
@@ -90,13 +90,13 @@ def predicted(
     seed: int = 0,
 ) -> dict[str, Floats]:
     """Draws (draws, A) of every number about the attributes of `runs`."""
-    found: dict[str, list[Floats]] = {}
+    quantities: dict[str, list[Floats]] = {}
     for draw in range(draws):
         rng = np.random.default_rng([seed, 25, draw])
         every = list(drawn(known, runs, rng, which=which))
         for name, value in numbers(every, draws=SETS, seed=[seed, draw]).items():
-            found.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in found.items()}
+            quantities.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in quantities.items()}
 
 
 def planned(which: str = "qwen", dataset: str = "summeval") -> dict[str, list[int]]:
@@ -114,7 +114,7 @@ def planned(which: str = "qwen", dataset: str = "summeval") -> dict[str, list[in
 
 
 def as_toml(
-    found: Mapping[str, Floats], attributes: Sequence[str], about: Mapping[str, str]
+    quantities: Mapping[str, Floats], attributes: Sequence[str], about: Mapping[str, str]
 ) -> str:
     """data/predictions.toml: what was predicted, by whom it was computed, and when."""
     lines = [
@@ -123,13 +123,13 @@ def as_toml(
         "# are correlations x 100, shares are in per cent; low and high hold 95% of the draws.",
         "",
         *(f'{key} = "{value}"' for key, value in about.items()),
-        *rows(found, attributes, CLAIMS, "prediction"),
+        *rows(quantities, attributes, CLAIMS, "prediction"),
     ]
     return "\n".join(lines) + "\n"
 
 
 def rows(
-    found: Mapping[str, Floats],
+    quantities: Mapping[str, Floats],
     attributes: Sequence[str],
     claims_by_name: Mapping[str, tuple[str, str]],
     table: str,
@@ -140,7 +140,7 @@ def rows(
     """
     lines: list[str] = []
     claims = {quantity: (claim, rule) for claim, (quantity, rule) in claims_by_name.items()}
-    for name, draws in found.items():
+    for name, draws in quantities.items():
         each = [*zip(attributes, draws.T, strict=True)]
         for attribute, values in (("mean", draws.mean(axis=1)), *each) if each[1:] else each:
             low, middle, high = np.percentile(values, INTERVAL)
@@ -184,7 +184,7 @@ def main() -> None:
     if group("summeval", which="qwen"):
         raise SystemExit("the judge has been asked about SummEval; it is too late to predict")
     runs = planned()
-    found = predicted(sources(), runs)
+    quantities = predicted(sources(), runs)
     about = {
         "judge": ask_model.QWEN.name,
         "predicted": "SummEval",
@@ -193,7 +193,7 @@ def main() -> None:
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "command": "python -m reproduction.predictions",
     }
-    write(data_dir() / FILE, as_toml(found, list(runs), about))
+    write(data_dir() / FILE, as_toml(quantities, list(runs), about))
 
 
 if __name__ == "__main__":

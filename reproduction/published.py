@@ -84,12 +84,12 @@ def number(cell: str) -> float:
 
 @cache
 def _values() -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for path in sorted((data_dir() / "published").glob("*.csv")):
         frame = _csv(path.stem)
         if {"id", "value"} <= set(frame.columns):
-            found.update(zip(frame["id"], frame["value"], strict=True))
-    return found
+            values.update(zip(frame["id"], frame["value"], strict=True))
+    return values
 
 
 @cache

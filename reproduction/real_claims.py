@@ -95,13 +95,13 @@ def table(settings: Settings) -> pd.DataFrame:
         if not (every := group(dataset, which=which)):
             continue
         done = settings.map(partial(numbers, settings=settings), every)
-        found = [done[one] for one in every]
-        alike = set.intersection(*(set(each) for each in found))
-        found = [{key: each[key] for key in each if key in alike} for each in found]
-        made = pd.DataFrame(rows_of(every, found, columns=("claim", "method")))
-        if (made["attribute"] == "mean").any():
-            made = made[made["attribute"] == "mean"]
-        for _, part in made.groupby("attribute", sort=False):
+        values = [done[one] for one in every]
+        alike = set.intersection(*(set(each) for each in values))
+        values = [{key: each[key] for key in each if key in alike} for each in values]
+        claims = pd.DataFrame(rows_of(every, values, columns=("claim", "method")))
+        if (claims["attribute"] == "mean").any():
+            claims = claims[claims["attribute"] == "mean"]
+        for _, part in claims.groupby("attribute", sort=False):
             rows += list(_judged(part))
     end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)
@@ -111,7 +111,7 @@ def numbers(one: Asked, settings: Settings) -> dict[tuple[str, str], Floats]:
     """By claim and method, the number in each draw and context, (draws, C)."""
     judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
     few, whole = few_and_all(one.dataset)
-    found: dict[tuple[str, str], Floats] = {}
+    values: dict[tuple[str, str], Floats] = {}
 
     def drawn(k: int, rule: str, draws: int) -> dict[str, Floats]:
         stack = answers(
@@ -124,25 +124,25 @@ def numbers(one: Asked, settings: Settings) -> dict[tuple[str, str], Floats]:
         drawn(whole, "symmetric", 1),
         drawn(few, "greedy", settings.draws),
     )
-    found[WHOLE, ""] = all_["avg-prob"]
-    found["v2-fifth-within-2", ""] = all_["avg-prob"] - at["PoE-BT"]
-    found["v2-win-ratio-loses-10", ""] = all_["win-ratio"] - at["win-ratio"]
-    found["v2-avg-prob-beats-win-ratio", ""] = at["avg-prob"] - at["win-ratio"]
-    found |= {("v2-soft-beats-avg-prob", m): at[m] - at["avg-prob"] for m in SOFT}
-    found["v2-gaussian-bt-alike-soft", ""] = at["PoE-BT"] - at["PoE-g"]
-    found["v2-full-within-1", ""] = all_["avg-prob"] - all_["win-ratio"]
-    found |= {("v2-selection-helps-all", m): greedy[m] - at[m] for m in METHODS}
+    values[WHOLE, ""] = all_["avg-prob"]
+    values["v2-fifth-within-2", ""] = all_["avg-prob"] - at["PoE-BT"]
+    values["v2-win-ratio-loses-10", ""] = all_["win-ratio"] - at["win-ratio"]
+    values["v2-avg-prob-beats-win-ratio", ""] = at["avg-prob"] - at["win-ratio"]
+    values |= {("v2-soft-beats-avg-prob", m): at[m] - at["avg-prob"] for m in SOFT}
+    values["v2-gaussian-bt-alike-soft", ""] = at["PoE-BT"] - at["PoE-g"]
+    values["v2-full-within-1", ""] = all_["avg-prob"] - all_["win-ratio"]
+    values |= {("v2-selection-helps-all", m): greedy[m] - at[m] for m in METHODS}
     once = {
         key: each for key, each in corrections_of(one, settings).items() if key[0] == "one order"
     }
     (k,) = {key[1] for key in once}
     of = {bias: once["one order", k, "PoE-BT", bias, "spearman"] for bias in ("none", "plug-in")}
-    found["v2-debiasing-needed", ""] = of["plug-in"] - of["none"]
+    values["v2-debiasing-needed", ""] = of["plug-in"] - of["none"]
     scores = absolute_of(one)["expected",]
     if not np.isnan(scores).all():
         # In contexts without scores there is no difference.
-        found["v2-baselines-11-of-14", ""] = at["PoE-BT"] - scores
-    return found
+        values["v2-baselines-11-of-14", ""] = at["PoE-BT"] - scores
+    return values
 
 
 def _judged(rows: pd.DataFrame) -> Iterator[dict[str, object]]:

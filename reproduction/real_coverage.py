@@ -48,7 +48,7 @@ def held(one: Asked, settings: Settings) -> dict[tuple[int, str], Floats]:
     contexts, n = one.gold.shape
     options = {"fit_bias": True, "tol": 1e-9}
     truth = newton.solve(one.all_calls(), BradleyTerry(), **options).scores  # type: ignore[arg-type]
-    found: dict[tuple[int, str], Floats] = {}
+    shares: dict[tuple[int, str], Floats] = {}
     draws = max(settings.draws // 25, 2)
     for k in FEW[one.dataset]:
         rng = np.random.default_rng([settings.seed, 37, k])
@@ -57,12 +57,12 @@ def held(one: Asked, settings: Settings) -> dict[tuple[int, str], Floats]:
             pairs = select_stack(contexts, n, k, rule="symmetric", seed=rng)
             for c in range(contexts):
                 p = one.p[c][tuple(pairs[c].T)]
-                made = Comparisons.from_pairs(pairs[c], p, items=n)
-                fit = poe.fit(made, expert="bradley-terry", bias="fit")
+                comparisons = Comparisons.from_pairs(pairs[c], p, items=n)
+                fit = poe.fit(comparisons, expert="bradley-terry", bias="fit")
                 for name in COVARIANCES:
                     share[name][draw, c] = inside(fit.with_covariance(name), truth[c])
-        found |= {(k, name): values for name, values in share.items()}
-    return found
+        shares |= {(k, name): values for name, values in share.items()}
+    return shares
 
 
 def inside(fit: Fit, truth: Floats) -> float:

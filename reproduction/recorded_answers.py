@@ -68,20 +68,20 @@ def hanna(settings: Settings) -> pd.DataFrame:
         name, attribute, each = panel
         scores, present = under_all_prompts(name, attribute)
         gold, n = labels("hanna").scores[attribute][0][present], len(present)
-        found = []
+        correlations = []
         for draw in range(min(settings.large_draws, max(DRAWS, 40 // each))):
             rng = np.random.default_rng([settings.seed, draw, each])
             known = large.pool(n, settings.seed, draw)
             c = large.compared(n, each * n, ManyPrompts(scores, rng), rng, known=known)
             made = large.scores(c, large.METHODS).items()
-            found.append({method: 100.0 * float(spearman(x, gold)) for method, x in made})
-        return pd.DataFrame(found)
+            correlations.append({method: 100.0 * float(spearman(x, gold)) for method, x in made})
+        return pd.DataFrame(correlations)
 
     rows = []
     done = settings.map(work, product(recorded.HANNA_JUDGES, ATTRIBUTES, times))
-    for (name, attribute, each), found in done.items():
+    for (name, attribute, each), by_method in done.items():
         panel, count = (name, "hanna", attribute), each * len(under_all_prompts(name, attribute)[1])
-        for method, values in found.items():
+        for method, values in by_method.items():
             about = (panel, count, str(method), "random", values.to_numpy())
             rows.append(point(settings, *about, kind="recorded"))
     return pd.DataFrame(rows)
@@ -110,7 +110,7 @@ def llmbar(settings: Settings) -> pd.DataFrame:
         for method, values in shares.items():
             about = {"attribute": name, "k": len(values), "method": method}
             value, error = 100.0 * values.mean(), 100.0 * values.std(ddof=1) / np.sqrt(len(values))
-            told = {"selection": "full", "bias": "none", "value": value, "se": error}
-            rows.append(head | about | told)
+            numbers = {"selection": "full", "bias": "none", "value": value, "se": error}
+            rows.append(head | about | numbers)
     end = {"kind": table.attrs["kind"], "labels": "real", "draws": 1, "seed": settings.seed}
     return pd.DataFrame(rows).assign(**end)

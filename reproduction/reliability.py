@@ -53,17 +53,17 @@ def panels(settings: Settings) -> Iterator[Panel]:
     """Real models with several prompts, and the papers' judges' twins, alone and with them."""
     for dataset, attribute in (("topicalchat", "coherency"), ("summeval", "coherence")):
         gold = labels(dataset).scores[attribute]
-        found = {
+        models = {
             f"{one.system}, {template}": one
             for which in ("qwen", "smollm2")
             for template in TEMPLATES
             if (one := asked(dataset, attribute, template, which)) is not None
         }
-        common = sorted(set.intersection(*(set(one.contexts) for one in found.values())))
+        common = sorted(set.intersection(*(set(one.contexts) for one in models.values())))
         some = common[:CONTEXTS]
         real = {
             name: one.p[[one.contexts.index(context) for context in some]]
-            for name, one in found.items()
+            for name, one in models.items()
         }
         simulated = {
             judge: twin.answer(
@@ -88,9 +88,9 @@ def table(settings: Settings) -> pd.DataFrame:
     """
     every = list(panels(settings))
     jobs = [(k, hard) for k in range(len(every)) for hard in (False, True)]
-    made = settings.map(lambda job: _rows(every[job[0]], job[1]), jobs)
-    found = pd.DataFrame([row for rows in made.values() for row in rows])
-    return found.assign(labels="real", draws=settings.draws, seed=settings.seed)
+    by_job = settings.map(lambda job: _rows(every[job[0]], job[1]), jobs)
+    results = pd.DataFrame([row for rows in by_job.values() for row in rows])
+    return results.assign(labels="real", draws=settings.draws, seed=settings.seed)
 
 
 def _rows(panel: Panel, hard: bool) -> list[dict[str, Any]]:
@@ -118,11 +118,11 @@ def _rows(panel: Panel, hard: bool) -> list[dict[str, Any]]:
         )
     agreement = np.array([row["value"] for row in rows])
     both = {"rank": [row["slope"] for row in rows], "by_cycles": [-row["cycles"] for row in rows]}
-    told = {
+    correlations = {
         name: np.nan if np.isnan(values).any() else 100.0 * metrics.spearman(values, agreement)
         for name, values in both.items()
     }
-    return [row | told for row in rows]
+    return [row | correlations for row in rows]
 
 
 def slopes(judges: Mapping[str, Floats], *, hard: bool) -> pd.DataFrame | None:
@@ -133,10 +133,10 @@ def slopes(judges: Mapping[str, Floats], *, hard: bool) -> pd.DataFrame | None:
         first, second = np.nonzero(~np.eye(n, dtype=bool))
         start = n * np.arange(contexts)[:, None]
         pairs = np.stack([start + first, start + second], axis=-1).reshape(-1, 2)
-        told = ((p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0)[:, first, second].ravel()
-        told = np.where(told == 0.5, 0.5, told > 0.5) if hard else told
-        weight = np.full(len(told), 0.5)  # either way round: one answer
-        answers[name] = Comparisons.from_pairs(pairs, told, items=contexts * n, weight=weight)
+        averaged = ((p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0)[:, first, second].ravel()
+        averaged = np.where(averaged == 0.5, 0.5, averaged > 0.5) if hard else averaged
+        weight = np.full(len(averaged), 0.5)  # either way round: one answer
+        answers[name] = Comparisons.from_pairs(pairs, averaged, items=contexts * n, weight=weight)
     try:
         return fit_panel(answers, spread=SPREAD).skills().set_index("judge")
     except (PanelError, NotConvergedError):

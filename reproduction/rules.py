@@ -95,7 +95,7 @@ def _rows(one: Judged, settings: Settings) -> list[dict[str, object]]:
     again = np.random.default_rng([settings.seed, 35]).integers(
         contexts, size=(RESAMPLES, contexts)
     )
-    found = []
+    rows = []
     for (rule, versus), curve in curves.items():
         random, at = curves["random", versus], steps.index(k)
         gain = curve[at] - random[at]
@@ -104,7 +104,7 @@ def _rows(one: Judged, settings: Settings) -> list[dict[str, object]]:
             for take in again
         ]
         calls = calls_to(steps, np.nanmean(curve, axis=1), float(np.nanmean(random[at])))
-        found.append(
+        rows.append(
             {
                 "system": one.system,
                 "dataset": one.dataset,
@@ -125,7 +125,7 @@ def _rows(one: Judged, settings: Settings) -> list[dict[str, object]]:
                 "ratio_se": float(np.std(resampled, ddof=1)) / k,
             }
         )
-    return found
+    return rows
 
 
 def _whole(p: Floats) -> Stack:

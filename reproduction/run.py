@@ -62,16 +62,18 @@ def digest(root: Path = ROOT) -> str:
 
     Comments, docstrings and layout of the code do not count, nor what is in `APART`.
     """
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     code = [path for name in CODE for path in (root / name, *(root / name).rglob("*.py"))]
     code = [path for path in code if path.is_file()]
     for path in sorted([*code, *inputs(root)]):
         name = path.relative_to(root).as_posix()
         if name.startswith(APART):
             continue
-        found.update(name.encode())
-        found.update(_code(path.read_text("utf-8")) if path.suffix == ".py" else path.read_bytes())
-    return found.hexdigest()[:16]
+        checksum.update(name.encode())
+        checksum.update(
+            _code(path.read_text("utf-8")) if path.suffix == ".py" else path.read_bytes()
+        )
+    return checksum.hexdigest()[:16]
 
 
 def inputs(root: Path = ROOT) -> list[Path]:

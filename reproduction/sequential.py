@@ -31,13 +31,13 @@ def scores_after(p: Floats, rule: str, rng: np.random.Generator, *, most: int) -
     asked = np.tile(np.eye(n, dtype=bool), (sets, 1, 1))
     asked[rows[:, None], order[:, :-1], order[:, 1:]] = True
     asked |= np.swapaxes(asked, -1, -2)
-    found: dict[int, Floats] = {}
+    by_calls: dict[int, Floats] = {}
     while True:
         stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
         scores = newton.solve(stack, BradleyTerry(), tol=1e-8).scores
-        found[2 * pairs.shape[1]] = scores
+        by_calls[2 * pairs.shape[1]] = scores
         if 2 * pairs.shape[1] >= most:
-            return found
+            return by_calls
         i, j = best_pair(_gain(rule, stack, scores), ~asked, rng)
         asked[rows, i, j] = asked[rows, j, i] = True
         pairs = np.concatenate([pairs, np.stack([i, j], axis=-1)[:, None]], axis=1)

@@ -112,10 +112,10 @@ def table(settings: Settings) -> pd.DataFrame:
     every = list(cases(settings))
     jobs = [(c, False, k) for c in range(len(every)) for k in ONE]
     jobs += [(c, True, k) for c in range(len(every)) for k in BOTH]
-    made = settings.map(lambda job: _rows(every[job[0]], job[1], job[2], settings.seed), jobs)
-    found = pd.DataFrame([row for rows in made.values() for row in rows])
-    labels = np.where(found["kind"] == "measured", "real", "none")
-    return found.assign(labels=labels, draws=settings.draws, seed=settings.seed)
+    by_job = settings.map(lambda job: _rows(every[job[0]], job[1], job[2], settings.seed), jobs)
+    results = pd.DataFrame([row for rows in by_job.values() for row in rows])
+    labels = np.where(results["kind"] == "measured", "real", "none")
+    return results.assign(labels=labels, draws=settings.draws, seed=settings.seed)
 
 
 def _rows(case: Case, both: bool, calls: int, seed: int) -> list[dict[str, Any]]:
@@ -168,18 +168,20 @@ def _held(c: Comparisons, method: str, truth: Floats) -> tuple[float, float]:
 
 
 def _fitted(c: Comparisons, i: Indices, j: Indices, gap: Floats) -> tuple[Floats, Floats]:
-    found = fit(c, "logit-gaussian", prior="fit", bias="fit")
-    cover = found.covariance()
+    solution = fit(c, "logit-gaussian", prior="fit", bias="fit")
+    cover = solution.covariance()
     se = np.sqrt(np.maximum(cover[i, i] + cover[j, j] - 2.0 * cover[i, j], 1e-300))
-    return stdtr(found.freedom, (gap - found.scores[i] + found.scores[j]) / se), found.scores
+    return stdtr(
+        solution.freedom, (gap - solution.scores[i] + solution.scores[j]) / se
+    ), solution.scores
 
 
 def _averaged(c: Comparisons, i: Indices, j: Indices, gap: Floats) -> tuple[Floats, Floats]:
-    found = posterior(c)
-    apart = found.root[:, i] - found.root[:, j]
+    mixture = posterior(c)
+    apart = mixture.root[:, i] - mixture.root[:, j]
     scale = np.sqrt((apart**2).sum(axis=-1))
-    middle = found.centre[:, i] - found.centre[:, j]
-    return found.weight @ stdtr(found.freedom, (gap - middle) / scale), found.scores
+    middle = mixture.centre[:, i] - mixture.centre[:, j]
+    return mixture.weight @ stdtr(mixture.freedom, (gap - middle) / scale), mixture.scores
 
 
 __all__ = ["LEAST", "METHODS", "Case", "Judge", "cases", "table"]

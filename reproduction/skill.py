@@ -134,11 +134,11 @@ def with_networks(make: Make) -> Make:
         before = torch.get_num_threads()
         torch.set_num_threads(1)  # sums in one order: the same digits on any number of cores
         try:
-            found = make(s)
+            table = make(s)
         finally:
             torch.set_num_threads(before)
-        found.attrs["versions"] = {"torch": version("torch")}
-        return found
+        table.attrs["versions"] = {"torch": version("torch")}
+        return table
 
     return made
 
@@ -162,9 +162,9 @@ def single_accuracies(task: str, pool: str, *, removed: bool = False) -> pd.Seri
     """Table 3: accuracy of every judge of a pool; `removed` keeps those the paper took out."""
     rows = printed(3)
     rows = rows[(rows["dataset"] == task) & (rows["system"] != "Random-Guessing")]
-    found = rows.set_index("system")["number"] / 100
-    found = found.iloc[:N_SMALL] if pool == "7B-8B" else found.iloc[N_SMALL:]
-    return found if removed else found.drop(list(REMOVED[task]), errors="ignore")
+    accuracy = rows.set_index("system")["number"] / 100
+    accuracy = accuracy.iloc[:N_SMALL] if pool == "7B-8B" else accuracy.iloc[N_SMALL:]
+    return accuracy if removed else accuracy.drop(list(REMOVED[task]), errors="ignore")
 
 
 def independent_majority(task: str, pool: str) -> float:
@@ -266,7 +266,7 @@ def accuracies(
         dev = (rows, panel.truth[rows].tolist()) if n_dev else None
         trainings.append(Training(seed=seed, dev=dev, epochs=of.epochs, batch=of.batch))
         scored.append(np.sort(order[n_dev:]))
-    found = {}
+    by_method = {}
     for name in methods:
         method, regularised = METHODS[name]
         if method in WITH_CONTEXT:
@@ -278,11 +278,11 @@ def accuracies(
             results = learn(method, given)
         else:
             results = [aggregate(panel.judgements, method) for panel in panels]
-        found[name] = [
+        by_method[name] = [
             100 * result.accuracy(panel.truth, rows=rows)
             for panel, result, rows in zip(panels, results, scored, strict=True)
         ]
-    return found
+    return by_method
 
 
 Case = tuple[dict[str, Any], Callable[..., LabelledPanel]]  # columns of its rows; `draw` of a seed
@@ -297,9 +297,9 @@ def compare(cases: Sequence[Case], methods: Iterable[str], settings: Settings) -
         panels = [cases[case][1](seed=seed) for seed in numbers]
         return accuracies(panels, names, size(settings), seeds=numbers)
 
-    for case, found in settings.map(run, range(len(cases))).items():
+    for case, by_method in settings.map(run, range(len(cases))).items():
         for (k, seed), method in product(enumerate(numbers), names):
-            value, vote = found[method][k], found["majority-voting"][k]
+            value, vote = by_method[method][k], by_method["majority-voting"][k]
             about = {"method": method, "seed": seed, "value": value, "gain": value - vote}
             rows.append(cases[case][0] | about)
     return summary(rows, [*cases[0][0], "method"], gain=("gain", "mean"), gain_sd=("gain", "std"))
@@ -312,14 +312,14 @@ def summary(rows: list[dict[str, Any]], by: list[str], **more: tuple[str, Any]) 
     return grouped.agg(**numbers, **more).reset_index()
 
 
-def result(found: pd.DataFrame, columns: str, settings: Settings, **same: object) -> pd.DataFrame:
+def result(table: pd.DataFrame, columns: str, settings: Settings, **same: object) -> pd.DataFrame:
     """The columns that every result has, behind those named; `same` is alike in every row."""
-    found = found.assign(seed=settings.seed, **{"kind": "simulated", "labels": "drawn", **same})
-    if "se" not in found:
-        found["se"] = found["sd"] / np.sqrt(found["draws"])
+    table = table.assign(seed=settings.seed, **{"kind": "simulated", "labels": "drawn", **same})
+    if "se" not in table:
+        table["se"] = table["sd"] / np.sqrt(table["draws"])
     rest = ["kind", "labels", "draws", "seed", "se", "k", "selection", "attribute"]
     names = columns.split()
-    return found.reindex(columns=[*names, *(c for c in rest if c not in names)], fill_value="")
+    return table.reindex(columns=[*names, *(c for c in rest if c not in names)], fill_value="")
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -360,20 +360,20 @@ def _case(table: int, task: str, pool: str, s: Settings) -> Case:
     return about, partial(draw, task, pool, n=samples(task, s), swapped=table == 2)
 
 
-def _cells(found: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
+def _cells(table: pd.DataFrame, used: set[str], s: Settings) -> pd.DataFrame:
     """Rows of printed tables; methods in `used` were calibrated on."""
     ids = [
         f"skill_aggregation/table{row.table}/{row.system}/{row.dataset}/{row.method}"
-        for row in found.itertuples()
+        for row in table.itertuples()
     ]
-    found = found.assign(
+    table = table.assign(
         id=ids,
-        table="table" + found["table"].astype(str),
-        samples=[samples(task, s) for task in found["dataset"]],
-        role=np.where(found["method"].isin(used), "calibrated", "seen"),
+        table="table" + table["table"].astype(str),
+        samples=[samples(task, s) for task in table["dataset"]],
+        role=np.where(table["method"].isin(used), "calibrated", "seen"),
     )
     columns = "id table system dataset method value sd se samples note role"
-    return result(found, columns, s, note=NOTE)
+    return result(table, columns, s, note=NOTE)
 
 
 @with_networks
@@ -399,15 +399,15 @@ def subsets(s: Settings) -> pd.DataFrame:
         about = {"system": name, "judges": len(judges)}
         return about, partial(draw, task, "7B-8B", n=n, panel=panel)
 
-    found = compare([case(name) for name in printed(table)["system"].unique()], SUBSETS, s)
+    results = compare([case(name) for name in printed(table)["system"].unique()], SUBSETS, s)
     cells = printed(table).set_index(["system", "method"])["id"]
     ids = [
         cells.get((name, m), f"skill_aggregation/{figure}/{name}/{m}")
-        for name, m in zip(found["system"], found["method"], strict=True)
+        for name, m in zip(results["system"], results["method"], strict=True)
     ]
-    found = found.assign(id=ids, gain_se=found["gain_sd"] / np.sqrt(found["draws"]))
+    results = results.assign(id=ids, gain_se=results["gain_sd"] / np.sqrt(results["draws"]))
     columns = "id dataset system judges method value sd se gain gain_se samples role"
-    return result(found, columns, s, dataset=task, samples=n, role="seen")
+    return result(results, columns, s, dataset=task, samples=n, role="seen")
 
 
 # Figures ------------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ def figure3(s: Settings) -> pd.DataFrame:
             }
             each = zip(panel.judgements.judges, slope, 100 * accuracy, strict=True)
             rows += [about | {"system": j, "value": v, "accuracy": a} for j, v, a in each]
-    found = summary(
+    results = summary(
         rows,
         ["dataset", "system", "method", "published", "samples"],
         accuracy=("accuracy", "mean"),
@@ -447,7 +447,7 @@ def figure3(s: Settings) -> pd.DataFrame:
         correlation_sd=("correlation", "std"),
     )
     columns = "panel dataset system method value sd accuracy correlation correlation_sd published"
-    return result(found, columns + " samples", s, panel="figure3")
+    return result(results, columns + " samples", s, panel="figure3")
 
 
 @with_networks
@@ -460,9 +460,9 @@ def figure6(s: Settings) -> pd.DataFrame:
         ({"dataset": task, "k": n, "samples": n}, partial(draw, task, "7B-8B", n=n + N_DEV))
         for task, n in product(TASKS, size(s).sizes)
     ]
-    found = compare(cases, SIZES, s)
+    results = compare(cases, SIZES, s)
     columns = "panel dataset method value sd gain gain_sd k samples system"
-    return result(found, columns, s, panel="figure6", system="7B-8B")
+    return result(results, columns, s, panel="figure6", system="7B-8B")
 
 
 @with_networks
@@ -473,9 +473,9 @@ def context(s: Settings) -> pd.DataFrame:
     """
     drawn = partial(draw, "HaluEval", "7B-8B", n=samples("HaluEval", s))
     cases = [({"k": k}, partial(drawn, error_visible=k)) for k in (0.0, 0.25, 0.5, 1.0)]
-    found = compare(cases, CONTEXTS, s)
+    results = compare(cases, CONTEXTS, s)
     columns = "panel dataset k method value sd system"
-    return result(found, columns, s, panel="context", dataset="HaluEval", system="7B-8B")
+    return result(results, columns, s, panel="context", dataset="HaluEval", system="7B-8B")
 
 
 def calls(s: Settings) -> pd.DataFrame:
@@ -498,6 +498,6 @@ def calls(s: Settings) -> pd.DataFrame:
                 value = 100 * aggregate(some, method).accuracy(given.truth)
                 about = {"k": count, "selection": how, "judges": m, "method": method}
                 rows.append(about | {"seed": seed, "value": value})
-    found = summary(rows, ["k", "selection", "judges", "method"])
+    results = summary(rows, ["k", "selection", "judges", "method"])
     columns = "panel k selection judges method value sd system dataset"
-    return result(found, columns, s, panel="calls", system="7B-8B", dataset="ChatbotArena")
+    return result(results, columns, s, panel="calls", system="7B-8B", dataset="ChatbotArena")

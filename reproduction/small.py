@@ -138,8 +138,8 @@ def greedy_designs(n: int) -> Indices:
     """
     rng = np.random.default_rng(n)
     every = n * (n - 1)
-    made = [select(n, every, rule="greedy", both_orders=True, seed=rng) for _ in range(DESIGNS)]
-    return np.stack(made)
+    designs = [select(n, every, rule="greedy", both_orders=True, seed=rng) for _ in range(DESIGNS)]
+    return np.stack(designs)
 
 
 def per_context(scores: Floats, gold: Floats, kind: str = "spearman") -> Floats:
@@ -152,11 +152,11 @@ def correlations(
     stack: Stack, gold: Floats, methods: Mapping[str, Method], kinds: Iterable[str] = ("spearman",)
 ) -> Correlations:
     """Of every method's scores in each context, (draws, C) by (method, kind)."""
-    stack, found = stack.flattened(), {}
+    stack, by_method = stack.flattened(), {}
     for name, score in methods.items():
         scores = score(stack).reshape(-1, *gold.shape)
-        found.update({(name, kind): per_context(scores, gold, kind) for kind in kinds})
-    return found
+        by_method.update({(name, kind): per_context(scores, gold, kind) for kind in kinds})
+    return by_method
 
 
 def efficiency(
@@ -209,7 +209,7 @@ def cells(table: str, paper: str = "poe_v2") -> pd.DataFrame:
     """The printed cells with the experiment of each in the column `cell`."""
     printed = load(table, paper=paper)
     pairs = 2 if paper == "poe_v1" else 1  # the first version counts pairs, the second calls
-    found = [
+    experiments = [
         Cell(
             row["dataset"],
             row["system"],
@@ -221,7 +221,7 @@ def cells(table: str, paper: str = "poe_v2") -> pd.DataFrame:
         )
         for _, row in printed.iterrows()
     ]
-    return printed.assign(cell=found)
+    return printed.assign(cell=experiments)
 
 
 def table(settings: Settings) -> pd.DataFrame:
@@ -241,7 +241,7 @@ def table(settings: Settings) -> pd.DataFrame:
         judges = settings.group(key, of.system, attributes(key, of.attribute))
         asked[of] = [(judge, Calls(key, of.calls, of.rule, settings.seed)) for judge in judges]
     wanted = [job for jobs in asked.values() for job in jobs]
-    found = run_blocks([*wanted, *map(_whole, wanted)], settings)
+    by_job = run_blocks([*wanted, *map(_whole, wanted)], settings)
     runs = BLOCK * min(RUNS[name] for name in target.datasets)
     again = run_blocks(map(_again, wanted), replace(settings, draws=min(runs, settings.draws)))
     tasks = [(judge, settings.seed) for judge, _ in wanted]
@@ -251,9 +251,9 @@ def table(settings: Settings) -> pd.DataFrame:
         of, jobs = row["cell"], asked[row["cell"]]
         kind = (of.method, of.metric)
         # (attributes, draws, contexts)
-        each = np.stack([found[job][kind] for job in jobs])
+        each = np.stack([by_job[job][kind] for job in jobs])
         other = np.stack([again[_again(job)][kind] for job in jobs])
-        full = np.stack([found[_whole(job)]["avg-prob", "spearman"] for job in jobs])
+        full = np.stack([by_job[_whole(job)]["avg-prob", "spearman"] for job in jobs])
         means, of_full = (100.0 * np.nanmean(x, axis=-1).mean(axis=0) for x in (each, full))
         many = [levels[judge, settings.seed] for judge, _ in jobs]
         shift, error = spread(100.0 * np.mean(many, axis=0))
@@ -278,13 +278,13 @@ def level(twin: Twin, seed: int) -> Floats:
     Those of the first blocks are the judges of the blocks of draws.
     """
     gold = labels(twin.dataset).scores[twin.attribute]
-    found = []
+    levels = []
     for number in range(TASTES[twin.dataset]):
         rng = np.random.default_rng([seed, number, stream(twin)])
         p = twin.answer(gold, rng, draws=BLOCK).matrix()
         scores = np.nansum(p - np.swapaxes(p, -1, -2), axis=-1)
-        found.append(np.nanmean(per_context(scores, gold), axis=-1))
-    return np.concatenate(found)
+        levels.append(np.nanmean(per_context(scores, gold), axis=-1))
+    return np.concatenate(levels)
 
 
 def all_calls(dataset: str) -> int:
@@ -352,10 +352,10 @@ def by_attribute(settings: Settings) -> pd.DataFrame:
         )
         for system, name, k in product(JUDGES, data.scores, (48, 240))
     }
-    found = run_blocks(jobs.values(), settings)
+    by_job = run_blocks(jobs.values(), settings)
     rows = []
     for (head, job), method in product(jobs.items(), TABLE1):
-        value, se = spread(100.0 * np.nanmean(found[job][method, "spearman"], axis=-1))
+        value, se = spread(100.0 * np.nanmean(by_job[job][method, "spearman"], axis=-1))
         rows.append((*head, method, value, se, settings.kind(job[0])))
     columns = ["system", "dataset", "attribute", "k", "method", "value", "se", "kind"]
     table = pd.DataFrame(rows, columns=columns)
@@ -383,10 +383,10 @@ def curve(
     judge = settings.judge(dataset, system, attribute)
     counts = settings.target.options.get("counts", COUNTS[dataset])
     every = [Calls(dataset, k, rule, settings.seed) for k, rule in product(counts, rules)]
-    found = run_blocks([(judge, calls) for calls in every], settings)
+    by_job = run_blocks([(judge, calls) for calls in every], settings)
     rows = []
     for calls, method in product(every, methods):
-        values = 100.0 * np.nanmean(found[judge, calls][method, "spearman"], axis=-1)
+        values = 100.0 * np.nanmean(by_job[judge, calls][method, "spearman"], axis=-1)
         selection = "random" if calls.rule == "symmetric" else calls.rule
         rows.append(point(settings, panel, calls.count, method, selection, values))
     return pd.DataFrame(rows)
@@ -395,7 +395,7 @@ def curve(
 def selection(settings: Settings) -> pd.DataFrame:
     """Figure 1c: random, greedy, and greedy by the Laplace approximation of PoE-BT."""
     methods = ("avg-prob", "PoE-BT", "PoE-g", "win-ratio")
-    found = curve(settings, rules=("symmetric", "greedy"), methods=methods)
+    points = curve(settings, rules=("symmetric", "greedy"), methods=methods)
     (panel,) = settings.target.panels
     judge = settings.judge(panel[1], panel[0], panel[2])
     few = min(settings.draws, BLOCK)  # each step needs a fit in every context
@@ -403,7 +403,7 @@ def selection(settings: Settings) -> pd.DataFrame:
         point(settings, panel, count, "PoE-BT", "laplace", 100.0 * np.nanmean(each, axis=-1))
         for count, each in laplace(judge, few, settings).items()
     ]
-    return pd.concat([found, pd.DataFrame(rows)], ignore_index=True)
+    return pd.concat([points, pd.DataFrame(rows)], ignore_index=True)
 
 
 def laplace(judge: Twin, draws: int, settings: Settings) -> dict[int, Floats]:
@@ -489,9 +489,9 @@ def joint_moments(settings: Settings) -> pd.DataFrame:
         edges = np.linspace(p.min(), p.max(), BINS + 1)
         place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, BINS - 1)
         moments = {"count": "size", "value": "mean", "variance": lambda x: x.var(ddof=0)}
-        found = pd.Series(gap).groupby(place).agg(**moments).reindex(range(BINS))
-        found["count"] = found["count"].fillna(0).astype(int)
-        rows.append(found.assign(**head, p=(edges[:-1] + edges[1:]) / 2.0))
+        bins = pd.Series(gap).groupby(place).agg(**moments).reindex(range(BINS))
+        bins["count"] = bins["count"].fillna(0).astype(int)
+        rows.append(bins.assign(**head, p=(edges[:-1] + edges[1:]) / 2.0))
     names = [*head, "p", "count", "value", "variance"]
     return pd.concat(rows, ignore_index=True)[names]
 

@@ -112,10 +112,10 @@ class Stored:
     @cached_property
     def digest(self) -> str:
         """Of all answers that count: the same whatever else is in the file."""
-        found = hashlib.sha256()
+        checksum = hashlib.sha256()
         for key, judge in sorted(self.judges.items()):
-            found.update("/".join(key).encode() + np.ascontiguousarray(judge.p).tobytes())
-        return found.hexdigest()
+            checksum.update("/".join(key).encode() + np.ascontiguousarray(judge.p).tobytes())
+        return checksum.hexdigest()
 
     def lacking(self, asked: Iterable[tuple[Key, bool]]) -> list[str]:
         """What a target looked for that is missing, a line each with the command that asks it.
@@ -207,12 +207,12 @@ def pool_of(p: Floats) -> tuple[Indices | None, str]:
 
 def _checked(store: Store, prompt: str, data: datasets.Dataset) -> dict[str | None, Comparisons]:
     """The answers by context, all of them about the very texts that people scored."""
-    found = store.by_context(prompt=prompt)
+    by_context = store.by_context(prompt=prompt)
     if not data.has_texts:
-        return found
+        return by_context
     position = {name: k for k, name in enumerate(data.context_ids)}
     checked: dict[str | None, Comparisons] = {}
-    for name in found:
+    for name in by_context:
         if name is not None and name not in position:
             continue
         texts = data.candidates(0 if name is None else position[name])
@@ -227,13 +227,13 @@ def _checked(store: Store, prompt: str, data: datasets.Dataset) -> dict[str | No
     return checked
 
 
-def matrices(found: Mapping[str | None, Comparisons], data: datasets.Dataset) -> Floats:
+def matrices(by_context: Mapping[str | None, Comparisons], data: datasets.Dataset) -> Floats:
     """(C, N, N) answers, NaN where there is none."""
     place = {name: k for k, name in enumerate(data.candidate_ids)}
     p = np.full((data.n_contexts, data.n_candidates, data.n_candidates), np.nan)
     for context, name in enumerate(data.context_ids):
         # Texts that answer to nothing in common were asked about without a context.
-        c = found.get(name, found.get(None) if data.n_contexts == 1 else None)
+        c = by_context.get(name, by_context.get(None) if data.n_contexts == 1 else None)
         if c is not None:
             items = np.array([_place(place, item, name) for item in c.items])
             p[context, items[c.first], items[c.second]] = c.p

@@ -64,8 +64,10 @@ class Target:
     def function(self) -> Callable[..., pd.DataFrame]:
         """What makes it."""
         module, _, name = self.run.rpartition(".")
-        made: Callable[..., pd.DataFrame] = getattr(import_module(f"reproduction.{module}"), name)
-        return made
+        function: Callable[..., pd.DataFrame] = getattr(
+            import_module(f"reproduction.{module}"), name
+        )
+        return function
 
 
 def _target(name: str, row: dict[str, Any]) -> Target:

@@ -65,9 +65,9 @@ def table(settings: Settings) -> pd.DataFrame:
     ]
     done = settings.map(lambda job: judged(every[job[0]], *job[1:], settings), jobs)
     together: dict[tuple[object, ...], list[tuple[Asked, Found]]] = {}
-    for job, found in done.items():
+    for job, values in done.items():
         one = every[job[0]]
-        together.setdefault((one.system, one.dataset, *job[1:]), []).append((one, found))
+        together.setdefault((one.system, one.dataset, *job[1:]), []).append((one, values))
     rows = []
     for (system, dataset, *how), parts in together.items():
         several = [[part] for part in parts]
@@ -93,7 +93,7 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
     name = f"{one.system}/{one.dataset}/{one.attribute}/{one.template}/{design}"
     rng = np.random.default_rng([settings.seed, 34, calls, crc32(name.encode())])
     target = all_answers(one.p)
-    made: dict[str, list[Floats]] = {}
+    by_quantity: dict[str, list[Floats]] = {}
     for _ in range(max(settings.draws // 10, 2)):
         asked = [
             Comparisons.from_pairs(pairs, one.p[k][tuple(pairs.T)], items=n)
@@ -102,21 +102,21 @@ def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings)
         for label, bias in BIASES.items():
             pools = [asked] if pooled == "all" else [[c] for c in asked]
             each = [posteriors(pool, bias=bias) for pool in pools]
-            found = [x for pool in each for x in pool]
-            scores = np.stack([x.scores for x in found])
+            mixtures = [x for pool in each for x in pool]
+            scores = np.stack([x.scores for x in mixtures])
             evidence = sum(pool[0].evidence for pool in each) if design == "one order" else np.nan
             for what, values in (
                 ("itself", per_context(scores, target)),
                 ("people", per_context(scores, one.gold)),
-                ("share", np.array([x.weight @ x.share for x in found])),
-                ("cover", np.array([covers(*both) for both in zip(found, target, strict=True)])),
+                ("share", np.array([x.weight @ x.share for x in mixtures])),
+                ("cover", np.array([covers(*both) for both in zip(mixtures, target, strict=True)])),
                 ("evidence", np.full(contexts, evidence)),
             ):
-                made.setdefault(what + label, []).append(values)
-    return {what: np.stack(values) for what, values in made.items()}
+                by_quantity.setdefault(what + label, []).append(values)
+    return {what: np.stack(values) for what, values in by_quantity.items()}
 
 
-def covers(found: Posterior, target: Floats) -> float:
+def covers(mixture: Posterior, target: Floats) -> float:
     """Share of differences (of items a third of the list apart) inside their 95% intervals.
 
     A central interval of a mixture has inside it what lies between 2.5 and 97.5% of its
@@ -124,9 +124,11 @@ def covers(found: Posterior, target: Floats) -> float:
     """
     i = np.arange(len(target))
     j = (i + len(target) // 3) % len(target)
-    scale = np.sqrt(((found.root[:, i] - found.root[:, j]) ** 2).sum(axis=-1))
-    off = target[i] - target[j] - (found.centre[:, i] - found.centre[:, j])
-    return float((np.abs(found.weight @ stdtr(found.freedom, off / scale) - 0.5) <= 0.475).mean())
+    scale = np.sqrt(((mixture.root[:, i] - mixture.root[:, j]) ** 2).sum(axis=-1))
+    off = target[i] - target[j] - (mixture.centre[:, i] - mixture.centre[:, j])
+    return float(
+        (np.abs(mixture.weight @ stdtr(mixture.freedom, off / scale) - 0.5) <= 0.475).mean()
+    )
 
 
 def drawn(contexts: int, n: int, calls: int, design: str, rng: np.random.Generator) -> Indices:
@@ -144,22 +146,22 @@ def _numbers(parts: Sequence[tuple[Asked, Found]]) -> dict[str, float]:
 
     def of(what: str) -> Floats:
         each = []
-        for one, found in parts:
-            spread = np.full((len(found[what]), len(places)), np.nan)
-            spread[:, [places.index(c) for c in one.contexts]] = found[what]
+        for one, values in parts:
+            spread = np.full((len(values[what]), len(places)), np.nan)
+            spread[:, [places.index(c) for c in one.contexts]] = values[what]
             each.append(spread)
         return np.stack(each)
 
-    told: dict[str, float] = {"contexts": len(places)}
+    numbers: dict[str, float] = {"contexts": len(places)}
     for versus in ("itself", "people"):
         one, texts = 100.0 * of(f"{versus}_one"), 100.0 * of(f"{versus}_texts")
-        told[f"{versus}_one"] = float(np.nanmean(by_context(one)))
-        told[versus] = float(np.nanmean(by_context(texts)))
-        told[f"{versus}_gain"] = float(np.nanmean(by_context(texts - one)))
-        told[f"{versus}_se"] = bootstrap_se(texts - one)
+        numbers[f"{versus}_one"] = float(np.nanmean(by_context(one)))
+        numbers[versus] = float(np.nanmean(by_context(texts)))
+        numbers[f"{versus}_gain"] = float(np.nanmean(by_context(texts - one)))
+        numbers[f"{versus}_se"] = bootstrap_se(texts - one)
     gained = by_context(of("evidence_texts") - of("evidence_one"))
-    told["nats"] = float(gained.mean() if np.isnan(gained).all() else np.nanmean(gained))
-    told["share"] = float(np.nanmean(of("share_texts")))
+    numbers["nats"] = float(gained.mean() if np.isnan(gained).all() else np.nanmean(gained))
+    numbers["share"] = float(np.nanmean(of("share_texts")))
     for label, name in (("_texts", "cover"), ("_one", "cover_one")):
-        told[name] = 100.0 * float(np.nanmean(of("cover" + label)))
-    return told
+        numbers[name] = 100.0 * float(np.nanmean(of("cover" + label)))
+    return numbers

@@ -80,7 +80,7 @@ class Run:
         They share all but the last words.
         """
         item = {name: k for k, name in enumerate(data.candidate_ids)}
-        made: list[Question] = []
+        questions: list[Question] = []
         for attribute in self.attributes:
             every = questions_of(
                 data,
@@ -92,8 +92,8 @@ class Run:
             for one in every:
                 second = -1 if one.second is None else item[one.second.id]
                 if (attribute, c, item[one.first.id], second) not in known:
-                    made.append(one)
-        return made
+                    questions.append(one)
+        return questions
 
     def prompt(self, attribute: str) -> Prompt:
         """Of one attribute, in its form for decoder-only models."""

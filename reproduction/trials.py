@@ -47,7 +47,7 @@ def bt(stack: Stack, pool: int) -> Floats:
     """Scores (B, N) at the tau of largest Laplace evidence in each pool."""
     b, n = len(stack.p), stack.n_items
     scores = np.zeros((b, n))
-    best, found = np.full(b, -np.inf), scores
+    best, best_scores = np.full(b, -np.inf), scores
     for spread in SPREADS:
         for _ in range(6):  # Newton's steps, from the mode under the last tau
             d = differences(stack, scores)
@@ -61,9 +61,9 @@ def bt(stack: Stack, pool: int) -> Floats:
         volume = np.log1p(spread * np.maximum(np.linalg.eigvalsh(bend), 0.0)).sum(axis=-1)
         height = height.sum(axis=-1) - 0.5 * ((scores**2).sum(axis=-1) / spread + volume)
         height = np.repeat(height.reshape(-1, pool).sum(axis=1), pool)
-        found = np.where((height > best)[:, None], scores, found)
+        best_scores = np.where((height > best)[:, None], scores, best_scores)
         best = np.maximum(best, height)
-    return found
+    return best_scores
 
 
 def ridge_bt(
@@ -88,7 +88,7 @@ def ridge_bt(
 def large_bt(c: Comparisons) -> Floats:
     """As `bt` of one large set, its log-determinant by Lanczos's method."""
     scores: Floats = np.zeros(c.n_items)
-    best, found = -np.inf, scores
+    best, best_scores = -np.inf, scores
     for spread in SPREADS:
         scores, bend = ridge_bt(c, 1.0 / spread, scores)
         bent = Comparisons.from_pairs(c.pairs, c.p, items=c.n_items, weight=bend)
@@ -98,8 +98,8 @@ def large_bt(c: Comparisons) -> Floats:
         height -= 0.5 * float(scores @ scores) / spread
         height -= 0.5 * float((level.count * np.log1p(spread * level.level)).sum())
         if height > best:
-            best, found = height, scores
-    return found
+            best, best_scores = height, scores
+    return best_scores
 
 
 # Temperature ----------------------------------------------------------------------------------
@@ -125,22 +125,22 @@ def temperature(stack: Stack, pool: int) -> Floats:
     heights, scores = [], []
     for beta in BETAS:
         expert, log_slope = warmed(beta)
-        found = priors.solve(stack, expert, pool=pool)
+        solution = priors.solve(stack, expert, pool=pool)
         change = (stack.weight * log_slope(stack.p)).sum(axis=-1).reshape(-1, pool).sum(axis=1)
-        heights.append(np.repeat(found.prior.evidence + change, pool))
-        scores.append(found.scores)
+        heights.append(np.repeat(solution.prior.evidence + change, pool))
+        scores.append(solution.scores)
     return np.stack(scores)[np.argmax(heights, axis=0), np.arange(len(stack.p))]
 
 
 def large_temperature(c: Comparisons) -> Floats:
     """The same of one large set."""
-    made = []
+    candidates = []
     for beta in BETAS:
         expert, log_slope = warmed(beta)
-        found = priors.fit(c, expert, bias=0.0, dense=False)
-        assert found.prior is not None
-        made.append((found.prior.evidence + float(c.weight @ log_slope(c.p)), found.scores))
-    return max(made, key=lambda one: one[0])[1]
+        fit = priors.fit(c, expert, bias=0.0, dense=False)
+        assert fit.prior is not None
+        candidates.append((fit.prior.evidence + float(c.weight @ log_slope(c.p)), fit.scores))
+    return max(candidates, key=lambda one: one[0])[1]
 
 
 # Errors and biases that answers have in common ------------------------------------------------
@@ -159,7 +159,7 @@ def with_effect(stack: Stack, effect: Floats, *, pool: int) -> tuple[Floats, Flo
     def pooled(values: Floats) -> Floats:
         return values.reshape(b // pool, -1)
 
-    best, found, chosen = np.full(b, -np.inf), np.zeros((b, n)), np.zeros(b)
+    best, best_scores, chosen = np.full(b, -np.inf), np.zeros((b, n)), np.zeros(b)
     pairs = [(0, 0), (0, 1), (1, 1)]
     for share in SHARES:
         level, vector = np.linalg.eigh(signs @ np.swapaxes(signs, 1, 2) + share * effect)
@@ -181,9 +181,9 @@ def with_effect(stack: Stack, effect: Floats, *, pool: int) -> tuple[Floats, Flo
         weighed = (along[..., 0] + gamma * along[..., 1]) / (level + ratio)
         scores = (np.swapaxes(signs, 1, 2) @ vector @ weighed[..., None])[..., 0]
         better = height[:, 0] > best
-        found = np.where(better[:, None], scores, found)
+        best_scores = np.where(better[:, None], scores, best_scores)
         best, chosen = np.maximum(best, height[:, 0]), np.where(better, share, chosen)
-    return found, chosen
+    return best_scores, chosen
 
 
 def pair_error(stack: Stack, pool: int) -> Floats:

@@ -138,10 +138,10 @@ def spreads(logits: Floats) -> Floats:
     return np.asarray(0.5 * np.log(np.nanmean(half**2, axis=(-1, -2))))
 
 
-def own(logits: Floats, found: Calibrated, z: Floats, rng: np.random.Generator) -> Own:
+def own(logits: Floats, parameters: Calibrated, z: Floats, rng: np.random.Generator) -> Own:
     """What a judge's answers (C, N, N) have that its twin has not."""
-    text, context, left = place((logits + np.swapaxes(logits, -1, -2)) / 2.0, found.bias)
-    twins = np.array([spreads(answered(found, z, rng)) for _ in range(20)])
+    text, context, left = place((logits + np.swapaxes(logits, -1, -2)) / 2.0, parameters.bias)
+    twins = np.array([spreads(answered(parameters, z, rng)) for _ in range(20)])
     more = float(spreads(logits).var(ddof=1) - twins.var(axis=-1, ddof=1).mean())
     sizes = (more, text, context, left)
     return Own(*(float(np.sqrt(max(size, 0.0))) for size in sizes))
@@ -198,10 +198,10 @@ def numbers(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[
     Correlations with people's scores x 100, and shares x 100. The same code reads a twin's answers
     and the judge's own.
     """
-    found: dict[str, list[float]] = {}
+    quantities: dict[str, list[float]] = {}
 
     def add(name: str, value: Any) -> None:
-        found.setdefault(name, []).append(100.0 * float(np.nanmean(value)))
+        quantities.setdefault(name, []).append(100.0 * float(np.nanmean(value)))
 
     for one in every:
         judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
@@ -236,12 +236,12 @@ def numbers(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[
         add("first place preferred", words["first-position",])
         add("accuracy of one order", words["accuracy",])
         add("both orders - one, accuracy", words["averaged",] - words["accuracy",])
-    return {name: np.array(values) for name, values in found.items()}
+    return {name: np.array(values) for name, values in quantities.items()}
 
 
 def of_itself(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[str, Floats]:
     """Agreement of few calls with the judge's own ranking by all calls, (A,) by name, x 100."""
-    found: dict[str, list[float]] = {}
+    quantities: dict[str, list[float]] = {}
     for one in every:
         judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
         calls = Calls(one.dataset, few_and_all(one.dataset)[0], "symmetric")
@@ -249,8 +249,8 @@ def of_itself(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dic
         stack = answers(judge, calls, one.gold, seed=[*seed, 24], draws=draws)
         for (name, _), each in correlations(stack, whole, METHODS).items():
             key = f"{name}, a fifth, with itself"
-            found.setdefault(key, []).append(100.0 * float(np.nanmean(each)))
-    return {name: np.array(values) for name, values in found.items()}
+            quantities.setdefault(key, []).append(100.0 * float(np.nanmean(each)))
+    return {name: np.array(values) for name, values in quantities.items()}
 
 
 def sources(which: str = "qwen", dataset: str = "topicalchat") -> list[tuple[Floats, Floats]]:
@@ -284,8 +284,8 @@ def table(settings: Settings) -> pd.DataFrame:
         if not (every := group(dataset, which=which)):
             continue
         real = _read(every, [settings.seed, 0], draws=20)
-        found = {name: _draws(every, settings, name) for name in VARIANTS}
-        for name, values in found.items():
+        variants = {name: _draws(every, settings, name) for name in VARIANTS}
+        for name, values in variants.items():
             about = {
                 "system": every[0].system,
                 "dataset": dataset,
@@ -310,7 +310,7 @@ def _read(every: Sequence[Asked], seed: Sequence[int], *, draws: int) -> dict[st
 
 def _draws(every: Sequence[Asked], settings: Settings, variant: str) -> dict[str, Floats]:
     uneven, biased, shared = VARIANTS[variant]
-    found: dict[str, list[float]] = {}
+    quantities: dict[str, list[float]] = {}
     for draw in range(max(settings.draws // 4, 2)):
         made = []
         for k, one in enumerate(every):
@@ -325,5 +325,5 @@ def _draws(every: Sequence[Asked], settings: Settings, variant: str) -> dict[str
                 Asked(one.dataset, one.attribute, "poe", one.contexts, log_p, one.gold, one.which)
             )
         for name, value in _read(made, [settings.seed, draw], draws=SETS).items():
-            found.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in found.items()}
+            quantities.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in quantities.items()}

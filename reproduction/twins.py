@@ -206,7 +206,7 @@ def shared() -> dict[str, Any]:
 @cache
 def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
     """All twins of a dataset by (judge, attribute), from data/twins.toml."""
-    found = [
+    every = [
         Twin(
             **{name: row[name] for name in PARAMETERS},
             shared=shared()["value"],
@@ -217,7 +217,7 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
         for row in _file()["twin"]
         if row["dataset"] == dataset
     ]
-    return {(twin.judge, twin.attribute): twin for twin in found}
+    return {(twin.judge, twin.attribute): twin for twin in every}
 
 
 @cache

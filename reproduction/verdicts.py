@@ -92,8 +92,8 @@ def verdict(cells: pd.DataFrame) -> pd.Series:
     """
     tested = cells["number"].notna() & cells["ours"].notna() & (cells["labels"] == "real")
     within = cells["difference"].abs() <= cells["tolerance"]
-    found = np.select([~tested, within], ["not tested", "agrees"], "differs")
-    return pd.Series(found, index=cells.index)
+    words = np.select([~tested, within], ["not tested", "agrees"], "differs")
+    return pd.Series(words, index=cells.index)
 
 
 def between_seeds(
@@ -160,7 +160,7 @@ def summary(card: pd.DataFrame) -> dict[str, float]:
     "blind_error", and so on.
     """
     rows = predictions(unique(card))
-    found: dict[str, float] = {
+    tally: dict[str, float] = {
         "cells": len(card),
         "tested": int((card["verdict"] != "not tested").sum()),
         "predicted": len(rows),
@@ -168,8 +168,8 @@ def summary(card: pd.DataFrame) -> dict[str, float]:
     }
     for role in ROLES:
         error = of_role(unique(card), role)["difference"].abs()
-        found |= {role: len(error), f"{role}_error": float(error.mean())}
-    return found
+        tally |= {role: len(error), f"{role}_error": float(error.mean())}
+    return tally
 
 
 def chance(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:
@@ -183,8 +183,8 @@ def chance(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:
     grouped = (rows["verdict"] == "differs").groupby(rows[by], sort=False)
     counts = pd.DataFrame({"cells": grouped.size(), "observed": grouped.sum().astype(int)})
     counts.loc["all"] = counts.sum()
-    found = counts.rename_axis(by).reset_index()
-    return found.assign(expected=BY_CHANCE * found["cells"])[[by, "cells", "expected", "observed"]]
+    table = counts.rename_axis(by).reset_index()
+    return table.assign(expected=BY_CHANCE * table["cells"])[[by, "cells", "expected", "observed"]]
 
 
 def effects(card: pd.DataFrame) -> pd.DataFrame:
@@ -195,10 +195,10 @@ def effects(card: pd.DataFrame) -> pd.DataFrame:
     shown = {e["text"]: e.get("diagnosis", e.get("declared", "")) for e in known("cause")}
     cells = card[card["cause"] != ""]
     sizes = cells[["difference", "left"]].abs().groupby(cells["cause"])
-    found = sizes.mean().set_axis(["before", "after"], axis=1).reset_index()
-    found.insert(1, "target", found["cause"].map(shown).fillna(""))
-    found.insert(2, "cells", sizes.size().to_numpy())
-    return found.sort_values("cells", ascending=False, ignore_index=True)
+    table = sizes.mean().set_axis(["before", "after"], axis=1).reset_index()
+    table.insert(1, "target", table["cause"].map(shown).fillna(""))
+    table.insert(2, "cells", sizes.size().to_numpy())
+    return table.sort_values("cells", ascending=False, ignore_index=True)
 
 
 @cache

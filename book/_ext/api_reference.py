@@ -75,19 +75,19 @@ def blocks(lines: list[str]) -> Iterator[list[str]]:
 
 def items(block: list[str], *, section: bool) -> list[tuple[str, list[str]]]:
     """Cut a paragraph into terms with their lines; the term of plain text is empty."""
-    found: list[tuple[str, list[str]]] = []
+    terms: list[tuple[str, list[str]]] = []
     for k, line in enumerate(block):
         follows = block[k + 1] if k + 1 < len(block) else ""
         match = TERM.match(line)
         if match:
-            found.append((match[1], [match[2] or ""]))
+            terms.append((match[1], [match[2] or ""]))
         elif section and line[0] != " " and follows.startswith(" "):
-            found.append((line, [""]))  # numpydoc's "Raises": an error, its reason below
-        elif found:
-            found[-1][1].append(line.strip())
+            terms.append((line, [""]))  # numpydoc's "Raises": an error, its reason below
+        elif terms:
+            terms[-1][1].append(line.strip())
         else:
-            found.append(("", [line.strip()]))
-    return [part for item in found for part in sentences(*item)]
+            terms.append(("", [line.strip()]))
+    return [part for item in terms for part in sentences(*item)]
 
 
 def sentences(term: str, lines: list[str]) -> list[tuple[str, list[str]]]:

@@ -27,4 +27,4 @@ def find_chromium() -> str | None:
     named = os.environ.get("CHROMIUM")
     if named == "none":
         return None
-    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return named or next((path for name in BROWSERS if (path := shutil.which(name))), None)

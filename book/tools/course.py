@@ -70,34 +70,34 @@ def marked(page: Page) -> nbformat.NotebookNode:
 def minutes(pages: list[Page], decks: list[Path]) -> dict[str, tuple[int, int, int]]:
     """Slides of each chapter, minutes in class (2 a slide) and at home (200 words or a cell: 1)."""
     slides = {path.stem: path.read_text(encoding="utf-8").count("<section ") for path in decks}
-    found = {}
+    by_chapter = {}
     for page in (page for page in pages if page.name in slides):
         cells = without_slides(page.notebook()).cells
         words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
         read = words // 200 + sum(cell.cell_type == "code" for cell in cells)
-        found[page.name] = slides[page.name], 2 * slides[page.name], read
-    return found
+        by_chapter[page.name] = slides[page.name], 2 * slides[page.name], read
+    return by_chapter
 
 
-def times(found: dict[str, tuple[int, int, int]]) -> str:
+def times(by_chapter: dict[str, tuple[int, int, int]]) -> str:
     """The minutes as the kit's table."""
     lines = ["", f"{'Minutes, estimated':32}  slides  in class  to read"]
     lines += [
-        f"{name:32}  {n:6}  {taught:8}  {read:7}" for name, (n, taught, read) in found.items()
+        f"{name:32}  {n:6}  {taught:8}  {read:7}" for name, (n, taught, read) in by_chapter.items()
     ]
     return "\n".join([*lines, ""])
 
 
-def in_guide(guide: str, found: dict[str, tuple[int, int, int]]) -> str:
+def in_guide(guide: str, by_chapter: dict[str, tuple[int, int, int]]) -> str:
     """The teacher's guide with these minutes: a table, and the last column of every session."""
-    rows = [f"| [{int(x[:2])}]({x}.md) | {n} | {a} | {b} |" for x, (n, a, b) in found.items()]
+    rows = [f"| [{int(x[:2])}]({x}.md) | {n} | {a} | {b} |" for x, (n, a, b) in by_chapter.items()]
     head = ["| chapter | slides | in class | to read |", "|:--|--:|--:|--:|"]
     table = "\n".join([BEGIN, "", *head, *rows, "", END])
     guide = re.sub(f"{BEGIN}.*?{END}", lambda _: table, guide, flags=re.DOTALL)
 
     def session(row: re.Match[str]) -> str:
         numbers = [int(number) for number in re.findall(r"\((\d\d)-[\w-]+\.md\)", row[1])]
-        total = sum(taught for x, (_, taught, _) in found.items() if int(x[:2]) in numbers)
+        total = sum(taught for x, (_, taught, _) in by_chapter.items() if int(x[:2]) in numbers)
         return f"{row[1]}| {total} |"
 
     return re.sub(r"^(\| \d \|.*)\| [\d?]+ \|$", session, guide, flags=re.MULTILINE)
@@ -154,5 +154,5 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
 if __name__ == "__main__":
     root = Path(__file__).resolve().parents[2]
     guide = root / "book" / "teachers-guide.md"
-    found = minutes(find_pages(root), sorted((root / "_build/course/slides").glob("*.html")))
-    guide.write_text(in_guide(guide.read_text(encoding="utf-8"), found), encoding="utf-8")
+    by_chapter = minutes(find_pages(root), sorted((root / "_build/course/slides").glob("*.html")))
+    guide.write_text(in_guide(guide.read_text(encoding="utf-8"), by_chapter), encoding="utf-8")

@@ -147,10 +147,10 @@ def package(pages: list[dict[str, Any]], pictures: list[str]) -> str:
     items = []
     for one in pages:
         has = " ".join(what for what, key in (("mathml", "math"), ("svg", "svg")) if one[key])
-        told = f' properties="{has}"' if has else ""
+        properties = f' properties="{has}"' if has else ""
         items.append(
             f'<item id="p-{one["name"]}" href="{one["name"]}.xhtml" '
-            f'media-type="application/xhtml+xml"{told}/>'
+            f'media-type="application/xhtml+xml"{properties}/>'
         )
     for k, name in enumerate(pictures):
         kind = mimetypes.guess_type(name)[0]

@@ -79,10 +79,10 @@ def originals() -> str:
     """
     entries = [files.info(name) for name in (*files.names(), *files.recordings())]
     try:
-        found = [files.find(file) for entry in entries for file in entry.files]
+        paths = [files.find(file) for entry in entries for file in entry.files]
     except DatasetError as error:  # POE_DATA_DIR names no folder
         raise BuildError(str(error)) from None
-    state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in found if path]
+    state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path]
     return json.dumps(state)
 
 

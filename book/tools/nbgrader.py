@@ -37,13 +37,13 @@ def last_line(source: str) -> str | None:
 
 def protected(handout: nbformat.NotebookNode) -> set[str]:
     """Functions and classes that come from outside the exercises, where the checks are."""
-    found = set()
+    names = set()
     for cell in code_cells(handout):
         if label(cell) is None:
             nodes = ast.walk(ast.parse(MAGIC.sub("", cell.source)))
-            found |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-            found |= set(cell.metadata.get("defines", []))
-    return found
+            names |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+            names |= set(cell.metadata.get("defines", []))
+    return names
 
 
 def metadata(name: str, *, points: int = 0, locked: bool = True) -> nbformat.NotebookNode:
@@ -66,7 +66,7 @@ def source(handout: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """The handout with locked checks, and a locked test of a point after every exercise."""
     whole, checks = deepcopy(handout), protected(handout)
     last = {label(cell): cell["id"] for cell in code_cells(handout) if label(cell)}
-    found: dict[str, list[str]] = {name: [] for name in last}
+    calls: dict[str, list[str]] = {name: [] for name in last}
     cells: list[nbformat.NotebookNode] = []
     for cell in whole.cells:
         cells.append(cell)
@@ -74,9 +74,9 @@ def source(handout: nbformat.NotebookNode) -> nbformat.NotebookNode:
         if cell.cell_type == "code" and name is None:
             cell.metadata.update(metadata(re.sub(r"\W", "-", cell["id"])))
         elif name is not None:
-            found[name] += [call for call in [check(cell, checks=checks)] if call]
-            if cell["id"] == last[name] and found[name]:
-                tests = "\n".join(TEST.format(check=call) for call in found[name])
+            calls[name] += [call for call in [check(cell, checks=checks)] if call]
+            if cell["id"] == last[name] and calls[name]:
+                tests = "\n".join(TEST.format(check=call) for call in calls[name])
                 test = nbformat.v4.new_code_cell(tests, id=f"{name}-test")
                 test.metadata.update(metadata(f"{name}-test", points=1))
                 cells.append(test)

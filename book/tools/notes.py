@@ -25,7 +25,7 @@ LONGEST = 220  # characters of a sentence on a slide
 
 def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
     """Prose of the chapter by the cell of the slide that it belongs to."""
-    found: dict[int, list[str]] = {}
+    prose: dict[int, list[str]] = {}
     before: list[str] = []
     slide, announces, fresh = -1, False, False
     for k, cell in enumerate(notebook.cells):
@@ -33,15 +33,15 @@ def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
         if cell.cell_type == "code":
             fresh = fresh and bool(marked)
         elif marked:
-            found[k], before = before, []
+            prose[k], before = before, []
             slide, announces, fresh = k, False, True
         elif "## Exercises" in cell.source:
             break
         else:
             if fresh:
                 announces, fresh = cell.source.lstrip().startswith("## "), False
-            (found[slide] if announces else before).append(cell.source)
-    return {k: "\n\n".join(texts) for k, texts in found.items() if texts}
+            (prose[slide] if announces else before).append(cell.source)
+    return {k: "\n\n".join(texts) for k, texts in prose.items() if texts}
 
 
 def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[int, str]:
@@ -55,15 +55,15 @@ def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[in
 
 def steps(text: str) -> list[tuple[str, str]]:
     """Each displayed formula, and the sentence that leads to it."""
-    made, lead = [], ""
+    formulas, lead = [], ""
     for token in markdown().parse(text):
         if token.type == "inline":
             sentence = SENTENCE.split(" ".join(token.content.split()))[-1]
             lead = sentence if len(sentence) <= LONGEST else ""
         elif token.type == "math_block":
-            made.append((lead, token.content.strip()))
+            formulas.append((lead, token.content.strip()))
             lead = ""
-    return made if len(made) >= FEWEST else []
+    return formulas if len(formulas) >= FEWEST else []
 
 
 def derivation(text: str, *, title: str) -> list[Slide]:

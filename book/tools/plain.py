@@ -69,7 +69,7 @@ def read_book(html: Path, *, executed: Path, root: Path) -> Book:
 
 def numbered(text: str) -> dict[str, str]:
     """Read a page's numbers: "(6.1)" of eq-mode, "Fig. 6.1" of a figure, the title of a section."""
-    found = {}
+    numbers = {}
     article = BeautifulSoup(text, "html.parser").select_one("article")
     for place in article.find_all(id=True) if article else ():
         own = place.select_one(":scope > .eqno") if "math" in place.get("class", []) else None
@@ -81,8 +81,8 @@ def numbered(text: str) -> dict[str, str]:
             own = place.find(["h1", "h2", "h3"]) or place.find_next_sibling(["h1", "h2", "h3"])
         if own is not None:
             words = own.get_text().replace("#", "").strip()
-            found[place["id"].removeprefix("equation-")] = words.removesuffix(".")
-    return found
+            numbers[place["id"].removeprefix("equation-")] = words.removesuffix(".")
+    return numbers
 
 
 def anchor(label: str) -> str:
@@ -189,11 +189,11 @@ def box(
 
 def unboxed(text: str, *, page: str, book: Book) -> str:
     """Turn directives into plain Markdown, from the outside in."""
-    lines, made = iter(text.split("\n")), list[str]()
+    lines, output = iter(text.split("\n")), list[str]()
     for line in lines:
         opening = FENCE.match(line)
         if opening is None:
-            made.append(line)
+            output.append(line)
             continue
         mark = opening["mark"]
         inside = list(takewhile(lambda row, mark=mark: row.strip() != mark, lines))
@@ -202,8 +202,8 @@ def unboxed(text: str, *, page: str, book: Book) -> str:
             options[option[1]] = option[2]
             inside.pop(0)
         body = unboxed("\n".join(inside).strip("\n"), page=page, book=book).split("\n")
-        made += box(opening["name"], opening["title"].strip(), options, body, book=book)
-    return "\n".join(made)
+        output += box(opening["name"], opening["title"].strip(), options, body, book=book)
+    return "\n".join(output)
 
 
 def caption(cell: nbformat.NotebookNode, *, write: Callable[[str], str], book: Book) -> str | None:

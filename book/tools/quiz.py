@@ -47,11 +47,11 @@ def question(
 ) -> None:
     """Add one question: a choice, or a number."""
     box = place.find_parent(class_="admonition") or place
-    told = next((one for one in box.find_next_siblings(limit=3) if one.name == "p"), None)
+    feedback = next((one for one in box.find_next_siblings(limit=3) if one.name == "p"), None)
     data = {key.removeprefix("data-"): str(value) for key, value in place.attrs.items()}
     choices = data["options"].split("|") if "options" in data else []
-    found = ElementTree.SubElement(quiz, "question", type="multichoice" if choices else "numerical")
-    element(found, "name", data["name"])
+    entry = ElementTree.SubElement(quiz, "question", type="multichoice" if choices else "numerical")
+    element(entry, "name", data["name"])
     parts = before(box)
     parts += [
         part
@@ -62,17 +62,17 @@ def question(
     where = f"<p>From {page.name}.</p>"
     if site:
         where = f'<p>From <a href="{site}/{page.name}.html">the book, {page.name}</a>.</p>'
-    formatted(found, "questiontext", parts, html, site, ask, where)
-    formatted(found, "generalfeedback", [told] if told else [], html, site)
-    ElementTree.SubElement(found, "defaultgrade").text = "1"
-    ElementTree.SubElement(found, "penalty").text = "1"
+    formatted(entry, "questiontext", parts, html, site, ask, where)
+    formatted(entry, "generalfeedback", [feedback] if feedback else [], html, site)
+    ElementTree.SubElement(entry, "defaultgrade").text = "1"
+    ElementTree.SubElement(entry, "penalty").text = "1"
     if choices:
-        ElementTree.SubElement(found, "single").text = "true"
-        ElementTree.SubElement(found, "shuffleanswers").text = "false"
-        ElementTree.SubElement(found, "answernumbering").text = "none"
+        ElementTree.SubElement(entry, "single").text = "true"
+        ElementTree.SubElement(entry, "shuffleanswers").text = "false"
+        ElementTree.SubElement(entry, "answernumbering").text = "none"
     for choice in choices or [data["answer"]]:
         right = choice == data["answer"]
-        answer = ElementTree.SubElement(found, "answer", fraction="100" if right else "0")
+        answer = ElementTree.SubElement(entry, "answer", fraction="100" if right else "0")
         ElementTree.SubElement(answer, "text").text = choice
         if not choices:
             ElementTree.SubElement(answer, "tolerance").text = data.get("tolerance", "0")
@@ -80,22 +80,22 @@ def question(
 
 def before(box: Tag) -> list[Tag]:
     """The two things before a question, which it is often about; of a cell what it shows."""
-    found: list[Tag] = []
+    things: list[Tag] = []
     for one in box.find_previous_siblings(limit=2):
         if one.name[0] == "h":
             break
         if "cell" in one.get("class", []):
-            found += one.select(".cell_output img, .cell_output table")[:1]
+            things += one.select(".cell_output img, .cell_output table")[:1]
         elif one.name in ("p", "ul", "ol", "div", "figure"):
-            found.append(one)
-    return found[::-1]
+            things.append(one)
+    return things[::-1]
 
 
 def element(parent: ElementTree.Element, name: str, text: str) -> ElementTree.Element:
     """Add <name><text>text</text></name>."""
-    made = ElementTree.SubElement(parent, name)
-    ElementTree.SubElement(made, "text").text = text
-    return made
+    child = ElementTree.SubElement(parent, name)
+    ElementTree.SubElement(child, "text").text = text
+    return child
 
 
 def formatted(
@@ -107,13 +107,13 @@ def formatted(
     *more: str,
 ) -> None:
     """Parts of a page as a text of HTML, with the pictures they show."""
-    made = element(parent, name, "")
-    made.set("format", "html")
+    child = element(parent, name, "")
+    child.set("format", "html")
     pictures: dict[str, Path] = {}
     written = "".join(plain(part, pictures, html=html, site=site) for part in parts)
-    made[0].text = written + "".join(more)
+    child[0].text = written + "".join(more)
     for file, path in pictures.items():
-        kept = ElementTree.SubElement(made, "file", name=file, path="/", encoding="base64")
+        kept = ElementTree.SubElement(child, "file", name=file, path="/", encoding="base64")
         kept.text = base64.b64encode(path.read_bytes()).decode()
 
 

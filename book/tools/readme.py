@@ -25,21 +25,21 @@ BEGIN, END = "<!-- claims: written by book/tools/readme.py -->", "<!-- end of cl
 def claims_block() -> str:
     """The Markdown between the markers."""
     card = verdicts.scorecard("poe_v2")
-    found = verdicts.summary(card)
+    tally = verdicts.summary(card)
     differs = int((card["verdict"] == "differs").sum())
     unknown = int((card["cause"] == verdicts.UNKNOWN).sum())
     rows = power.overview(card)
     weak = rows.loc[rows["power"] == "weak test", "table"].str.removeprefix("table")
     lines = [
-        f"Of {found['cells']} numbers in the paper's tables {found['tested']} have been tested so "
-        f"far. Among them are {found['predicted']} predicted experiments, each counted once: "
-        f"{found['agree']} agree within the declared tolerance. The mean absolute difference, in "
-        f"points of correlation, is {found['blind_error']:.2f} over the {found['blind']} that are "
+        f"Of {tally['cells']} numbers in the paper's tables {tally['tested']} have been tested so "
+        f"far. Among them are {tally['predicted']} predicted experiments, each counted once: "
+        f"{tally['agree']} agree within the declared tolerance. The mean absolute difference, in "
+        f"points of correlation, is {tally['blind_error']:.2f} over the {tally['blind']} that are "
         "*blind* (held against nothing of ours when the first twins were fixed), "
-        f"{found['seen_error']:.2f} over the {found['seen']} that are *seen* (known when the form "
-        f"of the twins was chosen), {found['implied_error']:.2f} over the {found['implied']} that "
-        f"are implied by calibrated ones and {found['calibrated_error']:.2f} over those "
-        f"{found['calibrated']} themselves. The verdicts of Tables {', '.join(weak)} are a *weak "
+        f"{tally['seen_error']:.2f} over the {tally['seen']} that are *seen* (known when the form "
+        f"of the twins was chosen), {tally['implied_error']:.2f} over the {tally['implied']} that "
+        f"are implied by calibrated ones and {tally['calibrated_error']:.2f} over those "
+        f"{tally['calibrated']} themselves. The verdicts of Tables {', '.join(weak)} are a *weak "
         "test*: a wrong method would have agreed more than half as often. Of all cells "
         f"{differs} differ; for {differs - unknown} of these `judging scorecard --causes` names a "
         "cause and the run that shows it, or where it is declared; "

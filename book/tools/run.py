@@ -99,9 +99,9 @@ def has_code(page: Page) -> bool:
     return seen and not any("judging.cli" in cell.source for cell in code)
 
 
-def packages(found: list[dict[str, Any]]) -> dict[str, list[str]]:
+def packages(page_cells: list[dict[str, Any]]) -> dict[str, list[str]]:
     """The packages of Pyodide that a page cannot run without, and those that some cells need."""
-    text = "\n".join(cell["source"] for cell in found)
+    text = "\n".join(cell["source"] for cell in page_cells)
     needed, welcome = (
         [name for name, pattern in table.items() if re.search(pattern, text)]
         for table in (NEEDED, WELCOME)
@@ -123,10 +123,10 @@ def write_bundle(path: Path) -> None:
 
 def closure(wanted: list[str], packages: dict[str, Any]) -> list[str]:
     """Names of packages with all that they depend on."""
-    found = list(wanted)
-    for name in found:
-        found += [other for other in packages[name]["depends"] if other not in found]
-    return sorted(found)
+    names = list(wanted)
+    for name in names:
+        names += [other for other in packages[name]["depends"] if other not in names]
+    return sorted(names)
 
 
 def vendored(folder: Path) -> list[Path]:
@@ -203,8 +203,8 @@ def offer_runs(html: Path, *, pages: list[Page]) -> None:
     settings = {"index": index, "bundle": "bundle.zip"}
     (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     for page in runs:
-        found = cells(page)
-        content = json.dumps({"cells": found, **packages(found)})
+        page_cells = cells(page)
+        content = json.dumps({"cells": page_cells, **packages(page_cells)})
         (folder / f"{page.name}.json").write_text(content, encoding="utf-8")
         path = html / f"{page.name}.html"
         text = with_button(path.read_text(encoding="utf-8"), name=page.name, said=said)

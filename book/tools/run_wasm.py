@@ -135,9 +135,9 @@ def main(names: list[str]) -> int:
         for page in pages:
             start, one = time.perf_counter(), run_page(page, opened)
             seconds = time.perf_counter() - start
-            found = (one.passed, len(one.excused), len(one.failed))
-            counts += found
-            print(f"  {page.name:<28} {one.passed:>3} of {sum(found)} ({seconds:.0f} s)")
+            tally = (one.passed, len(one.excused), len(one.failed))
+            counts += tally
+            print(f"  {page.name:<28} {one.passed:>3} of {sum(tally)} ({seconds:.0f} s)")
             for line in one.excused:
                 print(f"      lacks a module: {line}")
             for line in one.failed:

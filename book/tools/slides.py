@@ -68,13 +68,13 @@ def markdown() -> MarkdownIt:
 
 def glued(notebook: nbformat.NotebookNode) -> dict[str, str]:
     """Numbers and words that cells of the chapter glued, by name."""
-    found = {}
+    values = {}
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             name = output.get("metadata", {}).get("scrapbook", {}).get("name")
             if name:
-                found[name] = output["data"].get("application/papermill.record/text/plain", "")
-    return found
+                values[name] = output["data"].get("application/papermill.record/text/plain", "")
+    return values
 
 
 def formatted(value: str, form: str | None) -> str:

@@ -22,8 +22,8 @@ PATTERNS = ("datasets.toml", "prompts/**/*", "labels/**/*")
 def packaged_data(root: Path) -> dict[str, str]:
     """Map each data file (path on disk) to its place in the wheel."""
     data = root / "data"
-    found = sorted({path for pattern in PATTERNS for path in data.glob(pattern) if path.is_file()})
-    files = [path for path in found if path.suffix != ".py"]
+    paths = sorted({path for pattern in PATTERNS for path in data.glob(pattern) if path.is_file()})
+    files = [path for path in paths if path.suffix != ".py"]
     return {str(path): "judging/_data/" + path.relative_to(data).as_posix() for path in files}
 
 

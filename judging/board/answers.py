@@ -65,14 +65,14 @@ def read_answers(
         "--prompt": (prompt, ("prompt", "instruction", "question", "prompt_id", "question_id")),
         "--answer": (answer, ("answer", "output", "response", "text", "completion")),
     }
-    found = [
+    columns = [
         find_column(rows, *((given,) if given else names), option=option)
         for option, (given, names) in known.items()
     ]
     values = None if by is None else rows[find_column(rows, by, option="--by")].to_list()
     texts: dict[tuple[str, str], str] = {}
     groups: dict[str, str] = {}
-    for k, (name, about, text) in enumerate(rows[found].itertuples(index=False, name=None)):
+    for k, (name, about, text) in enumerate(rows[columns].itertuples(index=False, name=None)):
         try:
             name = as_name(name)
             if not isinstance(about, (str, int)) or not str(about).strip():
@@ -95,7 +95,7 @@ def read_answers(
     if len(systems) < 2:
         raise InvalidDataError(
             f"{rows.attrs['source']}: a leaderboard compares systems, and the column "
-            f"{found[0]!r} has only {name_some(systems)}"
+            f"{columns[0]!r} has only {name_some(systems)}"
         )
     grid = [[texts.get((name, about), "") for name in systems] for about in asked]
     every = None if by is None else tuple(groups[about] for about in asked)

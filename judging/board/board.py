@@ -170,16 +170,16 @@ class Leaderboard:
         """
         if equal_length and self.equal is None:
             raise ValueError("length was not controlled for; leaderboard(..., length=True) does")
-        found = self.equal if equal_length and self.equal is not None else self.plain
-        gap = float(found.scores[found._position(one)] - found.scores[found._position(other)])
-        error = found.difference_se(one, other)
-        half = found.quantile(self.level) * error
+        fit = self.equal if equal_length and self.equal is not None else self.plain
+        gap = float(fit.scores[fit._position(one)] - fit.scores[fit._position(other)])
+        error = fit.difference_se(one, other)
+        half = fit.quantile(self.level) * error
         return {
             "difference": gap,
             "se": error,
             "low": gap - half,
             "high": gap + half,
-            "p_better": found.prob_better(one, other),
+            "p_better": fit.prob_better(one, other),
             "win_rate": float(expit(gap)),
         }
 
@@ -353,7 +353,7 @@ def leaderboard(
     if judge is None:
         if isinstance(table, (list, tuple)) and not is_table(table):
             table = read_tables(table)
-        found = read(table if hasattr(table, "iloc") else read_table(table), **columns)
+        comparisons = read(table if hasattr(table, "iloc") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
         asked = Tournament(
@@ -368,9 +368,9 @@ def leaderboard(
             wording=wording,
         )
         asked.run(answers.calls(budget, both_orders=orders != "one"))
-        found = asked.columns()
+        comparisons = asked.columns()
     return of_columns(
-        found,
+        comparisons,
         length=length,
         reference=reference,
         errors=errors,
@@ -381,7 +381,7 @@ def leaderboard(
 
 
 def of_columns(
-    found: Columns,
+    columns: Columns,
     *,
     length: bool = False,
     reference: Any = None,
@@ -391,23 +391,23 @@ def of_columns(
     level: float = 0.95,
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
-    c = Comparisons(first=found.first, second=found.second, p=found.p, weight=found.weight)
+    c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
     if reference is not None and reference not in c.items:
         raise ValueError(
             f"there is no system {reference!r} to hold the others against; there are "
             f"{name_some(c.items, 12)}"
         )
-    kind = kind_of(found, errors)
-    fitted, notes = settled(c, bias=bias if found.in_order else None, prior=prior)
-    equal = controlled(fitted, found, kind) if length else None
+    kind = kind_of(columns, errors)
+    fitted, notes = settled(c, bias=bias if columns.in_order else None, prior=prior)
+    equal = controlled(fitted, columns, kind) if length else None
     if length and equal is None:
         notes.append("no lengths or texts are in the table, so length was not controlled for")
     return Leaderboard(
-        plain=with_errors(fitted, found, kind),
-        found=found,
+        plain=with_errors(fitted, columns, kind),
+        found=columns,
         equal=equal,
         errors=kind,
         level=level,
         reference=reference,
-        notes=(*found.notes, *notes),
+        notes=(*columns.notes, *notes),
     )

@@ -154,9 +154,9 @@ def _parts(fit: Fit) -> dict[str, Any]:
 
 def _curvature(rows: csr_array, stiffness: Floats, n: int) -> Floats:
     """A, made invertible along the shift of all scores that it is blind to."""
-    made = (rows.T @ diags_array(stiffness) @ rows).toarray()
-    made[:n, :n] += np.trace(made[:n, :n]) / n**2
-    return np.asarray(made)
+    matrix = (rows.T @ diags_array(stiffness) @ rows).toarray()
+    matrix[:n, :n] += np.trace(matrix[:n, :n]) / n**2
+    return np.asarray(matrix)
 
 
 def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats, penalty: Floats) -> Floats:

@@ -25,45 +25,45 @@ __all__ = ["Errors", "cluster_of", "kind_of", "told", "with_errors"]
 Errors = Literal["auto", "vote", "pair", "prompt"]
 
 
-def kind_of(found: Columns, wanted: Errors) -> Errors:
+def kind_of(columns: Columns, wanted: Errors) -> Errors:
     """What "auto" means for these comparisons."""
-    if wanted == "prompt" and found.cluster is None:
+    if wanted == "prompt" and columns.cluster is None:
         raise ComparisonError(
             "no column says which answers share a prompt or an annotator; name it (--cluster), or "
             "take the errors of single votes (--errors vote)"
         )
     if wanted != "auto":
         return wanted
-    if found.cluster is not None:
+    if columns.cluster is not None:
         return "prompt"
-    pairs = list(zip(found.first, found.second, strict=True))
+    pairs = list(zip(columns.first, columns.second, strict=True))
     return "vote" if len(set(pairs)) < len(pairs) else "pair"
 
 
-def cluster_of(found: Columns, kind: Errors) -> Indices:
+def cluster_of(columns: Columns, kind: Errors) -> Indices:
     """(K,) numbers of what may err together."""
-    if kind == "prompt" and found.cluster is not None:
-        return found.cluster
+    if kind == "prompt" and columns.cluster is not None:
+        return columns.cluster
     if kind == "vote":
-        return np.arange(len(found.p))
-    sides = zip(found.first, found.second, strict=True)
+        return np.arange(len(columns.p))
+    sides = zip(columns.first, columns.second, strict=True)
     number: dict[frozenset[Any], int] = {}
     return np.array([number.setdefault(frozenset(pair), len(number)) for pair in sides])
 
 
-def with_errors(fitted: Fit, found: Columns, kind: Errors) -> Fit:
+def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
     """The fit with the errors of `kind_of`; those that its expert has, where it has no others."""
-    if kind == "prompt" and found.cluster is not None and _has_slopes(fitted.expert):
-        return clustered(fitted, found.cluster)
+    if kind == "prompt" and columns.cluster is not None and _has_slopes(fitted.expert):
+        return clustered(fitted, columns.cluster)
     return fitted.with_covariance("paired" if kind == "pair" else "scatter")
 
 
-def told(fitted: Fit, found: Columns, kind: Errors) -> str:
+def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
     """A sentence on what the intervals are made of."""
-    if kind == "prompt" and found.cluster is not None and _has_slopes(fitted.expert):
-        count = len(np.unique(found.cluster))
+    if kind == "prompt" and columns.cluster is not None and _has_slopes(fitted.expert):
+        count = len(np.unique(columns.cluster))
         return (
-            f"Intervals are per prompt: errors are clustered on {found.cluster_name} ({count:,})."
+            f"Intervals are per prompt: errors are clustered on {columns.cluster_name} ({count:,})."
         )
     if kind == "pair":
         return "Intervals are per pair: answers about one pair of items may err together."

@@ -61,8 +61,8 @@ def parse(text: str, systems: Sequence[Any]) -> Requirement:
     known = {" ".join(str(name).split()): name for name in systems}
     new, rest = sides
     old, margin = rest, 0.0
-    if rest not in known and (found := re.fullmatch(r"(.+?)\s*([-+])\s*([\d.]+)\s*%", rest)):
-        old, margin = found[1], float(found[2] + found[3]) / 100.0
+    if rest not in known and (match := re.fullmatch(r"(.+?)\s*([-+])\s*([\d.]+)\s*%", rest)):
+        old, margin = match[1], float(match[2] + match[3]) / 100.0
     try:
         return require(known.get(new, new), known.get(old, old), margin, known.values())
     except ValueError as error:

@@ -63,15 +63,15 @@ def relative(lengths: Floats) -> Floats:
     return np.tanh(apart / spread) if spread > 0.0 else apart
 
 
-def controlled(fitted: Fit, found: Columns, kind: Errors) -> Clustered | None:
+def controlled(fitted: Fit, columns: Columns, kind: Errors) -> Clustered | None:
     """The scores at equal lengths; None where no length is known or all are equal.
 
     Its `covariate` is phi with its standard error; 0 where the answers do not show any effect, and
     the scores are then those without lengths.
     """
-    if found.lengths is None or not (x := relative(found.lengths)).any():
+    if columns.lengths is None or not (x := relative(columns.lengths)).any():
         return None
-    cluster = cluster_of(found, kind)
+    cluster = cluster_of(columns, kind)
     first = clustered(fitted, cluster, x, ridge=FIRST**-2)
     assert first.covariate is not None
     size, se = first.covariate
@@ -81,16 +81,16 @@ def controlled(fitted: Fit, found: Columns, kind: Errors) -> Clustered | None:
     return clustered(fitted, cluster, x, ridge=1.0 / (size**2 - se**2))
 
 
-def few_near(found: Columns, items: tuple[Any, ...]) -> dict[Any, int]:
+def few_near(columns: Columns, items: tuple[Any, ...]) -> dict[Any, int]:
     """Systems with few answers near the other's length: how many they have."""
-    if found.lengths is None:
+    if columns.lengths is None:
         return {}
-    total = found.lengths.sum(axis=1)
-    near = np.abs(found.lengths[:, 0] - found.lengths[:, 1]) <= NEAR * total
+    total = columns.lengths.sum(axis=1)
+    near = np.abs(columns.lengths[:, 0] - columns.lengths[:, 1]) <= NEAR * total
     count = dict.fromkeys(items, 0)
     for one, other in zip(
-        (found.first[k] for k in np.flatnonzero(near)),
-        (found.second[k] for k in np.flatnonzero(near)),
+        (columns.first[k] for k in np.flatnonzero(near)),
+        (columns.second[k] for k in np.flatnonzero(near)),
         strict=True,
     ):
         count[one] += 1
@@ -117,12 +117,12 @@ class Against(NamedTuple):
 
 
 def against(
-    found: Columns, reference: Any, kind: Errors, phi: Effect | None = None
+    columns: Columns, reference: Any, kind: Errors, phi: Effect | None = None
 ) -> list[Against]:
     """Every system that met the reference, best first; phi : the effect of length, or None."""
-    first, second = np.array(found.first, dtype=object), np.array(found.second, dtype=object)
+    first, second = np.array(columns.first, dtype=object), np.array(columns.second, dtype=object)
     met = (first == reference) | (second == reference)
-    some = found.take(met)
+    some = columns.take(met)
     won = np.where(first[met] == reference, 1.0 - some.p, some.p)
     who = np.where(first[met] == reference, second[met], first[met])
     names = list(dict.fromkeys(who.tolist()))
@@ -130,9 +130,9 @@ def against(
     weight = np.ones(len(won)) if some.weight is None else some.weight
     cluster = cluster_of(some, kind if kind == "prompt" else "vote")
     tilt = None
-    if phi is not None and some.lengths is not None and found.lengths is not None:
+    if phi is not None and some.lengths is not None and columns.lengths is not None:
         sign = np.where(first[met] == reference, -1.0, 1.0)
-        spread = np.sqrt(((found.lengths[:, 0] - found.lengths[:, 1]) ** 2).mean())
+        spread = np.sqrt(((columns.lengths[:, 0] - columns.lengths[:, 1]) ** 2).mean())
         tilt = phi.size * np.tanh(sign * (some.lengths[:, 0] - some.lengths[:, 1]) / spread)
     rows = []
     for s, name in enumerate(names):

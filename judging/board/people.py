@@ -25,20 +25,20 @@ __all__ = ["among_people", "matched", "sentence"]
 FEWEST = 5  # verdicts on a system from which its win rate is told
 
 
-def matched(found: Columns, people: Columns) -> Floats:
+def matched(judge: Columns, people: Columns) -> Floats:
     """(K,) P(the first is better) by people for each comparison of the judge's, NaN without.
 
     Several people's verdicts on one comparison are averaged. Raises ComparisonError where not a
     row of theirs is one of the judge's, or either table names no prompts.
     """
-    ours, theirs = keys(found), keys(people)
-    said: dict[Any, list[float]] = {}
+    ours, theirs = keys(judge), keys(people)
+    verdicts: dict[Any, list[float]] = {}
     for (key, flipped), p in zip(theirs, people.p.tolist(), strict=True):
-        said.setdefault(key, []).append(1.0 - p if flipped else p)
-    human = np.full(len(found.p), np.nan)
+        verdicts.setdefault(key, []).append(1.0 - p if flipped else p)
+    human = np.full(len(judge.p), np.nan)
     for k, (key, flipped) in enumerate(ours):
-        if key in said:
-            mean = float(np.mean(said[key]))
+        if key in verdicts:
+            mean = float(np.mean(verdicts[key]))
             human[k] = 1.0 - mean if flipped else mean
     if not np.isfinite(human).any():
         raise ComparisonError(
@@ -62,23 +62,23 @@ def keys(columns: Columns) -> list[tuple[tuple[Any, str, str], bool]]:
     ]
 
 
-def among_people(found: Columns, people: Columns, level: float) -> pd.DataFrame:
+def among_people(judge: Columns, people: Columns, level: float) -> pd.DataFrame:
     """A row a system: name, judge (its win rate), people, se, low, high, labels, gain.
 
     gain : how many times as many verdicts of people would be as good without the judge.
     """
     import pandas as pd
 
-    human = matched(found, people)
-    first, second = np.array(found.first, dtype=object), np.array(found.second, dtype=object)
+    human = matched(judge, people)
+    first, second = np.array(judge.first, dtype=object), np.array(judge.second, dtype=object)
     rows = []
-    for name in dict.fromkeys([*found.first, *found.second]):
+    for name in dict.fromkeys([*judge.first, *judge.second]):
         of = (first == name) | (second == name)
-        p = np.where(first[of] == name, found.p[of], 1.0 - found.p[of])
+        p = np.where(first[of] == name, judge.p[of], 1.0 - judge.p[of])
         y = np.where(first[of] == name, human[of], 1.0 - human[of])
         if np.isfinite(y).sum() < FEWEST:
             continue
-        one = estimate(p, y, level=level, cluster=_numbers(found)[of])
+        one = estimate(p, y, level=level, cluster=_numbers(judge)[of])
         low, high = max(one.low, 0.0), min(one.high, 1.0)
         rows.append((name, p.mean(), one.value, one.se, low, high, one.labels, one.gain))
     columns = ["name", "judge", "people", "se", "low", "high", "labels", "gain"]
@@ -87,14 +87,14 @@ def among_people(found: Columns, people: Columns, level: float) -> pd.DataFrame:
     )
 
 
-def sentence(found: Columns, people: Columns, level: float) -> str:
+def sentence(judge: Columns, people: Columns, level: float) -> str:
     """How often people decide as the judge does, for a reader."""
-    human = matched(found, people)
-    both = np.isfinite(human) & (human != 0.5) & (found.p != 0.5)
+    human = matched(judge, people)
+    both = np.isfinite(human) & (human != 0.5) & (judge.p != 0.5)
     if both.sum() < FEWEST:
         return f"People and the judge have {both.sum()} decisions in common, too few to compare."
-    hit = (human[both] > 0.5) == (found.p[both] > 0.5)
-    about = _numbers(found)[both]
+    hit = (human[both] > 0.5) == (judge.p[both] > 0.5)
+    about = _numbers(judge)[both]
     rate = estimate(np.zeros(len(hit)), hit.astype(float), cluster=about, level=level)
     low, high = max(rate.low, 0.0), min(rate.high, 1.0)
     return (

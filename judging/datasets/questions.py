@@ -55,16 +55,16 @@ def questions_of(
     For a comparison `calls` in each context (all of them by default, see `pairs_of`); for a
     scoring prompt one per text.
     """
-    made = []
+    questions = []
     for c in contexts:
         texts = dataset.candidates(c)
         context = dataset.context(c) if "{context}" in prompt.template else None
         if not prompt.comparative:
-            made += [Question(prompt, text, None, context) for text in texts]
+            questions += [Question(prompt, text, None, context) for text in texts]
             continue
         pairs = pairs_of(len(texts), calls, both_orders=both_orders, seed=(seed, c))
-        made += [Question(prompt, texts[i], texts[j], context) for i, j in pairs.tolist()]
-    return made
+        questions += [Question(prompt, texts[i], texts[j], context) for i, j in pairs.tolist()]
+    return questions
 
 
 def examples(dataset: Dataset, prompt: Prompt, *, cut: int = 0) -> Iterator[Question]:

@@ -187,7 +187,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
     has several; they are not mixed. Raises JudgeError naming them if it is not said.
     """
     asked = _asked(store)
-    found, came = Imported(), list[tuple[str, str, dict[str, Any]]]()
+    tally, came = Imported(), list[tuple[str, str, dict[str, Any]]]()
     refused: dict[str, str] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -200,12 +200,12 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
             reply = _reply(result)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             why = error.args[0] if isinstance(error, _FailedError) else "a line is no result"
-            found.failed[str(why)] += 1
+            tally.failed[str(why)] += 1
             if isinstance(error, _FailedError) and error.refused and key in asked:
                 refused[key] = str(error)
             continue
         if key not in asked:
-            found.unknown += 1
+            tally.unknown += 1
             continue
         served = reply.get("model")
         served = served[:300] if isinstance(served, str) and served else "not said"
@@ -219,7 +219,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
         known = {**judge_row({**described, "served": kept}), "at": time.time()}
         for key, served, reply in entries:
             if served != kept:
-                found.others[served] += 1
+                tally.others[served] += 1
                 continue
             for entry in asked[key]:
                 if entry["judge"] != described:
@@ -227,7 +227,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
                 try:
                     rows.append({**entry["row"], **known, **_answer(entry, reply)})
                 except (JudgeError, ValueError) as error:
-                    found.failed[str(error)] += 1
+                    tally.failed[str(error)] += 1
                     break
         if not entries or any(served == kept for _, served, _ in entries):
             nothing = dict.fromkeys(COUNTS, 0.0)
@@ -235,10 +235,10 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
                 own = (entry["row"] for entry in asked[key] if entry["judge"] == described)
                 none += [{**row, **known, **nothing, "log_p": kept_as((), why)} for row in own]
     done = store.add(rows)
-    found.added, found.same, found.differ = done.added, done.same, done.differ
-    found.refused = len({row["question"] for row in none})
+    tally.added, tally.same, tally.differ = done.added, done.same, done.differ
+    tally.refused = len({row["question"] for row in none})
     store.add(none)
-    return found
+    return tally
 
 
 class _FailedError(ValueError):
@@ -256,10 +256,10 @@ def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
     status = response.get("status_code", 200 if not error else 0)
     body = response.get("body")
     if error or status != 200 or not isinstance(body, dict):
-        told = error or (body.get("error") if isinstance(body, dict) else None)
-        if isinstance(told, dict):
-            told = told.get("message") or told.get("code")
-        clean = "".join(c if c.isprintable() else " " for c in str(told or "no answer")[:120])
+        reason = error or (body.get("error") if isinstance(body, dict) else None)
+        if isinstance(reason, dict):
+            reason = reason.get("message") or reason.get("code")
+        clean = "".join(c if c.isprintable() else " " for c in str(reason or "no answer")[:120])
         message = f"failed ({status or 'no status'}): {clean}"
         raise _FailedError(message, refused=status in OF_A_QUESTION)
     choices = body.get("choices")
@@ -277,19 +277,19 @@ def _asked(store: Store) -> dict[str, list[dict[str, Any]]]:
             f"there is no {beside}, which a command with --batch writes beside its store; give the "
             "store of that command (--store)"
         )
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_question: dict[str, list[dict[str, Any]]] = {}
     for k, line in enumerate(beside.read_text("utf-8").splitlines(), start=1):
         try:
             entry = json.loads(line)
-            found.setdefault(entry["row"]["question"], []).append(entry)
+            by_question.setdefault(entry["row"]["question"], []).append(entry)
         except (KeyError, TypeError, ValueError):
             raise JudgeError(
                 f"{beside}, line {k} is damaged; run the --batch command again"
             ) from None
-    for entries in found.values():
+    for entries in by_question.values():
         for entry in entries:
             entry["row"]["question"] = bytes.fromhex(entry["row"]["question"])
-    return found
+    return by_question
 
 
 def _by_judge(
@@ -304,7 +304,7 @@ def _by_judge(
     judges: list[dict[str, str]] = []
     for entries in asked.values():
         judges += [entry["judge"] for entry in entries if entry["judge"] not in judges]
-    found = []
+    groups = []
     for one in judges:
         own = []
         for key, served, reply in came:
@@ -317,8 +317,8 @@ def _by_judge(
                 continue
             own.append((key, served, reply))
         if own or any(all(entry["judge"] == one for entry in asked[key]) for key in refused):
-            found.append((one, own))
-    return found
+            groups.append((one, own))
+    return groups
 
 
 def _model_of(
@@ -339,9 +339,9 @@ def _model_of(
         return known.pop()
     if len(counts := Counter(served)) == 1:
         return served[0]
-    told = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(4))
+    models = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(4))
     raise JudgeError(
-        f"{path} has answers of several models: {told}; answers of two models do not go into one "
+        f"{path} has answers of several models: {models}; answers of two models do not go into one "
         "ranking, so say which to take (--model); nothing was stored"
     )
 

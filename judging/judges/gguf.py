@@ -33,10 +33,10 @@ def header(path: Path) -> dict[str, Any]:
 
 
 def _read(file: BinaryIO, count: int) -> bytes:
-    found = file.read(count)
-    if len(found) < count:
+    content = file.read(count)
+    if len(content) < count:
         raise ValueError("it ends in the middle")
-    return found
+    return content
 
 
 def _unpack(file: BinaryIO, form: str) -> tuple[Any, ...]:

@@ -38,17 +38,17 @@ class LocalJudge(Reader):
 
     def _too_long(self, questions: Sequence[Question]) -> dict[int, Answer]:
         """The refusals of questions that are too long, by their positions; nothing is asked."""
-        found: dict[int, Answer] = {}
+        refusals: dict[int, Answer] = {}
         if self.longest is None:
-            return found
+            return refusals
         for k, question in enumerate(questions):
             written = self.writer.write(question.prompt, question.text)
             if len(written.encode()) + SPECIAL > self.longest:  # no token is shorter than a byte
                 tokens = len(self.writer.encode([written])[0])
                 if tokens > self.longest:
                     why = f"{tokens} tokens, and the model reads {self.longest}; {self.shorten}"
-                    found[k] = Answer.refusal(question.prompt, why)
-        return found
+                    refusals[k] = Answer.refusal(question.prompt, why)
+        return refusals
 
     def _note(self, question: Question, answer: Answer) -> None:
         """Count an answer, and warn early where labels have little probability."""

@@ -131,13 +131,13 @@ class ChatWriter(Writer):
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens, with exactly one beginning of sequence where the model has one."""
-        found = []
+        tokens = []
         for ids in self._tokens(texts):
             n = 0
             while self.bos is not None and n < len(ids) and ids[n] == self.bos:
                 n += 1
-            found.append([self.bos, *ids[n:]] if n or self.adds_bos else ids)
-        return found
+            tokens.append([self.bos, *ids[n:]] if n or self.adds_bos else ids)
+        return tokens
 
     def _target(self, prompt: Prompt, written: str) -> Target:
         if prompt.prefix.strip() or self.template is None:

@@ -1,7 +1,7 @@
 """Several judges, no reference labels: what the judges together say, and how good each one is.
 
-    found = judging.panel.aggregate(judgements, "dawid-skene")
-    found.labels; found.probabilities; found.skills(); found.message
+    result = judging.panel.aggregate(judgements, "dawid-skene")
+    result.labels; result.probabilities; result.skills(); result.message
 
 `aggregate` is the one interface; the methods are functions of their own as well. Those with a
 context need torch (extra `judge`) and import it when they are called. `fit_panel` joins judges of

@@ -246,14 +246,14 @@ def information(
     k, c, _ = confusion.shape
     m, block = c - 1, k * (c - 1)
     seen = decisions >= 0
-    told = decisions[:, :, None] == np.arange(m)
+    indicator = decisions[:, :, None] == np.arange(m)
     of_shares = np.eye(c)[:, :m] - shares[:m]  # their score for each truth
     mean = np.zeros((len(decisions), c * block + m))
     total = np.zeros((mean.shape[1], mean.shape[1]))
     for truth in range(c):
         at = slice(truth * block, (truth + 1) * block)
         score = np.zeros_like(mean)
-        own = np.where(seen[:, :, None], told - confusion[:, truth, :m], 0.0)
+        own = np.where(seen[:, :, None], indicator - confusion[:, truth, :m], 0.0)
         score[:, at] = own.reshape(len(own), block)
         score[:, c * block :] = of_shares[truth]
         mean += score * q[:, truth, None]

@@ -54,14 +54,14 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
     trusted : a judge you would bet on, to see whether the panel calls it worse than chance.
     seed : of the random ones among the starts of the search for other optima.
     """
-    found = dawid_skene(given)
-    pairs, best = dependence(given, found), optima(given, seed=seed)
-    below = tuple(given.judges[k] for k in np.flatnonzero(found.slope < 0))
+    aggregation = dawid_skene(given)
+    pairs, best = dependence(given, aggregation), optima(given, seed=seed)
+    below = tuple(given.judges[k] for k in np.flatnonzero(aggregation.slope < 0))
     notes = []
-    if not found.identified:
+    if not aggregation.identified:
         notes.append("the skills are not identified: too few judges, or too much alike")
     # Near 0 the other naming of the classes is nearly as good, and then labels mean nothing.
-    margin = float(np.average(found.slope, weights=given.seen.sum(axis=0)))
+    margin = float(np.average(aggregation.slope, weights=given.seen.sum(axis=0)))
     if abs(margin) < SMALL_MARGIN:
         notes.append(
             f"the mean slope is {margin:.2f}: which class is which hangs on a few judges, and the "
@@ -87,26 +87,26 @@ def diagnose(given: Judgements, *, trusted: Hashable | None = None, seed: int = 
         )
     if len(best) > 1 and best[0].log_likelihood - best[1].log_likelihood < NEARLY_AS_GOOD:
         notes.append("the likelihood has another optimum nearly as good, with other labels")
-    agree = float((found.labels == majority_vote(given).labels).mean())
+    agree = float((aggregation.labels == majority_vote(given).labels).mean())
     if agree < LITTLE_AGREEMENT:
         notes.append(f"labels agree with the majority vote on {agree:.0%} of samples only")
     return Diagnosis(tuple(notes), below, best, pairs)
 
 
-def dependence(given: Judgements, found: Aggregation) -> pd.DataFrame:
+def dependence(given: Judgements, aggregation: Aggregation) -> pd.DataFrame:
     """One row for each pair of judges: agreement seen, agreement that the skills explain, and z.
 
     Under conditional independence two judges agree on a sample with probability
     sum_c pi_c sum_b C_kcb C_lcb, pi the mean posterior. z is the excess over its binomial error.
     """
-    share = found.probabilities.mean(axis=0)
+    share = aggregation.probabilities.mean(axis=0)
     rows = []
     for k, j in combinations(range(len(given.judges)), 2):
         both = given.seen[:, k] & given.seen[:, j]
         n = int(both.sum())
         if not n:
             continue
-        expected = float(share @ (found.confusion[k] * found.confusion[j]).sum(axis=1))
+        expected = float(share @ (aggregation.confusion[k] * aggregation.confusion[j]).sum(axis=1))
         agree = float((given.decisions[both, k] == given.decisions[both, j]).mean())
         se = np.sqrt(max(expected * (1 - expected), 1e-12) / n)
         z = (agree - expected) / se
@@ -150,7 +150,7 @@ class Check(NamedTuple):
 
 
 def check_labels(
-    found: Aggregation, rows: Sequence[int], labels: ArrayLike, *, level: float = 0.95
+    aggregation: Aggregation, rows: Sequence[int], labels: ArrayLike, *, level: float = 0.95
 ) -> Check:
     """What a few labels say: accuracy, its exact (Clopper-Pearson) interval, and a test.
 
@@ -160,7 +160,7 @@ def check_labels(
     known = np.asarray(labels)
     if len(known) != len(rows) or not len(known):
         raise PanelError("give one label for each row, at least one")
-    right, n = int((found.labels[np.asarray(rows)] == known).sum()), len(known)
+    right, n = int((aggregation.labels[np.asarray(rows)] == known).sum()), len(known)
     exact = binomtest(right, n, 0.5, alternative="less")
     interval = binomtest(right, n).proportion_ci(level)
     return Check(right / n, interval.low, interval.high, float(exact.pvalue), n)

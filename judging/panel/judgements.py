@@ -138,13 +138,13 @@ class Judgements:
         )
 
 
-def _class_names(classes: int | Sequence[Hashable] | None, found: int) -> tuple[Hashable, ...]:
+def _class_names(classes: int | Sequence[Hashable] | None, occurring: int) -> tuple[Hashable, ...]:
     if classes is None:
-        return tuple(range(max(found, 2)))
+        return tuple(range(max(occurring, 2)))
     named = tuple(range(classes)) if isinstance(classes, int) else tuple(classes)
-    if len(named) < 2 or len(set(named)) < len(named) or len(named) < found:
+    if len(named) < 2 or len(set(named)) < len(named) or len(named) < occurring:
         raise PanelError(
-            f"classes must be two or more different names, and as many as occur ({found}), not "
+            f"classes must be two or more different names, and as many as occur ({occurring}), not "
             f"{named!r}"
         )
     return named

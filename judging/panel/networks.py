@@ -154,9 +154,9 @@ def train(kind: Kind, tasks: Sequence[Task]) -> list[Run]:
         for epoch in stack.descend():
             if not devs:
                 continue
-            found = zip(devs, stack.read([rows for rows, _ in devs]), strict=True)
+            readings = zip(devs, stack.read([rows for rows, _ in devs]), strict=True)
             accuracy = np.array(
-                [np.mean(np.argmax(p, axis=1) == labels) for (_, labels), (_, _, p) in found]
+                [np.mean(np.argmax(p, axis=1) == labels) for (_, labels), (_, _, p) in readings]
             )
             better = accuracy > best
             best[better], kept[better] = accuracy[better], epoch
@@ -184,14 +184,14 @@ class Stacked:
         self.n, self.training = len(tasks[0].given), tasks[0].training
         self.targets = [task.target(kind) for task in tasks]
         self.regularisers = torch.tensor([task.regulariser for task in tasks])
-        made = []
+        networks = []
         for task in tasks:
             torch.manual_seed(task.training.seed)
             shape = (len(task.given.judges), task.given.n_classes)
             skill = task.training.initial_skill
-            made.append(Network(task.encoder, *shape, kind, skill=skill))
-        self.network = made[0]  # how they compute; each call says with which weights
-        self.weights: dict[str, Tensor] = stack_module_state(made)[0]
+            networks.append(Network(task.encoder, *shape, kind, skill=skill))
+        self.network = networks[0]  # how they compute; each call says with which weights
+        self.weights: dict[str, Tensor] = stack_module_state(networks)[0]
 
     def descend(self) -> Iterator[int]:
         """Adam on `loss`; yields the number of the pass after each."""
@@ -245,16 +245,16 @@ class Stacked:
             heads = parts[0][1][r]
             if heads.ndim == 4:  # one for each sample
                 heads = torch.cat([part[1][r] for part in parts])
-            found = heads.numpy().astype(float)
+            head_values = heads.numpy().astype(float)
             if self.kind == "crowdlayer":
-                yield s, found, s
+                yield s, head_values, s
             else:
-                yield s, found, posterior(s, found, task.given.decisions[rows[r]])
+                yield s, head_values, posterior(s, head_values, task.given.decisions[rows[r]])
 
     def outputs(self, weights: dict[str, Tensor], given: Any) -> tuple[Tensor, ...]:
         """S, and heads where there are."""
-        found = functional_call(self.network, weights, (given,))
-        return found[:1] if found[1] is None else found
+        tensors = functional_call(self.network, weights, (given,))
+        return tensors[:1] if tensors[1] is None else tensors
 
     def batch(self, rows: Sequence[Tensor]) -> Any:
         """Rows (R, B) of contexts, as each task's encoder reads them."""
@@ -264,8 +264,8 @@ class Stacked:
     def each(self, one: Callable[..., tuple[Tensor, ...]], *given: Any) -> tuple[Tensor, ...]:
         """`one` of each network's weights and of its part of what is given."""
         if len(self.tasks) > 1:
-            found: tuple[Tensor, ...] = vmap(one)(self.weights, *given)
-            return found
+            tensors: tuple[Tensor, ...] = vmap(one)(self.weights, *given)
+            return tensors
         # Alone, and so any transformers model will do.
         alone = {name: weight[0] for name, weight in self.weights.items()}
         return tuple(x[None] for x in one(alone, *(part[0] for part in given)))

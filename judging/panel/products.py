@@ -331,8 +331,8 @@ def _descend(data: Pool, s: Floats, a: Floats) -> tuple[float, Floats]:
 
     options = {"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
     x = np.concatenate([s, a, np.zeros(k)])
-    found = minimize(value, x, jac=True, method="L-BFGS-B", options=options)
-    return float(found.fun), scaled(found.x)
+    solution = minimize(value, x, jac=True, method="L-BFGS-B", options=options)
+    return float(solution.fun), scaled(solution.x)
 
 
 def _polish(data: Pool, x: Floats) -> tuple[Floats, Floats, float]:

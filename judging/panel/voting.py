@@ -113,8 +113,8 @@ def posterior(prior: Floats, confusion: Floats, decisions: Decisions) -> Floats:
     total = np.log(np.clip(np.broadcast_to(prior, (len(said), confusion.shape[-1])), TINY, 1.0))
     rows = np.arange(len(said))
     for k in range(said.shape[1]):
-        told = log_c[k][:, said[:, k]].T if confusion.ndim == 3 else log_c[rows, k, :, said[:, k]]
-        total = total + np.where(seen[:, k, None], told, 0.0)
+        log_p = log_c[k][:, said[:, k]].T if confusion.ndim == 3 else log_c[rows, k, :, said[:, k]]
+        total = total + np.where(seen[:, k, None], log_p, 0.0)
     return np.asarray(softmax(total, axis=-1))
 
 

@@ -64,9 +64,9 @@ def fragility(fit: Fit, *, prior: float | None = None) -> Fragility:
     for rival in order[1 : 1 + RIVALS].tolist():
         lead = _leads(fit, int(order[0]), rival)[real]
         gap = float(fit.scores[order[0]] - fit.scores[rival])
-        found = _fewest(c, lead, gap, fit, int(order[0]), prior, best and best[0])
-        if found is not None and (best is None or found[0] < best[0]):
-            best = found
+        fewest = _fewest(c, lead, gap, fit, int(order[0]), prior, best and best[0])
+        if fewest is not None and (best is None or fewest[0] < best[0]):
+            best = fewest
     if best is None:
         return Fragility(None, len(c), None)
     return Fragility(best[0], len(c), fit.items[best[1]])
@@ -125,8 +125,8 @@ def _fewest(
             )
         except (ComparisonError, NotConvergedError):
             return None
-        found = int(np.argmax(again.scores))
-        return None if found == first else found
+        leader = int(np.argmax(again.scores))
+        return None if leader == first else leader
 
     low, high = 0, max(1, min(guess, most))
     while (who := winner(high)) is None:
@@ -135,8 +135,8 @@ def _fewest(
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        if (found := winner(middle)) is None:
+        if (rival := winner(middle)) is None:
             low = middle
         else:
-            high, who = middle, found
+            high, who = middle, rival
     return high, who

@@ -100,8 +100,8 @@ class Ranking:
     @property
     def both_orders(self) -> bool:
         """Whether pairs are asked in both orders, as was said or as the answers told."""
-        told = self.decision.orders if self.decision is not None else self.asking.orders
-        return told == "both"
+        orders = self.decision.orders if self.decision is not None else self.asking.orders
+        return orders == "both"
 
     @property
     def partial(self) -> bool:

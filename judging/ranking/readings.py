@@ -119,11 +119,11 @@ def calibration(ranking: Ranking) -> list[Sureness]:
 def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
     """Each item and the one ranked next: upper, lower, P(the upper is better), verdict."""
     order = np.argsort(-fit.scores, kind="stable")
-    found = []
+    rows = []
     for i, j, p in zip(order, order[1:], better(fit, order[:-1], order[1:]), strict=False):
         verdict = "settled" if p >= level else "likely" if p >= LIKELY else "open"
-        found.append((fit.items[i], fit.items[j], float(p), verdict))
-    return found
+        rows.append((fit.items[i], fit.items[j], float(p), verdict))
+    return rows
 
 
 def better(fit: Fit, i: Indices, j: Indices) -> Floats:

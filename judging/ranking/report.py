@@ -51,7 +51,7 @@ LOW_MASS = 0.5  # below this an answer is more about something else than about t
 
 
 def report(
-    found: Ranking | Sequence[Ranking],
+    rankings: Ranking | Sequence[Ranking],
     path: str | Path | None = None,
     *,
     attribute: str = "",
@@ -82,33 +82,33 @@ def report(
     >>> "<h1>" in judging.report(ranking)
     True
     """
-    found = [found] if isinstance(found, Ranking) else found
-    if before is not None and len(found) > 1:
+    rankings = [rankings] if isinstance(rankings, Ranking) else rankings
+    if before is not None and len(rankings) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
-    attribute = attribute or found[0].attribute or judged_of(found[0]).prompt.name
-    long = max(len(one.fit.items) for one in found) > NAMED
+    attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
+    long = max(len(one.fit.items) for one in rankings) > NAMED
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
     page = _rendered(
         "report.html",
-        title=f"{_number_of_texts(found):,} {words.plural(thing)} ranked: {attribute}",
+        title=f"{_number_of_texts(rankings):,} {words.plural(thing)} ranked: {attribute}",
         attribute=attribute,
         things=words.plural(thing),
         command=command.replace(" --", " \\\n  --"),
         made=made or datetime.date.today().isoformat(),
-        kind=words.kind(found[0]),
-        judge=" and ".join(dict.fromkeys(map(words.judge_name, found))),
-        facts=_facts(found),
-        notes=_notes(found),
-        rankings=[_page(one, thing, words.told_apart(one, found)) for one in found],
-        joint=[_joint(one) for one in together(found)],
-        changes=None if before is None else _changes(found[0], before),
+        kind=words.kind(rankings[0]),
+        judge=" and ".join(dict.fromkeys(map(words.judge_name, rankings))),
+        facts=_facts(rankings),
+        notes=_notes(rankings),
+        rankings=[_page(one, thing, words.told_apart(one, rankings)) for one in rankings],
+        joint=[_joint(one) for one in together(rankings)],
+        changes=None if before is None else _changes(rankings[0], before),
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        settings=_settings(found[0]),
-        specification=judged_of(found[0]).judge.specification,
-        prompt=judged_of(found[0]).prompt,
-        expert=words.expert_of(found[0]),
-        calls=f"{words.totals(found)[0]:,}",
+        settings=_settings(rankings[0]),
+        specification=judged_of(rankings[0]).judge.specification,
+        prompt=judged_of(rankings[0]).prompt,
+        expert=words.expert_of(rankings[0]),
+        calls=f"{words.totals(rankings)[0]:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
         low_mass=LOW_MASS,
@@ -152,22 +152,22 @@ def _rendered(template: str, **said: Any) -> str:
     return environment.get_template(template).render(version=__version__, **said)
 
 
-def _number_of_texts(found: Sequence[Ranking]) -> int:
-    return sum(len(one.fit.items) + len(one.copies) for one in found)
+def _number_of_texts(rankings: Sequence[Ranking]) -> int:
+    return sum(len(one.fit.items) + len(one.copies) for one in rankings)
 
 
-def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
+def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     """The boxes on top: name, value, remark."""
-    one, (calls, new, tokens, unit) = found[0], words.totals(found)
-    computed = sum(answer.computed for each in found for answer in judged_of(each).answers)
+    one, (calls, new, tokens, unit) = rankings[0], words.totals(rankings)
+    computed = sum(answer.computed for each in rankings for answer in judged_of(each).answers)
     if computed < 0.99 * tokens:
         unit += f", {computed:,.0f} of them computed, the rest shared"
     boxes = [
-        ("Texts", f"{_number_of_texts(found):,}", ""),
+        ("Texts", f"{_number_of_texts(rankings):,}", ""),
         ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
         ("Read by the judge", f"{tokens:,}", unit),
     ]
-    if len(found) == 1:
+    if len(rankings) == 1:
         best = one.fit.ranking()[0]
         sure = percent(float(one.fit.prob_top(1)[one.fit.items.index(best)]))
         boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
@@ -178,11 +178,11 @@ def _facts(found: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     return boxes
 
 
-def _notes(found: Sequence[Ranking]) -> list[str]:
-    notes = words.notes_of(found)
-    if copies := [copy for one in found for copy in one.copies]:
+def _notes(rankings: Sequence[Ranking]) -> list[str]:
+    notes = words.notes_of(rankings)
+    if copies := [copy for one in rankings for copy in one.copies]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
-    if ties := sum(judged_of(one).ties for one in found):
+    if ties := sum(judged_of(one).ties for one in rankings):
         notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
     return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
 
@@ -361,10 +361,10 @@ def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
 
 def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
     """What the template says of an earlier ranking set beside this one."""
-    found = one.compare(before)
-    table = found.table
+    changes = one.compare(before)
+    table = changes.table
     return {
-        "sentences": found.sentences(),
+        "sentences": changes.sentences(),
         "rows": [
             (
                 row.name,

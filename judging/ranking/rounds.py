@@ -201,8 +201,8 @@ class Rounds:
                     return now
             pairs = self.choose()
             if not len(pairs):
-                told = "every comparison that the judge does not refuse was asked"
-                return self.snapshot(Stop("budget", told))
+                why = "every comparison that the judge does not refuse was asked"
+                return self.snapshot(Stop("budget", why))
 
     def ask(self, pairs: Indices) -> int:
         """Put comparisons to the judge, and note what ends asking; returns how many there were.
@@ -479,18 +479,18 @@ class _History:
     def __init__(self, rules: Sequence[StopRule]) -> None:
         self.rules, self.rows, self.scores = rules, list[dict[str, float]](), list[Floats]()
 
-    def add(self, found: Fit, answers: Comparisons) -> None:
-        small = len(found.items) <= FOLLOWED
+    def add(self, fit: Fit, answers: Comparisons) -> None:
+        small = len(fit.items) <= FOLLOWED
         self.rows.append(
             {
                 "asked": len(answers),
-                "bias": found.bias,
+                "bias": fit.bias,
                 "rate": first_position_rate(answers).rate,
-                "error": typical_error(found) if small else np.nan,
-                **{rule.name: rule.measure(found) for rule in self.rules},
+                "error": typical_error(fit) if small else np.nan,
+                **{rule.name: rule.measure(fit) for rule in self.rules},
             }
         )
-        self.scores.append(found.scores)
+        self.scores.append(fit.scores)
 
     def reason(self) -> str:
         """The rule that is met now, in words, or nothing."""

@@ -128,7 +128,7 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
     for one in rankings:
         if one.judged is not None:
             groups.setdefault((one.attribute, one.name), []).append(one)
-    found = []
+    panels = []
     for (attribute, name), own in groups.items():
         names = _names(own)
         if len(own) < 2:
@@ -138,8 +138,8 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
             fit = fit_panel({n: one.comparisons for n, one in zip(names, own, strict=True)})
         except (PanelError, ComparisonError, NotConvergedError) as error:
             why = str(error).rstrip(".")
-        found.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))
-    return found
+        panels.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))
+    return panels
 
 
 def _names(own: Sequence[Ranking]) -> tuple[str, ...]:

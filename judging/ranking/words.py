@@ -132,28 +132,28 @@ def places(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low}–{high}"
 
 
-def kind(found: Ranking) -> str:
+def kind(ranking: Ranking) -> str:
     """Which of the four kinds of number this is."""
-    invented = kinds.simulated(judged_of(found).judge.specification)
+    invented = kinds.simulated(judged_of(ranking).judge.specification)
     return "simulated: no language model was asked" if invented else "measured"
 
 
-def judge_name(found: Ranking) -> str:
+def judge_name(ranking: Ranking) -> str:
     """The judge in a few words."""
-    given = judged_of(found).judge.specification
+    given = judged_of(ranking).judge.specification
     return str(given.get("model") or given.get("kind") or "a judge")
 
 
-def judged_of(found: Ranking) -> Any:
+def judged_of(ranking: Ranking) -> Any:
     """The judge of texts with its answers; ValueError for a ranking by a plain function."""
-    if found.judged is None:
+    if ranking.judged is None:
         raise ValueError("a report is about texts that a judge read; this ranking has none")
-    return found.judged
+    return ranking.judged
 
 
-def expert_of(found: Ranking) -> str:
+def expert_of(ranking: Ranking) -> str:
     """The expert's name."""
-    return type(found.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
+    return type(ranking.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
 
 
 def plural(thing: str) -> str:
@@ -163,19 +163,19 @@ def plural(thing: str) -> str:
     return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
 
 
-def totals(found: Sequence[Ranking]) -> tuple[int, int, int, str]:
+def totals(rankings: Sequence[Ranking]) -> tuple[int, int, int, str]:
     """Comparisons, those of them asked now, what was read for them, and its unit."""
-    judged = [judged_of(one) for one in found]
+    judged = [judged_of(one) for one in rankings]
     tokens = sum(answer.tokens for one in judged for answer in one.answers)
     unit = kinds.unit(judged[0].judge.specification)
     return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
 
 
-def notes_of(found: Sequence[Ranking]) -> list[str]:
+def notes_of(rankings: Sequence[Ranking]) -> list[str]:
     """What must be said of the judges, and what a reader should know, each once."""
     every = (
         [*kinds.cautions(judged_of(one).judge.specification), *refusals(one), *one.notes]
-        for one in found
+        for one in rankings
     )
     return list(dict.fromkeys(chain(*every)))
 
@@ -223,26 +223,27 @@ def decided(decision: Decision) -> str:
 # In a terminal --------------------------------------------------------------------------------
 
 
-def in_text(found: Sequence[Ranking]) -> str:
+def in_text(rankings: Sequence[Ranking]) -> str:
     """The rankings for a terminal: tables, the judge, what to know."""
     parts = []
-    for one in found:
-        parts += [f"\n{told}"] if (told := told_apart(one, found)) else []
+    for one in rankings:
+        parts += [f"\n{told}"] if (told := told_apart(one, rankings)) else []
         parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
         parts += [printable(" ".join(headline(one))), _diagnosis(one)]
-    for joint in together(found):
+    for joint in together(rankings):
         where = ", ".join(filter(None, (joint.attribute, joint.name)))
         parts += [f"\nAll judges in one ranking ({where})"]
         if joint.fit is not None:
             parts += [aligned(rows_of(joint.to_frame(), joint.level)), aligned(by_judge(joint))]
         parts += [printable(" ".join(joint.sentences()))]
-    calls, new, tokens, unit = totals(found)
+    calls, new, tokens, unit = totals(rankings)
     return "\n".join(
         [
             *parts,
-            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, found)))}. {calls:,} comparisons, "
-            f"{tokens:,} {unit}; {new:,} asked now, {max(calls - new, 0):,} from the store.",
-            *(f"Note: {note.removesuffix('.')}." for note in notes_of(found)),
+            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, rankings)))}. "
+            f"{calls:,} comparisons, {tokens:,} {unit}; {new:,} asked now, "
+            f"{max(calls - new, 0):,} from the store.",
+            *(f"Note: {note.removesuffix('.')}." for note in notes_of(rankings)),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
             "not mistakes it makes every time.",
         ]
@@ -273,9 +274,9 @@ def by_judge(joint: Together) -> list[list[str]]:
     return [head, *rows]
 
 
-def told_apart(one: Ranking, found: Sequence[Ranking]) -> str:
+def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
     """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
-    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, found).items())
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, rankings).items())
 
 
 def aligned(lines: list[list[str]]) -> str:
@@ -315,7 +316,7 @@ def _diagnosis(one: Ranking) -> str:
 
 
 def in_words(
-    found: Fit,
+    fit: Fit,
     level: float,
     errors: str,
     notes: Sequence[str],
@@ -329,17 +330,17 @@ def in_words(
     people : what labels of theirs say of these comparisons.
     in_order : whether the table says what was shown first; otherwise nothing is told of positions.
     """
-    c = found.comparisons.take(found.real)
-    known = len(found.items) <= COVARIANCE_ITEMS
+    c = fit.comparisons.take(fit.real)
+    known = len(fit.items) <= COVARIANCE_ITEMS
     lines = []
     if known:
-        advice = of_fit(found, level, thing=thing, what="comparison", people=people).text
-        lines.append(" ".join(filter(None, [advice, *standing(found, level, thing)])))
+        advice = of_fit(fit, level, thing=thing, what="comparison", people=people).text
+        lines.append(" ".join(filter(None, [advice, *standing(fit, level, thing)])))
         lines += [] if people is None else people.sentences()
     if in_order:
         said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
-        if found.bias_fitted:
-            said += f"; between equals {expit(-found.bias):.0%}, corrected for"
+        if fit.bias_fitted:
+            said += f"; between equals {expit(-fit.bias):.0%}, corrected for"
         lines.append(f"{said}.")
     ties = int((c.p == 0.5).sum())
     one = "comparison" if len(c) == 1 else "comparisons"

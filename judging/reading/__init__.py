@@ -48,9 +48,13 @@ def read(
     array([0.5])
     """
     table = source if hasattr(source, "iloc") else read_table(source)  # pandas keeps its rows
-    found = columns_of(table, **columns)
-    for note in found.notes:
+    contents = columns_of(table, **columns)
+    for note in contents.notes:
         warnings.warn(note, stacklevel=2)
     return Comparisons(
-        first=found.first, second=found.second, p=found.p, weight=found.weight, items=items
+        first=contents.first,
+        second=contents.second,
+        p=contents.p,
+        weight=contents.weight,
+        items=items,
     )

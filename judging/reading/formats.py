@@ -59,8 +59,8 @@ def load(
             )
         raise InvalidDataError(f"{source}: save it as {KINDS}, the kinds that are read")
     text, notes = _decoded(source, content, encoding)
-    found = _json(source, text) if kind in JSON else _csv(source, text)
-    return found._replace(notes=notes)
+    table = _json(source, text) if kind in JSON else _csv(source, text)
+    return table._replace(notes=notes)
 
 
 def missing(cell: Any) -> bool:
@@ -195,27 +195,27 @@ def _json(source: str, text: str) -> Found:
 def _whole(text: str) -> list[Any] | None:
     """The rows of a text that is one list, or one object made of columns; None if it is neither."""
     if text.lstrip()[:1] == "[":
-        found = json.loads(text)
-        return list(found)
+        content = json.loads(text)
+        return list(content)
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError:
         return None  # an object a line
-    if not isinstance(found, dict) or not found:
+    if not isinstance(content, dict) or not content:
         return None
-    if isinstance(rows := found.get("data"), list) and all(isinstance(row, dict) for row in rows):
+    if isinstance(rows := content.get("data"), list) and all(isinstance(row, dict) for row in rows):
         return rows  # pandas' orient="table", and what many programs' interfaces answer
-    if {"columns", "data"} <= found.keys():  # orient="split"
-        return [dict(zip(found["columns"], row, strict=True)) for row in found["data"]]
+    if {"columns", "data"} <= content.keys():  # orient="split"
+        return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
     columns = [
         column if isinstance(column, dict) else dict(enumerate(column))
-        for column in found.values()
+        for column in content.values()
         if isinstance(column, (dict, list))
     ]
-    if len(columns) < len(found) or len({tuple(column) for column in columns}) > 1:
+    if len(columns) < len(content) or len({tuple(column) for column in columns}) > 1:
         return None
     return [
-        {name: column[key] for name, column in zip(found, columns, strict=True)}
+        {name: column[key] for name, column in zip(content, columns, strict=True)}
         for key in columns[0]
     ]
 
@@ -243,8 +243,8 @@ def _workbook(source: str, content: bytes, wanted: str | None) -> Found:
         import pandas as pd
 
         options = {"header": None, "dtype": object, "keep_default_na": False}
-        found: Any = pd.read_excel(io.BytesIO(content), sheet_name=None, **options)
-        return {str(name): sheet for name, sheet in found.items()}
+        frames: Any = pd.read_excel(io.BytesIO(content), sheet_name=None, **options)
+        return {str(name): sheet for name, sheet in frames.items()}
 
     sheets = _by_pandas(source, read, "an Excel workbook", "openpyxl")
     filled = [name for name, one in sheets.items() if not all(map(missing, one.to_numpy().flat))]

@@ -219,8 +219,8 @@ def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> A
         return None if one is None or other is None else (one, other)
     known = [("first", "second"), *_pairs_of(SIDES), ("left", "right"), ("winner", "loser")]
     for one, other in known:
-        if (found := (find([one]), find([other]))) and None not in found:
-            return found
+        if (pair := (find([one]), find([other]))) and None not in pair:
+            return pair
     return None
 
 
@@ -251,10 +251,12 @@ def _verdicts(
     if winner is None and (column := find(PROBABILITIES, p)) is not None:
         return _numbers(table[column], column)
     if winner is None and (column := find(["preference"])) is not None:
-        found = _numbers(table[column], column)
-        found = np.where(found == 0.0, 1.5, found)  # older files call a draw 0
-        _refuse((found < 1.0) | (found > 2.0), table[column], column, "not between 1 and 2")
-        return 2.0 - found
+        preferences = _numbers(table[column], column)
+        preferences = np.where(preferences == 0.0, 1.5, preferences)  # older files call a draw 0
+        _refuse(
+            (preferences < 1.0) | (preferences > 2.0), table[column], column, "not between 1 and 2"
+        )
+        return 2.0 - preferences
     marks = [find([name]) for name in ("winner_model_a", "winner_model_b", "winner_tie")]
     if winner is None and None not in marks:
         won, lost, tied = (_numbers(table[name], name) for name in marks)
@@ -297,11 +299,11 @@ def _words(
             f"{place(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "
             "place of the other; give P(the first is better) in a column p"
         )
-    found = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
+    verdicts = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
     wrong = np.isnan(by_name) & np.isnan(by_place) & decided
     _refuse(wrong, said, column, f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie")
-    _refuse(np.isnan(found) & decided, said, column, "a name, where other rows name places")
-    return np.where(tied, 0.5, np.where(decided, found, np.nan))
+    _refuse(np.isnan(verdicts) & decided, said, column, "a name, where other rows name places")
+    return np.where(tied, 0.5, np.where(decided, verdicts, np.nan))
 
 
 def _texts(values: pd.Series) -> list[str]:
@@ -320,30 +322,30 @@ def _word(value: Any) -> str:
 
 def _places(words: set[str], sides: tuple[Any, Any]) -> dict[str, float]:
     """P(first is better) of the words for a place, a tie among them."""
-    found = dict[str, float]()
+    chances = dict[str, float]()
     for k, value in ((0, 1.0), (1, 0.0)):
         names = {_word(sides[k]), *(pair[k] for pair in PLACES)}
         names |= {f"{stem}{pair[k]}" for stem in (*SIDES, *TEXTS, "assistant") for pair in PLACES}
-        found |= dict.fromkeys(names, value)
-    found |= dict.fromkeys(TIES, 0.5) | {"win": 1.0, "loss": 0.0}
-    return found | ({"0": 0.5} if "2" in words else {})  # 1, 2 and, for a tie, 0
+        chances |= dict.fromkeys(names, value)
+    chances |= dict.fromkeys(TIES, 0.5) | {"win": 1.0, "loss": 0.0}
+    return chances | ({"0": 0.5} if "2" in words else {})  # 1, 2 and, for a tie, 0
 
 
 def _numbers(values: pd.Series, column: Any) -> Floats:
     """Cells as numbers, NaN where they are empty."""
     comma = values.attrs.get("decimal") == ","
-    found, wrong = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
+    numbers, wrong = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
     for k, value in enumerate(values.tolist()):
         try:
             if isinstance(value, str):
                 value = value.replace(",", ".") if comma else value
             elif not isinstance(value, (Real, Decimal)):
                 value = str(value)  # what is missing has a text for it, and nothing else is right
-            found[k] = float(value)
+            numbers[k] = float(value)
         except (ValueError, OverflowError):
             wrong[k] = str(value).strip().lower() not in EMPTY
     _refuse(wrong, values, column, "no number")
-    return found
+    return numbers
 
 
 def _refuse(wrong: Mask, values: pd.Series, column: Any, why: str) -> None:

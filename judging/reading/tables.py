@@ -246,8 +246,8 @@ def as_text(cell: Any, what: str = "text") -> str:
 def require_printable(name: str) -> None:
     """Refuse a name with half a character or a control character, which files cannot hold."""
     for letter in name:
-        if (found := unicodedata.category(letter)) in ("Cc", "Cs"):
-            what = "a control character" if found == "Cc" else "half of a character"
+        if (category := unicodedata.category(letter)) in ("Cc", "Cs"):
+            what = "a control character" if category == "Cc" else "half of a character"
             raise InvalidDataError(f"the id has {what} in it (U+{ord(letter):04X}); remove it")
 
 

@@ -56,10 +56,10 @@ def said(log_p: Sequence[float], refused: str = "") -> str:
 def refused_in(row: Mapping[str, Any]) -> str:
     """Why a question in a row of ROWS was refused, "" if it was answered."""
     try:
-        found = json.loads(row["log_p"])
+        content = json.loads(row["log_p"])
     except (TypeError, ValueError):
         return ""
-    why = found.get("refused") if isinstance(found, dict) else None
+    why = content.get("refused") if isinstance(content, dict) else None
     return why[:300] if isinstance(why, str) else ""
 
 

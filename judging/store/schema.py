@@ -121,8 +121,8 @@ def prepare(
 
     def state() -> tuple[int, int, list[str]]:
         numbers = (execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
-        made = execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
-        return *numbers, sorted(" ".join(text.split()) for (text,) in made)
+        statements = execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        return *numbers, sorted(" ".join(text.split()) for (text,) in statements)
 
     if state() == (0, 0, []):
         with transaction():

@@ -166,14 +166,14 @@ class Store:
         Those that it refused are among them: nothing is asked twice. The texts are (first,
         second); the context is None where the prompt shows none.
         """
-        found: dict[str | None, set[tuple[str, str]]] = {}
+        pairs: dict[str | None, set[tuple[str, str]]] = {}
         specification = self.specification(judge)
         self._require_judge(specification)
         wanted = (judge_row(specification)["judge_digest"], prompt.digest)
         with self._transaction("DEFERRED") as connection:
             for context, first, second in connection.execute(ANSWERED, wanted):
-                found.setdefault(context, set()).add((first, second))
-        return found
+                pairs.setdefault(context, set()).add((first, second))
+        return pairs
 
     def missing(self, judge: Reader, questions: Sequence[Question]) -> list[int]:
         """Positions of the questions that `ask` would put to the judge.
@@ -459,29 +459,29 @@ class Store:
         warning. Raises JudgeError where
         nothing, or more than one thing, fits.
         """
-        found = self._table(prompt=prompt, judge=judge, context=context).query("comparative == 1")
+        answers = self._table(prompt=prompt, judge=judge, context=context).query("comparative == 1")
         if texts is not None:
             these = pd.MultiIndex.from_tuples([(text.id, text.digest) for text in texts])
             for pair in (["first", "first_digest"], ["second", "second_digest"]):
-                found = found[pd.MultiIndex.from_frame(found[pair]).isin(these)]
-        require_one("judge", found["judge"])
-        prompts = dict(zip(found["prompt_digest"], found["prompt"], strict=True))
+                answers = answers[pd.MultiIndex.from_frame(answers[pair]).isin(these)]
+        require_one("judge", answers["judge"])
+        prompts = dict(zip(answers["prompt_digest"], answers["prompt"], strict=True))
         require_one("prompt", (f"{name} {digest}" for digest, name in prompts.items()))
         # A prompt with two names has every question twice.
-        found = found.drop_duplicates(["question", "context", "first", "second"])
-        if refused := int((found["refused"] != "").sum()):
-            warnings.warn(f"{refused} of {len(found)} were refused, and left out", stacklevel=3)
-            found = found[found["refused"] == ""]
-        if found["p"].isna().any():
-            blank = f"{found['p'].isna().sum()} of {len(found)} answers held neither label"
+        answers = answers.drop_duplicates(["question", "context", "first", "second"])
+        if refused := int((answers["refused"] != "").sum()):
+            warnings.warn(f"{refused} of {len(answers)} were refused, and left out", stacklevel=3)
+            answers = answers[answers["refused"] == ""]
+        if answers["p"].isna().any():
+            blank = f"{answers['p'].isna().sum()} of {len(answers)} answers held neither label"
             warnings.warn(f"{blank}; they are left out", stacklevel=3)
-            found = found.dropna(subset="p")
-        if found.empty:
+            answers = answers.dropna(subset="p")
+        if answers.empty:
             raise JudgeError("the store has no such comparison; see its table() for what it has")
-        require_one_text_a_name(found, ["context"])
+        require_one_text_a_name(answers, ["context"])
         items = None if texts is None else [text.id for text in texts]
         groups: dict[str | None, Comparisons] = {}
-        for name, rows in found.groupby("context", sort=False, dropna=False):
+        for name, rows in answers.groupby("context", sort=False, dropna=False):
             require_one_text_a_name(rows, ["first", "second"])
             c = Comparisons.from_table(rows[["first", "second", "p"]], items=items)
             groups[None if pd.isna(name) else name] = c
@@ -489,8 +489,8 @@ class Store:
 
     def _table(self, **wanted: Any) -> pd.DataFrame:
         """`table`, and after it the full digests."""
-        found = self._rows(**wanted)
-        rows = found.to_dict("records")
+        table = self._rows(**wanted)
+        rows = table.to_dict("records")
         try:
             said = [dict(enumerate(log_p_of(row))) for row in rows]
         except JudgeError as error:
@@ -501,12 +501,12 @@ class Store:
         log_p = pd.DataFrame(said, dtype=float)
         log_p = log_p.reindex(columns=range(max(2, log_p.shape[1])))
         share = np.exp(log_p)
-        p = (share[0] / (share[0] + share[1])).where(found["comparative"] == 1)
+        p = (share[0] / (share[0] + share[1])).where(table["comparative"] == 1)
         log_p = log_p.rename(columns=lambda k: f"log_p_{k + 1}")
         log_p = log_p.assign(p=p, mass=share.sum(axis=1), refused=[refused_in(row) for row in rows])
-        found["labels"] = [" ".join(json.loads(text)) for text in found["labels"]]
-        found["at"] = pd.to_datetime(found["at"], unit="s", utc=True)
-        return pd.concat([found.loc[:, :"labels"], log_p, found.loc[:, "tokens":]], axis=1)
+        table["labels"] = [" ".join(json.loads(text)) for text in table["labels"]]
+        table["at"] = pd.to_datetime(table["at"], unit="s", utc=True)
+        return pd.concat([table.loc[:, :"labels"], log_p, table.loc[:, "tokens":]], axis=1)
 
     def _rows(
         self, *, prompt: str | None = None, judge: str | None = None, context: str | None = None

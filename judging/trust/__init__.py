@@ -1,8 +1,8 @@
 """How far people would go along with a judge: measured on some labels of theirs.
 
     labels = judging.trust.read_people("people.csv")       # id, score; or first, second, winner
-    found = judging.trust.trust(ranking.fit, labels)       # or several fits, one per context
-    found.agreement, found.sharpness; found.intervals(...); print(found)
+    trust = judging.trust.trust(ranking.fit, labels)       # or several fits, one per context
+    trust.agreement, trust.sharpness; trust.intervals(...); print(trust)
 
 A few dozen labels tell how often people order two texts as the judge does, and with what interval;
 what the judge's probabilities are worth to people; and, where people gave scores, an interval on

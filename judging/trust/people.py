@@ -85,13 +85,13 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
     if name is not None and score is not None:
         return People(_scores(table, name, score))
     try:
-        found = read(table)
+        choices = read(table)
     except ComparisonError as error:
         raise InvalidDataError(
             f"{table.attrs['source']} says nothing of people: it has neither the columns id and "
             f"score, nor choices such as first, second and winner ({error})"
         ) from None
-    rows = zip(found.first, found.second, found.p.tolist(), strict=True)
+    rows = zip(choices.first, choices.second, choices.p.tolist(), strict=True)
     return People({}, tuple((str(a), str(b), p) for a, b, p in rows))
 
 

@@ -85,8 +85,8 @@ class Estimate(NamedTuple):
 
     Examples
     --------
-    >>> found = judging.trust.estimate([0.9, 0.2, 0.8, 0.4], [1, 0, np.nan, np.nan])
-    >>> found.labels, found.alone
+    >>> mean = judging.trust.estimate([0.9, 0.2, 0.8, 0.4], [1, 0, np.nan, np.nan])
+    >>> mean.labels, mean.alone
     (2, 0.5)
     """
 
@@ -149,8 +149,8 @@ def estimate(
 
     >>> y = np.array([0.2, 0.4, 0.6, 0.8])
     >>> p = np.append(y, [0.3, 0.5] * 500) + 0.02
-    >>> found = judging.trust.estimate(p, np.append(y, [np.nan] * 1000))
-    >>> round(found.value, 2), round(found.alone, 2)
+    >>> mean = judging.trust.estimate(p, np.append(y, [np.nan] * 1000))
+    >>> round(mean.value, 2), round(mean.alone, 2)
     (0.4, 0.5)
     """
     p, y = np.asarray(p, dtype=float), np.asarray(y, dtype=float)

@@ -46,8 +46,8 @@ class Trust:
 
     Examples
     --------
-    >>> found = judging.trust.Agreement(0.5, 0.42, 0.58, 190, 150.0)
-    >>> judging.trust.Trust(found, None, None, 20, "scores", 0.9).state
+    >>> agreement = judging.trust.Agreement(0.5, 0.42, 0.58, 190, 150.0)
+    >>> judging.trust.Trust(agreement, None, None, 20, "scores", 0.9).state
     'useless'
     """
 
@@ -128,8 +128,8 @@ def trust(
     --------
     >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "d"], p=[0.8, 0.7, 0.9])
     >>> said = judging.trust.People({"a": 5, "b": 3, "c": 4, "d": 1})
-    >>> found = judging.trust.trust(poe.fit(c), said)
-    >>> found.agreement.rows, round(found.agreement.rate, 2), found.state
+    >>> trust = judging.trust.trust(poe.fit(c), said)
+    >>> trust.agreement.rows, round(trust.agreement.rate, 2), trust.state
     (6, 0.83, 'open')
     """
     every = [fits] if isinstance(fits, Fit) else list(fits)
@@ -153,9 +153,9 @@ def trust(
         return None
     kind: Any = "scores and choices" if scores and choices else "scores" if scores else "choices"
     scale = conformal(np.concatenate(s), np.concatenate(y), level)
-    found, sharp = agreement(rows, level), sharpness(rows, level)
+    agree, sharp = agreement(rows, level), sharpness(rows, level)
     surest = round(float(np.quantile(np.maximum(rows.q, 1.0 - rows.q), UPPER)), 2)
-    return Trust(found, sharp, scale, scores + choices, kind, surest, level)
+    return Trust(agree, sharp, scale, scores + choices, kind, surest, level)
 
 
 def _rows(

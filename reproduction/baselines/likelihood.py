@@ -46,13 +46,13 @@ def likelihood_ranking(comparisons: Comparisons, *, restarts: int = 20) -> Order
     by_sum = np.argsort(-margin.sum(axis=1), kind="stable")
     margin = margin[np.ix_(by_sum, by_sum)]
     rng = np.random.default_rng(0)
-    found = [
+    parts = [
         group[_search(margin[np.ix_(group, group)], tol, restarts, rng)]
         if len(group) > 1
         else group
         for group in _circles(margin > tol)
     ]
-    return OrderOfItems(comparisons.items, by_sum[np.concatenate(found)])
+    return OrderOfItems(comparisons.items, by_sum[np.concatenate(parts)])
 
 
 def _circles(above: Floats) -> list[Indices]:
@@ -73,8 +73,8 @@ def _search(margin: Floats, tol: float, restarts: int, rng: np.random.Generator)
     """Best local optimum from the order given and from random ones."""
     n = len(margin)
     starts = [np.arange(n), *(rng.permutation(n) for _ in range(restarts))]
-    found = [_improved(start, margin, tol) for start in starts]
-    return found[int(np.argmax([np.triu(margin[np.ix_(o, o)], 1).sum() for o in found]))]
+    optima = [_improved(start, margin, tol) for start in starts]
+    return optima[int(np.argmax([np.triu(margin[np.ix_(o, o)], 1).sum() for o in optima]))]
 
 
 def _improved(order: Indices, margin: Floats, tol: float) -> Indices:

@@ -42,15 +42,15 @@ def table(settings: Settings) -> pd.DataFrame:
     slow = np.flatnonzero(printed["method"].isin(["G-Eval", "PAIRS-beam"])).tolist()
 
     def step_by_step(k: int) -> Floats:
-        made = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
-        return made(printed.loc[k], settings)
+        method = _absolute if printed.loc[k, "method"] == "G-Eval" else _sorted
+        return method(printed.loc[k], settings)
 
-    found = settings.map(step_by_step, slow)
+    correlations = settings.map(step_by_step, slow)
     rows = []
     for place, row in printed.iterrows():
         key, judge = key_of(row["dataset"]), _judge(row, settings)
-        if place in found:
-            each = 100.0 * found[place]
+        if place in correlations:
+            each = 100.0 * correlations[place]
         elif key == "hanna":
             job = large.symmetric(judge, 10, large.SOFT, settings.seed)
             each = large.repeated([job], settings)[job]["PoE-BT"].mean(axis=0)
@@ -70,9 +70,11 @@ def table(settings: Settings) -> pd.DataFrame:
             place=True,
         )
         rows.append(about | {"draws": len(values)})
-    made = pd.DataFrame(rows)
-    pooled = (made["run_sd"] ** 2).groupby([made["dataset"], made["method"]]).transform("mean")
-    return made.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
+    results = pd.DataFrame(rows)
+    pooled = (
+        (results["run_sd"] ** 2).groupby([results["dataset"], results["method"]]).transform("mean")
+    )
+    return results.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
 
 
 def _judge(row: pd.Series, settings: Settings) -> Twin:
@@ -97,7 +99,7 @@ def _absolute(row: pd.Series, settings: Settings) -> Floats:
 
 def _sorted(row: pd.Series, settings: Settings) -> Floats:
     """Correlations of PairS: (draws, C), or (draws,) of one large set."""
-    judge, found = _judge(row, settings), []
+    judge, correlations = _judge(row, settings), []
     gold = labels(judge.dataset).scores[judge.attribute]
     for draw in range(min(settings.draws, PAIRS_DRAWS)):
         rng = np.random.default_rng([settings.seed, draw, stream(judge), 7])
@@ -110,7 +112,7 @@ def _sorted(row: pd.Series, settings: Settings) -> Floats:
                 both_orders=True,
                 seed=draw,
             )
-            found.append(spearman(ranked.scores, gold[0]))
+            correlations.append(spearman(ranked.scores, gold[0]))
         else:
             p = judge.answer(gold, rng, draws=1).matrix()[0]
             p = (p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0
@@ -123,5 +125,5 @@ def _sorted(row: pd.Series, settings: Settings) -> Floats:
                 ).scores
                 for one in p
             ]
-            found.append(small.per_context(np.stack(orders), gold))
-    return np.stack(found)
+            correlations.append(small.per_context(np.stack(orders), gold))
+    return np.stack(correlations)

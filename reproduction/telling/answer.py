@@ -94,8 +94,8 @@ def real(other: str) -> pd.DataFrame:
 
 def at_chance() -> list[str]:
     """The judges that were asked and rank no better than chance, as "SmolLM2-135M on SummEval"."""
-    found = sorted(chance(_measured("methods")))
-    return [f"{system} on {NAMES[dataset]}" for system, dataset in found]
+    pairs = sorted(chance(_measured("methods")))
+    return [f"{system} on {NAMES[dataset]}" for system, dataset in pairs]
 
 
 def _measured(name: str) -> pd.DataFrame:

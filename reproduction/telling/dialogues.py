@@ -23,8 +23,8 @@ def browser(attribute: str, dataset: str = "topicalchat") -> Markup:
     better than the column, in per cent; beside them the scores of the product of soft
     Bradley-Terry experts, both orders of a pair, and people's mean.
     """
-    found = [asked(dataset, attribute, which=name) for name in reversed(ask_model.MODELS)]
-    models = [one for one in found if one is not None]
+    every = [asked(dataset, attribute, which=name) for name in reversed(ask_model.MODELS)]
+    models = [one for one in every if one is not None]
     if not models:
         raise LookupError(f"no model was asked about {dataset} {attribute}")
     contexts = sorted(set.intersection(*(set(one.contexts) for one in models)))

@@ -32,13 +32,13 @@ def state(name: str, about: Mapping[str, Any]) -> str:
     return "code or data changed since" if outdated(about) else UP_TO_DATE
 
 
-def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def rows(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """One row a result: name, command, what, kind, reads, draws, seed, state, code, and the run.
 
     The run's date, seconds and cpu_seconds are missing where it was not recorded.
     """
-    made = []
-    for name, about in sorted(found.items()):
+    lines = []
+    for name, about in sorted(results.items()):
         sets = TARGETS[name].datasets if name in TARGETS else ()
         reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
@@ -47,8 +47,8 @@ def rows(found: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
         row["code"] = about.get("code", {}).get("digest", "")
         run = about.get("run") or {}
-        made.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
-    return pd.DataFrame(made)
+        lines.append(row | {key: run.get(key) for key in ("date", "seconds", "cpu_seconds")})
+    return pd.DataFrame(lines)
 
 
 def html(rows: pd.DataFrame) -> Markup:

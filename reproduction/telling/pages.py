@@ -74,8 +74,8 @@ def table(
     phone, every value behind its column's name.
     """
     first = Cell("", {"class": "claim"}) if "claims" in name else Cell("", {"scope": "row"}, "th")
-    made = [[_cell(x, Cell("", {}) if at else first) for at, x in enumerate(row)] for row in rows]
-    return Markup(TABLE.render(heads=list(heads), rows=made, name=name, caption=caption))
+    cells = [[_cell(x, Cell("", {}) if at else first) for at, x in enumerate(row)] for row in rows]
+    return Markup(TABLE.render(heads=list(heads), rows=cells, name=name, caption=caption))
 
 
 def _cell(value: object, like: Cell) -> Cell:
@@ -100,11 +100,11 @@ def frame(
     if len(rows.columns) > WIDE and "heat" not in name:
         name += " stacks dense" if len(rows.columns) > 2 * WIDE else " stacks"
     body = rows.itertuples(index=False, name=None)
-    made = table(rows.columns, body, name=name, caption=caption)
+    markup = table(rows.columns, body, name=name, caption=caption)
     if not fold:
-        return made
+        return markup
     folded = Markup('<details class="fold"><summary>{} ({} rows)</summary>{}</details>')
-    return folded.format(fold, len(rows), made)
+    return folded.format(fold, len(rows), markup)
 
 
 def badge(kind: str) -> Markup:
@@ -146,10 +146,10 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
     prediction), passes and swapped (per cent of wrong answers that would have agreed, and what was
     swapped), nearer (whether the trivial baseline is nearer to print), word (one of `WORDS`).
     """
-    found = overview(card).set_index(["paper", "table"])
+    summary = overview(card).set_index(["paper", "table"])
     rows = []
     for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
-        known = found.loc[(TITLES[paper], name)] if (TITLES[paper], name) in found.index else {}
+        known = summary.loc[(TITLES[paper], name)] if (TITLES[paper], name) in summary.index else {}
         sizes = predictions(cells)["difference"].abs()
         swaps = {of: known.get(f"wrong {of}", np.nan) for of in (METHODS, JUDGES, ATTRIBUTES)}
         swapped = next((of for of, share in swaps.items() if np.isfinite(share)), "")
@@ -276,11 +276,11 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
         keys = others  # rows of one k have one selection, which k says then
     methods = list(cells["method"].unique())
     turns = len(methods) > MANY
-    places, made = [], []
+    places, by_place = [], []
     for place, group in cells.groupby(keys, sort=False, dropna=False):
         of = {row["method"]: row for _, row in group.iterrows()}
         places.append(list(place))
-        made.append(
+        by_place.append(
             [
                 _heat(of[m], kept=m == KEPT and not turns) if m in of else Cell("", {})
                 for m in methods
@@ -293,10 +293,10 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     name = "comparison sortable heat"
     if turns:
         heads = ["method", *(", ".join(map(str, place)) for place in places)]
-        turned = [[method, *column] for method, *column in zip(methods, *made, strict=True)]
+        turned = [[method, *column] for method, *column in zip(methods, *by_place, strict=True)]
         return table(heads, turned, name=name, caption=caption)
     heads = ["calls" if key == "k" else key for key in keys]
-    rows = [place + cells for place, cells in zip(places, made, strict=True)]
+    rows = [place + cells for place, cells in zip(places, by_place, strict=True)]
     return table([*heads, *methods], rows, name=name, caption=caption)
 
 

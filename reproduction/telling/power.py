@@ -66,12 +66,12 @@ def power(card: pd.DataFrame) -> pd.DataFrame:
             if pairs.empty:
                 continue
             passed = (pairs["ours of the other"] - pairs["number"]).abs() <= pairs["tolerance"]
-            found = {
+            rates = {
                 "cells": pairs["id"].nunique(),
                 "right": float((pairs["verdict"] == "agrees").mean()),
                 "wrong": float(passed.mean()),
             }
-            rows.append({"paper": paper, "table": table, "swap": swap, "kind": kind, **found})
+            rows.append({"paper": paper, "table": table, "swap": swap, "kind": kind, **rates})
     names = ["paper", "table", "swap", "kind", "cells", "right", "wrong"]
     return pd.DataFrame(rows, columns=names)
 
@@ -85,7 +85,7 @@ def _places(cells: pd.DataFrame, column: str = "system") -> list[str]:
     return [f"{cell}/".replace(f"/{name}/", "/") for cell, name in both]
 
 
-def weak(found: pd.DataFrame) -> str:
+def weak(swaps: pd.DataFrame) -> str:
     """Say "weak test" where a table's rows of `power` cannot tell methods apart, else "".
 
     Over all its swaps of methods, weighted by their cells, the wrong cells agree more than half
@@ -93,7 +93,7 @@ def weak(found: pd.DataFrame) -> str:
     then by its attributes; "no test" where there is nothing to swap either.
     """
     for kind in (METHODS, JUDGES, ATTRIBUTES):
-        rows = found[found["kind"] == kind]
+        rows = swaps[swaps["kind"] == kind]
         if len(rows):
             return "weak test" if _mean(rows, "wrong") > WEAK * _mean(rows, "right") else ""
     return "no test"
@@ -131,8 +131,8 @@ def judge_biases(card: pd.DataFrame) -> pd.DataFrame:
     grouped = rows.assign(sd=rows["tolerance"] / NOISE_FACTOR).groupby(
         ["paper", "table", "system"], sort=False
     )
-    found = grouped.agg(cells=("id", "size"), bias=("difference", "mean"), error=("sd", "mean"))
-    return found.assign(shown=found["bias"].abs() > NOISE_FACTOR * found["error"]).reset_index()
+    biases = grouped.agg(cells=("id", "size"), bias=("difference", "mean"), error=("sd", "mean"))
+    return biases.assign(shown=biases["bias"].abs() > NOISE_FACTOR * biases["error"]).reset_index()
 
 
 # Baselines -------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def baseline(card: pd.DataFrame) -> pd.Series:
     by_judge = card.assign(place=_places(card)).pivot(
         index="place", columns="system", values="number"
     )
-    found = pd.Series(np.nan, index=card.index)
+    guesses = pd.Series(np.nan, index=card.index)
     for (dataset, metric, system), rows in card.groupby(["dataset", "metric", "system"]):
         known = anchors[anchors["dataset"] == dataset]
         if (known["method"] == "debiased").any():
@@ -169,14 +169,14 @@ def baseline(card: pd.DataFrame) -> pd.Series:
         shared = np.isfinite(rest)
         if shared.any():
             rest, its = rest[shared], own["number"].to_numpy()[shared]
-            found[rows.index] = rest @ its / (rest @ rest) * others[_places(rows)].to_numpy()
+            guesses[rows.index] = rest @ its / (rest @ rest) * others[_places(rows)].to_numpy()
     values = dict(zip(card["id"], card["number"], strict=True))
     for at, row in card[card["id"].str.startswith("poe_v2/table3/")].iterrows():
         head = f"poe_v2/table3/{row['system']}/K{{}}N/{row['dataset']}-{row['attribute']}/avg-prob"
         few, many = values[head.format(5)], values[head.format(50)]
         share = (1 / 5 - 1 / float(row["k"].removesuffix("N"))) / (1 / 5 - 1 / 50)
-        found[at] = many if row["method"] == "PoE-BT" else few + share * (many - few)
-    return found
+        guesses[at] = many if row["method"] == "PoE-BT" else few + share * (many - few)
+    return guesses
 
 
 # Together --------------------------------------------------------------------------------------
@@ -194,12 +194,12 @@ def overview(card: pd.DataFrame) -> pd.DataFrame:
     """
     known = pd.concat([baseline(part) for _, part in card.groupby("paper", sort=False)])
     card = card.assign(baseline=known)
-    found = power(card)
+    powers = power(card)
     rows = []
     for paper, whole in card.groupby("paper", sort=False):
         for table, part in whole.groupby("table", sort=False):
             if (part["verdict"] != "not tested").any():
-                swaps = found[(found["paper"] == paper) & (found["table"] == table)]
+                swaps = powers[(powers["paper"] == paper) & (powers["table"] == table)]
                 wrong = {
                     f"wrong {kind}": 100.0 * _mean(swaps[swaps["kind"] == kind], "wrong")
                     for kind in (METHODS, JUDGES, ATTRIBUTES)
@@ -212,8 +212,8 @@ def overview(card: pd.DataFrame) -> pd.DataFrame:
         if (whole["verdict"] != "not tested").any():
             row = {"paper": paper, "table": "each experiment once"}
             rows.append(row | _counts(whole, predictions(unique(whole))))
-    made = pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
-    return made[[*FIRST, *(name for name in made if name not in FIRST)]]
+    results = pd.DataFrame(rows).assign(paper=lambda t: t["paper"].map(TITLES))
+    return results[[*FIRST, *(name for name in results if name not in FIRST)]]
 
 
 def shares(card: pd.DataFrame) -> pd.DataFrame:

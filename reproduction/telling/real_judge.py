@@ -101,8 +101,8 @@ def llmbar() -> Markup:
             about = {"judge": str(judge), "pairs": f"{kind} ({here.sum()})"}
             rows.append({**about, **of, "evidence": "recorded"})
     caption = Markup("<p>The same pairs put to a seventh judge, which gives probabilities.</p>")
-    made = pd.DataFrame(rows).sort_values("pairs", kind="stable", ascending=False)
-    return caption + pages.frame(made, kind="measured recorded")
+    results = pd.DataFrame(rows).sort_values("pairs", kind="stable", ascending=False)
+    return caption + pages.frame(results, kind="measured recorded")
 
 
 def _shown(logits: Floats, better: Floats) -> dict[str, str]:
@@ -157,7 +157,7 @@ def headlines() -> pd.DataFrame:
     )
     ids = rows.drop_duplicates("claim").set_index("claim")["words"]
     wide = rows.pivot(index="claim", columns="where", values="said").reindex(ids.index)
-    made = {
+    columns = {
         "claim": ids.to_list(),
         **{
             name: [said.get((claim, kind), "") for claim in ids.index]
@@ -165,7 +165,7 @@ def headlines() -> pd.DataFrame:
         },
         **{name: wide[name].fillna("").to_list() for name in dict.fromkeys(rows["where"])},
     }
-    return pd.DataFrame(made)
+    return pd.DataFrame(columns)
 
 
 def counts() -> dict[str, int]:

@@ -52,14 +52,14 @@ def overview(*about: str) -> pd.DataFrame:
 def informed(rows: pd.DataFrame, at_chance: set[str]) -> pd.DataFrame:
     """Claims without a measured verdict where all their cells are of datasets at chance."""
     verdict = rows["measured verdict"]
-    told = ~verdict.isin(["", "cannot be checked"])
-    blind = told & rows["id"].map(lambda name: _only_about(name, at_chance))
+    judged = ~verdict.isin(["", "cannot be checked"])
+    blind = judged & rows["id"].map(lambda name: _only_about(name, at_chance))
     return rows.assign(**{"measured verdict": verdict.mask(blind, NO_INFORMATION)})
 
 
 def _at_chance() -> set[str]:
-    found = chance(run.read("measured-methods"))
-    return {NAMES[dataset] for system, dataset in found if system == MODEL}
+    pairs = chance(run.read("measured-methods"))
+    return {NAMES[dataset] for system, dataset in pairs if system == MODEL}
 
 
 def _only_about(name: str, datasets: set[str]) -> bool:

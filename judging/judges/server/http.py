@@ -281,9 +281,9 @@ class Caller:
             counted = token_counts(reply)
             tokens, written = (counted[0] + counted[2], counted[2]) if counted else (None, 0)
             unused = True
-            found = self._understood(headers, reply, read)
+            answer = self._understood(headers, reply, read)
             unused = False
-            return found
+            return answer
         except PassingError as error:
             turned_away = error.turned_away
             raise
@@ -359,12 +359,12 @@ class Caller:
             )
         decoder = zlib.decompressobj(wbits=47)  # of gzip or of deflate, by its head
         try:
-            found = decoder.decompress(content, LARGEST + 1)
+            data = decoder.decompress(content, LARGEST + 1)
         except zlib.error as error:
             raise PassingError(f"lost the connection to {self.name} ({error})") from None
-        if len(found) > LARGEST:
+        if len(data) > LARGEST:
             raise self._too_large()
-        return found
+        return data
 
     def _refusal(self, status: int, headers: httpx.Headers, reply: Any) -> Exception:
         """What a status other than 200 means."""
@@ -417,7 +417,7 @@ class Caller:
             if why := refusal(choices[0]):
                 gone = ServerGoneError(f"{self.name} does not answer: {self.shown(why)}")
                 raise RefusedError(self.shown(why), REFUSED, gone)
-            found = read(reply)
+            answer = read(reply)
         except ValueError as error:
             raise PassingError(f"{self.name} {self.shown(error)}", tries=TRIES, own=True) from None
         model = reply.get("model")
@@ -433,7 +433,7 @@ class Caller:
                 "time; answers of two models do not go into one ranking. Those of the first are "
                 "kept; name a dated version of the model, or use another store"
             )
-        return found
+        return answer
 
 
 @cache
@@ -459,15 +459,15 @@ def _complaint(reply: Any) -> str:
 def _used_up(reply: Any) -> bool:
     """Whether a server turns calls away until somebody pays, and not for a moment."""
     error = reply.get("error") if isinstance(reply, dict) else None
-    told = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
-    return "insufficient_quota" in told
+    codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    return "insufficient_quota" in codes
 
 
 def token_counts(reply: Any) -> tuple[int, int, int] | None:
     """Tokens of the prompt, of it from the server's cache, and written; None if not said."""
 
-    def count(found: Any, name: str) -> int | None:
-        value = found.get(name) if isinstance(found, dict) else None
+    def count(fields: Any, name: str) -> int | None:
+        value = fields.get(name) if isinstance(fields, dict) else None
         return value if type(value) is int and 0 <= value < 2**31 else None
 
     usage = reply.get("usage") if isinstance(reply, dict) else None

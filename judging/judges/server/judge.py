@@ -251,27 +251,27 @@ class ServerJudge(Reader):
         """One answer, and how it began: the likeliest tokens, or what was drawn."""
         begun = time.perf_counter()
         prompt, draws = question.prompt, self.options.draws
-        found: list[Any] = []
+        beginnings: list[Any] = []
         read = computed = 0
         try:
-            while len(found) < max(draws, 1):  # some servers draw one answer whatever n says
-                body = self.options.body(question, self.model, draws=draws - len(found))
+            while len(beginnings) < max(draws, 1):  # some servers draw one answer whatever n says
+                body = self.options.body(question, self.model, draws=draws - len(beginnings))
                 some, (tokens, cached, _) = self._caller.call(
                     client, body, self._read, ending, self.spending
                 )
-                found += some
+                beginnings += some
                 read, computed = max(read, tokens), computed + tokens - cached
         except (ModelChangedError, UnreachableError):  # no question's fault
             raise
         except RefusedError as error:
-            told = type(error.error)(f"{question}: {error.error}")
-            raise RefusedError(error.why, error.most, told, sure=error.sure) from None
+            cause = type(error.error)(f"{question}: {error.error}")
+            raise RefusedError(error.why, error.most, cause, sure=error.sure) from None
         except ServerError as error:
             raise type(error)(f"{question}: {error}") from None
         if draws:
-            log_p, said = counted(found[:draws], prompt), found
+            log_p, said = counted(beginnings[:draws], prompt), beginnings
         else:
-            log_p, said = merged(found, prompt.labels), [token for token, _ in found]
+            log_p, said = merged(beginnings, prompt.labels), [token for token, _ in beginnings]
         return Answer(log_p, read, float(computed), time.perf_counter() - begun, draws), said
 
     def _read(self, reply: dict[str, Any]) -> tuple[list[Any], tuple[int, int, int]]:

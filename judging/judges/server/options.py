@@ -141,11 +141,11 @@ def _whole(value: object, least: int) -> bool:
 def _request_fields(options: object) -> dict[str, Any]:
     """More fields of the request, from a dictionary or JSON; refused if they look secret."""
     try:
-        found = json.loads(options) if isinstance(options, str) else options
-        text = json.dumps(found, allow_nan=False)
+        fields = json.loads(options) if isinstance(options, str) else options
+        text = json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError):
-        found = text = None
-    if not isinstance(found, Mapping):
+        fields = text = None
+    if not isinstance(fields, Mapping):
         raise JudgeError(
             'options are fields of the request in JSON, such as {"max_completion_tokens": 1}'
         )
@@ -154,4 +154,4 @@ def _request_fields(options: object) -> dict[str, Any]:
             f"options are stored and shown, so {secret[1]!r} is no place for a secret; name an "
             "environment variable with key_env="
         )
-    return dict(found)
+    return dict(fields)

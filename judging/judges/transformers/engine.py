@@ -104,10 +104,10 @@ class Engine:
         if self.sharing is None:
             raise CannotShareError(self.why_not)
         share = tree.shares(forest, len(chosen))
-        found = self.sharing.answer(forest, self._reader([ready[k] for k in chosen]))
+        answers = self.sharing.answer(forest, self._reader([ready[k] for k in chosen]))
         while True:
             try:
-                together, kept = next(found)
+                together, kept = next(answers)
             except StopIteration:
                 return
             except (CannotShareError, JudgeError, torch.OutOfMemoryError):
@@ -139,8 +139,8 @@ class Engine:
         for start in dict.fromkeys(ready[k].target.start for k in chosen):
             alike = [k for k in chosen if ready[k].target.start == start]
             some = [ready[k] for k in alike]
-            for found in self.batched.answer([r.ids for r in some], start, self._reader(some)):
-                yield [(alike[k], log_p, float(some[k].tokens)) for k, log_p in found]
+            for answers in self.batched.answer([r.ids for r in some], start, self._reader(some)):
+                yield [(alike[k], log_p, float(some[k].tokens)) for k, log_p in answers]
 
     def _reader(self, ready: Sequence[Ready]) -> Read:
         """Log-probabilities of the label words, of all the vocabulary's."""
@@ -202,9 +202,9 @@ class Batched:
             if len(group) > 1 and padded > self.most:  # it has shrunk meanwhile
                 yield from self.answer(sequences, start, read, group)
                 continue
-            found = self._if_it_fits([sequences[k] for k in group], start, group, read)
-            if found is not None:
-                yield found
+            answers = self._if_it_fits([sequences[k] for k in group], start, group, read)
+            if answers is not None:
+                yield answers
             elif len(group) == 1:
                 raise prefix.too_large(padded, self.device)
             else:

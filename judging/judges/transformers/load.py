@@ -43,8 +43,8 @@ class Known:
     def longest(self) -> int | None:
         """Tokens it can read, or None where its positions are relative."""
         config = self.config.get_text_config(decoder=True)
-        found = getattr(config, "max_position_embeddings", None)
-        return None if self.encoder_decoder or found is None else int(found)
+        positions = getattr(config, "max_position_embeddings", None)
+        return None if self.encoder_decoder or positions is None else int(positions)
 
 
 @dataclass(frozen=True)

@@ -157,9 +157,9 @@ class Sharing:
             if len(together) > 1 and size(together) > self.most:  # it has shrunk meanwhile
                 yield from self.answer(together, read, cache)
                 continue
-            found = self._if_it_fits(together, cache, read)
-            if found is not None:
-                yield found, cache.length > 0
+            answers = self._if_it_fits(together, cache, read)
+            if answers is not None:
+                yield answers, cache.length > 0
             elif len(together) == 1 and not together[0].children:
                 raise too_large(together[0].stop, self.device)
             else:
@@ -168,9 +168,9 @@ class Sharing:
         for node in forest:
             if node.size > self.most and node.children:
                 with cache.restored():
-                    found = self._extend(node, cache, read)
-                    if found:
-                        yield found, cache.length > len(node.tokens)
+                    answers = self._extend(node, cache, read)
+                    if answers:
+                        yield answers, cache.length > len(node.tokens)
                     yield from self.answer(node.children, read, cache)
 
     def _if_it_fits(self, forest: Sequence[Node], cache: KeptCache, read: Read) -> Found | None:
