@@ -13,6 +13,7 @@ import pandas as pd
 
 from judging import metrics
 from judging.ranking.changes import Changes, changes
+from judging.ranking.confirmation import Confirmation
 from judging.ranking.ending import Stop
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.ranking.settings import Asking, Fitting
@@ -49,6 +50,8 @@ class Ranking:
         What it was asked to be.
     decision
         Whether the second order of a pair was worth its call, where that was to be found out.
+    confirmation
+        What fresh answers say of the top, where they were asked for.
     judged
         The judge of texts with its answers, None for a plain function.
     copies
@@ -83,6 +86,7 @@ class Ranking:
     seed: int | np.random.Generator = 0
     judged: TextJudge | None = field(default=None, repr=False)
     decision: Decision | None = field(default=None, repr=False)
+    confirmation: Confirmation | None = field(default=None, repr=False)
     copies: Mapping[str, str] = field(default_factory=dict, repr=False)
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
     choices: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)

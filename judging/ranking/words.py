@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from judging import kinds
+from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import HARDLY, Sureness, drowned, position, settled_share
 from judging.ranking.together import Together, together
@@ -218,6 +219,27 @@ def decided(decision: Decision) -> str:
         "unknown": "Asked in one order, drawn by lot: the budget is too small to find out whether "
         "the second order is worth its call.",
     }[decision.reason]
+
+
+def confirmed(one: Confirmation) -> str:
+    """What fresh answers say of the top, for a reader."""
+    best, rivals = _listed(one.best), _listed(one.rivals)
+    claim = f"{best} {'is' if len(one.best) == 1 else 'are each'} better than {rivals}"
+    if not one.calls:
+        return (
+            f"Not confirmed: nothing fresh could be asked about whether {claim}, because too many "
+            "of these pairs were asked before."
+        )
+    result = "Confirmed" if one.p >= 0.5 else "Not confirmed"
+    return (
+        f"{result} by {one.calls} fresh answers, which had no part in choosing: they alone are "
+        f"{percent(one.p)} sure that {claim} (all answers before them: {percent(one.before)})."
+    )
+
+
+def _listed(names: Sequence[Any]) -> str:
+    *others, last = map(str, names)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 # In a terminal --------------------------------------------------------------------------------
