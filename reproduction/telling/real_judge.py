@@ -39,18 +39,6 @@ def said(result: str, *, sign: str = "", **wanted: object) -> str:
     return f"{value:{sign}.1f} ± {se:.1f}".replace("-", "\u2212")
 
 
-def greedy(dataset: str, k: int, method: str) -> str:
-    """What greedy pairs gain over random ones, points, ± over draws of the calls."""
-    rows = run.read("measured-qwen-methods")
-    assert rows is not None
-    alike = (rows["dataset"] == dataset) & (rows["k"] == k) & (rows["method"] == method)
-    rows = rows[alike & (rows["metric"] == "spearman") & (rows["attribute"] == "mean")]
-    by = rows.set_index("selection")
-    gain = by.loc["greedy", "value"] - by.loc["random", "value"]
-    error = float(np.hypot(by.loc["greedy", "draw_se"], by.loc["random", "draw_se"]))
-    return f"{gain:+.1f} ± {error:.1f}".replace("-", "\u2212")
-
-
 def cost_of_a_thousand(name: str) -> dict[str, float]:
     """Tokens sent and computed, and seconds, for a thousand answers of a table, as measured."""
     runs = ask_model.about(ask_model.QWEN)["runs"][name]

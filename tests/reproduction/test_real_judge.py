@@ -118,15 +118,6 @@ def test_one_number_in_words(monkeypatch):
         real_judge.said("a table", k=14)
 
 
-def test_greedy_minus_random_by_hand(monkeypatch):
-    rows = [("greedy", 31.0, 0.3), ("random", 29.5, 0.4)]
-    table = pd.DataFrame(rows, columns=["selection", "value", "draw_se"])
-    table = table.assign(dataset="topicalchat", k=18, method="BT", metric="spearman")
-    table["attribute"] = "mean"
-    monkeypatch.setattr(real_judge.run, "read", lambda _: table)
-    assert real_judge.greedy("topicalchat", 18, "BT") == "+1.5 ± 0.5"
-
-
 def test_a_thousand_calls_by_hand(monkeypatch):
     runs = [{"answers": 50, "tokens": 5000, "computed": 500, "seconds": 100}] * 2
     monkeypatch.setattr(real_judge.ask_model, "about", lambda _: {"runs": {"x-poe": runs}})
