@@ -9,7 +9,7 @@ import judging
 from reproduction import calibrate_small, published, small
 from reproduction import twins as module
 from reproduction.twins import calibration_cells, call_errors, perceived, quality_scores, twins
-from tests.poe.test_simulated_judge import require_shared
+from tests.judging.test_simulated_judge import require_shared
 
 GOLD = judging.datasets.load("summeval").scores["coherence"]
 
