@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -23,6 +24,22 @@ def in_order(pages: set[str], *, contents: list[str]) -> list[str]:
     return sorted(pages, key=place)
 
 
+def below(page: str, *, includes: dict[str, list[str]]) -> Iterator[str]:
+    """All pages under one, in the order of the contents."""
+    for one in includes.get(page, []):
+        yield one
+        yield from below(one, includes=includes)
+
+
+def named(pages: list[str]) -> list[str]:
+    """Each chapter once, by the first of its pages that is there; the other pages as they are."""
+    chapters: dict[str, str] = {}
+    for page in pages:
+        number = CHAPTER.match(page)
+        chapters.setdefault(number[1] if number else page, page)
+    return list(chapters.values())
+
+
 def called(page: str, *, titles: dict[str, str]) -> str:
     """A chapter by its number, another page by its title."""
     number = CHAPTER.match(page)
@@ -40,8 +57,8 @@ class CitedIn(SphinxPostTransform):
             return
         domain, page = self.env.get_domain("cite"), self.env.docname
         keys = {one.citation_id: one.key for one in domain.citations}  # type: ignore[attr-defined]
-        contents = list(self.env.toctree_includes.get(self.config.root_doc, []))
-        contents = [self.config.root_doc, *contents]
+        root = self.config.root_doc
+        contents = [root, *below(root, includes=self.env.toctree_includes)]
         titles = {name: title.astext() for name, title in self.env.titles.items()}
         for entry in entries:
             key = next((keys[one] for one in entry["ids"] if one in keys), None)
@@ -52,7 +69,8 @@ class CitedIn(SphinxPostTransform):
             } - {page}
             pages &= set(contents)
             if pages:
-                entry += self.line(in_order(pages, contents=contents), page=page, titles=titles)
+                listed = named(in_order(pages, contents=contents))
+                entry += self.line(listed, page=page, titles=titles)
 
     def line(self, pages: list[str], *, page: str, titles: dict[str, str]) -> nodes.paragraph:
         """Cited in chapters 5, 7 and Beyond the paper."""

@@ -90,7 +90,9 @@ def times(by_chapter: dict[str, tuple[int, int, int]]) -> str:
 
 def in_guide(guide: str, by_chapter: dict[str, tuple[int, int, int]]) -> str:
     """The teacher's guide with these minutes: a table, and the last column of every session."""
-    rows = [f"| [{int(x[:2])}]({x}.md) | {n} | {a} | {b} |" for x, (n, a, b) in by_chapter.items()]
+    first = {x[:2]: x for x in reversed(by_chapter)}
+    called = {x: f"{int(x[:2])}{'' if first[x[:2]] == x else ', second page'}" for x in by_chapter}
+    rows = [f"| [{called[x]}]({x}.md) | {n} | {a} | {b} |" for x, (n, a, b) in by_chapter.items()]
     head = ["| chapter | slides | in class | to read |", "|:--|--:|--:|--:|"]
     table = "\n".join([BEGIN, "", *head, *rows, "", END])
     guide = re.sub(f"{BEGIN}.*?{END}", lambda _: table, guide, flags=re.DOTALL)

@@ -64,6 +64,11 @@ def accessible(text: str) -> str:
     text = re.sub(r"<th class=\"([^\"]*)\"><p></p></th>", r'<td class="\1"></td>', text)
     # The same for every exercise and solution of a page, where an id is one element's.
     text = re.sub(r' id="(?:exercise|solution|proof)-content"', "", text)
+    # In the list of chapters the arrow that folds a chapter's second page away has no words.
+    text = text.replace(
+        '<summary><span class="toctree-toggle"',
+        '<summary aria-label="Pages of this chapter"><span class="toctree-toggle"',
+    )
     # Bibliography entries stand in a list, whose children must be its items.
     text = text.replace('role="doc-biblioentry"', 'role="listitem"')
     return text.replace(

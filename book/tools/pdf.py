@@ -95,10 +95,16 @@ DOCUMENT = Environment(autoescape=True).from_string(
 
 
 def order(toc: dict[str, object]) -> list[str]:
-    """Page names in the order of the table of contents."""
+    """Page names in the order of the table of contents, a chapter's second page after its first."""
+
+    def below(entries: list[dict[str, Any]]) -> Iterator[str]:
+        for entry in entries:
+            yield entry["file"]
+            yield from below(entry.get("sections", []))
+
     parts = toc.get("parts", [])
     assert isinstance(parts, list)
-    return [str(toc["root"]), *(c["file"] for part in parts for c in part["chapters"])]
+    return [str(toc["root"]), *(name for part in parts for name in below(part["chapters"]))]
 
 
 def renamed(link: str, *, here: str, pages: set[str], site: str | None = None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book.tools.course import marked
+from book.tools.course import BEGIN, END, in_guide, marked
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked
 from book.tools.nbgrader import source as nbgrader_source
@@ -92,3 +92,12 @@ def test_notes_are_the_prose_beside_a_slide_and_steps_its_formulas() -> None:
     shown = "A. So\n\n$$\na\n$$\n\nHence\n\n$$\nb\n$$\n\nand\n\n$$\nc\n$$\n"
     assert steps(shown) == [("So", "a"), ("Hence", "b"), ("and", "c")]
     assert steps("One\n\n$$\na\n$$\n") == []
+
+
+def test_a_second_page_has_a_row_and_its_session_has_both() -> None:
+    found = {"02-b": (9, 18, 40), "03-c": (10, 20, 29), "03-d": (11, 22, 24)}
+    guide = f"{BEGIN}\n{END}\n\n| 1 | [2](02-b.md), [3](03-c.md) | talk | ? |\n"
+    written = in_guide(guide, found)
+    rows = "| [3](03-c.md) | 10 | 20 | 29 |\n| [3, second page](03-d.md) | 11 | 22 | 24 |\n"
+    assert rows in written
+    assert "| 1 | [2](02-b.md), [3](03-c.md) | talk | 60 |" in written

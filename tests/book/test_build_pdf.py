@@ -44,6 +44,13 @@ def html(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_second_page_comes_after_its_first() -> None:
+    second = {"file": "one-b", "sections": [{"file": "one-c"}]}
+    chapters = [{"file": "one", "sections": [second]}, {"file": "two"}]
+    toc = {"root": "index", "parts": [{"chapters": chapters}, {"chapters": [{"file": "last"}]}]}
+    assert order(toc) == ["index", "one", "one-b", "one-c", "two", "last"]
+
+
 def test_links_lead_inside_plumbing_is_left_out_and_answers_are_open(html: Path) -> None:
     text = one_document(html, order(TOC))
     assert 'href="#two--part"' in text

@@ -39,7 +39,8 @@ def test_an_entry_says_which_pages_cite_it(tmp_path: Path, monkeypatch: pytest.M
     source.mkdir()
     pages = {
         "index": "# Book\n\n{cite:t}`one`\n\n```{toctree}\nmore\n02-b\n01-a\nreferences\n```\n",
-        "01-a": "# First\n\n{cite:t}`one`\n",
+        "01-a": "# First\n\n{cite:t}`one`\n\n```{toctree}\n01-c\n```\n",
+        "01-c": "# Its second page\n\n{cite:t}`one,two`\n",
         "02-b": "# Second\n\n{cite:p}`one,two`\n",
         "more": "# More\n\n{cite:t}`one`\n",
         "references": "# References\n\n{cite:t}`three`\n\n```{bibliography}\n```\n",
@@ -69,5 +70,5 @@ def test_an_entry_says_which_pages_cite_it(tmp_path: Path, monkeypatch: pytest.M
     assert [a["href"] for a in line["Ada"].select("a")] == [
         "01-a.html", "02-b.html", "index.html", "more.html",
     ]  # fmt: skip
-    assert line["Ben"].get_text() == "Cited in chapter 2."
+    assert line["Ben"].get_text() == "Cited in chapters 1 and 2.", "a second page is its chapter"
     assert line["Cle"] is None, "the list of references itself is no page that cites"

@@ -26,8 +26,8 @@ CHAPTERS = {
     "fig-live-break-even": "01",
     "fig-live-next-token": "02",
     "fig-live-mass": "02",
-    "fig-live-ranks": "03",
-    "fig-live-connected": "03",
+    "fig-live-ranks": "03-from",  # the first of two pages
+    "fig-live-connected": "03-from",
     "fig-live-zermelo": "04",
     "fig-live-front": "index",
     "fig-live-springs": "05",

@@ -113,7 +113,7 @@ poeLive.commit = (() => {
       board.hidden = told.length === 0;
       board.replaceChildren();
       const hits = told.filter((one) => right(one.said(), one.data)).length;
-      html("p", {}, board, `How you guessed: ${hits} of ${told.length} right${told.length < questions.length ? `; ${questions.length - told.length} of this chapter’s questions you did not answer` : ""}.`);
+      html("p", {}, board, `How you guessed: ${hits} of ${told.length} right${told.length < questions.length ? `; ${questions.length - told.length} of this page’s questions you did not answer` : ""}.`);
       const list = html("ul", {}, board);
       told.forEach((one) => html("li", {}, list, both(one.said(), one.data)));
     };
