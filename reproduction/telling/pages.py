@@ -142,15 +142,16 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
     """One row a table of every paper, in print order: what it comes to, and the numbers behind it.
 
     Columns: paper, table, cells, tested, predicted, agree (per cent of the predictions), error
-    (mean absolute difference, points), worst (position in the card of the largest difference of a
-    prediction), passes and swapped (per cent of wrong answers that would have agreed, and what was
+    (mean absolute difference, points), tolerance (their median), worst (position in the card of the
+    largest difference of a prediction), passes and swapped (per cent of wrong answers that would have agreed, and what was
     swapped), nearer (whether the trivial baseline is nearer to print), word (one of `WORDS`).
     """
     summary = overview(card).set_index(["paper", "table"])
     rows = []
     for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
         known = summary.loc[(TITLES[paper], name)] if (TITLES[paper], name) in summary.index else {}
-        sizes = predictions(cells)["difference"].abs()
+        foretold = predictions(cells)
+        sizes = foretold["difference"].abs()
         swaps = {of: known.get(f"wrong {of}", np.nan) for of in (METHODS, JUDGES, ATTRIBUTES)}
         swapped = next((of for of, share in swaps.items() if np.isfinite(share)), "")
         row = {
@@ -159,6 +160,7 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
             "cells": len(cells),
             **{key: known.get(key, 0) for key in ("tested", "predicted")},
             **{key: known.get(key, np.nan) for key in ("agree", "error")},
+            "tolerance": float(foretold["tolerance"].median()),
             "worst": sizes.idxmax() if len(sizes) else None,
             "swapped": swapped,
             "passes": swaps.get(swapped, np.nan),
@@ -208,7 +210,10 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
         numbers = [
             _said(row["predicted"], "predicted"),
             _said(f"{row['agree']:.0f}%", "agree"),
-            _said(f"{row['error']:.2f}", "points off"),
+            _said(
+                Markup("{} {}").format(f"{row['error']:.2f}", small(f"±{row['tolerance']:.1f}")),
+                "points off",
+            ),
             _said(minus(written(worst["difference"], 1, "+")), "worst"),
             _said(f"{row['passes']:.0f}%", f"of wrong {swapped} pass")
             if swapped
