@@ -143,8 +143,9 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
 
     Columns: paper, table, cells, tested, predicted, agree (per cent of the predictions), error
     (mean absolute difference, points), tolerance (their median), worst (position in the card of the
-    largest difference of a prediction), passes and swapped (per cent of wrong answers that would have agreed, and what was
-    swapped), nearer (whether the trivial baseline is nearer to print), word (one of `WORDS`).
+    largest difference of a prediction), passes and swapped (per cent of wrong answers that would
+    have agreed, and what was swapped), nearer (whether the trivial baseline is nearer to print),
+    word (one of `WORDS`).
     """
     summary = overview(card).set_index(["paper", "table"])
     rows = []
