@@ -115,6 +115,7 @@ def fit(
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0
     problem.require_connected()
+    # Whether each comparison limits its difference from above, and from below.
     rises, falls = _pulled_back(problem, chosen)
     if not (rises & falls).all():  # otherwise that all are connected is enough
         existence.require_finite(problem, rises, falls, fit_bias=fit_bias and not prior)

@@ -99,37 +99,37 @@ class Graph:
         self,
         stiffness: Floats,
         right: Floats,
-        lean: Any = 0.0,
+        right_bias: Any = 0.0,
         *,
-        lever: Floats | None = None,
+        tilt: Floats | None = None,
         enough: float = 0.0,
         scale: Floats | float = 1.0,
     ) -> tuple[Floats, Any]:
-        """Scores and bias that the Hessian of the energy maps to (right, lean).
+        """Scores and bias that the Hessian of the energy maps to (right, right_bias).
 
-        lever : how far the bias moves each comparison, or None where it is not fitted. `enough`
+        tilt : how far the bias moves each comparison, or None where it is not fitted. `enough`
         and `scale` are for iterative solvers; this one is exact.
         """
-        if lever is None:
+        if tilt is None:
             return self.solve(stiffness, right), np.zeros(self.batch)
-        tilted = lever * stiffness
+        tilted = tilt * stiffness
         border = self.transposed(tilted)
         both = self.solve(stiffness, np.stack([right, border], axis=1))
         plain, moved = both[:, 0], both[:, 1]
-        information = (lever * tilted).sum(axis=0) - (border * moved).sum(axis=0)
-        shift = (lean + (border * plain).sum(axis=0)) / information
+        information = (tilt * tilted).sum(axis=0) - (border * moved).sum(axis=0)
+        shift = (right_bias + (border * plain).sum(axis=0)) / information
         return plain + moved * shift, shift
 
-    def bias_information(self, stiffness: Floats, lever: Floats) -> float:
+    def bias_information(self, stiffness: Floats, tilt: Floats) -> float:
         """Curvature of the energy along the bias when the scores follow: 1 / its variance.
 
         Of one problem; both arguments laid out as the graph has its comparisons.
         """
-        tilted = lever * stiffness
+        tilted = tilt * stiffness
         border = self.transposed(tilted)
         scale = self.degrees(tilted) + self.ridge
         moved, _ = self.direction(stiffness, border, enough=1e-10, scale=scale)
-        return float(lever @ tilted - border @ moved)
+        return float(tilt @ tilted - border @ moved)
 
     def strain(self, slope: Floats, scores: Floats) -> float:
         """How far from rest groups of items are; the solver here is exact, so they are at rest."""

@@ -95,19 +95,19 @@ class LargeGraph(Graph):
         self,
         stiffness: Floats,
         right: Floats,
-        lean: float = 0.0,
+        right_bias: float = 0.0,
         *,
-        lever: Floats | None = None,
+        tilt: Floats | None = None,
         enough: float = 1e-12,
         scale: Floats | float = 1.0,
     ) -> tuple[Floats, float]:
-        """Scores and bias that the Hessian maps to (right, lean).
+        """Scores and bias that the Hessian maps to (right, right_bias).
 
         enough : the residual that conjugate gradients may leave an item, in units of its `scale`,
         (N,), and a group, in units of the weight that ties it to the rest.
         """
         if self.direct:
-            return super().direction(stiffness, right, lean, lever=lever)
+            return super().direction(stiffness, right, right_bias, tilt=tilt)
         limit = enough * np.broadcast_to(scale, right.shape)
         degree, laplacian = self.laplacian(stiffness)
         coarse = [(one, one.solver(stiffness, self.ridge)) for one in self.groups]
@@ -124,17 +124,17 @@ class LargeGraph(Graph):
                 for one, _ in coarse
             )
 
-        if lever is None:
+        if tilt is None:
             diagonal = degree
             return conjugate_gradients(laplacian, precondition, right, done), 0.0
-        tilted = lever * stiffness
-        border, total = self.transposed(tilted), float(lever @ tilted)
+        tilted = tilt * stiffness
+        border, total = self.transposed(tilted), float(tilt @ tilted)
 
         def times(x: Floats) -> Floats:
             scores, bias = x[:-1], x[-1]
             return np.append(laplacian(scores) - bias * border, total * bias - border @ scores)
 
-        whole, diagonal = np.append(right, lean), np.append(degree, total)
+        whole, diagonal = np.append(right, right_bias), np.append(degree, total)
         limit = np.append(limit, limit.max())
         x = conjugate_gradients(times, precondition, whole, done)
         return x[:-1], float(x[-1])
@@ -368,16 +368,16 @@ def variances(
     stiffness: Floats,
     pairs: Indices,
     *,
-    lever: Floats | None,
+    tilt: Floats | None,
     ridge: float = 0.0,
 ) -> Floats:
     """Variance of s_i - s_j for each of (M, 2) pairs, one solve a pair."""
     whole, apart = LargeGraph(comparisons, ridge=ridge), []
-    stiffness, lever = whole.laid(stiffness), None if lever is None else whole.laid(lever)
+    stiffness, tilt = whole.laid(stiffness), None if tilt is None else whole.laid(tilt)
     for i, j in pairs:
         right = np.zeros(comparisons.n_items)
         right[i] += 1.0
         right[j] -= 1.0
-        x, _ = whole.direction(stiffness, right, lever=lever)
+        x, _ = whole.direction(stiffness, right, tilt=tilt)
         apart.append(x[i] - x[j])
     return np.array(apart)

@@ -1,9 +1,10 @@
 """The mode of a product of experts by Newton's method, for one problem or a stack.
 
-Every expert is a convex energy of a score difference, so the sum is convex in the scores
-and Newton's method with a line search finds its minimum. A Gaussian expert needs one step;
-Bradley-Terry needs about eight, the first of which is the Gaussian solution. A position bias
-is one more unknown, a constant offset of all differences, and costs next to nothing.
+Every expert of the papers is a convex energy of a score difference, so the sum is convex in the
+scores and Newton's method with a line search finds its minimum; of one that is not convex, a mode
+near the start. A Gaussian expert needs one step; Bradley-Terry needs about eight, the first of
+which is the Gaussian solution. A position bias is one more unknown, a constant offset of all
+differences, and costs next to nothing.
 """
 
 from __future__ import annotations
@@ -94,12 +95,12 @@ def solve(
     graph = Graph.of(problem) if graph is None else graph
     p, weight = graph.laid(problem.p), graph.laid(problem.weight)
     batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
-    lever = np.asarray(tilt, dtype=float)
-    lever = graph.laid(lever) if lever.ndim else lever
+    tilt = np.asarray(tilt, dtype=float)
+    tilt = graph.laid(tilt) if tilt.ndim else tilt
     scores = np.zeros((graph.n, *batch)) + np.asarray(start, dtype=float).T
     gamma = np.zeros(batch) + bias
     if fit_bias:
-        lever = np.broadcast_to(lever, p.shape)
+        tilt = np.broadcast_to(tilt, p.shape)
     degree = graph.degrees(weight)
     most, total = degree.max(axis=0), weight.sum(axis=0)
     if graph.has_strain:  # groups are looked at one by one, so each item by its own weight will do
@@ -110,17 +111,17 @@ def solve(
     floor = STIFFEST * float(expert.curvature(0.0 * p, p).max())
     d = graph.differences(scores) if np.any(start) else np.zeros(p.shape)
     if gamma.any():
-        d = d - lever * gamma
+        d = d - tilt * gamma
     pull = weight * expert.slope(d, p)
-    lean, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
+    bias_pull, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
     for step in range(max_steps + 1):
         slope = graph.transposed(pull)
         gradient = (np.abs(slope) / scale).max(axis=0)
         if graph.has_strain:
             gradient = np.maximum(gradient, graph.strain(slope, scores))
         if fit_bias:
-            lean = (lever * pull).sum(axis=0)
-            gradient = np.maximum(gradient, np.abs(lean) / most)
+            bias_pull = (tilt * pull).sum(axis=0)  # the bias enters d with a minus
+            gradient = np.maximum(gradient, np.abs(bias_pull) / most)
         going = gradient > tol
         if step == max_steps or not going.any():
             break
@@ -128,17 +129,18 @@ def solve(
         # A quadratic energy is solved in one step, which must then be exact.
         largest = float(gradient.max())
         rest = 0.0 if quadratic else min(LOOSE, largest) * largest
+        # W' diag(stiffness) W rise = -slope, bordered by a row for the bias.
         rise, shift = graph.direction(
             stiffness,
             -slope,
-            lean,
-            lever=lever if fit_bias else None,
+            bias_pull,
+            tilt=tilt if fit_bias else None,
             enough=max(FINE * tol, rest),
             scale=scale,
         )
         along, promised = graph.differences(rise), _inner(slope, rise)
         if fit_bias:
-            along, promised = along - lever * shift, promised - lean * shift
+            along, promised = along - tilt * shift, promised - bias_pull * shift
         moved = d + along
         ahead = weight * expert.slope(moved, p)
         # Where a convex energy does not rise at the end of a step, it fell all the way.

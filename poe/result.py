@@ -166,9 +166,9 @@ class Fit:
         from poe import large
 
         pairs = np.array([[i, j]])
-        lever = self._lever if self.bias_fitted else None
+        tilt = self._lever if self.bias_fitted else None
         apart = large.variances(
-            self.comparisons, self.stiffness, pairs, lever=lever, ridge=self._ridge
+            self.comparisons, self.stiffness, pairs, tilt=tilt, ridge=self._ridge
         )
         return float(np.sqrt(self._scale * apart[0]))
 

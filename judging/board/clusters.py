@@ -105,19 +105,19 @@ def clustered(
     _, group = np.unique(cluster, return_inverse=True)
     if (count := int(group.max()) + 1) < 2:
         raise ComparisonError("errors need at least two prompts, annotators or single answers")
-    lever = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
+    tilt = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
     k, ones = np.arange(len(c)), np.ones(len(c))
     parts: list[Any] = [(k, c.first, ones), (k, c.second, -ones)]
     width = n
     if fit.bias_fitted:
-        parts.append((k, np.full(len(c), width), -lever))
+        parts.append((k, np.full(len(c), width), -tilt))
         width += 1
     if covariate is not None:
         parts.append((k[real], np.full(len(covariate), width), covariate))
         width += 1
     at = [np.concatenate(part) for part in zip(*parts, strict=True)]
     rows = csr_array(coo_array((at[2], (at[0], at[1])), shape=(len(c), width)))
-    offset = 0.0 if fit.bias_fitted else -lever * fit.bias
+    offset = 0.0 if fit.bias_fitted else -tilt * fit.bias
     unknown = np.concatenate([fit.scores, [fit.bias] * fit.bias_fitted, np.zeros(width)])[:width]
     penalty = np.zeros(width)
     penalty[-1] = 0.0 if covariate is None else ridge

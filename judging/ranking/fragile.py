@@ -83,13 +83,13 @@ def fragility_of(fit: Fit, *, prior: float | None = None) -> Fragility | None:
 def _leads(fit: Fit, first: int, rival: int) -> Floats:
     """(K,) how much of the lead each vote adds, to first order."""
     c, n = fit.comparisons, len(fit.items)
-    lever = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
+    tilt = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
     rows = np.zeros((len(c), n + 1))
     k = np.arange(len(c))
     rows[k, c.first], rows[k, c.second] = 1.0, -1.0
     if fit.bias_fitted:
-        rows[:, n] = -lever
-    d = fit.scores[c.first] - fit.scores[c.second] - fit.bias * lever
+        rows[:, n] = -tilt
+    d = fit.scores[c.first] - fit.scores[c.second] - fit.bias * tilt
     pull = -c.weight * fit.expert.slope(d, c.p)
     stiff = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
     a = (rows * stiff[:, None]).T @ rows

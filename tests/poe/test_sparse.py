@@ -240,8 +240,8 @@ def test_single_differences_need_no_matrix():
         fit = poe.fit(c, bias=bias, covariance="curvature")
         whole = fit.difference_se(3, 77)
         pairs = np.array([[3, 77]])
-        lever = np.ones(len(c)) if bias else None
-        single = poe.large.variances(c, fit.stiffness, pairs, lever=lever)
+        tilt = np.ones(len(c)) if bias else None
+        single = poe.large.variances(c, fit.stiffness, pairs, tilt=tilt)
         assert np.sqrt(single[0]) == pytest.approx(whole, rel=1e-9)
     assert fit.bias_information**-0.5 == pytest.approx(fit.bias_se, rel=1e-9)
 
