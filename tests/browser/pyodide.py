@@ -1,8 +1,8 @@
 """Pyodide and its libraries out of the package index: `make pyodide`.
 
 Its CDN is one host, which a builder may not reach. A wheel on the package index carries the same
-files, byte for byte those that the lock of `book.tools.run.VERSION` names, but for cvxpy, clarabel
-and highspy, which chapter 8 runs without.
+files, byte for byte those that the lock of `book.tools.run_button.VERSION` names, but for cvxpy,
+clarabel and highspy, which chapter 8 runs without.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from book.tools.run import ALWAYS, CORE, NEEDED, checksum, closure
+from book.tools.run_button import ALWAYS, CORE, NEEDED, checksum, closure
 from tests.needs import PYODIDE
 
 CARRIER = "open-webui==0.12.4"

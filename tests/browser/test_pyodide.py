@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from book.tools.pages import find_pages
-from book.tools.run import cells, has_code, packages
+from book.tools.run_button import cells, has_code, packages
 from tests.browser.stand_in import served
 from tests.needs import PYODIDE, ROOT
 

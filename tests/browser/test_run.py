@@ -15,7 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book.tools.pages import BuildError, find_pages
-from book.tools.run import ASSETS, cells, has_code, offer_runs, vendored
+from book.tools.run_button import ASSETS, cells, has_code, offer_runs, vendored
 from tests.browser.conftest import ROOT
 from tests.browser.stand_in import PYODIDE, served
 

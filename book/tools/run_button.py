@@ -1,8 +1,9 @@
 """A button on every page with code: the page becomes a notebook, in the reader's browser.
 
-Python comes as Pyodide, from the folder that JBC_PYODIDE names (`python -m book.tools.run FOLDER`
-fills one) and then from the site itself, or else from Pyodide's CDN, which the button says. The
-book's own wheel, the pure packages that Pyodide lacks, and each page's cells come with the site.
+Python comes as Pyodide, from the folder that JBC_PYODIDE names (`python -m book.tools.run_button
+FOLDER` fills one) and then from the site itself, or else from Pyodide's CDN, which the button says.
+The book's own wheel, the pure packages that Pyodide lacks, and each page's cells come with the
+site.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ COMPILED = (".so", ".pyd", ".dylib")
 # From a server beside the browser; a line adds what 50 MB take on it.
 SECONDS = "It takes 10 to 20 seconds beyond the download."
 TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
-FILL = "to fetch what is needed, say python -m book.tools.run"
+FILL = "to fetch what is needed, say python -m book.tools.run_button"
 WITHOUT_SERVER = (
     "Opened as a file, a page may not load Python. In the folder of this page say "
     "python3 -m http.server, and open http://localhost:8000/ with the name of the page."
@@ -213,7 +214,7 @@ def offer_runs(html: Path, *, pages: list[Page]) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("Which folder shall Pyodide go to? Say python -m book.tools.run FOLDER")
+        sys.exit("Which folder shall Pyodide go to? Say python -m book.tools.run_button FOLDER")
     try:
         fetch(Path(sys.argv[1]))
     except BuildError as error:
