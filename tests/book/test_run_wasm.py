@@ -9,7 +9,7 @@ from book.tools import run_wasm
 from book.tools.pages import find_pages, read_page
 
 pytestmark = [pytest.mark.needs("wasm"), pytest.mark.slow, pytest.mark.xdist_group("wasm")]
-CHAPTERS = ("03-", "04-", "08-")
+CHAPTERS = ("03-from", "03-is", "04-", "08-")
 
 
 @pytest.fixture(scope="module")
