@@ -14,7 +14,7 @@ judges that decide for one position nearly always left panels of decisions witho
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -34,6 +34,7 @@ from reproduction.small import per_context
 from reproduction.twins import labels, stream, twins
 
 CONTEXTS = 30  # of twins; measured judges have those that all of a panel answered about
+FEWEST = 20  # contexts that a panel shares: agreement over fewer tells no judge from another
 SPREAD = 2.0  # of the scores, in logits of the typical judge: decisions of one judge are separable
 
 
@@ -59,11 +60,11 @@ def panels(settings: Settings) -> Iterator[Panel]:
             for template in TEMPLATES
             if (one := asked(dataset, attribute, template, which)) is not None
         }
-        common = sorted(set.intersection(*(set(one.contexts) for one in models.values())))
-        some = common[:CONTEXTS]
+        some = shared({name: one.contexts for name, one in models.items()})
         real = {
             name: one.p[[one.contexts.index(context) for context in some]]
             for name, one in models.items()
+            if set(some) <= set(one.contexts)
         }
         simulated = {
             judge: twin.answer(
@@ -77,6 +78,16 @@ def panels(settings: Settings) -> Iterator[Panel]:
             yield Panel("models", "measured", *about, real, gold[some])
         yield Panel("twins", "simulated", *about, simulated, gold[some])
         yield Panel("both", "measured/simulated", *about, {**real, **simulated}, gold[some])
+
+
+def shared(contexts: Mapping[str, Sequence[int]]) -> list[int]:
+    """At most CONTEXTS that judges share; one joins while FEWEST are left, most asked first."""
+    most = sorted(contexts.values(), key=len, reverse=True)
+    common = set(most[0])
+    for own in most[1:]:
+        if len(common & set(own)) >= FEWEST:
+            common &= set(own)
+    return sorted(common)[:CONTEXTS]
 
 
 def table(settings: Settings) -> pd.DataFrame:

@@ -276,11 +276,18 @@ class LinkNames(SphinxPostTransform):
         node.replace_self(make_refnode(self.app.builder, page, target, anchor, copy, title or None))
 
 
+def on_member(app: Sphinx, what: str, name: str, member: object, skip: bool, options: Any) -> Any:
+    """Leave out a named tuple's field: its class says what it is, Python only its number."""
+    said = getattr(member, "__doc__", None) or ""
+    return True if said.startswith("Alias for field number") else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Ask autodoc for its docstrings, and to be called before pages are written."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", on_docstring)
     app.connect("autodoc-process-signature", on_signature)
+    app.connect("autodoc-skip-member", on_member)
     app.add_role("bookeq", BookEquation())
     app.add_post_transform(LinkNames)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

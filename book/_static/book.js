@@ -22,6 +22,36 @@
     formula.style.fontSize = `${(size * Math.max(SMALLEST, 0.985 * share)).toFixed(2)}px`;
   };
 
+  // On a phone a table that would scroll far sideways, or whose words stand in columns too narrow for
+  // them, becomes a list: a row under its first cell, every value behind its column's name. Heat maps
+  // keep their shape, and so do tables with cells that span several.
+  const PHONE = "(max-width: 36rem)"; // as in reproduction.css
+  const SIDEWAYS = 24; // pixels that a reader may push
+  const TALL = 170; // pixels of a row of three columns: seven lines
+  const stack = (table) => {
+    if (table.matches(".stacks:not(.jc-stacked), .heat, .errata, .equations, .answers")) return;
+    table.classList.remove("stacks", "jc-stacked", "jc-prose");
+    if (!matchMedia(PHONE).matches || !table.tHead || !table.clientWidth) return;
+    let room = table.parentElement;
+    while (getComputedStyle(room).overflowX === "visible") room = room.parentElement;
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+    const heads = [...table.tHead.rows];
+    const tall = table.matches(".table") && rows.some((row) => row.cells.length > 2 && row.clientHeight > TALL);
+    if (room.scrollWidth - room.clientWidth <= SIDEWAYS && !tall) return;
+    if ([...heads, ...rows].some((row) => [...row.cells].some((c) => c.colSpan + c.rowSpan > 2))) return;
+    const named = (at) => heads.map((row) => row.cells[at]?.textContent.trim()).filter(Boolean).at(-1) ?? "";
+    const counted = rows.every((row, at) => row.cells[0].matches("th") && row.cells[0].textContent.trim() === `${at}`);
+    for (const row of rows) {
+      [...row.cells].forEach((cell, at) => {
+        const said = cell.textContent.trim();
+        cell.classList.toggle("jc-none", !said || (!at && counted));
+        if (at || /^[\d.,]+$/.test(said)) cell.dataset.label = named(at);
+      });
+    }
+    table.classList.add("stacks", "jc-stacked");
+    table.classList.toggle("jc-prose", table.matches(".table"));
+  };
+
   const fit = (formula) =>
     formula.getAttribute("display") === "true" ? fitDisplayed(formula) : fitInline(formula);
 
@@ -47,8 +77,16 @@
     for (const head of document.querySelectorAll("article table.dataframe tbody th")) {
       head.classList.toggle("jc-short", head.textContent.trim().length < 15);
     }
+    const tables = [...document.querySelectorAll("article table")];
+    const stackAll = () => tables.forEach(stack);
+    window.addEventListener("resize", stackAll);
+    for (const folded of document.querySelectorAll("article details")) {
+      folded.addEventListener("toggle", stackAll);
+    }
+    stackAll();
     if (!window.MathJax?.startup) return;
     await MathJax.startup.promise;
+    stackAll();
     const formulas = [...document.querySelectorAll("article mjx-container")];
     const widths = new Map();
     const watch = new ResizeObserver((seen) =>

@@ -185,13 +185,11 @@ class Tournament:
         missing = size - len(twice)
         if missing > 0 and calls - self.asked >= 2 * missing + 2 * n:
             return missing
-        whole = bool(((self.p <= 0.0) | (self.p >= 1.0)).any())  # no log odds
         self.decision = orders.on_prompts(
             np.array(twice, dtype=np.intp).reshape(-1, 3)[:, 1:],
             np.array([known[row] for row in twice]),
             np.array([known[k, j, i] for k, i, j in twice]),
             n_items=n,
-            expert="gaussian" if whole else "logit-gaussian",
         )
         self.both = self.decision.orders == "both"
         return 0

@@ -123,7 +123,7 @@ class Ranking:
     @property
     def top(self) -> int:
         """How many are the best whose probability is reported, fewer than there are texts."""
-        return max(min(self.fitting.top, len(self.fit.items) - 1), 1)
+        return self.fitting.top_of(len(self.fit.items))
 
     def __repr__(self) -> str:
         best = [f"{row.name} {row.score:+.2f}" for row in self._frame.head(3).itertuples()]

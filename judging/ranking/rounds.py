@@ -94,7 +94,7 @@ class Rounds:
             # Two or three texts asked about completely: one order alone would hide the bias.
             asking = replace(asking, orders="both")
         self.asking, self.fitting, self.seed = asking, fitting, seed
-        self.top = max(min(fitting.top, n - 1), 1)
+        self.top = fitting.top_of(n)
         self.kept = confirmation.reserve(n, self.top) if asking.confirm else 0
         self.budget, self.calls = calls, calls - self.kept
         calls = self.calls
@@ -338,9 +338,7 @@ class Rounds:
     def _decide(self) -> None:
         """One order or both from here on, from the pairs that have been asked in both so far."""
         assert self.made is not None
-        whole = bool(((self.made.p <= 0.0) | (self.made.p >= 1.0)).any())  # no log odds
-        expert = "gaussian" if whole else "logit-gaussian"
-        self.decision = orders.decide(self.made, calls=self.total, expert=expert)
+        self.decision = orders.decide(self.made, calls=self.total)
         self.both = self.decision.orders == "both"
 
     def reason(self) -> Stop | None:

@@ -138,6 +138,10 @@ class Fitting:
     level: float = 0.95
     top: int = 3
 
+    def top_of(self, n: int) -> int:
+        """How many of n items are the best: `top`, but never all of them."""
+        return max(min(self.top, n - 1), 1)
+
 
 def parse_budget(budget: int | str, thing: str) -> tuple[float, bool]:
     """The number in a budget, and whether each `thing` has so many.

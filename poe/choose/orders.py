@@ -138,9 +138,7 @@ def correlation(
 
     Raises ValueError for an expert that is not Gaussian.
     """
-    chosen = get_expert(expert)
-    if not isinstance(chosen, Gaussian):
-        raise ValueError("c is estimated from opinions: give 'logit-gaussian' or 'gaussian'")
+    chosen = _opinions(expert)
     several = [contexts] if isinstance(contexts, Comparisons) else list(contexts)
     expected, observed, doubled, freedom, size = [], [], 0, np.zeros(2), 0.0
     for group in (group for c in several for group in _doubled(c)):
@@ -245,17 +243,19 @@ def decide(
     contexts: Comparisons | Sequence[Comparisons],
     *,
     calls: int,
-    expert: str | Expert = "logit-gaussian",
+    expert: str | Expert | None = None,
     seed: int = 0,
 ) -> Decision:
     """One order or both, from answers of which some pairs were asked in both orders.
 
-    calls : that each context will have had at the end. The expected variance of the scores is
+    calls : that each context will have had at the end. expert : as in `correlation`; None takes
+    the answers' log odds, or p itself where one is 0 or 1. The expected variance of the scores is
     linear in c, so an estimate without bias decides as well as its whole distribution would: its
     error is told, and changes nothing.
     """
-    errors = correlation(contexts, expert)
-    first = contexts if isinstance(contexts, Comparisons) else contexts[0]
+    several = [contexts] if isinstance(contexts, Comparisons) else list(contexts)
+    first = several[0]
+    errors = correlation(several, expert or _finite(*(one.p for one in several)))
     n = first.n_items
     one, both = resistances(n, calls, seed=seed)
     if np.isnan(errors.c):
@@ -276,20 +276,20 @@ def on_prompts(
     back: Floats,
     *,
     n_items: int,
-    expert: str | Expert = "logit-gaussian",
+    expert: str | Expert | None = None,
 ) -> Decision:
     """One order or both, where each of many prompts has answers of the same items to compare.
 
     pairs : (M, 2) positions, each compared on a prompt of its own in both orders. ahead, back :
     (M,) probabilities that the item shown first is better, in that order and in the other.
+    expert : as in `decide`.
+
     Scores are wanted that hold for all such prompts. With u for what a prompt adds to a difference
     of scores, U its variance, c is the correlation of u + e_ij and u + e_ji: (U + c_0 v) / (U + v),
     if c_0 is that of the errors alone. Prompts are many, so links run short in neither case and
     1 / (1 + c) decides (book, "When is the second order worth its call?").
     """
-    chosen = get_expert(expert)
-    if not isinstance(chosen, Gaussian):
-        raise ValueError("c is estimated from opinions: give 'logit-gaussian' or 'gaussian'")
+    chosen = _opinions(expert or _finite(ahead, back))
     one, other = chosen.f_mu(ahead), chosen.f_mu(back)
     design = np.zeros((len(pairs), n_items))
     design[np.arange(len(pairs)), pairs[:, 0]] = 1.0
@@ -308,3 +308,16 @@ def on_prompts(
     if c < 0.0:
         return Decision("both", 1.0 / (1.0 + c), c, se, len(pairs), "place")
     return Decision("one", 1.0 / (1.0 + c), c, se, len(pairs), "prompts")
+
+
+def _opinions(expert: str | Expert) -> Gaussian:
+    chosen = get_expert(expert)
+    if not isinstance(chosen, Gaussian):
+        raise ValueError("c is estimated from opinions: give 'logit-gaussian' or 'gaussian'")
+    return chosen
+
+
+def _finite(*answers: Floats) -> str:
+    """Log odds, or p itself where an answer is 0 or 1 and has none."""
+    whole = any(((p <= 0.0) | (p >= 1.0)).any() for p in answers)
+    return "gaussian" if whole else "logit-gaussian"

@@ -6,6 +6,7 @@ a phone and sort by a click or Enter on a heading (book/_static: reproduction.cs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,6 +51,7 @@ TABLE = Environment(autoescape=True).from_string(
     "</tbody></table></div>"
 )
 WIDE = 3  # columns that a phone can show beside each other
+RANGE = re.compile(r"(?<=[\d.)%]) (to|±) (?=[-−+\d])")  # between numbers that belong together
 
 
 class Cell(NamedTuple):
@@ -83,6 +85,8 @@ def _cell(value: object, like: Cell) -> Cell:
         return value
     if isinstance(value, float):
         value = f"{value:.2f}" if np.isfinite(value) else ""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        value = RANGE.sub("\u00a0\\1\u00a0", value)  # 1.2 to 3.4 stays in one line
     return like._replace(content=value)
 
 

@@ -48,6 +48,20 @@ async () => {
     if (match) problems.push(`stray plotting output: ${short(match[0])}`);
   }
 
+  for (const paragraph of article.querySelectorAll("p"))
+    if (/^\|.*\|.*\|/s.test(paragraph.textContent.trim()))
+      problems.push(`a table that was read as words: ${short(paragraph.textContent)}`);
+
+  // On a phone a table becomes a list before it scrolls far; heat maps may.
+  if (matchMedia("(max-width: 36rem)").matches)
+    for (const table of article.querySelectorAll("table:not(.heat)")) {
+      let room = table.parentElement;
+      while (room !== article && getComputedStyle(room).overflowX === "visible") room = room.parentElement;
+      const beyond = table.getBoundingClientRect().right - room.getBoundingClientRect().right;
+      if (room !== article && beyond > 30)
+        problems.push(`a table scrolls by ${Math.round(beyond)} px: ${short(table.tHead?.textContent ?? "")}`);
+    }
+
   // The page must not scroll sideways, nor lose what sticks out.
   window.scrollTo(10000, 0);
   const wide = Math.max(document.documentElement.scrollWidth, document.body.scrollWidth);

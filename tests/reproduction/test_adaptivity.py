@@ -108,3 +108,11 @@ class TestReliability:
         line[0, 2, 0], line[0, 0, 2] = 0.1, 0.9
         assert reliability.cyclic(ring) == 1.0
         assert reliability.cyclic(line) == 0.0
+
+    def test_a_panel_keeps_the_judges_that_share_enough_contexts(self):
+        """One that would leave fewer than twenty stays out; the ones after it are not held back."""
+        every = {"all": range(60), "odd": range(1, 60, 2), "last": range(35, 60), "few": range(19)}
+        # "odd" leaves 30; "last" would leave 13 of them, "few" none.
+        assert reliability.shared(every) == list(range(1, 60, 2))
+        every["half"] = range(21, 60, 2)  # 20 that are odd
+        assert reliability.shared(every) == list(range(21, 60, 2))
