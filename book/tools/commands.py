@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 
 import typer
@@ -11,6 +13,8 @@ from judging.cli import app
 from judging.cli.exits import MEANINGS, in_words
 
 MARK = "% commands\n"  # in a page, where they stand
+# Code in a line, which stays, and a flag in words, whose two hyphens a page would make a dash of.
+FLAG = re.compile(r"(`[^`]*`)|(?<![\w-])(--[a-z][\w-]*)")
 
 
 def command() -> typer.core.TyperGroup:
@@ -28,10 +32,26 @@ def escaped(text: str) -> str:
     return text.replace("|", r"\|")
 
 
+def summaries(group: typer.core.TyperGroup) -> Iterator[tuple[str, str, str]]:
+    """Name, first sentence and what typer shortens it to, of every command and those below it."""
+    for name, one in group.commands.items():
+        words = " ".join((one.help or "").split())
+        yield name, words.partition(". ")[0].rstrip(".") + ".", one.get_short_help_str()
+        if isinstance(one, typer.core.TyperGroup):
+            yield from summaries(one)
+
+
 def commands() -> str:
     """Every command with its arguments and options, a section each, below the page's own title."""
     whole = command()
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="judging")
     text = text[text.index("**Usage**") :]
+    for name, help_, short in summaries(whole):  # "Rank your own texts by asking a judge to..."
+        text = text.replace(f"* `{name}`: {short}\n", f"* `{name}`: {help_}\n")
+    blocks = text.split("```")  # every second one is code
+    blocks[::2] = [FLAG.sub(lambda m: m[1] or f"`{m[2]}`", block) for block in blocks[::2]]
+    text = "```".join(blocks)
     rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
-    return text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{rows}")
+    rows = FLAG.sub(lambda m: f"`{m[2]}`", rows)
+    said = FLAG.sub(lambda m: f"`{m[2]}`", in_words())
+    return text.replace(said, f"| exit status | what it means |\n|--:|:--|\n{rows}")

@@ -33,7 +33,7 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
 
     The first rows: by how many points of Spearman's correlation PoE-BT ranks better than another
     method, with a fifth of SummEval's calls (published, twins and the guess: means over judges)
-    and with the fewest that link a dialogue's replies (`real`). The others are the shares of
+    and with two a text of a dialogue (`real`). The others are the shares of
     predictions that agree with print, and those that the guess would have got right.
     """
     rows = [_gain(card, other) for other in RIVALS]
@@ -164,9 +164,9 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
         f"{best['k']} calls",
         f"At chance, so without information on methods: {', '.join(at_chance()) or 'none'}. "
         f"That leaves {blank} claims without a measured verdict.",
-        f"The headline claims on the larger model, over all texts it was asked about: "
-        f"{asked.get('holds', 0)} hold, {asked.get('does not hold', 0)} fail, "
-        f"{asked.get('borderline', 0)} are borderline, "
+        f"The headline claims on the larger model, on dialogues and on summaries: of "
+        f"{sum(asked.values())} verdicts {asked.get('holds', 0)} hold, "
+        f"{asked.get('does not hold', 0)} fail, {asked.get('borderline', 0)} are borderline, "
         f"{asked.get(NO_INFORMATION, 0)} get no information.",
     )
     return Markup('<div class="in-short">{}</div>').format(out)

@@ -88,7 +88,15 @@ def llmbar() -> Markup:
             of = _shown(verdicts[here], better[place[here]])
             about = {"judge": str(judge), "pairs": f"{kind} ({here.sum()})"}
             rows.append({**about, **of, "evidence": "recorded"})
-    caption = Markup("<p>The same pairs put to a seventh judge, which gives probabilities.</p>")
+    own = [row for row in rows if row["evidence"] == "measured"]
+    said = " and ".join(
+        f"from {row['one order, %']} to {row['both orders, %']}% of the {row['pairs'].split()[0]} ones"
+        for row in own
+    )
+    caption = Markup(
+        "<p>LLMBar's pairs in both orders, with a seventh judge, which gives probabilities. "
+        "Averaging the two orders takes it {}.</p>"
+    ).format(said)
     results = pd.DataFrame(rows).sort_values("pairs", kind="stable", ascending=False)
     return caption + pages.frame(results, kind="measured recorded")
 

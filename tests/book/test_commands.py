@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ def test_a_command_stands_there_with_all_that_it_takes(name: str) -> None:
         shown = options or [str(parameter.metavar or parameter.name)]
         if not getattr(parameter, "hidden", False):
             assert any(word in text for word in shown), shown
+
+
+def test_what_is_copied_from_the_page_works_and_sentences_are_whole() -> None:
+    """No flag outside code, where two hyphens become a dash; no sentence that ends in dots."""
+    words = "".join(re.sub(r"`[^`]*`", "", block) for block in commands().split("```")[::2])
+    assert "--" not in words.replace("|--:|:--|", "")
+    assert not re.findall(r"^\* : .*\.\.\.$", words, re.M)
 
 
 def test_commands_that_a_clone_adds_show_their_own_options() -> None:
