@@ -91,12 +91,13 @@ def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
         figure, ax = plt.subplots(figsize=SMALL, layout="constrained")
         draw(ax, rows)
         ax.title.set_fontsize(10)
+        said = ax.get_title(loc=plt.rcParams["axes.titlelocation"])
         if rows["labels"].iloc[0] != "real":
-            ax.set_title(ax.get_title() + " (labels drawn at random)", fontsize=9)
+            ax.set_title(said := f"{said} (labels drawn at random)", fontsize=9)
         file = BytesIO()
         with plt.rc_context({"svg.fonttype": "none"}):  # letters as letters: a third of the size
             figure.savefig(file, format="svg", metadata={"Date": None})
-        alt = f"{ax.get_title()}: {ax.get_ylabel()} against {ax.get_xlabel()}".replace("\n", ", ")
+        alt = f"{said}: {ax.get_ylabel()} against {ax.get_xlabel()}".replace("\n", ", ")
         made.append(image.format(b64encode(file.getvalue()).decode(), alt))
         plt.close(figure)
     return Markup('<div class="multiples">{}</div>').format(Markup().join(made))

@@ -1,5 +1,7 @@
 """The papers' figures: what is drawn is what the result says, and it can be told apart."""
 
+import re
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -75,3 +77,13 @@ def test_files_are_the_same_bytes_every_time_and_a_table_is_no_figure(tmp_path):
         with pytest.raises(ValueError, match="table1 is a table of numbers"):
             drawings.save("table1", no_figure, tmp_path / "d")
     assert not (tmp_path / "d").exists()
+
+
+def test_every_small_picture_says_what_it_shows_to_those_who_cannot_see_it():
+    rows = [(k, "PoE-BT", "random", "none", 1.0 * k) for k in (9, 18)]
+    html = str(drawings.gallery([curve(*rows, labels="drawn"), curve(*rows)]))
+    said = re.findall(r'alt="([^"]*)"', html)
+    assert [one.partition(":")[0] for one in said] == [
+        "Judge, SummEval coherence (labels drawn at random)",
+        "Judge, SummEval coherence",
+    ]
