@@ -29,11 +29,17 @@
   const SIDEWAYS = 24; // pixels that a reader may push
   const TALL = 170; // pixels of a row of three columns: seven lines
   const stack = (table) => {
-    if (table.matches(".stacks:not(.jc-stacked), .heat, .errata, .equations, .answers")) return;
-    table.classList.remove("stacks", "jc-stacked", "jc-prose");
-    if (!matchMedia(PHONE).matches || !table.tHead || !table.clientWidth) return;
+    if (table.matches(".heat, .errata, .equations, .answers")) return;
+    const itself = table.matches(".stacks:not(.jc-stacked)"); // a list on a phone without any help
+    table.classList.remove("jc-stacked", "jc-prose", "jc-tight");
+    table.classList.toggle("stacks", itself);
+    if (!table.tHead || !table.clientWidth) return;
     let room = table.parentElement;
     while (getComputedStyle(room).overflowX === "visible") room = room.parentElement;
+    if (!matchMedia(PHONE).matches) {
+      table.classList.toggle("jc-tight", room.scrollWidth > room.clientWidth);
+    }
+    if (itself || !matchMedia(PHONE).matches) return;
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     const heads = [...table.tHead.rows];
     const tall = table.matches(".table") && rows.some((row) => row.cells.length > 2 && row.clientHeight > TALL);

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from reproduction.claims import written
 from reproduction.published import TITLES
@@ -51,7 +51,7 @@ TABLE = Environment(autoescape=True).from_string(
     "</tbody></table></div>"
 )
 WIDE = 3  # columns that a phone can show beside each other
-RANGE = re.compile(r"(?<=[\d.)%]) (to|±) (?=[-−+\d])")  # between numbers that belong together
+RANGE = re.compile(r"([-−+]?[\d.,]+%?) (to|±) ([-−+]?[\d.,]+%?)")  # "1.2 to 3.4", "5.6 ± 0.7"
 
 
 class Cell(NamedTuple):
@@ -85,8 +85,9 @@ def _cell(value: object, like: Cell) -> Cell:
         return value
     if isinstance(value, float):
         value = f"{value:.2f}" if np.isfinite(value) else ""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        value = RANGE.sub("\u00a0\\1\u00a0", value)  # 1.2 to 3.4 stays in one line
+    if isinstance(value, str) and not isinstance(value, Markup) and RANGE.search(value):
+        whole = r'<span class="range">\1&nbsp;\2 \3</span>'  # in one line where there is room
+        value = Markup(RANGE.sub(whole, str(escape(value))))
     return like._replace(content=value)
 
 
