@@ -90,7 +90,8 @@ def llmbar() -> Markup:
             rows.append({**about, **of, "evidence": "recorded"})
     own = [row for row in rows if row["evidence"] == "measured"]
     said = " and ".join(
-        f"from {row['one order, %']} to {row['both orders, %']}% of the {row['pairs'].split()[0]} ones"
+        f"from {row['one order, %']} to {row['both orders, %']}% "
+        f"of the {row['pairs'].split()[0]} ones"
         for row in own
     )
     caption = Markup(
