@@ -52,9 +52,9 @@ async () => {
     if (/^\|.*\|.*\|/s.test(paragraph.textContent.trim()))
       problems.push(`a table that was read as words: ${short(paragraph.textContent)}`);
 
-  // On a phone a table becomes a list before it scrolls far; heat maps and spanning cells may.
+  // On a phone a table of the book becomes a list before it scrolls far; heat maps and spanning cells may.
   if (matchMedia("(max-width: 36rem)").matches)
-    for (const table of article.querySelectorAll("table:not(.heat, :has([colspan], [rowspan]))")) {
+    for (const table of article.querySelectorAll(".bd-article table:not(.heat, :has([colspan], [rowspan]))")) {
       let room = table.parentElement;
       while (room !== article && getComputedStyle(room).overflowX === "visible") room = room.parentElement;
       const beyond = table.getBoundingClientRect().right - room.getBoundingClientRect().right;

@@ -21,12 +21,16 @@ PIXEL = (
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
+WIDE = (
+    '<div style="overflow-x: auto"><table style="width: 2000px"><tr><td>x</td></tr></table></div>'
+)
+
 SOUND = f"""
 <h1 id="top">Scores</h1>
 <p>A text costs $5 or $6. See <a href="#top">the top</a>, <a href="other.html#part">another
 page</a> and <a href="https://example.org/">the web</a>.</p>
 <pre>print("{{eq}} $x$ ??")</pre><p><code>\\frac</code></p>
-<div style="overflow-x: auto"><table style="width: 2000px"><tr><td>wide</td></tr></table></div>
+{WIDE}
 <img alt="one pixel" src="{PIXEL}">
 """
 
@@ -52,6 +56,10 @@ IN_THE_BROWSER = [
         "<div style='overflow-x: hidden'><p style='width: 2000px'>x</p></div>": "is cut off",
     },
     {"<p style='display: none'>by {eq}`eq-mode`</p>": "unresolved reference"},
+    {
+        "<p>| $n_i$ | comparisons of a text | 3.1 |</p>": "a table that was read as words",
+        f"<section class='bd-article'>{WIDE}</section>": "a table scrolls by",
+    },
 ]
 
 IN_THE_FILE = [
