@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [item for item in items if not of_item(item) & names]
         items[:] = [item for item in items if of_item(item) & names]
         config.hook.pytest_deselected(items=others)
+
+
+@pytest.hookimpl(optionalhook=True)  # poe's own tests run without pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of a file that names an `xdist_group` go to one worker.
+
+    pytest-xdist 3.8 writes groups into `_nodeid`, which pytest 9.2 no longer reads, so that what a
+    module sets up once was set up in every worker.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    here = Path(__file__).parent
+    marks = {
+        path.relative_to(here.parent).as_posix(): re.search(r'xdist_group\("(\w+)"\)', text)
+        for path in here.rglob("test_*.py")
+        if "pytestmark" in (text := path.read_text(encoding="utf-8"))
+    }
+    groups = {name: mark[1] for name, mark in marks.items() if mark}
+
+    class Grouped(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return groups.get(nodeid.partition("::")[0], nodeid)
+
+    return Grouped(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

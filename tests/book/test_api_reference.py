@@ -14,6 +14,7 @@ import pytest
 import judging
 import poe
 
+pytestmark = pytest.mark.xdist_group("reference")  # rendered once, in one worker
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = (
     *("poe.experts", "judging.metrics", "poe.debias", "poe.choose.designs"),

@@ -64,7 +64,8 @@ def test_a_fault_costs_a_retry_or_ends_in_a_sentence(name, tmp_path):
             serving(lambda k, _, faulty=faulty: fault if faulty(k) else None) as served,
             Store(path) as store,
         ):
-            times = {"timeout": 0.3 if name in ("hang", "drip") else 5, "patience": 1.0}
+            slow = name in ("hang", "drip")
+            times = {"timeout": 0.3 if slow else 5, "patience": 1.0 if slow else 0.3}
             judge = ServerJudge("tiny", served.url, concurrency=2, **times)
             begun, told = time.monotonic(), None
             try:

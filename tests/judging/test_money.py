@@ -11,6 +11,7 @@ from judging.cli import main
 from judging.cost import beginning, cost
 from judging.errors import JudgeError
 from judging.judges import Question, Store, Text
+from judging.judges.server import http
 from judging.judges.server.judge import ServerJudge
 from judging.judges.spending import Spending
 from judging.question import Prompt, by_bytes
@@ -175,8 +176,9 @@ def test_spending_by_hand():
 # After -----------------------------------------------------------------------------------------
 
 
-def test_billed_replies_that_could_not_be_used_are_in_the_cost(run):
+def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch):
     """Every seventh reply has no log-probabilities; the server bills all of them."""
+    monkeypatch.setattr(http, "JITTER", lambda state: 0.01)
     with serving(lambda k, body: "no-logprobs" if k % 7 == 6 else None) as server:
         status, out, _ = run(server.url, "--budget", 100, "--price-input", 2, "--price-output", 8)
         asked = len(server.requests)

@@ -11,9 +11,17 @@ from judging import Asking
 from judging.cli import main
 from judging.errors import JudgeError
 from judging.judges import Answer, Store, Text
+from judging.judges.server import http
 from judging.question import Reader
 from judging.ranking.settings import HOPELESS
 from tests.judge_server import serving
+
+
+@pytest.fixture(autouse=True)
+def soon_again(monkeypatch):
+    """How long a retry waits is another file's subject."""
+    monkeypatch.setattr(http, "JITTER", lambda state: 0.01)
+
 
 N = 12
 QUALITY = np.linspace(2.0, -2.0, N)

@@ -32,6 +32,8 @@ from tests.helpers import placeholders, short
 N = 1056  # stories
 NEEDED = 5 * N  # pairs in both orders; here the largest set that a target draws is a small one
 
+pytestmark = pytest.mark.xdist_group("stored")  # one store for all of them
+
 
 @pytest.fixture(scope="module", autouse=True)
 def texts():
