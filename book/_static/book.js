@@ -36,10 +36,9 @@
     if (!table.tHead || !table.clientWidth) return;
     let room = table.parentElement;
     while (getComputedStyle(room).overflowX === "visible") room = room.parentElement;
-    if (!matchMedia(PHONE).matches) {
-      table.classList.toggle("jc-tight", room.scrollWidth > room.clientWidth);
-    }
-    if (itself || !matchMedia(PHONE).matches) return;
+    const phone = matchMedia(PHONE).matches;
+    if (!phone) table.classList.toggle("jc-tight", room.scrollWidth > room.clientWidth);
+    if (itself || !phone) return;
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     const heads = [...table.tHead.rows];
     const tall = table.matches(".table") && rows.some((row) => row.cells.length > 2 && row.clientHeight > TALL);

@@ -48,10 +48,8 @@ def commands() -> str:
     text = text[text.index("**Usage**") :]
     for name, help_, short in summaries(whole):  # "Rank your own texts by asking a judge to..."
         text = text.replace(f"* `{name}`: {short}\n", f"* `{name}`: {help_}\n")
+    rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
+    text = text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{rows}")
     blocks = text.split("```")  # every second one is code
     blocks[::2] = [FLAG.sub(lambda m: m[1] or f"`{m[2]}`", block) for block in blocks[::2]]
-    text = "```".join(blocks)
-    rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
-    rows = FLAG.sub(lambda m: f"`{m[2]}`", rows)
-    said = FLAG.sub(lambda m: f"`{m[2]}`", in_words())
-    return text.replace(said, f"| exit status | what it means |\n|--:|:--|\n{rows}")
+    return "```".join(blocks)
