@@ -110,7 +110,7 @@ def solve(
         scale = np.maximum(scale, ROUNDING * degree)
     floor = STIFFEST * float(expert.curvature(0.0 * p, p).max())
     d = graph.differences(scores) if np.any(start) else np.zeros(p.shape)
-    if gamma.any():
+    if _any(gamma):
         d = d - tilt * gamma
     pull = weight * expert.slope(d, p)
     bias_pull, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
@@ -123,11 +123,11 @@ def solve(
             bias_pull = (tilt * pull).sum(axis=0)  # the bias enters d with a minus
             gradient = np.maximum(gradient, np.abs(bias_pull) / most)
         going = gradient > tol
-        if step == max_steps or not going.any():
+        if step == max_steps or not _any(going):
             break
         stiffness = weight * np.maximum(expert.curvature(d, p), floor)
         # A quadratic energy is solved in one step, which must then be exact.
-        largest = float(gradient.max())
+        largest = float(gradient.max() if batch else gradient)
         rest = 0.0 if quadratic else min(LOOSE, largest) * largest
         # W' diag(stiffness) W rise = -slope, bordered by a row for the bias.
         rise, shift = graph.direction(
@@ -146,7 +146,7 @@ def solve(
         # Where a convex energy does not rise at the end of a step, it fell all the way.
         rising = _inner(ahead, along) > -FLAT * promised
         doubtful = going & (promised < -NOISE * total) & (rising | (not expert.convex))
-        if doubtful.any() or not going.all():
+        if _any(doubtful | ~going):
             length = _shortened(expert, p, weight, d, along, promised, going, doubtful)
             rise, shift, moved = length * rise, length * shift, d + length * along
             ahead = weight * expert.slope(moved, p)
@@ -158,6 +158,11 @@ def solve(
     scores -= scores.sum(axis=0) / graph.n
     numbers = (np.array(x, ndmin=1) for x in (gamma, energy, gradient, steps, gradient <= tol))
     return Solution(np.array(scores.T, ndmin=2), *numbers)
+
+
+def _any(truths: Any) -> bool:
+    """Whether any is true; of one problem a number, for which NumPy's own method is slow."""
+    return bool(truths) if truths.ndim == 0 else bool(truths.any())
 
 
 def _inner(a: Floats, b: Floats) -> Any:

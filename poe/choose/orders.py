@@ -255,7 +255,7 @@ def decide(
     """
     several = [contexts] if isinstance(contexts, Comparisons) else list(contexts)
     first = several[0]
-    errors = correlation(several, expert or _finite(*(one.p for one in several)))
+    errors = correlation(several, expert or _reading(*(one.p for one in several)))
     n = first.n_items
     one, both = resistances(n, calls, seed=seed)
     if np.isnan(errors.c):
@@ -289,7 +289,7 @@ def on_prompts(
     if c_0 is that of the errors alone. Prompts are many, so links run short in neither case and
     1 / (1 + c) decides (book, "When is the second order worth its call?").
     """
-    chosen = _opinions(expert or _finite(ahead, back))
+    chosen = _opinions(expert or _reading(ahead, back))
     one, other = chosen.f_mu(ahead), chosen.f_mu(back)
     design = np.zeros((len(pairs), n_items))
     design[np.arange(len(pairs)), pairs[:, 0]] = 1.0
@@ -317,7 +317,7 @@ def _opinions(expert: str | Expert) -> Gaussian:
     return chosen
 
 
-def _finite(*answers: Floats) -> str:
-    """Log odds, or p itself where an answer is 0 or 1 and has none."""
+def _reading(*answers: Floats) -> str:
+    """Which experts read such answers: of log odds, or of p itself where one of 0 or 1 has none."""
     whole = any(((p <= 0.0) | (p >= 1.0)).any() for p in answers)
     return "gaussian" if whole else "logit-gaussian"
