@@ -1,7 +1,7 @@
 document.querySelectorAll(".search").forEach(function (box) {
   var data = JSON.parse(box.querySelector("script").textContent);
   var input = box.querySelector("input"), list = box.querySelector("tbody");
-  var said = box.querySelector("output");
+  var heads = box.querySelectorAll("thead th"), said = box.querySelector("output");
   box.hidden = false;
   input.addEventListener("input", function () {
     var words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -11,8 +11,10 @@ document.querySelectorAll(".search").forEach(function (box) {
     }) : [];
     list.replaceChildren.apply(list, hits.slice(0, 50).map(function (row) {
       var line = document.createElement("tr");
-      row.forEach(function (cell) {
-        line.appendChild(document.createElement("td")).textContent = cell;
+      row.forEach(function (cell, k) {
+        var box = line.appendChild(document.createElement("td"));
+        box.textContent = cell;
+        box.dataset.label = heads[k].textContent;
       });
       return line;
     }));

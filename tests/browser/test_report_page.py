@@ -68,6 +68,22 @@ def test_it_loads_nothing(report: Path) -> None:
     assert static_problems(report, html=report.parent) == []
 
 
+@pytest.mark.parametrize("stacked", [True, False])
+def test_on_a_phone_no_table_hides_a_column(report: Path, browser: Any, stacked: bool) -> None:
+    """Tables of many columns become lists there; without that they would hide some."""
+    with offline_page(browser, viewport={"width": 390, "height": 800}) as page:
+        page.goto(report.as_uri())
+        if "search" in str(report):
+            page.fill(".search input", "number")
+        if not stacked:
+            page.evaluate("document.querySelectorAll('.stacks').forEach(one => one.className = '')")
+        hidden = page.evaluate(
+            "[...document.querySelectorAll('.scroll')].filter("
+            "box => box.scrollWidth > box.clientWidth + 1).length"
+        )
+    assert (hidden == 0) == stacked
+
+
 def test_texts_stay_texts(report: Path, browser: Any) -> None:
     with offline_page(browser) as page:
         page.goto(report.as_uri())
