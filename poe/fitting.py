@@ -52,7 +52,7 @@ def fit(
     ----------
     comparisons : or a table of them, of any form that `Comparisons.from_table` reads
     expert
-        "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6), "logit-gaussian" (the
+        "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.5 and 6.7), "logit-gaussian" (the
         same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"
         (v1 appendix B), "thurstone", "huber", or your own (`poe.experts.custom`, or a class with
         energy, slope, curvature and log_density, whose derivatives are checked). For the paper's

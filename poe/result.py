@@ -139,7 +139,7 @@ class Fit:
         """(N, N) covariance of the scores under the mean-zero convention.
 
         By curvature the pseudo-inverse of W' S^-1 W: exact for Gaussian experts (paper eqs. 8 and
-        41; book eq. 6.5), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
+        41; book eq. 6.6), the Laplace approximation otherwise (paper eq. 46; book eq. 7.5). A
         fitted bias adds its share. Otherwise H^-1 M H^-1 (book eq. 14.7), H the curvature along
         scores and bias, M the covariance of its slope. Differences C_ii + C_jj - 2 C_ij are those
         of any other convention, the paper's anchor included.

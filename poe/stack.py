@@ -101,7 +101,7 @@ def by_item(problem: Problem, at_first: Floats, at_second: Floats) -> Floats:
 def laplacian(problem: Problem, strength: Floats) -> Floats:
     """W' diag(strength) W: the graph Laplacian, (..., K) to (..., N, N).
 
-    Paper eqs. 31 and 32, book eq. 6.7, without the anchor's one.
+    Paper eqs. 31 and 32, book eq. 6.8, without the anchor's one.
     """
     shape, n = problem.first.shape[:-1], problem.n_items
     offset = n * n * np.arange(math.prod(shape)).reshape(*shape, 1)

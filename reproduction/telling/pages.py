@@ -351,7 +351,7 @@ def causes(card: pd.DataFrame) -> Markup:
     both = zip(rows["cause"], rows.pop("target"), strict=True)
     named = [below.format(cause, shown) if shown else cause for cause, shown in both]
     rows["cause"] = pd.Series(named, dtype=object)
-    names = {"before": "difference", "after": "left of it"}
+    names = {"before": "difference", "after": "what remains"}
     return frame(rows.rename(columns=names), name="comparison claims")
 
 

@@ -16,6 +16,7 @@ from reproduction.claims import accepted
 from reproduction.published import NAMES
 from reproduction.telling import pages
 from reproduction.to_ask import HANNA
+from reproduction.twin_of_judge import few_and_all
 from reproduction.twins import labels
 
 OWN = 419  # of LLMBar's pairs are its own
@@ -138,7 +139,8 @@ def where(rows: pd.DataFrame) -> list[str]:
 def headlines() -> pd.DataFrame:
     """One row a headline claim: what it comes to in print, for twins, and on each set of texts.
 
-    Columns: claim, published, twins, and one for each set of texts, "holds: +0.6 ± 0.8".
+    Columns: claim, the limit of its number for one judge, published, twins, and one for each set
+    of texts, "holds: +0.6 ± 0.8".
     """
     rows = run.read(CLAIMS)
     assert rows is not None, f"data/results/{CLAIMS}.csv is missing"
@@ -154,15 +156,28 @@ def headlines() -> pd.DataFrame:
     )
     ids = rows.drop_duplicates("claim").set_index("claim")["words"]
     wide = rows.pivot(index="claim", columns="where", values="said").reindex(ids.index)
+    limits = rows.drop_duplicates("claim").set_index("claim")
+    few = {name: "{} of {} calls".format(*few_and_all(name)) for name in rows["dataset"].unique()}
+    calls = dict(zip(rows["where"], rows["dataset"].map(few), strict=True))
     columns = {
         "claim": ids.to_list(),
+        "limit, points": [
+            within(*limits.loc[claim, ["at_least", "at_most"]].astype(float)) for claim in ids.index
+        ],
         **{
             name: [said.get((claim, kind), "") for claim in ids.index]
             for name, kind in (("published", "published"), ("twins", "simulated"))
         },
-        **{name: wide[name].fillna("").to_list() for name in dict.fromkeys(rows["where"])},
+        **{f"{name}, {of}": wide[name].fillna("").to_list() for name, of in calls.items()},
     }
     return pd.DataFrame(columns)
+
+
+def within(low: float, high: float) -> str:
+    """Limits in words: "at least 0.1", "at most 2", "within 0.5"."""
+    if low == -high:
+        return f"within {high:g}"
+    return f"at most {high:g}" if np.isinf(low) else f"at least {low:g}"
 
 
 def counts() -> dict[str, int]:

@@ -103,8 +103,9 @@ def _outcome(kind: str, verdict: str, shown: str) -> Markup:
         verdict, look, shown = "not checked", css("not tested"), ""
     else:
         look = css(SAID[verdict])
-    return Markup('<div class="{}">{} <b>{}</b><br>{}</div>').format(
-        look, badge(kind), verdict, small(minus(shown))
+    asked = small(MODEL.split("-")[0]) if kind == "measured" else ""
+    return Markup('<div class="{}">{} {} <b>{}</b><br>{}</div>').format(
+        look, badge(kind), asked, verdict, small(minus(shown))
     )
 
 

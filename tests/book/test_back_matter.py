@@ -102,21 +102,53 @@ class TestEquations:
             resolve("poe.debias.median_bias")
 
 
-def test_equation_numbers_in_docstrings_are_those_of_the_book():
-    labels, last = {}, Counter()  # counted as Sphinx does: a second page goes on
+def numbered() -> dict[str, str]:
+    """Labels of the chapters' equations by number, counted as Sphinx does."""
+    labels, last = {}, Counter()  # a second page goes on
     for name in sorted(name for name in TEXTS if re.match(r"\d\d-", name)):
         for label in (label for label, page in LABELS.items() if page == name):
             last[name[:2]] += 1
             labels[f"{int(name[:2])}.{last[name[:2]]}"] = label
+    return labels
+
+
+SOURCES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "poe").rglob("*.py"))]
+
+
+def test_equation_numbers_in_docstrings_are_those_of_the_book():
+    labels = numbered()
     cited = {
         number
-        for path in (ROOT / "poe").rglob("*.py")
-        for group in re.findall(r"book eqs?\. ([\d., and]+\d)", path.read_text(encoding="utf-8"))
+        for source in SOURCES
+        for group in re.findall(r"book eqs?\. ([\d., and]+\d)", source)
         for number in re.findall(r"\d+\.\d+", group)
     }
     assert len(cited) >= 10
     assert cited <= labels.keys()
     assert {number: labels[number] for number in MEANT} == MEANT
+
+
+def mistaken(source: str) -> list[str]:
+    """Where a source gives an equation of the paper and one of the book that is not the same."""
+    part = TestEquations.TEXT.split("## Second version\n", 1)[1].split("\n## ", 1)[0]
+    same: dict[int, set[str]] = {}
+    for row in rows(part):
+        for number in numbers(f"| {row[0]} | |"):
+            same.setdefault(number, set()).update(re.findall(r"\{eq\}`([\w-]+)`", row[2]))
+    labels, wrong = numbered(), []
+    both = r"(?i)\bpaper(?: [\w.]+ and)? eqs?\. ([\d, andto]+\d)(?:[^;()]*;|,) *book eqs?\. ([\d., and]+\d)"
+    for papers, books in re.findall(both, " ".join(source.split())):
+        ends = [int(n) for n in re.findall(r"\d+", papers)]
+        ours = range(ends[0], ends[1] + 1) if " to " in papers else ends
+        wanted = set().union(*(same.get(n, set()) for n in ours))
+        known = [labels[n] for n in re.findall(r"\d+\.\d+", books)]
+        wrong += [f"{papers}: {label}" for label in known if not {label} & wanted]
+    return wrong
+
+
+def test_docstrings_give_the_paper_and_the_book_the_same_equation():
+    assert [one for source in SOURCES for one in mistaken(source)] == []
+    assert mistaken("(paper eqs. 9 to 11, closed form; book eqs. 6.4 and 6.6)")  # one too low
 
 
 def test_notation_names_what_exists_and_each_symbol_once():

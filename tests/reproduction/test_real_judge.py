@@ -40,7 +40,7 @@ CLAIMS = pd.DataFrame(
         ),
     ],
     columns=["dataset", "attribute", "contexts", "claim", "words", "value", "se", "verdict"],
-)
+).assign(at_least=[-1.0, 0.1, -1.0], at_most=[1.0, np.inf, 1.0])
 TWIN = pd.DataFrame(
     [
         ("topicalchat", "the twin", "accuracy", 60.0),
@@ -64,19 +64,21 @@ def test_claims_stand_beside_print_and_twins(results):
     found = real_judge.headlines()
     assert list(found.columns) == [
         "claim",
+        "limit, points",
         "published",
         "twins",
-        "TopicalChat, mean of attributes (60)",
-        "SummEval, coherence (13)",
+        "TopicalChat, mean of attributes (60), 12 of 30 calls",
+        "SummEval, coherence (13), 48 of 240 calls",
     ]
     assert found.iloc[0].to_list() == [
         "Within a point",
+        "within 1",
         "holds",
         "holds",
         "does not hold: -2.0 ± 0.2",
         "no information",
     ]
-    assert found.iloc[1].to_list() == ["Beats", "", "", "holds: +1.5 ± 0.5", ""]
+    assert found.iloc[1].to_list() == ["Beats", "at least 0.1", "", "", "holds: +1.5 ± 0.5", ""]
     assert real_judge.counts() == {"does not hold": 1, "holds": 1, "no information": 1}
 
 
