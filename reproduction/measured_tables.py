@@ -33,6 +33,10 @@ from reproduction.stored_judge import Measured
 from reproduction.twins import ATTRIBUTES, labels
 
 DATASETS = ("topicalchat", "summeval")
+PAPERS = {"topicalchat": 18, "summeval": 48}  # few calls, in the papers' Tables 5 and 7
+CALLS = (
+    21  # seeds the draws of calls: the same in every table, so that a number is the same in each
+)
 TEMPLATES = ("poe", "comparative-1", "comparative-2", "numbers", "words")
 BINS = 10
 
@@ -196,7 +200,7 @@ def _methods(one: Asked, settings: Settings) -> Found:
     for k, rule in [*designs, (counts[-1], "full")]:
         full = rule == "full"  # all calls can be drawn in one way only
         calls = Calls(one.dataset, k, "symmetric" if full else rule)
-        draws, seed = 1 if full else settings.draws, [settings.seed, 21]
+        draws, seed = 1 if full else settings.draws, [settings.seed, CALLS]
         stack = answers(judge, calls, one.gold, seed=seed, draws=draws)
         selection = "random" if rule == "symmetric" else rule
         for key, each in correlations(stack, one.gold, METHODS, KINDS).items():
@@ -217,8 +221,8 @@ GAINS = (
 def gains(settings: Settings) -> pd.DataFrame:
     """How much better one method is than another, paired over contexts and draws.
 
-    k : calls in a context, both orders of each pair; the fewest that link all texts, or a fifth,
-    and all. versus : "people", Spearman with people's scores; "itself", with the judge's own
+    k : calls in a context, both orders of each pair; two per text, or a fifth, the papers' few, and
+    all. versus : "people", Spearman with people's scores; "itself", with the judge's own
     average probability over all calls, which asks how much of the judge a method saves, whatever
     people think of the judge. method : "PoE-BT - win-ratio" and its like.
     """
@@ -230,9 +234,9 @@ def _gains(one: Asked, settings: Settings) -> Found:
     own = average_probability(one.all_calls()).reshape(one.gold.shape)
     counts, values = COUNTS[one.dataset], dict[tuple[Any, ...], Floats]()
     few = next(k for k in counts if k >= counts[-1] / 5)
-    for k in (few, counts[-1]):
+    for k in sorted({few, PAPERS[one.dataset], counts[-1]}):
         calls, draws = Calls(one.dataset, k, "symmetric"), 1 if k == counts[-1] else settings.draws
-        stack = answers(judge, calls, one.gold, seed=[settings.seed, 23], draws=draws)
+        stack = answers(judge, calls, one.gold, seed=[settings.seed, CALLS], draws=draws)
         for versus, scores in (("people", one.gold), ("itself", own)):
             each = correlations(stack, scores, METHODS, ("spearman",))
             for better, other in GAINS:

@@ -23,6 +23,7 @@ import pandas as pd
 from poe.arrays import Floats
 from reproduction.claims import SURE
 from reproduction.measured_tables import (
+    CALLS,
     DATASETS,
     Asked,
     absolute_of,
@@ -115,7 +116,7 @@ def numbers(one: Asked, settings: Settings) -> dict[tuple[str, str], Floats]:
 
     def drawn(k: int, rule: str, draws: int) -> dict[str, Floats]:
         stack = answers(
-            judge, Calls(one.dataset, k, rule), one.gold, seed=[settings.seed, 36], draws=draws
+            judge, Calls(one.dataset, k, rule), one.gold, seed=[settings.seed, CALLS], draws=draws
         )
         return {name: each for (name, _), each in correlations(stack, one.gold, METHODS).items()}
 

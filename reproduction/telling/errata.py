@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, field
+from textwrap import fill
 
 from markupsafe import Markup
 
@@ -41,11 +42,16 @@ def errata() -> tuple[Erratum, ...]:
     return tuple(Erratum(**entry) for entry in tomllib.loads(text)["erratum"])
 
 
-class Proved(int):
-    """How many conditions were found true; a cell that ends with a proof shows it in words."""
+@dataclass(frozen=True)
+class Proved:
+    """How many conditions were found true, and which; a cell that ends with a proof shows it."""
+
+    conditions: int
+    checked: str = ""
 
     def __repr__(self) -> str:
-        return f"proved: {self:d} condition{'s' if self > 1 else ''} checked, all true"
+        number = f"{self.conditions} condition{'s' if self.conditions > 1 else ''}"
+        return fill(f"checked: {self.checked or f'{number}, all true'}", 56)
 
 
 @dataclass
@@ -55,8 +61,8 @@ class Ledger:
     errata: tuple[Erratum, ...] = field(default_factory=errata)
     done: dict[str, int] = field(default_factory=dict)
 
-    def __call__(self, erratum: str, *conditions: object) -> Proved:
-        """Record a proof. Raises AssertionError where a condition is false."""
+    def __call__(self, erratum: str, *conditions: object, checked: str = "") -> Proved:
+        """Record a proof; `checked` says it in words. AssertionError if a condition is false."""
         if erratum not in {one.id for one in self.errata}:
             raise KeyError(f"no erratum {erratum!r} in data/errata.toml")
         if erratum in self.done:
@@ -66,7 +72,7 @@ class Ledger:
         for number, condition in enumerate(conditions, start=1):
             assert bool(condition), f"{erratum}: condition {number} does not hold"
         self.done[erratum] = len(conditions)
-        return Proved(len(conditions))
+        return Proved(len(conditions), checked)
 
     def missing(self) -> list[str]:
         """Ids without a proof."""

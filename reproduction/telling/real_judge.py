@@ -20,7 +20,11 @@ from reproduction.twin_of_judge import few_and_all
 from reproduction.twins import labels
 
 OWN = 419  # of LLMBar's pairs are its own
-MARKS = {"expected": "expected mark", "avg-prob - expected": "comparing - expected mark"}
+MARKS = {
+    "expected": "expected mark",
+    "avg-prob - expected": "comparing - expected mark",
+    "c, of being right": "correlation of the two orders' being right",
+}
 CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
 
 

@@ -136,8 +136,9 @@ def mistaken(source: str) -> list[str]:
         for number in numbers(f"| {row[0]} | |"):
             same.setdefault(number, set()).update(re.findall(r"\{eq\}`([\w-]+)`", row[2]))
     labels, wrong = numbered(), []
-    both = r"(?i)\bpaper(?: [\w.]+ and)? eqs?\. ([\d, andto]+\d)(?:[^;()]*;|,) *book eqs?\. ([\d., and]+\d)"
-    for papers, books in re.findall(both, " ".join(source.split())):
+    paper = r"(?i)\bpaper(?: [\w.]+ and)? eqs?\. ([\d, andto]+\d)(?:[^;()]*;|,)"
+    book = r" *book eqs?\. ([\d., and]+\d)"
+    for papers, books in re.findall(paper + book, " ".join(source.split())):
         ends = [int(n) for n in re.findall(r"\d+", papers)]
         ours = range(ends[0], ends[1] + 1) if " to " in papers else ends
         wanted = set().union(*(same.get(n, set()) for n in ours))

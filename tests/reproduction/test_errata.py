@@ -50,6 +50,7 @@ def test_what_is_false_unknown_repeated_or_empty_is_refused():
         ledger("v2-inverse")
     with pytest.raises(ValueError, match="no proof of v2-inverse, "):
         ledger.html()
-    assert repr(ledger("v2-inverse", True)) == "proved: 1 condition checked, all true"
+    assert repr(ledger("v2-inverse", True)) == "checked: 1 condition, all true"
+    assert repr(ledger("v2-shift", True, checked="so it is")) == "checked: so it is"
     with pytest.raises(KeyError, match="proved already"):
         ledger("v2-inverse", True)
