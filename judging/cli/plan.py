@@ -72,8 +72,8 @@ def plan(
         cost = "" if wanted.cost is None else f", ${wanted.cost:,.2f}"
         lines = [
             f"{wanted.comparisons:,} calls ({wanted.comparisons / texts:.1f} a text){cost}: two "
-            f"texts {apart:g} apart in logits come in the right order in {wanted.prob_right:.0%} of "
-            f"cases, if an answer scatters by {sigma:g} logits.",
+            f"texts {apart:g} apart in logits come in the right order in {wanted.prob_right:.0%} "
+            f"of cases, if an answer scatters by {sigma:g} logits.",
             f"Labels: scores by people of {scores:,} texts, or {labels.choices:,} choices between "
             f"two, tell to within {100 * within:g} points how often they agree, if that is about "
             f"{agreement:.0%}.",
