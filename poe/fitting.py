@@ -65,9 +65,9 @@ def fit(
     prior
         Wins added in both directions to every pair of items, see `bradley_terry`; or, for Gaussian
         experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence chooses
-        (`poe.priors`; `Fit.prior` has it). That needs no connected graph, groups without a link
-        being shrunk to the common mean, and answers that tell nothing end with next to no spread,
-        in the order of the summed opinions.
+        (`poe.priors`; `Fit.prior` has it). The graph need not be connected: groups without a
+        link are shrunk to the common mean. Answers that tell nothing give scores with next to no
+        spread, in the order of the summed opinions.
     solver
         "dense" factorises (small N), "sparse" (any N) uses conjugate gradients, or a sparse
         factorisation where the graph is nearly a tree or a narrow window over the items.

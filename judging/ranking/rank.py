@@ -61,10 +61,10 @@ def rank(
         Texts and a judge that reads them. Texts are a file or a data frame (pandas, polars, Arrow)
         with the column text, and if you have them id, context and score (`judging.read_texts` reads
         tables whose columns have other names); a list of dicts; a sequence of strings or of `Text`,
-        a series, or a mapping from id to text. The judge is given by its name ("demo", "hf:MODEL",
-        "openai:MODEL@URL") or as an object. Or N names, or the number N, and a function that is
-        given (K, 2) positions (first shown, second shown) and returns K probabilities that the
-        first is better, such as `SimulatedJudge(...).answer`.
+        a series, or a mapping from id to text. The judge is given by its name ("qwen", "smollm2",
+        "gguf:FILE", "hf:MODEL", "openai:MODEL@URL" or "demo") or as an object. Or N names, or the
+        number N, and a function that is given (K, 2) positions (first shown, second shown) and
+        returns K probabilities that the first is better, such as `SimulatedJudge(...).answer`.
     attribute
         What wins, "more persuasive"; needed for texts.
     thing, context_name
@@ -72,7 +72,7 @@ def rank(
     wording
         A TOML file with the question in your own words (`judging.prompts.of_file`).
     budget
-        The most comparisons: "10x" (ten per text), a number, or "all"; never more than there are.
+        The most calls: "10x" (ten calls per text), a number, or "all"; never more than there are.
         Those that the store has count, but texts that are new to it have their share
         (`judging.ranking.rounds.opening`).
     until
