@@ -282,9 +282,9 @@ def all_predictions(rows: pd.DataFrame) -> None:
     ax.legend(loc="upper left", labelcolor="mec", handletextpad=0.1)
 
 
-SHORT = {  # the causes of data/twins.toml, by a word of each
+SHORT = {  # the causes of data/causes.toml, by a word of each
     verdicts.UNKNOWN: "unknown",
-    "parameters": "the twin’s own\nparameters",
+    "parameters": "calibration\nerror",
     "shape": "shape of what\nit perceives",
     "tails": "long tails",
     "confidence": "uneven\nconfidence",

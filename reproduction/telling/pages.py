@@ -19,7 +19,7 @@ from reproduction.claims import written
 from reproduction.published import TITLES
 from reproduction.telling.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.twins import ROLES
-from reproduction.verdicts import USED, VERDICTS, effects, predictions
+from reproduction.verdicts import UNKNOWN, USED, VERDICTS, effects, predictions
 
 SIGNS = dict(zip(VERDICTS, "≈≠·", strict=True))
 KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
@@ -211,8 +211,11 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
     if row["predicted"]:
         worst, swapped = card.loc[row["worst"]], row["swapped"]
         place = worst["id"].removeprefix(f"{row['paper']}/{row['table']}/").replace("/", ", ")
-        said = f"Furthest from print: {place}, {worst['ours']:.1f} for {worst['published']}. "
-        said += _sentence(worst["cause"])
+        said = (
+            f"Largest difference: {place}, ours {worst['ours']:.1f}, printed {worst['published']}. "
+        )
+        known = worst["cause"] not in ("", UNKNOWN)
+        said += f"Likely {worst['cause']}." if known else _sentence(worst["cause"])
         numbers = [
             _said(row["predicted"], "predicted"),
             _said(f"{row['agree']:.0f}%", "agree"),
@@ -345,11 +348,20 @@ def _heat(row: pd.Series, *, kept: bool = False) -> Cell:
 
 
 def causes(card: pd.DataFrame) -> Markup:
-    """Every cause of differences with what shows it, its cells, and what it leaves of them."""
-    rows = effects(card)
-    below = Markup("{}<br><code>{}</code>")
-    both = zip(rows["cause"], rows.pop("target"), strict=True)
-    named = [below.format(cause, shown) if shown else cause for cause, shown in both]
+    """Every cause of differences with what shows it, its cells, and what it leaves of them.
+
+    All in points: tables that print shares between 0 and 1 count a hundredfold.
+    """
+    shares = card["number"].abs().groupby([card["paper"], card["table"]]).transform("max") <= 1.0
+    points = card[["difference", "left"]].mul(shares.map({True: 100.0, False: 1.0}), axis=0)
+    rows = effects(card.assign(**points))
+    parts = rows["cause"].str.partition(": ")
+    whole = Markup("<b>{}</b> {}<br><code>{}</code>")
+    both = zip(parts[0], parts[2], rows.pop("target"), strict=True)
+    named = [
+        whole.format(_sentence(name), _sentence(cause), shown) if shown else name
+        for name, cause, shown in both
+    ]
     rows["cause"] = pd.Series(named, dtype=object)
     names = {"before": "difference", "after": "what remains"}
     return frame(rows.rename(columns=names), name="comparison claims")
