@@ -1,6 +1,7 @@
 """What was asked of the engine before it was written, and what of it is met.
 
-The tables and the figure of the times are in the book (book/how-it-was-made.md), drawn from the results.
+The tables and the figure of the times are in the book (book/how-it-was-made.md), drawn from the
+results.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ from judging.cli.exits import MEANINGS, in_words
 
 MARK = "% commands\n"  # in a page, where they stand
 # Code in a line, which stays, and a flag in words, whose two hyphens a page would make a dash of.
+# What --json prints, named in one sentence, which a page breaks into a list.
+OBJECT = re.compile(r"(standard output is one object): (.*?)\.(?=\s|$)", re.DOTALL)
+LONG = 120  # characters of what stands in brackets from which it is a list of its own
 FLAG = re.compile(r"(`[^`]*`)|(?<![\w-])(--[a-z][\w-]*)")
 
 
@@ -41,6 +44,33 @@ def summaries(group: typer.core.TyperGroup) -> Iterator[tuple[str, str, str]]:
             yield from summaries(one)
 
 
+def parts(names: str) -> list[str]:
+    """The items of "a, b (c, d) and e": what stands in brackets stays together."""
+    depth, found = 0, [""]
+    for word in re.split(r"(, | and (?=\w+(?: \(|$)))", names):
+        if not depth and word in (", ", " and "):
+            found.append("")
+            continue
+        depth += word.count("(") - word.count(")")
+        found[-1] += word
+    return [one for one in found if one]
+
+
+def fields(names: str, indent: str = "") -> str:
+    """Fields of an object as a list in Markdown, long brackets as a list below."""
+    lines = []
+    for part in parts(names):
+        name, rest = re.fullmatch(r"(\w+)(.*)", part, re.DOTALL).groups()  # type: ignore[union-attr]
+        inner = rest.strip()[1:-1]
+        if len(inner) > LONG:
+            lead, _, more = inner.partition(": ")
+            lines.append(f"{indent}- `{name}`, {lead}:")
+            lines.append(fields(more, indent + "    "))
+        else:
+            lines.append(f"{indent}- `{name}`{rest}")
+    return "\n".join(lines)
+
+
 def commands() -> str:
     """Every command with its arguments and options, a section each, below the page's own title."""
     whole = command()
@@ -50,6 +80,7 @@ def commands() -> str:
         text = text.replace(f"* `{name}`: {short}\n", f"* `{name}`: {help_}\n")
     rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
     text = text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{rows}")
+    text = OBJECT.sub(lambda m: f"{m[1]}:\n\n{fields(' '.join(m[2].split()))}\n\n", text)
     blocks = text.split("```")  # every second one is code
     blocks[::2] = [FLAG.sub(lambda m: m[1] or f"`{m[2]}`", block) for block in blocks[::2]]
     return "```".join(blocks)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @o.app.command(
     epilog="With --json, standard output is one object: prompt, calls, known (answered before), "
     "asked (now), left, stopped_because, refused, tokens, computed, mass_median, mass_lowest and "
-    "first_rate; with --dry-run: prompt, calls, known, to_ask, tokens, seconds; with prices cost, "
-    "cost_low and cost_high."
+    "first_rate. With --dry-run it has prompt, calls, known, to_ask, tokens and seconds, and with "
+    "prices cost, cost_low and cost_high."
 )
 def ask(
     ctx: typer.Context,

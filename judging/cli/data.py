@@ -12,8 +12,8 @@ from judging.cli import screen
 
 @o.data_app.command(
     "list",
-    epilog="With --json, standard output is one object: datasets, a list with name, and "
-    "models, one with name, title, licence and at (the file, null where it is not here).",
+    epilog="With --json, standard output is one object: datasets (a list: name) and models "
+    "(a list: name, title, licence, at (the file, null where it is not here)).",
 )
 def data_list(as_json: o.AsJson = False) -> None:
     """List the datasets and where their texts come from, and the language models."""
@@ -48,7 +48,7 @@ def _known() -> dict[str, Any]:
 
 
 @o.data_app.command(
-    "fetch", epilog="With --json, standard output is one object: name and at, where it is."
+    "fetch", epilog="With --json, standard output is one object: name and at (where it is)."
 )
 def data_fetch(
     name: Annotated[str, typer.Argument(help="A name from `judging data list`.")],

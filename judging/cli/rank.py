@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from poe.choose.stopping import StopRule
 
 MADE_OF = (
-    "With --json, standard output is one object: calls, from_store, tokens, and rankings, a list "
-    "with attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
+    "With --json, standard output is one object: calls, from_store, tokens, rankings (a list: "
+    "attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
     "people (labels, kind, agreement, low, high; sharpness: what a logit is worth to them; scale: "
     "slope, intercept, half, level), advice (state, text, more, labels), fragility (answers, of, "
-    "winner), confirmation (--confirm: best, rivals, calls, p, before), notes, and texts, whose "
-    "rows are those of --out; and together, the rankings of several judges as one (attribute, "
-    f"context, notes, judges, texts). {o.DRY}"
+    "winner), confirmation (--confirm: best, rivals, calls, p, before), notes, texts (the rows of "
+    "--out)) and together (the rankings of several judges as one: attribute, context, notes, "
+    f"judges, texts). {o.DRY}"
 )
 
 

@@ -41,8 +41,8 @@ def store_list(
 
 @o.store_app.command(
     "merge",
-    epilog="With --json, standard output is one object: stores, a list with store, added, same and "
-    "differ, and answers, how many there now are.",
+    epilog="With --json, standard output is one object: stores (a list: store, added, same, "
+    "differ) and answers (how many there now are).",
 )
 def store_merge(
     store: Annotated[
@@ -75,9 +75,9 @@ def store_merge(
 
 @o.store_app.command(
     "import",
-    epilog="With --json, standard output is one object: results, a list with results, added, same, "
-    "differ, refused, unknown, failed (a reason and how many) and others (a model and how many), "
-    "and answers, how many there now are.",
+    epilog="With --json, standard output is one object: results (a list: results, added, same, "
+    "differ, refused, unknown, failed (a reason and how many), others (a model and how many)) "
+    "and answers (how many there now are).",
 )
 def store_import(
     results: Annotated[

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from book.tools.commands import MARK, command, commands
+from book.tools.commands import LONG, MARK, command, commands, fields
 from judging.cli import parse
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "commands.md"
@@ -58,3 +58,11 @@ def test_commands_that_a_clone_adds_show_their_own_options() -> None:
 def test_there_is_no_command_that_the_parser_does_not_know() -> None:
     for name in COMMANDS:
         assert "No such command" not in parse(name.split()[1:])
+
+
+def test_fields_of_an_object_are_a_list_and_long_brackets_one_below() -> None:
+    assert fields("a, b (c, d and e) and f") == "- `a`\n- `b` (c, d and e)\n- `f`"
+    many = ", ".join(f"field_{k}" for k in range(LONG // 8))
+    told = fields(f"a, rows (a list: x (y, z), {many})")
+    assert told.startswith("- `a`\n- `rows`, a list:\n    - `x` (y, z)\n    - `field_0`\n")
+    assert "`and`" not in commands()
