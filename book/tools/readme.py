@@ -60,6 +60,7 @@ def results_block() -> str:
     """What paper.md says of our results, each with its kind."""
     gains = read("measured-qwen-gains").query("versus == 'people' and attribute == 'mean'")
     gains = gains[gains["method"] == "PoE-BT - win-ratio"]
+    paper = gains.query("dataset == 'topicalchat' and k == 18").iloc[0]
     gains = gains[gains["k"] == gains.groupby("dataset")["k"].transform("min")]
     gain, news = (gains.set_index("dataset").loc[name] for name in ("topicalchat", "summeval"))
     orders = read("orders").query("quantity == 'scores' and kind == 'measured' and k == 48")
@@ -74,7 +75,8 @@ def results_block() -> str:
             f"experts on the probabilities of {gain['system']}, a model of 1.5 billion parameters, "
             "agrees with people's scores of TopicalChat by "
             f"{gain['value']:.1f} ± {gain['se']:.1f} points of Spearman's correlation more than "
-            f"counting wins; with {int(news['k'])} of an article's 240, on {int(news['contexts'])} "
+            f"counting wins, with the papers' 18 by {paper['value']:.1f} ± {paper['se']:.1f}; with "
+            f"{int(news['k'])} of an article's 240, on {int(news['contexts'])} "
             f"articles of SummEval, by {news['value']:.1f} ± {news['se']:.1f}. Of its answers "
             f"there, {int(news['k'])} in both orders know "
             f"{orders['measured'].iloc[0]:.1f} ± {orders['measured_se'].iloc[0]:.1f} times as much "
