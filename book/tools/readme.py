@@ -78,9 +78,9 @@ def results_block() -> str:
             f"counting wins, with the papers' 18 by {paper['value']:.1f} ± {paper['se']:.1f}; with "
             f"{int(news['k'])} of an article's 240, on {int(news['contexts'])} "
             f"articles of SummEval, by {news['value']:.1f} ± {news['se']:.1f}. Of its answers "
-            f"there, {int(news['k'])} in both orders know "
-            f"{orders['measured'].iloc[0]:.1f} ± {orders['measured_se'].iloc[0]:.1f} times as much "
-            "about its final scores as in one.",
+            f"there, {int(news['k'])} in both orders know {orders['measured'].min():.1f} to "
+            f"{orders['measured'].max():.1f} times as much about its final scores, by attribute, "
+            "as in one.",
             "",
             "*Simulated.* Intervals of 95% clustered on the pair cover "
             f"{low['paired']:.0f} to {high['paired']:.0f}%; those that take each answer by itself "
