@@ -28,18 +28,34 @@
   const PHONE = "(max-width: 36rem)"; // as in reproduction.css
   const SIDEWAYS = 24; // pixels that a reader may push
   const TALL = 170; // pixels of a row of three columns: seven lines
+  const NAME = 12, HALF = 20; // characters of a name, and of it and its value, in half the width
   const stack = (table) => {
     if (table.matches(".heat, .errata, .equations, .answers")) return;
     const itself = table.matches(".stacks:not(.jc-stacked)"); // a list on a phone without any help
     table.classList.remove("jc-stacked", "jc-prose", "jc-tight");
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+    const share = () => {
+      for (const row of rows) {
+        let alone = null; // a cell whose neighbour has the whole width has it too
+        const wide = () => alone?.classList.add("jc-wide");
+        for (const cell of [...row.cells].slice(1)) {
+          const name = (cell.dataset.label ?? "").length, value = cell.textContent.trim().length;
+          cell.classList.toggle("jc-wide", name > NAME || name + value > HALF);
+          if (!value) continue;
+          if (cell.matches(".jc-wide")) wide();
+          alone = alone || cell.matches(".jc-wide") ? null : cell;
+        }
+        wide();
+      }
+    };
     table.classList.toggle("stacks", itself);
     if (!table.tHead || !table.clientWidth) return;
     let room = table.parentElement;
     while (getComputedStyle(room).overflowX === "visible") room = room.parentElement;
     const phone = matchMedia(PHONE).matches;
     if (!phone) table.classList.toggle("jc-tight", room.scrollWidth > room.clientWidth);
+    if (itself && phone) share();
     if (itself || !phone) return;
-    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     const heads = [...table.tHead.rows];
     const tall = table.matches(".table") && rows.some((row) => row.cells.length > 2 && row.clientHeight > TALL);
     if (room.scrollWidth - room.clientWidth <= SIDEWAYS && !tall) return;
@@ -54,6 +70,7 @@
       });
     }
     table.classList.add("stacks", "jc-stacked");
+    share();
     table.classList.toggle("jc-prose", table.matches(".table"));
   };
 

@@ -356,7 +356,7 @@ def causes(card: pd.DataFrame) -> Markup:
     points = card[["difference", "left"]].mul(shares.map({True: 100.0, False: 1.0}), axis=0)
     rows = effects(card.assign(**points))
     parts = rows["cause"].str.partition(": ")
-    whole = Markup("<b>{}</b> {}<br><code>{}</code>")
+    whole = Markup('<b>{}</b> <span class="said">{}</span><br><code>{}</code>')
     both = zip(parts[0], parts[2], rows.pop("target"), strict=True)
     named = [
         whole.format(_sentence(name), _sentence(cause), shown) if shown else name
