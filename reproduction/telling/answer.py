@@ -29,16 +29,15 @@ AHEAD = 10.0  # per cent of the cells: by so much twins are better than a guess,
 
 
 def table(card: pd.DataFrame) -> pd.DataFrame:
-    """Claim, published, twins, each real judge, verdict, a guess: the book's question, and shares.
+    """Claim, published, twins, each real judge, verdict: the book's question, and shares.
 
     The first rows: by how many points of Spearman's correlation PoE-BT ranks better than another
-    method, with a fifth of SummEval's calls (published and twins: means over judges; there a guess
-    by other judges' cells cannot miss, so it has none) and with two a text of a dialogue (`real`).
-    The others are the shares of predictions that agree with print, and those that the guess would
-    have got right.
+    method, with a fifth of SummEval's calls (published and twins: means over judges) and with two a
+    text of a dialogue (`real`). The others are the shares of predictions that agree with print,
+    beside those that a guess would have got right.
     """
     rows: list[dict[str, str]] = [_gain(card, other) for other in RIVALS]
-    blank = dict.fromkeys(list(rows[0])[3:-2], "")
+    blank = dict.fromkeys(list(rows[0])[3:-1], "")
     for row in shares(card).to_dict("records"):
         more = row["agree"] > row["guess"] + AHEAD
         rows.append(
@@ -48,8 +47,7 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
                 "published": "",
                 "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
                 **blank,
-                "verdict": "better than a guess" if more else "no better than a guess",
-                "a guess": f"{row['guess']:.0f}%",
+                "verdict": f"{'better' if more else 'no better'} than a guess, {row['guess']:.0f}%",
             }
         )
     return pd.DataFrame(rows)
@@ -75,8 +73,7 @@ def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
             )
             for row in asked.itertuples()
         },
-        "verdict": f"clear for {sure.sum()} of {len(sure)} real judges",
-        "a guess": "",
+        "verdict": f"clear in {sure.sum()} of {len(sure)}",
     }
 
 
