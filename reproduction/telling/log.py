@@ -16,7 +16,7 @@ from reproduction.telling.pages import Cell, badge, table
 from reproduction.twins import labels
 
 UP_TO_DATE = "up to date"
-HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds", "state", "code")
+HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds passed", "state", "code")
 
 
 def descriptions(out: Path | None = None) -> dict[str, dict[str, Any]]:
@@ -67,7 +67,7 @@ def _row(run: dict[str, Any]) -> list[object]:
     code = Markup("<code>{}</code>")
     return [
         Cell(code.format(run["command"]), {"scope": "row", "title": run["what"]}, "th"),
-        Markup(" ").join(map(badge, run["kind"].split("/"))),
+        Markup(" ").join(map(badge, dict.fromkeys(run["kind"].split("/")))),
         *(run[key] for key in ("reads", "draws", "seed")),
         *(date, seconds, run["state"], code.format(run["code"][:8])),
     ]
@@ -77,10 +77,10 @@ def whole_run(run: Mapping[str, Any], n_targets: int) -> str:
     """In a sentence what one uninterrupted run of all targets took (`run.read_whole`)."""
     if not run:
         return "No uninterrupted run of all targets is recorded."
-    which = "All" if run["made"] == n_targets else "The then"
+    which = "all" if run["made"] == n_targets else "the then"
     cores = {1: "one core", 2: "two cores"}.get(run["cores"], f"{run['cores']} cores")
     return (
-        f"{which} {run['made']} targets were made anew in one uninterrupted run of "
-        f"{run['seconds'] / 60.0:.1f} minutes on {cores}, begun on "
-        f"{run['date'][:10]} ({run['cpu_seconds'] / 60.0:.1f} minutes of processor time)."
+        f"The last uninterrupted run of {which} {run['made']} targets took "
+        f"{run['seconds'] / 60.0:.1f} minutes on {cores} ({run['cpu_seconds'] / 60.0:.1f} minutes "
+        f"of processor time), begun on {run['date'][:10]}; results may have been made anew since."
     )

@@ -51,9 +51,10 @@ def test_the_cost_of_everything_in_a_sentence():
     entry = {**RUN.__dict__, "seconds": 600.0, "made": 5}
     assert "No uninterrupted run" in log.whole_run({}, 5)
     said = log.whole_run(entry, 5)
-    assert said.startswith("All 5 targets were made anew")
-    assert "10.0 minutes on two cores, begun on 2026-01-02" in said
-    assert log.whole_run(entry, 6).startswith("The then 5 targets")
+    assert said.startswith("The last uninterrupted run of all 5 targets took")
+    assert "10.0 minutes on two cores" in said
+    assert "begun on 2026-01-02" in said
+    assert log.whole_run(entry, 6).startswith("The last uninterrupted run of the then 5 targets")
 
 
 def test_every_committed_result_has_a_row():
