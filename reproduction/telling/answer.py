@@ -47,7 +47,7 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
                 "published": "",
                 "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
                 **blank,
-                "verdict": f"{'better' if more else 'no better'} than a guess, {row['guess']:.0f}%",
+                "verdict": f"{'better' if more else 'no better'} (guess {row['guess']:.0f}%)",
             }
         )
     return pd.DataFrame(rows)

@@ -80,7 +80,7 @@ class TestAnswer:
         assert list(rows.columns)[:2] == ["claim", "published"]
         assert rows.columns[-1] == "verdict"
         assert re.match(r"clear in \d of \d", rows["verdict"].iloc[0])
-        assert re.search(r"than a guess, \d+%", rows["verdict"].iloc[-1])
+        assert re.search(r"better \(guess \d+%\)", rows["verdict"].iloc[-1])
 
     def test_a_judge_at_chance_is_left_out(self):
         found = answer.real("win-ratio")
