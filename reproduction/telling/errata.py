@@ -51,7 +51,7 @@ class Proved:
 
     def __repr__(self) -> str:
         number = f"{self.conditions} condition{'s' if self.conditions > 1 else ''}"
-        return fill(f"checked: {self.checked or f'{number}, all true'}", 42)
+        return fill(f"checked: {self.checked or f'{number}, all true'}", 38)
 
 
 @dataclass
