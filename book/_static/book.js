@@ -53,9 +53,14 @@
     let room = table.parentElement;
     while (getComputedStyle(room).overflowX === "visible") room = room.parentElement;
     const phone = matchMedia(PHONE).matches;
-    if (!phone) table.classList.toggle("jc-tight", room.scrollWidth > room.clientWidth);
-    if (itself && phone) share();
-    if (itself || !phone) return;
+    if (!phone) {
+      table.classList.toggle("jc-tight", room.scrollWidth > room.clientWidth);
+      return;
+    }
+    if (itself) {
+      share();
+      return;
+    }
     const heads = [...table.tHead.rows];
     const tall = table.matches(".table") && rows.some((row) => row.cells.length > 2 && row.clientHeight > TALL);
     if (room.scrollWidth - room.clientWidth <= SIDEWAYS && !tall) return;

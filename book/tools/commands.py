@@ -13,10 +13,10 @@ from judging.cli import app
 from judging.cli.exits import MEANINGS, in_words
 
 MARK = "% commands\n"  # in a page, where they stand
-# Code in a line, which stays, and a flag in words, whose two hyphens a page would make a dash of.
 # What --json prints, named in one sentence, which a page breaks into a list.
 OBJECT = re.compile(r"(standard output is one object): (.*?)\.(?=\s|$)", re.DOTALL)
 LONG = 120  # characters of what stands in brackets from which it is a list of its own
+# Code in a line, which stays, and a flag in words, whose two hyphens a page would make a dash of.
 FLAG = re.compile(r"(`[^`]*`)|(?<![\w-])(--[a-z][\w-]*)")
 
 

@@ -158,16 +158,14 @@ def headlines() -> pd.DataFrame:
             for row in rows.itertuples()
         ],
     )
-    ids = rows.drop_duplicates("claim").set_index("claim")["words"]
+    once = rows.drop_duplicates("claim").set_index("claim")
+    ids, limits = once["words"], once[["at_least", "at_most"]].astype(float)
     wide = rows.pivot(index="claim", columns="where", values="said").reindex(ids.index)
-    limits = rows.drop_duplicates("claim").set_index("claim")
     few = {name: "{} of {} calls".format(*few_and_all(name)) for name in rows["dataset"].unique()}
     calls = dict(zip(rows["where"], rows["dataset"].map(few), strict=True))
     columns = {
         "claim": ids.to_list(),
-        "limit, points": [
-            within(*limits.loc[claim, ["at_least", "at_most"]].astype(float)) for claim in ids.index
-        ],
+        "limit, points": [within(*each) for each in limits.to_numpy()],
         **{
             name: [said.get((claim, kind), "") for claim in ids.index]
             for name, kind in (("published", "published"), ("twins", "simulated"))
@@ -178,10 +176,12 @@ def headlines() -> pd.DataFrame:
 
 
 def within(low: float, high: float) -> str:
-    """Limits in words: "at least 0.1", "at most 2", "within 0.5"."""
-    if low == -high:
-        return f"within {high:g}"
-    return f"at most {high:g}" if np.isinf(low) else f"at least {low:g}"
+    """Limits in words: "at least 0.1", "at most 2", "within 0.5", "9 to 11"."""
+    if np.isinf(low):
+        return f"at most {high:g}"
+    if np.isinf(high):
+        return f"at least {low:g}"
+    return f"within {high:g}" if low == -high else f"{low:g} to {high:g}"
 
 
 def counts() -> dict[str, int]:

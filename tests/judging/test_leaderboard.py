@@ -534,7 +534,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     order = [row["name"] for row in found["systems"]]
     assert order == list(found["win_rates"]) == pd.read_csv(rates)["name"].tolist()
     assert found["win_rates"]["m0"]["m0"] is None
-    assert re.search(r"<td[^>]*>m0</td>", page.read_text())
+    assert "<td>m0</td>" in page.read_text()
     assert set(pd.read_csv(rates)["name"]) == {"m0", "m1", "m2", "m3"}
     assert main(["leaderboard", str(made)]) == 0
     assert "clustered on prompt (20)" in capsys.readouterr().out
