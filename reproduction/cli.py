@@ -275,7 +275,7 @@ def report(target: Target, table: pd.DataFrame) -> str:
         "Verdicts: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".",
     ]
     for role, rows in verdicts.of_role(compared).groupby("role"):
-        error = rows["difference"].abs().mean()
+        error = verdicts.in_points(rows)["difference"].abs().mean()
         lines.append(f"Mean absolute difference over {len(rows)} {role} cells: {error:.2f} points.")
     return "\n".join(lines)
 

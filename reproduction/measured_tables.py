@@ -28,15 +28,21 @@ from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import ask_model
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
-from reproduction.small import COUNTS, KINDS, METHODS, answers, correlations, per_context
+from reproduction.small import (
+    COUNTS,
+    KINDS,
+    METHODS,
+    PRINTED,
+    answers,
+    correlations,
+    few_and_all,
+    per_context,
+)
 from reproduction.stored_judge import Measured
 from reproduction.twins import ATTRIBUTES, labels
 
 DATASETS = ("topicalchat", "summeval")
-PAPERS = {"topicalchat": 18, "summeval": 48}  # few calls, in the papers' Tables 5 and 7
-CALLS = (
-    21  # seeds the draws of calls: the same in every table, so that a number is the same in each
-)
+CALLS = 21  # seeds the draws of calls: one for all tables, so that a number is the same in each
 TEMPLATES = ("poe", "comparative-1", "comparative-2", "numbers", "words")
 BINS = 10
 
@@ -46,7 +52,8 @@ class Asked:
     """One attribute of a dataset that the model was asked about with one template.
 
     contexts : their positions in the dataset. log_p : (C, N, N, 2) of the label words, row shown
-    first. gold : (C, N) people's scores. which : the model, of `ask_model.MODELS`.
+    first, NaN where a design has no call; each context has equally many. gold : (C, N) people's
+    scores. which : the model, of `ask_model.MODELS`.
     """
 
     dataset: str
@@ -73,17 +80,31 @@ class Asked:
         return (self.p + 1.0 - np.swapaxes(self.p, -1, -2)) / 2.0
 
     @property
-    def calls(self) -> tuple[Indices, Indices]:
-        """Who is first and who is second in each of the N(N-1) calls of a context."""
-        first, second = np.nonzero(~np.eye(self.gold.shape[1], dtype=bool))
-        return first, second
+    def calls(self) -> tuple[Indices, Indices, Indices]:
+        """(C, 1), (C, K), (C, K): the context, who is first and who is second in each call."""
+        contexts, n = self.gold.shape
+        answered = ~np.isnan(self.log_p).any(axis=-1) & ~np.eye(n, dtype=bool)
+        context, first, second = np.nonzero(answered)
+        assert (np.bincount(context, minlength=contexts) * contexts == len(context)).all()
+        each = (contexts, -1)
+        return np.arange(contexts)[:, None], first.reshape(each), second.reshape(each)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all N(N-1) calls of a context were made, not a design's only."""
+        n = self.gold.shape[1]
+        return self.calls[1].shape[1] == n * (n - 1)
 
     def all_calls(self) -> Stack:
         """Every call of every context, as it came."""
-        pairs = np.stack(self.calls, axis=-1)
-        contexts, n = self.gold.shape
-        everywhere = np.broadcast_to(pairs, (contexts, *pairs.shape))
-        return Stack.of(n, everywhere, self.p[:, pairs[:, 0], pairs[:, 1]])
+        calls = self.calls
+        return Stack.of(self.gold.shape[1], np.stack(calls[1:], axis=-1), self.p[calls])
+
+    def asked_as(self, other: Asked) -> Asked:
+        """The contexts and calls that another was asked about, of which this has every one."""
+        there = [self.contexts.index(context) for context in other.contexts]
+        log_p = np.where(np.isnan(other.log_p), np.nan, self.log_p[there])
+        return replace(self, contexts=other.contexts, log_p=log_p, gold=self.gold[there])
 
 
 @cache
@@ -224,7 +245,8 @@ def gains(settings: Settings) -> pd.DataFrame:
     k : calls in a context, both orders of each pair; two per text, or a fifth, the papers' few, and
     all. versus : "people", Spearman with people's scores; "itself", with the judge's own
     average probability over all calls, which asks how much of the judge a method saves, whatever
-    people think of the judge. method : "PoE-BT - win-ratio" and its like.
+    people think of the judge. method : "PoE-BT - win-ratio" and its like; "PoE-BT, greedy - random"
+    what a method gains from greedily chosen calls.
     """
     return _table(settings, partial(_gains, settings=settings), ("k", "versus", "method"))
 
@@ -232,16 +254,24 @@ def gains(settings: Settings) -> pd.DataFrame:
 def _gains(one: Asked, settings: Settings) -> Found:
     judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
     own = average_probability(one.all_calls()).reshape(one.gold.shape)
-    counts, values = COUNTS[one.dataset], dict[tuple[Any, ...], Floats]()
-    few = next(k for k in counts if k >= counts[-1] / 5)
-    for k in sorted({few, PAPERS[one.dataset], counts[-1]}):
-        calls, draws = Calls(one.dataset, k, "symmetric"), 1 if k == counts[-1] else settings.draws
-        stack = answers(judge, calls, one.gold, seed=[settings.seed, CALLS], draws=draws)
+    (few, every), values = few_and_all(one.dataset), dict[tuple[Any, ...], Floats]()
+
+    def drawn(k: int, rule: str) -> Stack:
+        draws = 1 if k == every else settings.draws  # all calls can be drawn in one way only
+        calls = Calls(one.dataset, k, rule)
+        return answers(judge, calls, one.gold, seed=[settings.seed, CALLS], draws=draws)
+
+    for k in sorted({few, PRINTED[one.dataset], every}):
+        random, greedy = drawn(k, "symmetric"), None if k == every else drawn(k, "greedy")
         for versus, scores in (("people", one.gold), ("itself", own)):
-            each = correlations(stack, scores, METHODS, ("spearman",))
+            each = correlations(random, scores, METHODS, ("spearman",))
             for better, other in GAINS:
                 name = f"{better} - {other}"
                 values[k, versus, name] = each[better, "spearman"] - each[other, "spearman"]
+            chosen = correlations(greedy, scores, METHODS, ("spearman",)) if greedy else {}
+            for (method, _), scored in chosen.items():
+                of_random = each[method, "spearman"]
+                values[k, versus, f"{method}, greedy - random"] = scored - of_random
     return values
 
 
@@ -306,31 +336,30 @@ def wordings(settings: Settings) -> pd.DataFrame:
     quantity : "first-position", share of calls that prefer the text shown first; "mass", of all
     probability that the label words have; "accuracy", of single calls whose texts people tell
     apart; "averaged", the same after averaging both orders; "avg-prob", Spearman of all calls;
-    "gain", how much larger that is than with the template "poe" in the same contexts, for the
-    others. All times 100.
+    "gain", how much larger that is than with the template "poe" in the same contexts and calls, for
+    the others. All times 100.
     """
     return _table(settings, wordings_of, ("quantity",), TEMPLATES)
 
 
 def wordings_of(one: Asked) -> Found:
     """The numbers of `wordings` in each context, as shares or correlations, (1, C) each."""
-    i, j = one.calls
-    people = np.sign(one.gold[:, i] - one.gold[:, j])
+    context, i, j = calls = one.calls
+    people = np.sign(one.gold[context, i] - one.gold[context, j])
 
     def right(p: Floats) -> Floats:
-        agree = 0.5 + 0.5 * np.sign(p[:, i, j] - 0.5) * people
+        agree = 0.5 + 0.5 * np.sign(p[calls] - 0.5) * people
         return by_context(np.where(people == 0.0, np.nan, agree).T)
 
     parts = {
-        "first-position": (0.5 + 0.5 * np.sign(one.p[:, i, j] - 0.5)).mean(axis=-1),
-        "mass": np.exp(one.log_p).sum(axis=-1)[:, i, j].mean(axis=-1),
+        "first-position": (0.5 + 0.5 * np.sign(one.p[calls] - 0.5)).mean(axis=-1),
+        "mass": np.exp(one.log_p).sum(axis=-1)[calls].mean(axis=-1),
         "accuracy": right(one.p),
         "averaged": right(one.averaged),
         "avg-prob": _of_all_calls(one),
     }
     if one.template != "poe" and (usual := _asked_alike(one, "poe")) is not None:
-        there = [usual.contexts.index(c) for c in one.contexts]
-        parts["gain"] = parts["avg-prob"] - _of_all_calls(usual)[there]
+        parts["gain"] = parts["avg-prob"] - _of_all_calls(usual.asked_as(one))
     return {(name,): values[None] for name, values in parts.items()}
 
 
@@ -401,7 +430,7 @@ def calibration(settings: Settings) -> pd.DataFrame:
 
 def _bins(asked: Sequence[Asked]) -> Iterator[dict[str, object]]:
     """Of one attribute, or "all" together; calls about one context stand or fall together."""
-    i, j = asked[0].calls
+    i, j = np.nonzero(~np.eye(asked[0].gold.shape[1], dtype=bool))
     gaps = [np.sign(one.gold[:, i] - one.gold[:, j]) for one in asked]
     context = np.concatenate([np.repeat(one.contexts, len(i)) for one in asked])
     people = np.concatenate([0.5 + 0.5 * gap.ravel() for gap in gaps])

@@ -100,7 +100,8 @@ def measured() -> Iterator[Cell]:
             p[place, rows["first"], rows["second"]] = 1.0 / (
                 1.0 + np.exp(rows["log_p_2"] - rows["log_p_1"])
             )
-            yield Cell(model.name, dataset, str(attribute), template, p, "measured")
+            if np.isnan(p).sum() == len(p) * n:  # all calls, not a design's
+                yield Cell(model.name, dataset, str(attribute), template, p, "measured")
 
 
 def _files(model: ask_model.Model) -> list[Path]:

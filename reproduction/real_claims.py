@@ -33,9 +33,8 @@ from reproduction.measured_tables import (
     rows_of,
 )
 from reproduction.settings import Calls, Settings
-from reproduction.small import METHODS, answers, correlations
+from reproduction.small import METHODS, answers, correlations, few_and_all
 from reproduction.stored_judge import Measured
-from reproduction.twin_of_judge import few_and_all
 
 SOFT = ("PoE-BT", "PoE-g")
 # By claim: in words, of one judge; from which number on, and up to which, it holds.

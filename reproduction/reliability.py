@@ -58,7 +58,7 @@ def panels(settings: Settings) -> Iterator[Panel]:
             f"{one.system}, {template}": one
             for which in ("qwen", "smollm2")
             for template in TEMPLATES
-            if (one := asked(dataset, attribute, template, which)) is not None
+            if (one := asked(dataset, attribute, template, which)) is not None and one.whole
         }
         some = shared({name: one.contexts for name, one in models.items()})
         real = {

@@ -321,9 +321,12 @@ def role(cell: Cell) -> str:
     """What the published cell is to us, one of `twins.ROLES`.
 
     Implied are, of a calibrated average probability of all calls, both products of experts in
-    Spearman's correlation (they rank alike, book chapter 6). Of Pearson's (Table 6) only the
-    difference of two cells went into a twin, its sharpness; their level is a prediction.
+    Spearman's correlation (they rank alike, book chapter 6). Of Pearson's (Table 6) the difference
+    of two cells went into a twin, its sharpness: the average probability is a prediction, and
+    PoE-BT is implied by it.
     """
+    if cell.metric == "pearson" and cell.method == "PoE-BT" and cell in _calibrated():
+        return "implied"
     if cell.metric == "spearman":
         if cell in _calibrated():
             return "calibrated"
@@ -372,6 +375,13 @@ COUNTS = {  # of calls; the papers print none on their axes that the text at han
     "summeval": (32, 40, 48, 64, 80, 96, 120, 144, 168, 180, 192, 216, 240),
     "topicalchat": (12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
 }
+PRINTED = {"summeval": 48, "topicalchat": 18}  # few calls of a context: Tables 5 and 7
+
+
+def few_and_all(dataset: str) -> tuple[int, int]:
+    """Calls of a context: a fifth of all, or the fewest of `COUNTS` above; and all."""
+    counts = COUNTS[dataset]
+    return next(k for k in counts if k >= counts[-1] / 5), counts[-1]
 
 
 def curve(

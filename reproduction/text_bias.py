@@ -56,6 +56,7 @@ def table(settings: Settings) -> pd.DataFrame:
         one
         for dataset, template, which in product(DATASETS, TEMPLATES, ask_model.MODELS)
         for one in group(dataset, template, which)
+        if one.whole
     ]
     jobs = [
         (k, calls, *how)

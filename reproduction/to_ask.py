@@ -120,6 +120,8 @@ RUNS = (
 # HANNA: both orders of 2N pairs; N pairs spread evenly would be a ring, which tells little.
 HANNA = 4 * 1056
 PARAPHRASES = range(1, 6)  # of the question, in data/prompts/topicalchat.toml
+WORDINGS = ("comparative-1", "comparative-2", "numbers", "words")  # beside the papers' "poe"
+DESIGN = 4 * 16  # SummEval in other words: both orders of 2N pairs of an article
 QWEN_RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
     Run("summeval", "poe", ("coherence",), 30),
@@ -128,11 +130,9 @@ QWEN_RUNS = (
     Run("summeval", "g-eval", ("coherence",), 10),
     Run("topicalchat", "g-eval", DIALOGUE, 10),
     *(Run("topicalchat", f"paraphrase-{k}", ("coherency",), 10) for k in PARAPHRASES),
-    Run("topicalchat", "comparative-1", DIALOGUE, 20),
-    Run("topicalchat", "comparative-2", DIALOGUE, 20),
-    Run("topicalchat", "numbers", DIALOGUE, 20),
-    Run("topicalchat", "words", DIALOGUE, 20),
+    *(Run("topicalchat", words, DIALOGUE, 20) for words in WORDINGS),
     Run("summeval", "g-eval", SUMMARY, 10),
+    *(Run("summeval", words, ("coherence",), 10, calls=DESIGN) for words in WORDINGS),
     Run("llmbar", "poe", ("instruction",)),
     Run("topicalchat", "g-eval", DIALOGUE),
     Run("hanna", "poe", ("coherence",), calls=HANNA),

@@ -27,7 +27,7 @@ from poe.arrays import Floats
 from poe.scores import average_probability
 from reproduction.measured_tables import DATASETS, Asked, group, model_of, wordings_of
 from reproduction.settings import Calls, Settings
-from reproduction.small import COUNTS, METHODS, answers, correlations
+from reproduction.small import METHODS, answers, correlations, few_and_all
 from reproduction.stored_judge import Measured
 from reproduction.twins import Twin, labels, quality_scores
 
@@ -184,12 +184,6 @@ def answered(
 
 
 # What is read off answers ----------------------------------------------------------------------
-
-
-def few_and_all(dataset: str) -> tuple[int, int]:
-    """Calls of a context: a fifth of all, or the fewest that link all texts; and all."""
-    counts = COUNTS[dataset]
-    return next(k for k in counts if k >= counts[-1] / 5), counts[-1]
 
 
 def numbers(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[str, Floats]:

@@ -35,8 +35,9 @@ INTERVAL = 0.325
 # What a published cell is to us; data/twins.toml has the lists, and a word on each.
 ROLES = {
     "calibrated": "used to calibrate a twin",
-    "implied": "not used, but bound to follow from a cell that was (all calls: both products of "
-    "experts on probabilities rank as the average probability does)",
+    "implied": "bound to follow from cells that were used: with all calls both products of experts "
+    "on probabilities rank as the average probability does, and in Table 6 a judge's sharpness is "
+    "what makes PoE-BT differ from the average probability as printed",
     "seen": "not used, but known to those who chose the form of the twins, or not known not to be",
     "blind": "held out from the start: compared with nothing of ours before the first twins were "
     "fixed, and no form or parameter was chosen by it then or since. It has been compared with the "

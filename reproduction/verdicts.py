@@ -41,9 +41,9 @@ PREFIXES = {
 }
 OURS = ["id", "value", "se", "boot_se", "run_sd", "role", "kind", "labels"]
 SHOWN = [
-    *("id", "table", "system", "k", "method", "published", "number", "ours", "se", "boot_se"),
-    *("difference", "tolerance", "role", "kind", "labels", "verdict"),
-    *("selection", "dataset", "attribute", "metric", "decimals"),
+    *("id", "table", "system", "k", "method", "published", "number", "unit", "ours", "se"),
+    *("boot_se", "difference", "tolerance", "role", "kind", "labels", "verdict"),
+    *("selection", "dataset", "attribute", "metric", "prompt", "level", "decimals"),
 ]
 
 
@@ -52,11 +52,13 @@ def compare(table: str, ours: pd.DataFrame | None = None, *, paper: str = "poe_v
 
     ours : a result, one row a cell; by default the stored one, where there is one.
 
-    Columns: id, table, system, k, method, published (as printed), number, ours, se, boot_se,
+    Columns: id, table, system, k, method, published (as printed), number, unit, ours, se, boot_se,
     difference, tolerance, role, kind, labels, verdict, and where the cell stands (selection,
-    dataset, attribute, metric, decimals).
+    dataset, attribute, metric, prompt, level, decimals).
     """
     printed = load(table, paper=paper).rename(columns={"value": "published"})
+    for name in {"prompt", "level"} - set(printed):  # of comparative_assessment alone
+        printed[name] = ""
     if ours is None:
         ours = read(f"{PREFIXES[paper]}{table}")
     ours = (pd.DataFrame() if ours is None else ours).reindex(columns=OURS)
@@ -81,6 +83,17 @@ def tolerance(cells: pd.DataFrame) -> pd.Series:
     """
     rounding = 10.0 ** -cells["decimals"] / np.sqrt(12.0)
     return NOISE_FACTOR * np.sqrt(cells["se"] ** 2 + cells["run_sd"] ** 2 + rounding**2)
+
+
+def in_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Differences, tolerances and what causes leave in points: of shares, a hundredfold."""
+    sizes = [name for name in ("difference", "tolerance", "left") if name in cells]
+    return cells.assign(**cells[sizes].mul(to_points(cells), axis=0))
+
+
+def to_points(cells: pd.DataFrame) -> pd.Series:
+    """What makes points of each cell's printed unit (`published.UNITS`)."""
+    return (cells["unit"] == "share").map({True: 100.0, False: 1.0})
 
 
 def verdict(cells: pd.DataFrame) -> pd.Series:
@@ -167,7 +180,7 @@ def summary(card: pd.DataFrame) -> dict[str, float]:
         "agree": int((rows["verdict"] == "agrees").sum()),
     }
     for role in ROLES:
-        error = of_role(unique(card), role)["difference"].abs()
+        error = in_points(of_role(unique(card), role))["difference"].abs()
         tally |= {role: len(error), f"{role}_error": float(error.mean())}
     return tally
 
@@ -188,12 +201,12 @@ def chance(card: pd.DataFrame, *, by: str = "table") -> pd.DataFrame:
 
 
 def effects(card: pd.DataFrame) -> pd.DataFrame:
-    """One row a cause: cause, target (what shows it), cells, and mean absolute differences.
+    """One row a cause: cause, target (what shows it), cells, and mean absolute differences, points.
 
     before : as they are; after : what the cause leaves of them, where its diagnosis says so.
     """
     shown = {e["text"]: e.get("diagnosis", e.get("declared", "")) for e in known("cause")}
-    cells = card[card["cause"] != ""]
+    cells = in_points(card[card["cause"] != ""])
     sizes = cells[["difference", "left"]].abs().groupby(cells["cause"])
     table = sizes.mean().set_axis(["before", "after"], axis=1).reset_index()
     table.insert(1, "target", table["cause"].map(shown).fillna(""))

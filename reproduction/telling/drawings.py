@@ -262,6 +262,8 @@ def all_predictions(rows: pd.DataFrame) -> None:
 
     rows : predictions of `verdicts.scorecard`.
     """
+    both = rows[["number", "ours"]].mul(verdicts.to_points(rows), axis=0)
+    rows = verdicts.in_points(rows).assign(**both)
     _, ax = plt.subplots(figsize=(WIDTH, WIDTH))
     ends = rows[["number", "ours"]].min().min() - 3, rows[["number", "ours"]].max().max() + 3
     ax.plot(ends, ends, color="#999999", lw=1, zorder=0)

@@ -19,10 +19,10 @@ from reproduction.claims import written
 from reproduction.published import TITLES
 from reproduction.telling.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.twins import ROLES
-from reproduction.verdicts import UNKNOWN, USED, VERDICTS, effects, predictions
+from reproduction.verdicts import UNKNOWN, USED, VERDICTS, effects, in_points, predictions
 
 SIGNS = dict(zip(VERDICTS, "≈≠·", strict=True))
-KEYS = ("system", "k", "selection", "dataset", "attribute", "metric")
+KEYS = ("system", "k", "selection", "dataset", "attribute", "metric", "prompt", "level")
 MARKS = dict(zip(ROLES, "■◧□◇", strict=True))  # full: used for a twin; open: a prediction
 # What a table comes to, by its share of predictions that agree: round numbers, fixed with the
 # shares in view. A weak test can show that something differs, not that it agrees.
@@ -154,7 +154,7 @@ def standing(card: pd.DataFrame) -> pd.DataFrame:
     """
     summary = overview(card).set_index(["paper", "table"])
     rows = []
-    for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
+    for (paper, name), cells in in_points(card).groupby(["paper", "table"], sort=False):
         known = summary.loc[(TITLES[paper], name)] if (TITLES[paper], name) in summary.index else {}
         foretold = predictions(cells)
         sizes = foretold["difference"].abs()
@@ -209,11 +209,9 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
     name = Markup("{}{}").format(title(row["table"]), small(" · ".join(x for x in about if x)))
     command, numbers = cells["command"].iloc[0], [Markup()] * 5
     if row["predicted"]:
-        worst, swapped = card.loc[row["worst"]], row["swapped"]
+        worst, swapped = in_points(cells).loc[row["worst"]], row["swapped"]
         place = worst["id"].removeprefix(f"{row['paper']}/{row['table']}/").replace("/", ", ")
-        said = (
-            f"Largest difference: {place}, ours {worst['ours']:.1f}, printed {worst['published']}. "
-        )
+        said = f"Largest difference: {place}, ours {_ours(worst)}, printed {worst['published']}. "
         known = worst["cause"] not in ("", UNKNOWN)
         said += f"Likely {worst['cause']}." if known else _sentence(worst["cause"])
         numbers = [
@@ -283,7 +281,7 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     Hovering (or the label a screen reader reads) gives verdict, tolerance, role and cause. On a
     phone the column of PoE-BT stays in sight. More than `MANY` methods are rows, not columns.
     """
-    cells = card[card["table"] == name]
+    cells = in_points(card[card["table"] == name])
     keys = [key for key in KEYS if cells[key].fillna("").nunique() > 1]
     others = [key for key in keys if key != "selection"]
     if others and cells.groupby(others, dropna=False)["selection"].nunique().max() == 1:
@@ -317,7 +315,7 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
 def _heat(row: pd.Series, *, kept: bool = False) -> Cell:
     verdict, difference = row["verdict"], row["difference"]
     stays = " kept" if kept else ""
-    ours = f"{row['ours']:.1f}" if np.isfinite(row["ours"]) else ""
+    ours = _ours(row)
     both = f"{ours} for {row['published']}" if ours else row["published"]
     if np.isfinite(difference):
         why = "; ".join(row[name] for name in ("role", "cause", "reason") if row[name])
@@ -347,14 +345,14 @@ def _heat(row: pd.Series, *, kept: bool = False) -> Cell:
     return Cell(shown, {"class": f"cell {css(verdict)}{stays}", "title": said, "data-sort": ""})
 
 
-def causes(card: pd.DataFrame) -> Markup:
-    """Every cause of differences with what shows it, its cells, and what it leaves of them.
+def _ours(row: pd.Series) -> str:
+    """Our value as the print writes its own, with a decimal at least."""
+    return f"{row['ours']:.{max(row['decimals'], 1):.0f}f}" if np.isfinite(row["ours"]) else ""
 
-    All in points: tables that print shares between 0 and 1 count a hundredfold.
-    """
-    shares = card["number"].abs().groupby([card["paper"], card["table"]]).transform("max") <= 1.0
-    points = card[["difference", "left"]].mul(shares.map({True: 100.0, False: 1.0}), axis=0)
-    rows = effects(card.assign(**points))
+
+def causes(card: pd.DataFrame) -> Markup:
+    """Every cause of differences with what shows it, its cells, and what it leaves of them."""
+    rows = effects(card)
     parts = rows["cause"].str.partition(": ")
     whole = Markup('<b>{}</b> <span class="said">{}</span><br><code>{}</code>')
     both = zip(parts[0], parts[2], rows.pop("target"), strict=True)

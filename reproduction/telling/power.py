@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from reproduction.published import TITLES, all_tables
 from reproduction.twins import ROLES
-from reproduction.verdicts import NOISE_FACTOR, predictions, unique
+from reproduction.verdicts import NOISE_FACTOR, in_points, predictions, to_points, unique
 
 # Methods that a table prints side by side and that its verdicts should tell apart.
 PAIRS = (
@@ -107,12 +107,12 @@ def _mean(rows: pd.DataFrame, name: str) -> float:
 
 
 def bias(rows: pd.DataFrame) -> tuple[float, float, float]:
-    """Mean signed difference of cells, its standard error and the p-value of a two-sided t test.
+    """Mean signed difference, points, its standard error and the p-value of a two-sided t test.
 
     Cells of one judge share its luck, so each judge counts as one observation, the mean over its
     cells: with J judges the test has J - 1 degrees of freedom. Error and p are NaN with one judge.
     """
-    means = rows["difference"].groupby(rows["system"]).mean()
+    means = in_points(rows)["difference"].groupby(rows["system"]).mean()
     count = len(means)
     if count < 2:
         return float(means.mean()), np.nan, np.nan
@@ -127,7 +127,7 @@ def judge_biases(card: pd.DataFrame) -> pd.DataFrame:
     error : of one run of the judge as if all its cells shared all of their luck, the most there can
     be: the mean of their standard deviations. shown : whether the bias is beyond twice that.
     """
-    rows = predictions(card)
+    rows = in_points(predictions(card))
     grouped = rows.assign(sd=rows["tolerance"] / NOISE_FACTOR).groupby(
         ["paper", "table", "system"], sort=False
     )
@@ -239,7 +239,8 @@ def shares(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(rows: pd.DataFrame) -> dict[str, float]:
-    agrees, size = (rows["verdict"] == "agrees").to_numpy(), rows["difference"].abs()
+    agrees = (rows["verdict"] == "agrees").to_numpy()
+    size = in_points(rows)["difference"].abs()
     guessed = rows.dropna(subset="baseline")
     off = (guessed["baseline"] - guessed["number"]).abs()
     judges = [agrees[rows["system"] == name] for name in rows["system"].unique()]
@@ -260,8 +261,9 @@ def _share(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _counts(cells: pd.DataFrame, rows: pd.DataFrame) -> dict[str, object]:
-    tested = cells[cells["verdict"] != "not tested"]
+    tested, rows = cells[cells["verdict"] != "not tested"], in_points(rows)
     compared = rows.dropna(subset="baseline")
+    guess = (compared["baseline"] - compared["number"]) * to_points(compared)
     return {
         "cells": len(cells),
         "tested": len(tested),
@@ -270,6 +272,6 @@ def _counts(cells: pd.DataFrame, rows: pd.DataFrame) -> dict[str, object]:
         "agree": 100.0 * float((rows["verdict"] == "agrees").mean()),
         "error": float(rows["difference"].abs().mean()),
         "blind error": float(rows.loc[rows["role"] == "blind", "difference"].abs().mean()),
-        "baseline": float((compared["baseline"] - compared["number"]).abs().mean()),
+        "baseline": float(guess.abs().mean()),
         "twins": float(compared["difference"].abs().mean()),
     }

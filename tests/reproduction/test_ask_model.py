@@ -266,6 +266,32 @@ def test_shares_of_calls(biased):
     assert value(found, quantity="averaged") == pytest.approx(100.0)
 
 
+def test_other_words_are_compared_on_the_calls_that_both_were_asked(biased, monkeypatch):
+    """A design of two contexts: the same answers gain nothing, the opposite ones lose twice."""
+    monkeypatch.setattr(measured_tables, "asked", lambda *_: biased)
+    at = np.array([[5], [3]])
+    way = np.array([[0, 1, 2, 3, 4, 5], [2, 0, 5, 1, 4, 3]])
+    ends = (
+        np.concatenate([way[:, :-1], way[:, 1:]], 1),
+        np.concatenate([way[:, 1:], way[:, :-1]], 1),
+    )
+    log_p = np.full((2, 6, 6, 2), np.nan)
+    log_p[(np.arange(2)[:, None], *ends)] = biased.log_p[(at, *ends)]
+    few = replace(
+        biased, template="words", contexts=(5, 3), log_p=log_p, gold=biased.gold[at[:, 0]]
+    )
+    assert biased.whole
+    assert not few.whole
+    assert few.all_calls().p.shape == (2, 10)
+    same = measured_tables.wordings_of(few)
+    assert same["gain",] == pytest.approx(np.zeros((1, 2)), abs=1e-12)
+    assert same["first-position",] == pytest.approx(np.ones((1, 2)))
+    opposite = measured_tables.wordings_of(replace(few, log_p=log_p[..., ::-1]))
+    assert opposite["gain",] == pytest.approx(-2.0 * same["avg-prob",])
+    assert (same["avg-prob",] > 0.0).all()
+    assert (same["avg-prob",] < 1.0).any(), "a path of five pairs does not tell all"
+
+
 def test_calibration_is_even_where_a_judge_is_too_sure(biased):
     found = measured_tables.calibration(SETTINGS)
     given = found[found["how"] == "as given"]

@@ -115,8 +115,12 @@ class TestTables:
         assert role(method="avg-prob", system="Mistral-7B") == "seen"
         assert role(calls=240, method="avg-prob") == "calibrated"
         assert role(calls=240) == "implied"
-        for method in ("PoE-BT", "PoE-g", "avg-prob", "win-ratio"):  # a difference alone was used
+        for method in ("PoE-g", "avg-prob", "win-ratio"):
             assert role(calls=240, metric="pearson", method=method) == "seen"
+        assert role(calls=240, metric="pearson") == "implied", (
+            "its difference from avg-prob was used"
+        )
+        assert role(metric="pearson") == "seen", "of all calls alone"
         assert role(rule="greedy") == "blind"
         talk = {"dataset": "TopicalChat", "calls": 18}
         assert role(**talk, metric="pearson") == "blind"

@@ -25,7 +25,7 @@ def v2(card):
 
 def row(**changes):
     plain = {
-        "published": "42.6", "number": 42.6, "decimals": 1, "ours": 42.0,
+        "published": "42.6", "number": 42.6, "unit": "percent", "decimals": 1, "ours": 42.0,
         "se": 0.1, "run_sd": 0.0, "tolerance": 0.3, "labels": "real",
     }  # fmt: skip
     cells = pd.DataFrame([{**plain, **changes}])
@@ -50,6 +50,26 @@ class TestVerdicts:
         """2 sqrt(0.3^2 + 0.4^2 + (0.1 / sqrt 12)^2)."""
         expected = 2 * np.sqrt(0.09 + 0.16 + 0.01 / 12)
         assert verdicts.tolerance(row(se=0.3, run_sd=0.4)).item() == pytest.approx(expected)
+
+    def test_shares_are_told_in_points(self, card):
+        """A rate of 0.40 for a printed 0.37 is three points off; its cell shows both as rates."""
+        cell = row(number=0.37, ours=0.4, unit="share", tolerance=0.006)
+        found = verdicts.in_points(cell).iloc[0]
+        assert (found["difference"], found["tolerance"]) == pytest.approx((3.0, 0.6))
+        assert (found["number"], found["ours"]) == (0.37, 0.4)
+        assert verdicts.in_points(row()).equals(row())
+        of_shares = card[card["unit"] == "share"].groupby(["paper", "table"]).size()
+        assert of_shares.index.get_level_values("table").tolist() == ["table5", "table9"]
+        rates = card[(card["paper"] == "comparative_assessment") & (card["table"] == "table5")]
+        html = str(pages.heat(rates, "table5"))
+        assert "0.40 for 0.37" in html
+        assert "<b>+3.0</b>" in html
+
+    def test_a_heat_map_leaves_no_cell_out(self, card):
+        for (paper, name), cells in card.groupby(["paper", "table"], sort=False):
+            html = str(pages.heat(cells, name))
+            shown = html.count("data-sort=")
+            assert shown == len(cells), (paper, name)
 
     def test_experiments_that_are_printed_twice(self):
         ids = {
@@ -150,7 +170,9 @@ def hand_card(*, gap, tolerance):
         for judge, level in (("A", 30.0), ("B", 40.0), ("C", 50.0))
         for method, more in (("avg-prob", 0.0), ("PoE-BT", gap))
     ]  # fmt: skip
-    cells = pd.DataFrame(rows).assign(tolerance=tolerance, role="blind", verdict="agrees")
+    cells = pd.DataFrame(rows).assign(
+        tolerance=tolerance, role="blind", verdict="agrees", unit="percent"
+    )
     return cells.assign(difference=cells["ours"] - cells["number"])
 
 
@@ -182,7 +204,7 @@ class TestPower:
         assert found["poe_v2", "table3", "judges permuted"] == 54
 
     def test_joint_bias_is_a_t_test_over_judges(self):
-        cells = pd.DataFrame({"system": list("AABCCC")})
+        cells = pd.DataFrame({"system": list("AABCCC"), "unit": "percent"})
         cells["difference"] = [0.5, 1.5, 2.0, 2.9, 3.0, 3.1]
         mean, error, p = power.bias(cells)
         oracle = ttest_1samp([1.0, 2.0, 3.0], 0.0)
