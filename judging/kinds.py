@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the command line needs the names alone, and at once
 class Kind:
     """A kind of judge.
 
-    form : how it is named, for the help: "hf:MODEL[@REVISION]". Only what has a colon in its form
+    form : how it is named, for the help: "hf:MODEL". Only what has a colon in its form
         has something after the colon in its name.
     open : makes one of that rest and the options; imports what it needs itself.
     engines : the values of `kind` in the specifications of its answers. models : a pattern of
@@ -163,7 +163,7 @@ KINDS: dict[str, Kind] = {
         means=lambda rest, one: one.get("model") == PurePath(rest).name,
     ),
     "hf": Kind(
-        form="hf:MODEL[@REVISION]",
+        form="hf:MODEL",  # or hf:MODEL@REVISION
         open=_hf,
         engines=("transformers",),
         means=lambda rest, one: (

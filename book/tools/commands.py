@@ -15,6 +15,7 @@ from judging.cli.exits import MEANINGS, in_words
 MARK = "% commands\n"  # in a page, where they stand
 # What --json prints, named in one sentence, which a page breaks into a list.
 OBJECT = re.compile(r"(standard output is one object): (.*?)\.(?=\s|$)", re.DOTALL)
+OPTIONS = re.compile(r"\*\*Options\*\*:\n\n((?:\* .*\n)+)")
 LONG = 120  # characters of what stands in brackets from which it is a list of its own
 # Code in a line, which stays, and a flag in words, whose two hyphens a page would make a dash of.
 FLAG = re.compile(r"(`[^`]*`)|(?<![\w-])(--[a-z][\w-]*)")
@@ -71,11 +72,31 @@ def fields(names: str, indent: str = "") -> str:
     return "\n".join(lines)
 
 
+def in_panels(section: str, command: typer.core.TyperCommand | typer.core.TyperGroup) -> str:
+    """One command's section, its options under the headings that its --help has."""
+    panel = {name: getattr(p, "rich_help_panel", None) for p in command.params for name in p.opts}
+
+    def under_headings(options: re.Match[str]) -> str:
+        parts: dict[str, list[str]] = {}
+        for line in options[1].splitlines():
+            name = re.match(r"\* `(-[-\w]+)", line)
+            parts.setdefault(panel.get(name[1] if name else "") or "Options", []).append(line)
+        return "\n".join(f"**{head}**:\n\n" + "\n".join(own) + "\n" for head, own in parts.items())
+
+    return OPTIONS.sub(under_headings, section)
+
+
 def commands() -> str:
     """Every command with its arguments and options, a section each, below the page's own title."""
     whole = command()
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="judging")
-    text = text[text.index("**Usage**") :]
+    head, *sections = re.split(r"(?m)^(?=#+ `judging )", text[text.index("**Usage**") :])
+    for k, section in enumerate(sections):
+        one: typer.core.TyperCommand | typer.core.TyperGroup = whole
+        for name in section[: section.index("`\n")].split()[2:]:
+            one = one.commands[name]  # type: ignore[union-attr, assignment]
+        sections[k] = in_panels(section, one)
+    text = "".join([head, *sections]).replace(" <list[Path]>", "...")
     for name, help_, short in summaries(whole):  # "Rank your own texts by asking a judge to..."
         text = text.replace(f"* `{name}`: {short}\n", f"* `{name}`: {help_}\n")
     rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())

@@ -69,7 +69,8 @@ JUDGE = "The judge"
 GATE = "A gate"
 FILES = "Files"
 
-FORMS = f"{kinds.forms()}."
+# In the terminal's help what stands in square brackets would be read as a colour.
+FORMS = f"{kinds.forms()}; hf:MODEL@REVISION pins a version."
 DRY = (
     "With --dry-run it is a list of judges with calls (at most), stored, tokens, shared (of these, "
     "what the prompts of a context begin with alike), seconds, cost."

@@ -11,6 +11,7 @@ import pytest
 
 from book.tools.commands import LONG, MARK, command, commands, fields
 from judging.cli import parse
+from judging.cli.options import ASKED, STOP
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "commands.md"
 
@@ -40,6 +41,21 @@ def test_a_command_stands_there_with_all_that_it_takes(name: str) -> None:
         shown = options or [str(parameter.metavar or parameter.name)]
         if not getattr(parameter, "hidden", False):
             assert any(word in text for word in shown), shown
+
+
+def test_options_stand_under_the_headings_of_the_help() -> None:
+    text = commands().partition(" `judging rank`\n")[2].partition("\n##")[0]
+    parts = dict(re.findall(r"\*\*([^*]+)\*\*:\n\n((?:\* .*\n)+)", text))
+    assert list(parts)[:4] == ["Arguments", "Options", ASKED, STOP]
+    assert "`--budget" in parts[ASKED]
+    assert "`--budget" not in parts["Options"]
+    assert max(len(part.splitlines()) for part in parts.values()) < 20
+
+
+def test_no_help_has_brackets_that_a_terminal_would_read_as_a_colour() -> None:
+    for name, one in COMMANDS.items():
+        for text in (one.help, *(getattr(p, "help", None) for p in one.params)):
+            assert not re.search(r"\[[a-z@#/]", text or ""), (name, text)
 
 
 def test_what_is_copied_from_the_page_works_and_sentences_are_whole() -> None:

@@ -132,7 +132,7 @@ def test_no_other_module_knows_a_kind_by_its_name():
 
 def test_every_row_has_an_example_of_its_form_that_is_accepted():
     examples = {
-        "hf:MODEL[@REVISION]": "hf:org/model@abc",
+        "hf:MODEL": "hf:org/model@abc",
         "openai:MODEL@URL": "openai:m@http://h/v1",
     }
     for kind in kinds.KINDS.values():
