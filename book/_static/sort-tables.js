@@ -9,7 +9,7 @@ document.addEventListener("click", (event) => {
   const key = (row) => {
     const cell = row.cells[head.cellIndex];
     const value = cell.dataset.sort ?? cell.textContent;
-    const number = parseFloat(value);
+    const number = parseFloat(value.replace("−", "-"));
     return Number.isNaN(number) ? value : number;
   };
   const compare = (a, b) => {

@@ -51,6 +51,7 @@ TABLE = Environment(autoescape=True).from_string(
     "</tbody></table></div>"
 )
 WIDE = 3  # columns that a phone can show beside each other
+MINUS = re.compile(r"(?<![\w.)\]-])-(?=\d)")  # before a number, no hyphen in a word or a date
 RANGE = re.compile(r"([-−+]?[\d.,]+%?) (to|±) ([-−+]?[\d.,]+%?)")  # "1.2 to 3.4", "5.6 ± 0.7"
 
 
@@ -85,9 +86,11 @@ def _cell(value: object, like: Cell) -> Cell:
         return value
     if isinstance(value, float):
         value = f"{value:.2f}" if np.isfinite(value) else ""
-    if isinstance(value, str) and not isinstance(value, Markup) and RANGE.search(value):
-        whole = r'<span class="range">\1&nbsp;\2 \3</span>'  # in one line where there is room
-        value = Markup(RANGE.sub(whole, str(escape(value))))
+    if isinstance(value, str) and not isinstance(value, Markup):
+        value = MINUS.sub("−", value)
+        if RANGE.search(value):
+            whole = r'<span class="range">\1&nbsp;\2 \3</span>'  # in one line where there is room
+            value = Markup(RANGE.sub(whole, str(escape(value))))
     return like._replace(content=value)
 
 

@@ -146,3 +146,13 @@ def test_a_dialogue_shows_the_answers_as_they_were_given():
     half = stored[3][len(stored[3]) // 2 :]  # the smaller model stands below
     shown = [half[7 * i : 7 * i + 5] for i in range(6)]
     assert list(np.ravel(shown)) == wanted
+
+
+def test_numbers_below_zero_have_a_minus_and_names_their_hyphen():
+    rows = pd.DataFrame(
+        {"judge": ["Qwen2.5-Coder-1.5B"], "gain": ["-1.1 ± 2.7"], "of": ["(-0.8 to 2.4)"]}
+    )
+    html = str(pages.frame(rows))
+    assert "Qwen2.5-Coder-1.5B" in html
+    assert "−1.1&nbsp;± 2.7" in html
+    assert "−0.8" in html
