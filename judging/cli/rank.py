@@ -47,9 +47,9 @@ def rank(
     texts: Annotated[
         Path,
         typer.Argument(
-            help="A table (CSV, TSV, JSON, JSONL, Parquet or xlsx) with a column text, and "
-            "optionally id, context (what the text answers to; each context is ranked by itself) "
-            "and score (given by people)."
+            help="A folder with a text a file (.txt, .md), or a table (CSV, TSV, JSON, JSONL, "
+            "Parquet or xlsx) with a column text, and optionally id, context (what the text "
+            "answers to; each context is ranked by itself) and score (given by people)."
         ),
     ],
     attribute: Annotated[

@@ -20,7 +20,7 @@ from poe.errors import name_some
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Found", "load", "missing"]
+__all__ = ["Found", "decoded", "load", "missing"]
 
 KINDS = ".csv, .tsv, .txt, .json, .jsonl, .parquet or .xlsx"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -58,7 +58,7 @@ def load(
                 "command that filled it writes one"
             )
         raise InvalidDataError(f"{source}: save it as {KINDS}, the kinds that are read")
-    text, notes = _decoded(source, content, encoding)
+    text, notes = decoded(source, content, encoding)
     table = _json(source, text) if kind in JSON else _csv(source, text)
     return table._replace(notes=notes)
 
@@ -79,7 +79,7 @@ def _sniffed(content: bytes) -> str:
     return begins.get(content[:4], ".json" if first in (b"[", b"{") else ".csv")
 
 
-def _decoded(source: str, content: bytes, encoding: str | None) -> tuple[str, list[str]]:
+def decoded(source: str, content: bytes, encoding: str | None) -> tuple[str, list[str]]:
     """The text of a file, and a note where its encoding was guessed."""
     if encoding is None:
         every_second = content[1:400:2]
@@ -91,7 +91,7 @@ def _decoded(source: str, content: bytes, encoding: str | None) -> tuple[str, li
             try:
                 return content.decode("utf-8-sig"), []
             except UnicodeDecodeError:
-                return _decoded(source, content, "cp1252")[0], [
+                return decoded(source, content, "cp1252")[0], [
                     f"{source} is not UTF-8 and was read as Windows-1252; if letters look wrong, "
                     "name its encoding with --encoding"
                 ]

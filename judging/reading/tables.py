@@ -1,9 +1,9 @@
 """Tables as they come: whatever a spreadsheet, a program or a colleague saved, as a data frame.
 
 CSV, TSV and semicolons, JSON, JSONL, Parquet and xlsx (`judging.reading.formats`), standard input,
-or a frame of any library. The index of the frame that `read_table` gives says where each row stood,
-and is called "line" or "row", so that a message can name it (`place`). `csv_text` writes what a
-spreadsheet opens without running it.
+a folder of texts, or a frame of any library. The index of the frame that `read_table` gives says
+where each row stood, and is called "line", "row" or "file", so that a message can name it
+(`place`). `csv_text` writes what a spreadsheet opens without running it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 STDIN = "-"
+TEXT_FILES = (".txt", ".md")  # of a folder, a text each
 # What a spreadsheet runs, or we marked as not to be run.
 FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 
@@ -54,8 +55,9 @@ def read_table(
 ) -> pd.DataFrame:
     """Read a table from a file, or take one that is there; the index names lines or rows.
 
-    source : a file of the kind its name ends in, "-" for standard input; a data frame of pandas,
-        polars, Arrow or whatever else narwhals knows, or a list of dicts (rows count from 1).
+    source : a file of the kind its name ends in, "-" for standard input; a folder of texts, a file
+        each; a data frame of pandas, polars, Arrow or whatever else narwhals knows, or a list of
+        dicts (rows count from 1).
     encoding : of a text file. By default UTF-8 or UTF-16, else Windows-1252 with a note.
     sheet : of a workbook. By default the first that has anything in it.
 
@@ -73,6 +75,8 @@ def read_table(
         table.index = pd.RangeIndex(1, len(table) + 1, name="row")
         return _described(table, "the table")
     path = Path(source)
+    if path.is_dir():
+        return _folder(path, encoding)
     name = "standard input" if source in (STDIN, Path(STDIN)) else str(path)
     try:
         content = sys.stdin.buffer.read() if name == "standard input" else path.read_bytes()
@@ -84,6 +88,31 @@ def read_table(
     suffix = (path.suffix.lower() or "none") if path.is_file() else ""
     table, notes, decimal = formats.load(name, content, suffix, encoding=encoding, sheet=sheet)
     return _described(table, name, notes, decimal)
+
+
+def _folder(path: Path, encoding: str | None) -> pd.DataFrame:
+    """The texts that lie in a folder: columns id, the name of a file without its end, and text."""
+    import pandas as pd
+
+    there = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
+    files = [one for one in there if one.suffix.lower() in TEXT_FILES]
+    if not files:
+        kinds = " or ".join(TEXT_FILES)
+        raise InvalidDataError(f"{path}: a folder has a text a file, {kinds}; none is in it")
+    names = [one.stem for one in files]
+    if len(set(names)) < len(names):  # a.txt and a.md
+        names = [one.name for one in files]
+    notes, texts = [], []
+    for one in files:
+        text, guessed = formats.decoded(str(one), one.read_bytes(), encoding)
+        texts.append(text.rstrip())
+        notes += guessed
+    if len(files) < len(there):
+        kinds = " or ".join(TEXT_FILES)
+        notes.append(f"{path}: read {len(files)} of {len(there)} files, those ending in {kinds}")
+    index = pd.Index([one.name for one in files], name="file")
+    table = pd.DataFrame({"id": names, "text": texts}, index=index, dtype=object)
+    return _described(table, path, notes)
 
 
 def read_tables(

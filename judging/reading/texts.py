@@ -7,7 +7,8 @@ Columns, in any case and any order:
     context   what it answers to: a task, an article        optional
     score     a number that people gave it, empty if none   optional
 
-Other columns are ignored. Texts with the same context are compared with each other.
+Other columns are ignored. A folder has a text a file, called by the file's name. Texts with the
+same context are compared with each other.
 """
 
 from __future__ import annotations

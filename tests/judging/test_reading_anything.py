@@ -49,6 +49,44 @@ def test_rows_however_they_are_held(source):
     assert set(judging.rank(source, "demo", attribute="longer").to_frame()["name"]) == set(IDS)
 
 
+@pytest.fixture
+def essays(tmp_path):
+    folder = tmp_path / "essays"
+    folder.mkdir()
+    for row in reversed(ROWS):
+        (folder / f"{row['id']}.txt").write_text(row["text"] + "\n", encoding="utf-8")
+    return folder
+
+
+def test_a_folder_has_a_text_a_file(essays, capsys):
+    (essays / ".DS_Store").write_bytes(b"\0")
+    (essays / "marks.ods").write_bytes(b"PK")
+    (essays / "drafts").mkdir()
+    own = read_texts(essays)
+    assert own.ids == IDS
+    assert [one.text for one in own.items] == [row["text"] for row in ROWS]
+    assert own.notes == (f"{essays}: read 3 of 4 files, those ending in .txt or .md",)
+    words = ["--judge", "demo", "--attribute", "longer", "--store", str(essays.parent / "s.sqlite")]
+    assert main(["rank", str(essays), *words]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name}  " in shown for name in IDS)
+
+
+def test_files_of_a_folder_that_share_a_name_keep_their_ends(essays):
+    (essays / "a.md").write_text("Another a.")
+    assert read_texts(essays).ids == ("a.md", "a.txt", "b.txt", "c.txt")
+
+
+def test_a_folder_without_texts_and_an_empty_text_are_named(essays):
+    (essays / "b.txt").write_text(" \n")
+    with pytest.raises(InvalidDataError, match=r"essays, file b\.txt.*the text is empty"):
+        read_texts(essays)
+    for one in essays.iterdir():
+        one.unlink()
+    with pytest.raises(InvalidDataError, match=r"a folder has a text a file, \.txt or \.md; none"):
+        read_texts(essays)
+
+
 def test_a_series_is_named_by_its_index():
     named = pd.Series({row["id"]: row["text"] for row in ROWS})
     assert set(judging.rank(named, "demo", attribute="longer").to_frame()["name"]) == set(IDS)
