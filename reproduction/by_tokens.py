@@ -91,7 +91,8 @@ def table(settings: Settings) -> pd.DataFrame:
 
     k : calls of the regular graph whose tokens are the budget. error : mean square of a difference,
     in log odds. ratio, ratio_se : over that of the regular graph, and its error over contexts.
-    predicted : the same by `spread`. c, lean : what that is told of the judge.
+    alike : the same with one bias, known from all articles, for the regular graph as well, where the
+    way shows few texts first and cannot tell the bias of an article by itself. predicted : the same by `spread`. c, lean : what that is told of the judge.
     """
     every = [one for which in ask_model.MODELS for one in group("summeval", "poe", which)]
     done = settings.map(
@@ -111,16 +112,20 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
     target, c, lean = all_answers(one.p), *leaning(one.p)
     spendings, expert = ways(tokens.computed(TEXTS, k), tokens), get_expert(EXPERT)
     error = {way: np.zeros(contexts) for way in spendings}
+    usual = next(way for way in spendings if (way.orders, way.firsts) == ("one", TEXTS))
+    one_bias = np.zeros(contexts)  # the regular graph's error with the bias known
     known = dict.fromkeys(spendings, 0.0)
     draws = max(settings.draws // 5, 4)
     for way, _ in product(spendings, range(draws)):
         pairs = np.stack([design(way, rng) for _ in range(contexts)])
         p = one.p[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
-        fitted = way.firsts == TEXTS
-        known_bias = 0.0 if fitted else -float(log_odds(p).mean())
+        fitted, bias = way.firsts == TEXTS, -float(log_odds(p).mean())
         stack = Stack.of(TEXTS, pairs, p)
-        scores = newton.solve(stack, expert, bias=known_bias, fit_bias=fitted).scores
-        error[way] += squared(scores, target) / draws
+        free = {"fit_bias": True} if fitted else {"bias": bias}
+        error[way] += squared(newton.solve(stack, expert, **free).scores, target) / draws
+        if way is usual:
+            held = newton.solve(stack, expert, bias=bias)
+            one_bias += squared(held.scores, target) / draws
         both = way.orders == "both"
         known[way] += (0.5 * (1.0 + c) if both else 1.0) * spread(
             TEXTS,
@@ -128,7 +133,6 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
             lean=0.0 if both else lean,
             bias_known=both or not fitted,
         )
-    usual = next(way for way in spendings if (way.orders, way.firsts) == ("one", TEXTS))
     rows = []
     for way in spendings:
         ratio, ratio_se = ratio_of_means(error[way], error[usual])
@@ -145,6 +149,7 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
                 "error": float(error[way].mean()),
                 "ratio": ratio,
                 "ratio_se": ratio_se,
+                "alike": ratio if way.firsts == TEXTS else ratio_of_means(error[way], one_bias)[0],
                 "predicted": known[way] / known[usual],
                 "c": c,
                 "lean": lean,

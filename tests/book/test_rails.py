@@ -181,6 +181,7 @@ def test_eight_things_are_ranked_as_the_package_ranks_them(count: int) -> None:
     np.testing.assert_allclose(found["scores"], fit.scores, atol=1e-9)
     assert found["estimated"]
     np.testing.assert_allclose(found["errors"], fit.standard_errors(), atol=1e-9)
+    assert found["reach"] == pytest.approx(fit.quantile(0.95), rel=0.01), "Student's"
     expected = [[fit.difference_se(i, j) if i != j else 0 for j in range(8)] for i in range(8)]
     np.testing.assert_allclose(found["differences"], expected, atol=1e-9)
 
@@ -189,6 +190,7 @@ def test_with_few_answers_the_scatter_is_supposed() -> None:
     ring = [(i, (i + 1) % 8, 0.8) for i in range(8)]
     (found,) = run(("rank", 8, rows(ring)))
     assert (found["estimated"], found["sigma"]) == (False, 0.25)
+    assert found["reach"] == pytest.approx(1.96, abs=1e-4), "of a scatter that is given"
 
 
 def test_the_next_pair_joins_what_is_apart_and_then_has_the_largest_variance() -> None:

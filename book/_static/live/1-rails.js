@@ -133,8 +133,21 @@ poeLive.rails = (() => {
   const SUPPOSED = 0.25; // the scatter of an answer, until there are answers enough to tell
   const TELLING = 3; // answers beyond the fewest that place everything: from here on they tell
 
+  // How many standard errors a 95% interval reaches: Student's quantile, by its expansion round the
+  // normal one, good to a hundredth from three degrees of freedom on.
+  const reach95 = (freedom) => {
+    const z = 1.959964;
+    const terms = [
+      (z ** 3 + z) / 4,
+      (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+      (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+    ];
+    return terms.reduce((sum, term, k) => sum + term / freedom ** (k + 1), z);
+  };
+
   // Scores, the error of every difference, and how much the answers scatter: Gaussian experts, the
-  // scatter from the misfits (book eq. 6.13's K - N + 1), as poe.fit estimates it.
+  // scatter from the misfits (book eq. 6.13's K - N + 1), as poe.fit estimates it. reach: standard
+  // errors to the end of a 95% interval.
   const rank = (n, comparisons) => {
     const { scores, covariance } = gaussian(n, comparisons);
     const misfits = comparisons.map((pair) => difference(scores, pair) - (pair.p - 0.5));
@@ -144,7 +157,7 @@ poeLive.rails = (() => {
     const sigma = estimated ? Math.sqrt(sum / spare) : SUPPOSED;
     const ohms = resistance(covariance);
     return {
-      scores, misfits, sigma, estimated,
+      scores, misfits, sigma, estimated, reach: reach95(estimated ? spare : Infinity),
       errors: covariance.map((row, i) => sigma * Math.sqrt(row[i])),
       differences: ohms.map((row) => row.map((v) => sigma * Math.sqrt(Math.max(0, v)))),
     };

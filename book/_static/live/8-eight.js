@@ -8,7 +8,6 @@
   const [CLEARLY, A_LITTLE] = [0.8, 0.6];
   const KEPT = "judging-eight";
   const PREFIX = "#eight--";
-  const TWICE = 1.96; // a 95% interval
   // Fallbacks for a picture that has left the page and its colours.
   const INK = "var(--pst-color-text-base, #222832)";
   const MUTED = "var(--pst-color-text-muted, #48566b)";
@@ -52,13 +51,13 @@
   };
 
   // ---- The rails, as a picture that can be saved ----------------------------------------------
-  const chart = (svg, { names, scores, errors, pairs, next = null, title }) => {
+  const chart = (svg, { names, scores, found = null, pairs, next = null, title }) => {
     const n = names.length;
     const height = Math.max(260, 60 + 30 * n);
     const [left, right, top, bottom] = [146, 350, 36, height - 24];
     svg.replaceChildren();
     svg.setAttribute("viewBox", `0 0 360 ${height}`);
-    const half = errors ? errors.map((e) => TWICE * e) : names.map(() => 0);
+    const half = found ? found.errors.map((e) => found.reach * e) : names.map(() => 0);
     const reach = Math.max(0.35, ...scores.map((s, i) => Math.abs(s) + half[i])) * 1.04;
     const y = (s) => top + ((reach - s) / (2 * reach)) * (bottom - top);
     const text = (x, at, words, style, anchor = "start") =>
@@ -85,7 +84,7 @@
       const [at, tag] = [y(scores[i]), tags[i] + down];
       draw(svg, "line", { x1: left, x2: right, y1: at, y2: at, style: `stroke: ${hue}; stroke-width: ${lit ? 3 : 1.6}; stroke-opacity: ${lit ? 1 : 0.75}` });
       draw(svg, "line", { x1: 128, x2: left, y1: tag, y2: at, style: `stroke: ${hue}; stroke-opacity: 0.6` });
-      if (errors) {
+      if (found) {
         const x = column(i);
         draw(svg, "line", { x1: x, x2: x, y1: y(scores[i] - half[i]), y2: y(scores[i] + half[i]), style: `stroke: ${hue}; stroke-width: 7; stroke-opacity: 0.35; stroke-linecap: round` });
         draw(svg, "circle", { cx: x, cy: at, r: 4.5, style: `fill: ${hue}` });
@@ -93,7 +92,7 @@
       draw(svg, "rect", { x: 4, y: tag - 10, width: 124, height: 20, rx: 4, style: `fill: ${hue}; stroke: ${lit ? INK : "none"}; stroke-width: 2.5` });
       text(10, tag + 4.5, short(name), `font-size: 13.2px; font-weight: 600; fill: ${PAPER}`);
     });
-    text(350, height - 6, `${pairs} answers${errors ? "; bars: 95% intervals" : ""}`, `font-size: 13.2px; fill: ${MUTED}`, "end");
+    text(350, height - 6, `${pairs} answers${found ? "; bars: 95% intervals" : ""}`, `font-size: 13.2px; fill: ${MUTED}`, "end");
     return order;
   };
 
@@ -243,8 +242,8 @@
       const whole = joined(n, answers);
       const found = whole ? rank(n, answers) : null;
       const scores = found ? found.scores : rankParts(n, answers);
-      const order = chart(svg, { names, scores, errors: found?.errors, pairs: answers.length, next, title: "My ranking" });
-      const widest = found ? Math.max(...found.errors) * TWICE : null;
+      const order = chart(svg, { names, scores, found, pairs: answers.length, next, title: "My ranking" });
+      const widest = found ? Math.max(...found.errors) * found.reach : null;
       says.textContent = found
         ? `${order.map((i, k) => `${k + 1} ${names[i]} ${signed(scores[i])}`).join(", ")}. The widest interval is ± ${fixed(widest)}` +
           (found.estimated ? `; your answers scatter by ${fixed(found.sigma)}.` : `, if your answers scatter by ${fixed(found.sigma)}; a few more will tell.`)
@@ -253,7 +252,7 @@
       conflict.textContent = ring
         ? `You have contradicted yourself by ${fixed(ring.sum, 1)} round ${listed(ring.ring.map((i) => names[i]))}: you put each before the next, and the last before the first.`
         : found && answers.length > n ? "You have not contradicted yourself so far." : "";
-      root.dataset.state = JSON.stringify({ names, comparisons: answers, next, scores, errors: found?.errors ?? null, sigma: found?.sigma ?? null, contradiction: ring });
+      root.dataset.state = JSON.stringify({ names, comparisons: answers, next, scores, errors: found?.errors ?? null, reach: found?.reach ?? null, sigma: found?.sigma ?? null, contradiction: ring });
       if (focus) card[0].big.focus();
     };
 
@@ -286,7 +285,7 @@
         return;
       }
       const found = rank(n, table.comparisons);
-      const order = chart(result, { names: table.names, scores: found.scores, errors: found.errors, pairs: table.comparisons.length, title: "Our ranking" });
+      const order = chart(result, { names: table.names, scores: found.scores, found, pairs: table.comparisons.length, title: "Our ranking" });
       showClass(true);
       const ring = contradiction(n, table.comparisons);
       outcome.textContent = `${table.comparisons.length} answers about ${n} things: ${order.map((i, k) => `${k + 1} ${table.names[i]}`).join(", ")}.` +
