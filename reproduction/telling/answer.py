@@ -6,11 +6,14 @@ models that were asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 from markupsafe import Markup
 
 from reproduction import claims, run, verdicts
 from reproduction.published import NAMES, TITLES
+from reproduction.small import PRINTED
 from reproduction.telling import real_judge
 from reproduction.telling.pages import css, listing
 from reproduction.telling.power import shares
@@ -22,6 +25,7 @@ RIVALS = {
     "BT": "Bradley-Terry on decisions",
     "avg-prob": "averaging probabilities",
 }
+EACH = {"topicalchat": "a dialogue", "summeval": "an article"}
 AHEAD = 10.0  # per cent of the cells: by so much twins are better than a guess, or they are not
 
 
@@ -34,12 +38,14 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
     The first rows: by how many points of Spearman's correlation PoE-BT ranks better than another
     method, with a fifth of SummEval's calls (published and twins: means over judges) and with two a
     text of a dialogue (`real`). The others are the shares of predictions that agree with print,
-    beside those that a guess would have got right.
+    beside those that a guess would have got right, on the cells for which it has anything.
     """
     rows: list[dict[str, str]] = [_gain(card, other) for other in RIVALS]
     blank = dict.fromkeys(list(rows[0])[3:-1], "")
     for row in shares(card).to_dict("records"):
-        more = row["agree"] > row["guess"] + AHEAD
+        more = row["beside"] > row["guess"] + AHEAD
+        fewer = row["on"] < row["predictions"]
+        others = f", twins {row['beside']:.0f}%, of {row['on']}" if fewer else ""
         rows.append(
             {
                 "claim": f"The twins give the printed numbers: {row['group']} "
@@ -47,7 +53,7 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
                 "published": "",
                 "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
                 **blank,
-                "verdict": f"{'better' if more else 'no better'} (guess {row['guess']:.0f}%)",
+                "verdict": f"{'better' if more else 'no better'} (guess {row['guess']:.0f}%{others})",
             }
         )
     return pd.DataFrame(rows)
@@ -62,7 +68,7 @@ def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
         for of in ("number", "ours")
     )
     asked = real(other)
-    sure = asked["value"] > 2.0 * asked["se"]
+    sure = clear(asked)
     return {
         "claim": f"PoE-BT ranks better than {RIVALS[other]}",
         "published": printed,
@@ -70,22 +76,31 @@ def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
         **{
             f"{row.system.split('-')[0]}, {NAMES[row.dataset]}": (
                 f"{row.value:+.1f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{row.se:.1f}"
+                f"{', clear' if known else ''}"
             )
-            for row in asked.itertuples()
+            for row, known in zip(asked.itertuples(), sure, strict=True)
         },
         "verdict": f"clear in {sure.sum()} of {len(sure)}",
     }
 
 
-def real(other: str) -> pd.DataFrame:
+def clear(gains: pd.DataFrame) -> pd.Series:
+    """Which exceed two of their standard errors."""
+    return gains["value"] > 2.0 * gains["se"]
+
+
+def real(other: str, *, printed: bool = False) -> pd.DataFrame:
     """What PoE-BT gains on another method with the fewest calls, for each judge with information.
 
-    Columns: system, dataset, k, value and se, points and their standard error over contexts. A
-    judge whose ranking by all its answers cannot be told from chance is left out.
+    printed : with the paper's own few calls instead, where these are more. Columns: system,
+    dataset, k, value and se, points and their standard error over contexts. A judge whose ranking
+    by all its answers cannot be told from chance is left out.
     """
     gains = _measured("gains")
     gains = gains[(gains["attribute"] == "mean") & (gains["versus"] == "people")]
-    gains = gains[gains["k"] == gains.groupby(["system", "dataset"])["k"].transform("min")]
+    fewest = gains.groupby(["system", "dataset"])["k"].transform("min")
+    paper = gains["dataset"].map(PRINTED)
+    gains = gains[(gains["k"] == paper) & (paper > fewest) if printed else gains["k"] == fewest]
     gains = gains[gains["method"] == f"PoE-BT - {other}"]
     nothing = chance(_measured("methods"))
     keep = [key not in nothing for key in zip(gains["system"], gains["dataset"], strict=True)]
@@ -120,9 +135,9 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
     lost = held["published verdict"].eq("holds") & held["simulated verdict"].eq("does not hold")
     judge = odd["system"].value_counts().index[0]
     agree, n, cells = (rows["verdict"] == "agrees").sum(), len(rows), len(card)
-    first = real("win-ratio")
-    best = first.loc[first["value"].idxmax()]
-    blank = held["measured verdict"].eq(NO_INFORMATION).sum()
+    few, more = ([real(other, printed=of) for other in ("win-ratio", "BT")] for of in (False, True))
+    told = held["measured verdict"].value_counts()
+    hold, fail, near = (int(told.get(x, 0)) for x in ("holds", "does not hold", "borderline"))
 
     def of(*words: str) -> str:
         return named(tables[tables["word"].isin(words)]) or "none"
@@ -159,19 +174,30 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
         "twins. None of the papers’ own judges was asked.",
     )
     out += _box(
-        "agrees" if best["value"] > 2.0 * best["se"] else "undecided",
+        "agrees" if all(clear(one).all() for one in (*few, *more)) else "undecided",
         "What real models showed",
-        f"{best['value']:+.1f} ± {best['se']:.1f}",
-        f"points of PoE-BT over counting wins: {best['system']} on {NAMES[best['dataset']]}, "
-        f"{best['k']} calls",
-        f"At chance, so without information on methods: {', '.join(at_chance()) or 'none'}. "
-        f"That leaves {blank} claims without a measured verdict.",
+        _clear_of(few),
+        f"gains of PoE-BT are clear over counting wins, and over Bradley-Terry, with {_calls(few)}",
+        f"With the paper’s own {_calls(more)}: {_clear_of(more)}.",
+        f"SmolLM2-135M gives a verdict on {hold + fail + near} of the {len(held)} claims: {hold} "
+        f"hold, {near} are borderline, {fail} fail. At chance: {', '.join(at_chance())}.",
         f"The headline claims on the larger model, on dialogues and on summaries: of "
         f"{sum(asked.values())} verdicts {asked.get('holds', 0)} hold, "
         f"{asked.get('does not hold', 0)} fail, {asked.get('borderline', 0)} are borderline, "
         f"{asked.get(NO_INFORMATION, 0)} get no information.",
     )
     return Markup('<div class="in-short">{}</div>').format(out)
+
+
+def _clear_of(gains: Sequence[pd.DataFrame]) -> str:
+    return ", ".join(f"{clear(one).sum()} of {len(one)}" for one in gains)
+
+
+def _calls(gains: Sequence[pd.DataFrame]) -> str:
+    """Of which texts: "12 calls a dialogue or 48 an article"."""
+    each = gains[0].drop_duplicates("dataset")
+    parts = [f"{k} {EACH[of]}" for of, k in zip(each["dataset"], each["k"], strict=True)]
+    return " or ".join(parts).replace(" ", " calls ", 1)
 
 
 def named(rows: pd.DataFrame) -> str:

@@ -222,9 +222,9 @@ def shares(card: pd.DataFrame) -> pd.DataFrame:
     Each experiment once. Groups: the predictions of poe_v2 that were seen before the form of the
     twins was chosen, those that were blind, comparative_assessment's, and all. Columns:
     predictions; agree, low and high, per cent with 95% of a bootstrap over judges, since cells of
-    one judge share its luck; median and mean, absolute differences in points; guess and on, the
-    share of the same cells that the guess (`baseline`) would have got within the same tolerances,
-    and of how many.
+    one judge share its luck; median and mean, absolute differences in points; on, for how many the
+    guess (`baseline`) has anything, guess, the share of these that it would have got within the
+    same tolerances, and beside, that of the twins.
     """
     known = pd.concat([baseline(part) for _, part in card.groupby("paper", sort=False)])
     rows = predictions(unique(card.assign(baseline=known)))
@@ -255,7 +255,8 @@ def _share(rows: pd.DataFrame) -> dict[str, float]:
         "high": 100.0 * float(high),
         "median": float(size.median()),
         "mean": float(size.mean()),
-        "guess": 100.0 * float((off <= guessed["tolerance"]).mean()) if len(guessed) else np.nan,
+        "guess": 100.0 * float((off <= guessed["tolerance"]).mean()),
+        "beside": 100.0 * float((guessed["verdict"] == "agrees").mean()),
         "on": len(guessed),
     }
 

@@ -116,5 +116,11 @@ def outcomes(held: pd.DataFrame) -> Markup:
         [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in KINDS)]
         for name, look in SAID.items()
     ]
+    rows.append(
+        [
+            "not asked of this kind",
+            *(len(held) - sum(counts[kind].get(name, 0) for name in SAID) for kind in KINDS),
+        ]
+    )
     name = "comparison stacks"
     return table([f"of {len(held)} claims", *map(badge, KINDS)], rows, name=name)

@@ -80,7 +80,9 @@ class TestAnswer:
         assert list(rows.columns)[:2] == ["claim", "published"]
         assert rows.columns[-1] == "verdict"
         assert re.match(r"clear in \d of \d", rows["verdict"].iloc[0])
-        assert re.search(r"better \(guess \d+%\)", rows["verdict"].iloc[-1])
+        said = r"(no )?better \(guess (\d+)%, twins (\d+)%, of \d+\)"
+        worse, guess, twins = re.fullmatch(said, rows["verdict"].iloc[-1]).groups()
+        assert bool(worse) == (int(twins) - int(guess) <= answer.AHEAD)
 
     def test_a_judge_at_chance_is_left_out(self):
         found = answer.real("win-ratio")
