@@ -91,8 +91,9 @@ def table(settings: Settings) -> pd.DataFrame:
 
     k : calls of the regular graph whose tokens are the budget. error : mean square of a difference,
     in log odds. ratio, ratio_se : over that of the regular graph, and its error over contexts.
-    alike : the same with one bias, known from all articles, for the regular graph as well, where the
-    way shows few texts first and cannot tell the bias of an article by itself. predicted : the same by `spread`. c, lean : what that is told of the judge.
+    alike : the same with one bias, known from all articles, for the regular graph as well, where
+    the way shows few texts first and cannot tell the bias of an article by itself. predicted : the
+    same by `spread`. c, lean : what that is told of the judge.
     """
     every = [one for which in ask_model.MODELS for one in group("summeval", "poe", which)]
     done = settings.map(

@@ -87,7 +87,8 @@ Batch = Annotated[
     Path | None,
     opt(
         "Write what is to be asked to this file in the batch format of hosted providers and vLLM, "
-        "instead of asking; `judging store import` takes the results. Not with --offline or limits.",
+        "instead of asking; `judging store import` takes the results. Not with --offline or "
+        "limits.",
         "--batch",
         panel=JUDGE,
         metavar="FILE",

@@ -53,7 +53,7 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
                 "published": "",
                 "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
                 **blank,
-                "verdict": f"{'better' if more else 'no better'} (guess {row['guess']:.0f}%{others})",
+                "verdict": f"{'' if more else 'no '}better (guess {row['guess']:.0f}%{others})",
             }
         )
     return pd.DataFrame(rows)
