@@ -37,6 +37,7 @@ from reproduction.small import METHODS, answers, correlations, few_and_all
 from reproduction.stored_judge import Measured
 
 SOFT = ("PoE-BT", "PoE-g")
+BASELINES = "v2-baselines-11-of-14"
 # By claim: in words, of one judge; from which number on, and up to which, it holds.
 CLAIMS: dict[str, tuple[str, float, float]] = {
     "v2-fifth-within-2": (
@@ -75,7 +76,7 @@ CLAIMS: dict[str, tuple[str, float, float]] = {
         1.0,
         np.inf,
     ),
-    "v2-baselines-11-of-14": (
+    BASELINES: (
         "PoE-BT with a fifth of the calls beats scores of single texts (G-Eval)",
         0.1,
         np.inf,
@@ -99,6 +100,9 @@ def table(settings: Settings) -> pd.DataFrame:
         alike = set.intersection(*(set(each) for each in values))
         values = [{key: each[key] for key in each if key in alike} for each in values]
         claims = pd.DataFrame(rows_of(every, values, columns=("claim", "method")))
+        if (BASELINES, "") in alike:  # of which not all contexts have any
+            scored = [(~np.isnan(each[BASELINES, ""])).any(axis=0).sum() for each in values]
+            claims.loc[claims["claim"] == BASELINES, "contexts"] = min(scored)
         if (claims["attribute"] == "mean").any():
             claims = claims[claims["attribute"] == "mean"]
         for _, part in claims.groupby("attribute", sort=False):
@@ -141,7 +145,7 @@ def numbers(one: Asked, settings: Settings) -> dict[tuple[str, str], Floats]:
     scores = absolute_of(one)["expected",]
     if not np.isnan(scores).all():
         # In contexts without scores there is no difference.
-        values["v2-baselines-11-of-14", ""] = at["PoE-BT"] - scores
+        values[BASELINES, ""] = at["PoE-BT"] - scores
     return values
 
 
