@@ -42,8 +42,11 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
     """
     rows: list[dict[str, str]] = [_gain(card, other) for other in RIVALS]
     blank = dict.fromkeys(list(rows[0])[3:-1], "")
+    ahead = False  # on one of this paper's own groups, which come before all together
     for row in shares(card).to_dict("records"):
         more = row["beside"] > row["guess"] + AHEAD
+        ahead |= more and row["group"].startswith("PoE")
+        only = " only through the earlier paper" * (more and row["group"] == "all" and not ahead)
         fewer = row["on"] < row["predictions"]
         others = f", twins {row['beside']:.0f}%, of {row['on']}" if fewer else ""
         rows.append(
@@ -53,7 +56,8 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
                 "published": "",
                 "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
                 **blank,
-                "verdict": f"{'' if more else 'no '}better (guess {row['guess']:.0f}%{others})",
+                "verdict": f"{'' if more else 'no '}better{only} "
+                f"(guess {row['guess']:.0f}%{others})",
             }
         )
     return pd.DataFrame(rows)

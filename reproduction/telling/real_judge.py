@@ -157,7 +157,8 @@ def headlines() -> pd.DataFrame:
             row.verdict
             if row.verdict == "no information"
             else f"{row.verdict}: {row.value:+.1f} ± {row.se:.1f}"
-            + (f" ({row.contexts} only)" if row.contexts < of else "")
+            if row.contexts == of
+            else f"not counted: {row.value:+.1f} ± {row.se:.1f} ({row.contexts} only)"
             for row, of in zip(rows.itertuples(), every, strict=True)
         ],
     )

@@ -134,7 +134,7 @@ poeLive.rails = (() => {
   const TELLING = 3; // answers beyond the fewest that place everything: from here on they tell
 
   // How many standard errors a 95% interval reaches: Student's quantile, by its expansion round the
-  // normal one, good to a hundredth from three degrees of freedom on.
+  // normal one, good to two hundredths from three degrees of freedom on.
   const reach95 = (freedom) => {
     const z = 1.959964;
     const terms = [
@@ -146,7 +146,7 @@ poeLive.rails = (() => {
   };
 
   // Scores, the error of every difference, and how much the answers scatter: Gaussian experts, the
-  // scatter from the misfits (book eq. 6.13's K - N + 1), as poe.fit estimates it. reach: standard
+  // scatter from the misfits (the K - N + 1 of book eq. 14.10), as poe.fit estimates it. reach: standard
   // errors to the end of a 95% interval.
   const rank = (n, comparisons) => {
     const { scores, covariance } = gaussian(n, comparisons);
