@@ -78,16 +78,20 @@ def read_table(
     if path.is_dir():
         return _folder(path, encoding)
     name = "standard input" if source in (STDIN, Path(STDIN)) else str(path)
-    try:
-        content = sys.stdin.buffer.read() if name == "standard input" else path.read_bytes()
-    except OSError as error:
-        raise DataNotFoundError(
-            f"{path}: cannot be read ({error.strerror}; seen from {Path.cwd()})"
-        ) from error
+    content = _bytes(path)
     # A pipe has a name that says nothing: /dev/stdin, /dev/fd/63.
     suffix = (path.suffix.lower() or "none") if path.is_file() else ""
     table, notes, decimal = formats.load(name, content, suffix, encoding=encoding, sheet=sheet)
     return _described(table, name, notes, decimal)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == Path(STDIN) else path.read_bytes()
+    except OSError as error:
+        raise DataNotFoundError(
+            f"{path}: cannot be read ({error.strerror}; seen from {Path.cwd()})"
+        ) from error
 
 
 def _folder(path: Path, encoding: str | None) -> pd.DataFrame:
@@ -96,19 +100,18 @@ def _folder(path: Path, encoding: str | None) -> pd.DataFrame:
 
     there = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
     files = [one for one in there if one.suffix.lower() in TEXT_FILES]
+    kinds = " or ".join(TEXT_FILES)
     if not files:
-        kinds = " or ".join(TEXT_FILES)
         raise InvalidDataError(f"{path}: a folder has a text a file, {kinds}; none is in it")
     names = [one.stem for one in files]
     if len(set(names)) < len(names):  # a.txt and a.md
         names = [one.name for one in files]
     notes, texts = [], []
     for one in files:
-        text, guessed = formats.decoded(str(one), one.read_bytes(), encoding)
+        text, guessed = formats.decoded(str(one), _bytes(one), encoding)
         texts.append(text.rstrip())
         notes += guessed
     if len(files) < len(there):
-        kinds = " or ".join(TEXT_FILES)
         notes.append(f"{path}: read {len(files)} of {len(there)} files, those ending in {kinds}")
     index = pd.Index([one.name for one in files], name="file")
     table = pd.DataFrame({"id": names, "text": texts}, index=index, dtype=object)

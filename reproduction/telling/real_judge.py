@@ -55,6 +55,15 @@ def cost_of_a_thousand(name: str) -> dict[str, float]:
     }
 
 
+def hours(*, words: int | None = None, calls: int = 3000) -> float:
+    """So many calls about texts that share nothing: LLMBar's, or texts of so many words."""
+    took = cost_of_a_thousand("llmbar-poe")
+    tokens = took["tokens"] / 1000.0
+    # Two texts, four tokens for three words, and the question.
+    longer = 1.0 if words is None else (2 * words * 4 / 3 + 70) / tokens
+    return longer * calls / 1000.0 * took["seconds"] / 3600.0
+
+
 def llmbar() -> Markup:
     """The larger judge beside the six recorded ones on LLMBar's pairs; nothing before it was asked.
 

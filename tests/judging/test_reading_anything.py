@@ -15,7 +15,7 @@ import pytest
 
 import judging
 from judging.cli import main
-from judging.errors import InvalidDataError
+from judging.errors import DataNotFoundError, InvalidDataError
 from judging.reading.tables import as_name, is_table, read_table
 from judging.reading.texts import read_texts
 
@@ -84,6 +84,15 @@ def test_a_folder_without_texts_and_an_empty_text_are_named(essays):
     for one in essays.iterdir():
         one.unlink()
     with pytest.raises(InvalidDataError, match=r"a folder has a text a file, \.txt or \.md; none"):
+        read_texts(essays)
+
+
+def test_a_text_of_a_folder_that_cannot_be_read_is_named(essays, monkeypatch):
+    def refused(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refused)
+    with pytest.raises(DataNotFoundError, match=r"a\.txt: cannot be read \(Permission denied"):
         read_texts(essays)
 
 
