@@ -5,8 +5,8 @@ article once, a summary whenever it comes first for the first time, the second s
 question every time. Budgets are those of a regular graph of K calls in one order. Every way to
 spend one (`judging.tokens`) asks the same judge; scores are Gaussian experts' on log odds. Their
 bias is fitted, but where few texts come first, which tells it badly, it is what the answers of all
-contexts say on average. The error is the mean square of all differences of scores against those
-from all of the judge's answers.
+contexts say on average; such a design is tried with a fitted bias as well, where it tells one. The
+error is the mean square of all differences of scores against those from all of the judge's answers.
 
 Declared before it was run. That few texts first pay is falsified at a budget where the regular
 graph, or both orders, leaves the smaller error at equal tokens.
@@ -92,8 +92,9 @@ def table(settings: Settings) -> pd.DataFrame:
     k : calls of the regular graph whose tokens are the budget. error : mean square of a difference,
     in log odds. ratio, ratio_se : over that of the regular graph, and its error over contexts.
     alike : the same with one bias, known from all articles, for the regular graph as well, where
-    the way shows few texts first and cannot tell the bias of an article by itself. predicted : the
-    same by `spread`. c, lean : what that is told of the judge.
+    the way shows few texts first. fitted : the same with the bias of each article fitted, NaN where
+    a design leaves it open, as a star does. predicted : `ratio` by `spread`. c, lean : what that is
+    told of the judge.
     """
     every = [one for which in ask_model.MODELS for one in group("summeval", "poe", which)]
     done = settings.map(
@@ -112,31 +113,33 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
     )
     target, c, lean = all_answers(one.p), *leaning(one.p)
     spendings, expert = ways(tokens.computed(TEXTS, k), tokens), get_expert(EXPERT)
-    error = {way: np.zeros(contexts) for way in spendings}
+    error = {each: np.zeros(contexts) for each in product(spendings, ("fitted", "pooled"))}
     usual = next(way for way in spendings if (way.orders, way.firsts) == ("one", TEXTS))
-    one_bias = np.zeros(contexts)  # the regular graph's error with the bias known
+    how = {way: "fitted" if way.firsts == TEXTS else "pooled" for way in spendings}
     known = dict.fromkeys(spendings, 0.0)
     draws = max(settings.draws // 5, 4)
     for way, _ in product(spendings, range(draws)):
         pairs = np.stack([design(way, rng) for _ in range(contexts)])
         p = one.p[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
-        fitted, bias = way.firsts == TEXTS, -float(log_odds(p).mean())
-        stack = Stack.of(TEXTS, pairs, p)
-        free = {"fit_bias": True} if fitted else {"bias": bias}
-        error[way] += squared(newton.solve(stack, expert, **free).scores, target) / draws
-        if way is usual:
-            held = newton.solve(stack, expert, bias=bias)
-            one_bias += squared(held.scores, target) / draws
+        stack, bias = Stack.of(TEXTS, pairs, p), -float(log_odds(p).mean())
+        pooled = newton.solve(stack, expert, bias=bias)
+        error[way, "pooled"] += squared(pooled.scores, target) / draws
+        if all(np.isfinite(spread(TEXTS, own)) for own in pairs):
+            fitted = newton.solve(stack, expert, fit_bias=True)
+            error[way, "fitted"] += squared(fitted.scores, target) / draws
+        else:  # a design leaves the bias open
+            error[way, "fitted"] = np.full(contexts, np.nan)
         both = way.orders == "both"
         known[way] += (0.5 * (1.0 + c) if both else 1.0) * spread(
             TEXTS,
             pairs[0, :: 1 + both],
             lean=0.0 if both else lean,
-            bias_known=both or not fitted,
+            bias_known=both or how[way] == "pooled",
         )
     rows = []
     for way in spendings:
-        ratio, ratio_se = ratio_of_means(error[way], error[usual])
+        here, one_bias = error[way, how[way]], error[usual, "pooled"]
+        ratio, ratio_se = ratio_of_means(here, error[usual, "fitted"])
         rows.append(
             {
                 "system": one.system,
@@ -147,10 +150,11 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
                 "firsts": way.firsts,
                 "calls": way.calls,
                 "tokens": way.tokens,
-                "error": float(error[way].mean()),
+                "error": float(here.mean()),
                 "ratio": ratio,
                 "ratio_se": ratio_se,
-                "alike": ratio if way.firsts == TEXTS else ratio_of_means(error[way], one_bias)[0],
+                "alike": ratio if how[way] == "fitted" else ratio_of_means(here, one_bias)[0],
+                "fitted": ratio_of_means(error[way, "fitted"], error[usual, "fitted"])[0],
                 "predicted": known[way] / known[usual],
                 "c": c,
                 "lean": lean,

@@ -39,11 +39,12 @@ from reproduction.small import (
     per_context,
 )
 from reproduction.stored_judge import Measured
+from reproduction.to_ask import WORDINGS
 from reproduction.twins import ATTRIBUTES, labels
 
 DATASETS = ("topicalchat", "summeval")
 CALLS = 21  # seeds the draws of calls: one for all tables, so that a number is the same in each
-TEMPLATES = ("poe", "comparative-1", "comparative-2", "numbers", "words")
+TEMPLATES = ("poe", *WORDINGS)
 BINS = 10
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -36,6 +35,7 @@ from poe.comparisons import Comparisons
 from poe.experts import get_expert
 from poe.stack import Stack
 from reproduction import ask_model
+from reproduction.measured_tables import group
 from reproduction.settings import Settings
 from reproduction.twins import labels, stream, twins
 
@@ -83,29 +83,14 @@ def cells(settings: Settings) -> list[Cell]:
 
 def measured() -> Iterator[Cell]:
     """All pairs of small sets in data/measured, an attribute and prompt of a judge at a time."""
-    every = [(one, path) for one in ask_model.MODELS.values() for path in _files(one)]
-    for model, path in every:
-        name = path.name.removesuffix(".csv.gz")
-        if name.partition("-")[0] not in SMALL:
-            continue
-        table = ask_model.kept(name, model)
-        pairs = table[table["second"] >= 0]
-        if len(pairs) < len(table):
-            continue
-        dataset, _, template = name.partition("-")
-        for attribute, rows in pairs.groupby("attribute", sort=True):
-            place = np.unique(rows["context"], return_inverse=True)[1]
-            n = int(rows["first"].max()) + 1
-            p = np.full((place.max() + 1, n, n), np.nan)
-            p[place, rows["first"], rows["second"]] = 1.0 / (
-                1.0 + np.exp(rows["log_p_2"] - rows["log_p_1"])
-            )
-            if np.isnan(p).sum() == len(p) * n:  # all calls, not a design's
-                yield Cell(model.name, dataset, str(attribute), template, p, "measured")
-
-
-def _files(model: ask_model.Model) -> list[Path]:
-    return sorted(ask_model.folder(model).glob("*.csv.gz"))
+    for which, model in ask_model.MODELS.items():
+        for path in sorted(ask_model.folder(model).glob("*.csv.gz")):
+            dataset, _, template = path.name.removesuffix(".csv.gz").partition("-")
+            if dataset not in SMALL or template == "g-eval":  # marks, not comparisons
+                continue
+            for one in group(dataset, template, which):
+                if one.whole:
+                    yield Cell(model.name, dataset, one.attribute, template, one.p, "measured")
 
 
 def table(settings: Settings) -> pd.DataFrame:

@@ -188,7 +188,7 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
         f"The headline claims on the larger model, on dialogues and on summaries: of "
         f"{sum(asked.values())} verdicts {asked.get('holds', 0)} hold, "
         f"{asked.get('does not hold', 0)} fail, {asked.get('borderline', 0)} are borderline, "
-        f"{asked.get(NO_INFORMATION, 0)} get no information. {real_judge.marks()}",
+        f"{asked.get(NO_INFORMATION, 0)} get no information.",
     )
     return Markup('<div class="in-short">{}</div>').format(out)
 

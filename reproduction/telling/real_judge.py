@@ -14,7 +14,6 @@ from poe.arrays import Floats
 from reproduction import ask_model, predict_more, run
 from reproduction.claims import accepted
 from reproduction.published import NAMES
-from reproduction.real_claims import BASELINES
 from reproduction.small import few_and_all
 from reproduction.telling import pages
 from reproduction.to_ask import HANNA
@@ -159,7 +158,7 @@ def headlines() -> pd.DataFrame:
     rows = run.read(CLAIMS)
     assert rows is not None, f"data/results/{CLAIMS}.csv is missing"
     said = accepted().set_index(["id", "evidence"])["verdict"]
-    every = rows.groupby(["dataset", "attribute"])["contexts"].transform("max")
+    every = _every(rows)
     rows = rows.assign(
         where=where(rows.assign(contexts=every)),
         said=[
@@ -198,29 +197,17 @@ def within(low: float, high: float) -> str:
 
 
 def counts() -> dict[str, int]:
-    """How many claims come to what, of those that were asked on every set of texts."""
+    """How many claims come to what, of those that were asked on every set of texts in full."""
     rows = run.read(CLAIMS)
     assert rows is not None
-    sets = rows.groupby("claim")["dataset"].nunique()
-    everywhere = rows["claim"].map(sets) == rows["dataset"].nunique()
+    rows, sets = rows[rows["contexts"] == _every(rows)], rows["dataset"].nunique()
+    everywhere = rows.groupby("claim")["dataset"].transform("nunique") == sets
     return {str(word): int(n) for word, n in rows.loc[everywhere, "verdict"].value_counts().items()}
 
 
-def marks() -> str:
-    """Comparing against marks, which was asked on too little to count: both hints in a sentence."""
-    rows = run.read(CLAIMS)
-    assert rows is not None
-    talk = rows[rows["claim"] == BASELINES].set_index("dataset").loc["topicalchat"]
-    about = {"dataset": "summeval", "attribute": "coherence", "method": "avg-prob - expected"}
-    value, se = at("measured-qwen-absolute", **about)
-    if talk["value"] < 0 or value > 0:
-        raise ValueError("marks and comparisons have other signs now: adapt the sentence")
-    return (
-        "Comparing against marks is not counted, for want of answers: "
-        f"{talk['contexts']} dialogues speak for comparing "
-        f"({talk['value']:+.1f} ± {talk['se']:.1f}), the coherence of ten articles against it "
-        f"(−{-value:.1f} ± {se:.1f})."
-    )
+def _every(rows: pd.DataFrame) -> pd.Series:
+    """Of each claim, how many contexts others of the same texts were asked about."""
+    return rows.groupby(["dataset", "attribute"])["contexts"].transform("max")
 
 
 def twin() -> pd.DataFrame:

@@ -17,8 +17,12 @@ from reproduction.published import NAMES, TITLES, load
 from reproduction.telling.pages import Cell, badge, css, minus, small, table
 
 NO_INFORMATION = "no information"
-LOOKS = dict(zip(OUTCOMES, ("agrees", "undecided", "differs", "not tested"), strict=True))
-SAID = {**LOOKS, NO_INFORMATION: "undecided"}
+NOT_CHECKED = "not checked"
+SAID = {
+    **dict(zip(OUTCOMES[:-1], ("agrees", "undecided", "differs"), strict=True)),
+    NO_INFORMATION: "undecided",
+    NOT_CHECKED: "not tested",
+}
 # The claims that carry this book's paper, chosen for what they say, not for how they came out.
 HEADLINES = (
     *MAIN,
@@ -52,7 +56,7 @@ def overview(*about: str) -> pd.DataFrame:
 def informed(rows: pd.DataFrame, at_chance: set[str]) -> pd.DataFrame:
     """Claims without a measured verdict where all their cells are of datasets at chance."""
     verdict = rows["measured verdict"]
-    judged = ~verdict.isin(["", "cannot be checked"])
+    judged = verdict.map(word) != NOT_CHECKED
     blind = judged & rows["id"].map(lambda name: _only_about(name, at_chance))
     return rows.assign(**{"measured verdict": verdict.mask(blind, NO_INFORMATION)})
 
@@ -91,18 +95,21 @@ def told(held: pd.DataFrame, kind: str = "simulated") -> Markup:
     item = Markup('<li><b class="{}">{}</b> {} {}</li>')
     rows = []
     for row in held.to_dict("records"):
-        verdict = row[f"{kind} verdict"] or "cannot be checked"
+        verdict = word(row[f"{kind} verdict"])
         shown = small(minus(row[kind]))
         rows.append(item.format(css(SAID[verdict]), verdict, row["claim"], shown))
     return Markup('<ul class="told">{}</ul>').format(Markup().join(rows))
 
 
+def word(verdict: str) -> str:
+    """A claim may not be asked of one kind of number, or ask for what nobody has."""
+    return NOT_CHECKED if verdict in ("", OUTCOMES[-1]) else verdict
+
+
 def _outcome(kind: str, verdict: str, shown: str) -> Markup:
     """One kind's answer: a word, and the number with its limits where there is one."""
-    if not verdict or verdict == "cannot be checked":
-        verdict, look, shown = "not checked", css("not tested"), ""
-    else:
-        look = css(SAID[verdict])
+    verdict = word(verdict)
+    look, shown = css(SAID[verdict]), "" if verdict == NOT_CHECKED else shown
     asked = small(MODEL.split("-")[0]) if kind == "measured" else ""
     return Markup('<div class="{}">{} {} <b>{}</b><br>{}</div>').format(
         look, badge(kind), asked, verdict, small(minus(shown))
@@ -111,16 +118,10 @@ def _outcome(kind: str, verdict: str, shown: str) -> Markup:
 
 def outcomes(held: pd.DataFrame) -> Markup:
     """How many claims have which outcome under each kind of number."""
-    counts = {kind: held[f"{kind} verdict"].value_counts() for kind in KINDS}
+    counts = {kind: held[f"{kind} verdict"].map(word).value_counts() for kind in KINDS}
     rows = [
         [name, *(Cell(counts[kind].get(name, 0), {"class": css(look)}) for kind in KINDS)]
         for name, look in SAID.items()
     ]
-    rows.append(
-        [
-            "not asked of this kind",
-            *(len(held) - sum(counts[kind].get(name, 0) for name in SAID) for kind in KINDS),
-        ]
-    )
     name = "comparison stacks"
     return table([f"of {len(held)} claims", *map(badge, KINDS)], rows, name=name)

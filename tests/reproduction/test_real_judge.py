@@ -83,6 +83,16 @@ def test_claims_stand_beside_print_and_twins(results):
     assert real_judge.counts() == {"does not hold": 1, "no information": 1}
 
 
+def test_claims_asked_on_a_part_of_the_texts_do_not_count(results, monkeypatch):
+    everywhere = CLAIMS.iloc[[1]].assign(dataset="summeval", attribute="coherence", contexts=4)
+    rows = pd.concat([CLAIMS, everywhere], ignore_index=True)
+    monkeypatch.setattr(real_judge.run, "read", {real_judge.CLAIMS: rows}.get)
+    assert real_judge.counts() == {"does not hold": 1, "no information": 1}
+    assert "not counted: +1.5 ± 0.5 (4 only)" in real_judge.headlines().iloc[1].to_list()
+    rows.loc[3, "contexts"] = 13
+    assert real_judge.counts() == {"does not hold": 1, "no information": 1, "holds": 2}
+
+
 def test_distances_of_twins(results):
     assert real_judge.twin()["topicalchat"].to_dict() == {
         "the twin": 1.0,
