@@ -6,6 +6,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
+
 from judging.cost import Price
 from judging.judges.spending import Spending
 from judging.question import Answer, Reader
@@ -35,7 +37,7 @@ class Meter:
         )
         self.price = price and Price(*price)
         self._judge: Reader | None = None
-        self._spent: list[Spending] = []  # of all judges so far, each once
+        self._spent: list[tuple[Spending, tuple[int, int, int]]] = []  # each once, and as it began
         self.calls = self.read = self.written = self.done = 0
 
     @property
@@ -47,8 +49,8 @@ class Meter:
     def judge(self, judge: Reader) -> None:
         self._judge = judge
         spending = getattr(judge, "spending", None)
-        if spending is not None and spending not in self._spent:
-            self._spent.append(spending)
+        if spending is not None and all(spending is not one for one, _ in self._spent):
+            self._spent.append((spending, _counts(spending)))
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers."""
@@ -71,21 +73,25 @@ class Meter:
         As the judge's server counted them, tries that failed too; where nobody counts, those of the
         answers, and the most that may have been written.
         """
-        counted = sum(one.tokens for one in self._spent)
-        if not counted:
+        now = [np.subtract(_counts(one), began) for one, began in self._spent]
+        tokens, written, unused = np.sum(now, axis=0).tolist() if now else (0, 0, 0)
+        if not tokens:
             return self.read, self.written, 0
-        written = sum(one.written for one in self._spent)
-        return counted - written, written or self.written, sum(one.unused for one in self._spent)
+        return tokens - written, written or self.written, unused
 
     def notes(self) -> list[str]:
         """What was asked, priced."""
         if self.price is None:
             return []
         read, written, unused = self.bill()
-        most = "" if any(one.written for one in self._spent) else "at most "
+        most = "" if any(one.written for one, _ in self._spent) else "at most "
         more = f"; {unused:,} more replies were billed and could not be used" if unused else ""
         return [
             f"asked now: {self.calls:,} calls, {read:,} tokens read and {most}{written:,} written, "
             f"${self.price.of(read, written):,.4f} at ${self.price.input:g} and "
             f"${self.price.output:g} a million{more}"
         ]
+
+
+def _counts(spending: Spending) -> tuple[int, int, int]:
+    return spending.tokens, spending.written, spending.unused

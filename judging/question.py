@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from judging.reading.texts import Text
 
@@ -27,6 +28,7 @@ ROUGHLY = "by the bytes of the texts"  # how tokens are counted where nobody kno
 # Bytes of a token of ASCII and of other letters, at most, mostly and at least: measured with the
 # tokenizers of SmolLM2 and Qwen2.5 on English, German, code, and text in seven other scripts.
 ASCII, OTHERS = (6.5, 3.7, 2.3), (5.5, 2.2, 1.1)
+CERTAIN = 1e-15  # the least probability of a label that was seen
 PLACES = ("context", "first", "second")
 
 
@@ -190,8 +192,18 @@ class Answer:
     @property
     def p(self) -> float:
         """P(first is better) = P(A) / (P(A) + P(B)) (book chapter 2); NaN if neither was seen."""
-        share = np.exp(self.log_p)
-        return float(share[0] / share.sum()) if share.sum() > 0 else float("nan")
+        return float(first_better(*self.log_p[:2]))
+
+
+def first_better(log_a: ArrayLike, log_b: ArrayLike) -> np.ndarray:
+    """P(A) / (P(A) + P(B)) from log-probabilities (book eq. 2.2); NaN where neither was seen.
+
+    Where both labels were seen it is never quite 0 or 1, which are decisions.
+    """
+    a, b = np.asarray(log_a, dtype=float), np.asarray(log_b, dtype=float)
+    with np.errstate(invalid="ignore"):  # neither: minus infinity from minus infinity
+        p = np.exp(a - np.logaddexp(a, b))
+    return np.where(np.isfinite(a) & np.isfinite(b), np.clip(p, CERTAIN, 1.0 - CERTAIN), p)
 
 
 def by_bytes(text: str) -> tuple[float, float, float]:

@@ -125,9 +125,11 @@ class SimulatedJudge:
         Leading axes broadcast against those of the quality: many sets of pairs for one
         context, one set for many contexts, or a set for each.
         """
-        n = self.logits.shape[-1]
+        n, pairs = self.logits.shape[-1], np.asarray(pairs)
+        if pairs.size and not 0 <= pairs.min() <= pairs.max() < n:
+            raise IndexError(f"positions of {n} items lie in 0..{n - 1}")
         flat = self.logits.reshape(*self.logits.shape[:-2], n * n)
-        cell = np.asarray(pairs)[..., 0] * n + np.asarray(pairs)[..., 1]
+        cell = pairs[..., 0] * n + pairs[..., 1]
         lead = np.broadcast_shapes(flat.shape[:-1], cell.shape[:-1])
         flat = np.broadcast_to(flat, (*lead, n * n))
         cell = np.broadcast_to(cell, (*lead, cell.shape[-1]))

@@ -46,7 +46,8 @@ def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
     Comparative assessment 3.5 (book eqs. 9.12 and 9.13): P(first) is multiplied by alpha and
     renormalised, with alpha such that the first position wins half of the (weighted) decisions,
     which amounts to deciding at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau.
-    For an even number the median lies midway (in logits) between the two middle answers.
+    For an even number the median lies midway (in logits) between the two middle answers, or a
+    logit from the one of them that is not certain.
     Returns new comparisons with sigma(logit(p) - logit(tau)) and tau.
 
     Assumes, as `mean_bias` does, that who is shown first has nothing to do with quality.
@@ -57,8 +58,13 @@ def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
     share = np.cumsum(comparisons.weight[order]) / comparisons.weight.sum()
     above = int(np.searchsorted(share, 0.5 * (1.0 - 1e-12)))
     below = above + 1 if np.isclose(share[above], 0.5) and above + 1 < len(order) else above
-    middle = logits[order[[above, below]]]
-    shift = float(middle.mean()) if np.isfinite(middle).all() else float(middle[0])
+    low, high = logits[order[[above, below]]].tolist()
+    if low == -high:  # also of one certain answer each way
+        shift = 0.0
+    elif np.isfinite(low) == np.isfinite(high):
+        shift = 0.5 * (low + high)
+    else:
+        shift = high - 1.0 if np.isfinite(high) else low + 1.0
     if not np.isfinite(shift):
         raise ValueError(
             "more than half of the answers are certain (p of 0 or 1), so no threshold between 0 "

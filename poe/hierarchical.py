@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from poe.comparisons import Comparisons
 from poe.errors import ComparisonError
 from poe.experts import Expert, Gaussian
 from poe.priors import require_gaussian
-from poe.result import require_level
+from poe.result import position_of, require_level
 from poe.scatter import Answers
 
 __all__ = ["Posterior", "posterior", "posteriors"]
@@ -105,7 +106,7 @@ class Posterior:
         return self.centre[part] + np.einsum("dij,dj->di", self.root[part], noise)
 
     def _gap(self, one: Hashable, other: Hashable) -> tuple[Floats, Floats]:
-        i, j = self.items.index(one), self.items.index(other)
+        i, j = position_of(one, self.items), position_of(other, self.items)
         apart = self.root[:, i] - self.root[:, j]
         return self.centre[:, i] - self.centre[:, j], np.sqrt((apart**2).sum(axis=-1))
 
@@ -128,7 +129,7 @@ def posterior(
     comparisons: Comparisons,
     expert: str | Expert = "logit-gaussian",
     *,
-    bias: float | Literal["fit", "texts"] = "fit",
+    bias: float | Literal["fit", "texts"] | None = "fit",
 ) -> Posterior:
     """Scores under a prior whose strength is integrated out, for any graph of comparisons.
 
@@ -136,9 +137,9 @@ def posterior(
     ----------
     expert : Gaussian, without sigma or variance
     bias
-        The paper's gamma, "fit" to integrate it out as well, or "texts" for a bias of each text
-        besides, a help where pairs were asked in one order. Weights count only for the mean of
-        answers about one pair.
+        The paper's gamma, None for zero, "fit" to integrate it out as well, or "texts" for a bias
+        of each text besides, a help where pairs were asked in one order. Weights count only for
+        the mean of answers about one pair.
 
     Raises
     ------
@@ -160,15 +161,16 @@ def posteriors(
     contexts: Sequence[Comparisons],
     expert: str | Expert = "logit-gaussian",
     *,
-    bias: float | Literal["fit", "texts"] = "fit",
+    bias: float | Literal["fit", "texts"] | None = "fit",
 ) -> list[Posterior]:
     """As `posterior`, of several sets that one judge answered: lambda, sigma and v are in common.
 
     Each has its own scores, text biases and gamma. Their evidences multiply, so a dozen contexts
     tell how much of a text's bias to believe where one of them could not.
     """
-    if isinstance(bias, str) and bias not in ("fit", "texts"):
-        raise ValueError(f"bias must be a number, 'fit' or 'texts', not {bias!r}")
+    bias = 0.0 if bias is None else bias
+    if bias not in ("fit", "texts") and not (isinstance(bias, Real) and np.isfinite(bias)):
+        raise ValueError(f"bias must be a number, None, 'fit' or 'texts', not {bias!r}")
     chosen, texts = require_gaussian(expert), bias == "texts"
     odds = SHARES / (1.0 - SHARES) if texts else np.zeros(1)
     each = [_spectra(c, chosen, bias, odds) for c in contexts]

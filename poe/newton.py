@@ -39,6 +39,7 @@ LOOSE, FINE = 1e-2, 0.1
 # The share of what a step promises that it must keep (Armijo's rule, whose usual value it is), and
 # what is only rounding, of an energy and of a slope.
 KEPT, NOISE, FLAT = 1e-4, 1e-12, 1e-6
+STILL = 1e-3  # of a last step: the next is about its square
 HALVINGS = 40  # to a step of 1e-12, after which nothing that can be told changes
 
 
@@ -108,12 +109,13 @@ def solve(
     else:
         scale = np.minimum(np.minimum(most, OWN * degree), LIGHTEST * weight.min(axis=0))
         scale = np.maximum(scale, ROUNDING * degree)
-    floor = STIFFEST * float(expert.curvature(0.0 * p, p).max())
+    stiffest = float(expert.curvature(0.0 * p, p).max())
     d = graph.differences(scores) if np.any(start) else np.zeros(p.shape)
     if _any(gamma):
         d = d - tilt * gamma
     pull = weight * expert.slope(d, p)
     bias_pull, steps = np.zeros(batch), np.zeros(batch, dtype=np.intp)
+    size = np.zeros(batch)  # of the last step, in units of a difference
     for step in range(max_steps + 1):
         slope = graph.transposed(pull)
         gradient = (np.abs(slope) / scale).max(axis=0)
@@ -123,9 +125,14 @@ def solve(
             bias_pull = (tilt * pull).sum(axis=0)  # the bias enters d with a minus
             gradient = np.maximum(gradient, np.abs(bias_pull) / most)
         going = gradient > tol
+        if not quadratic:  # far out experts hardly pull: little gradient, and yet a way to go
+            going = going | (size > STILL)
         if step == max_steps or not _any(going):
             break
-        stiffness = weight * np.maximum(expert.curvature(d, p), floor)
+        stiffness = weight * np.maximum(expert.curvature(d, p), STIFFEST * stiffest)
+        unit = scale
+        if graph.has_strain:  # whom little holds now moves far by little, so to be solved finer
+            unit = np.clip(graph.degrees(stiffness) / stiffest, ROUNDING * degree, scale)
         # A quadratic energy is solved in one step, which must then be exact.
         largest = float(gradient.max() if batch else gradient)
         rest = 0.0 if quadratic else min(LOOSE, largest) * largest
@@ -136,7 +143,7 @@ def solve(
             bias_pull,
             tilt=tilt if fit_bias else None,
             enough=max(FINE * tol, rest),
-            scale=scale,
+            scale=unit,
         )
         along, promised = graph.differences(rise), _inner(slope, rise)
         if fit_bias:
@@ -150,6 +157,7 @@ def solve(
             length = _shortened(expert, p, weight, d, along, promised, going, doubtful)
             rise, shift, moved = length * rise, length * shift, d + length * along
             ahead = weight * expert.slope(moved, p)
+        size = np.abs(moved - d).max(axis=0)
         scores += rise
         gamma = gamma + shift
         steps = steps + going

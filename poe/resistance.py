@@ -35,8 +35,8 @@ def effective_resistance(
     ----------
     pairs : (K, 2) positions, in either order
     weight
-        (K,) conductances, one each by default; the curvatures of the experts give the Laplace
-        approximation (paper A.6).
+        (K,) conductances, finite and not negative, one each by default; the curvatures of the
+        experts give the Laplace approximation (paper A.6). None at all is no link.
 
     Examples
     --------
@@ -44,11 +44,12 @@ def effective_resistance(
     array([0., 1., 2.])
     """
     links = conductances(n_items, pairs, weight)
-    group = component_of(n_items, pairs)
+    group = component_of(n_items, np.argwhere(np.triu(links) > 0.0))
     same = group[:, None] == group
-    # Each component is blind to its own level; giving that direction a stiffness of its
-    # own makes the matrix invertible and moves no difference inside a component.
-    inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + same)
+    # Each component is blind to its own level; giving that direction a stiffness of its own, in
+    # the unit of the rest, makes the matrix invertible and moves no difference inside a component.
+    level = float(links.sum()) / n_items or 1.0
+    inverse = np.linalg.inv(np.diag(links.sum(axis=1)) - links + level / n_items * same)
     resistance = difference_variances(inverse)
     np.fill_diagonal(resistance, 0.0)
     return np.where(same, np.maximum(resistance, 0.0), np.inf)
@@ -91,9 +92,9 @@ def log_det(n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None) 
     >>> round(poe.log_det(3, [(0, 1), (1, 2), (2, 0)]), 3)  # log 3: a triangle has three trees
     1.099
     """
-    if component_of(n_items, pairs).any():
-        return -np.inf
     links = conductances(n_items, pairs, weight)
+    if component_of(n_items, np.argwhere(np.triu(links) > 0.0)).any():
+        return -np.inf
     # Without the anchor's row and column: the cofactor that counts the trees.
     return float(np.linalg.slogdet((np.diag(links.sum(axis=1)) - links)[1:, 1:])[1])
 
@@ -102,6 +103,8 @@ def conductances(n_items: int, pairs: ArrayLike, weight: ArrayLike | None = None
     """(N, N) total weight of the comparisons of i with j; the diagonal is zero."""
     first, second = as_pairs(pairs, n_items).T
     value = np.ones(len(first)) if weight is None else np.asarray(weight, dtype=float)
+    if not (np.isfinite(value) & (value >= 0.0)).all():
+        raise ValueError("weights are conductances: finite, and not negative")
     cells = np.bincount(first * n_items + second, value, minlength=n_items**2)
     links = np.asarray(cells, dtype=float).reshape(n_items, n_items)
     return links + links.T

@@ -200,11 +200,11 @@ class Fit:
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
         """(draws, N) draws of all scores around the mode, normal or multivariate t (`freedom`)."""
-        rng = np.random.default_rng(seed)
+        rng, root = np.random.default_rng(seed), self._root  # which says what errors lack
         noise = rng.standard_normal((draws, len(self.items)))
         if np.isfinite(self.freedom):
             noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
-        return self.scores + noise @ self._root
+        return self.scores + noise @ root
 
     # Ranks -----------------------------------------------------------------------------
 
@@ -427,14 +427,19 @@ class Fit:
         return float((c.weight[real] * self._residuals[real] ** 2).sum() / freedom)
 
     def _position(self, name: Hashable) -> int:
-        if name not in self.items:
-            raise KeyError(f"no item is called {name!r}")
-        return self.items.index(name)
+        return position_of(name, self.items)
 
     def _count(self, k: int) -> int:
         if not 1 <= k <= len(self.items):
             raise ValueError(f"k must lie in 1..{len(self.items)}, not {k}")
         return k
+
+
+def position_of(name: Hashable, items: tuple[Hashable, ...]) -> int:
+    """Where an item stands; KeyError, which says its name, where it does not."""
+    if name not in items:
+        raise KeyError(f"no item is called {name!r}")
+    return items.index(name)
 
 
 def require_level(level: float) -> float:

@@ -92,7 +92,7 @@ def bradley_terry(
     Raises
     ------
     SeparableError, DisconnectedError, ComparisonError
-        In the items' names.
+        In the items' names; of a stack, of its first problem that is at fault.
     NotConvergedError
         Rather than returning scores that are not the optimum.
 
@@ -103,9 +103,10 @@ def bradley_terry(
     array([ 0.76,  0.  , -0.76])
     """
     problem = add_prior(comparisons.hard(), prior, on=prior_on)
-    if isinstance(problem, Comparisons):
-        problem.require_connected()
-        require_beaten(problem, lost=problem.p < 1, won=problem.p > 0)
+    if not prior or prior_on == "compared":  # a prior on every pair leaves nothing infinite
+        for one in [problem] if isinstance(problem, Comparisons) else problem.each():
+            one.require_connected()
+            require_beaten(one, lost=one.p < 1, won=one.p > 0)
     if method == "newton":
         solution = newton.solve(
             problem, BradleyTerry(), tol=tol or 1e-10, max_steps=max_steps or 100

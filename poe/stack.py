@@ -10,7 +10,7 @@ Every function of `poe.scores` and `poe.newton` reads `first`, `second`, `p`, `w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -68,6 +68,15 @@ class Stack:
         k = self.first.shape[-1]
         parts = (self.first, self.second, self.p, self.weight)
         return Stack(self.n_items, *(part.reshape(-1, k) for part in parts))  # type: ignore[arg-type]
+
+    def each(self) -> Iterator[Comparisons]:
+        """The problems one by one, of a stack (B, K); comparisons of no weight are left out."""
+        for first, second, p, weight in zip(
+            self.first, self.second, self.p, self.weight, strict=True
+        ):
+            made = weight > 0.0
+            pairs = np.stack([first, second], axis=-1)[made]
+            yield Comparisons.from_pairs(pairs, p[made], items=self.n_items, weight=weight[made])
 
     def take(self, rows: Indices | Mask | slice) -> Stack:
         """The problems at `rows` of the first axis."""

@@ -32,10 +32,12 @@ from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
-# Of `judging` only the data and what combines judges: a number never depends on the rest.
+# Of `judging` the data, simulated judges, what reads stored answers and what combines judges: a
+# number never depends on the rest, which tests/reproduction/test_reproduction_run.py holds it to.
 CODE = (
     *("poe", "reproduction"),
-    *("judging/datasets", "judging/panel", "judging/judges/recorded.py", "judging/tokens.py"),
+    *("judging/datasets", "judging/panel", "judging/store", "judging/judges/recorded.py"),
+    *(f"judging/{name}.py" for name in ("metrics", "question", "simulated", "tokens")),
 )
 # What tells of results, or names what is in other files, and makes none.
 APART = (

@@ -35,6 +35,7 @@ from judging.ranking import words
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.reading.forms import Columns, read
 from judging.reading.tables import is_table, read_table, read_tables
+from judging.store import opened
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError, name_some
 from poe.result import Fit
@@ -305,7 +306,7 @@ def leaderboard(
     bias: Any = "fit",
     prior: float | None = None,
     level: float = 0.95,
-    store: Store | None = None,
+    store: Store | str | Path | None = None,
     seed: int = 0,
     undecided: Literal["stop", "tie"] = "stop",
     progress: bool | None = None,
@@ -356,19 +357,20 @@ def leaderboard(
         comparisons = read(table if hasattr(table, "iloc") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
-        asked = Tournament(
-            answers,
-            open_judge(judge) if isinstance(judge, str) else judge,
-            attribute,
-            store=Store(":memory:") if store is None else store,
-            orders=orders,
-            undecided=undecided,
-            progress=progress,
-            seed=seed,
-            wording=wording,
-        )
-        asked.run(answers.calls(budget, both_orders=orders != "one"))
-        comparisons = asked.columns()
+        with opened(store) as kept:
+            asked = Tournament(
+                answers,
+                open_judge(judge) if isinstance(judge, str) else judge,
+                attribute,
+                store=kept,
+                orders=orders,
+                undecided=undecided,
+                progress=progress,
+                seed=seed,
+                wording=wording,
+            )
+            asked.run(answers.calls(budget, both_orders=orders != "one"))
+            comparisons = asked.columns()
     return of_columns(
         comparisons,
         length=length,

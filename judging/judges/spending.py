@@ -60,6 +60,11 @@ class Spending:
         self.calls = self.tokens = self.written = self.unused = self._reserved = 0
         self._lock = threading.Lock()
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._call_limit is not None or self._token_limit is not None
+
     def reserve(self, bound: float) -> bool:
         """Room for one call of at most `bound` tokens; False if calls under way must end first.
 

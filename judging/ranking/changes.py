@@ -16,6 +16,7 @@ from judging import metrics
 from judging.errors import InvalidDataError
 from judging.reading.tables import as_name, as_number, find_column, read_table
 from poe.arrays import Floats, Mask
+from poe.errors import name_some
 
 __all__ = ["Changes", "changes", "read_ranking"]
 
@@ -81,6 +82,8 @@ def changes(now: pd.DataFrame, before: pd.DataFrame, *, level: float = 0.95) -> 
     """
     from scipy.stats import false_discovery_control, norm
 
+    for table in (now, before):
+        _require_ranking(table)
     one, other = (table.set_index("name")[["score", "error"]] for table in (now, before))
     both = one.index.intersection(other.index, sort=False)
     if len(both) < 4:
@@ -134,6 +137,16 @@ def _ranks(score: Floats) -> np.ndarray:
     return np.asarray(np.argsort(np.argsort(-score, kind="stable"))) + 1
 
 
+def _require_ranking(table: pd.DataFrame, where: str = "") -> None:
+    """Raise InvalidDataError for a table without the columns, or with a name twice."""
+    if missing := [name for name in ("name", "score", "error") if name not in table]:
+        raise InvalidDataError(f"{where}a ranking has the column {name_some(missing)}")
+    if twice := table["name"][table["name"].duplicated()].unique().tolist():
+        raise InvalidDataError(
+            f"{where}a ranking has every name once; more than once it has {name_some(twice)}"
+        )
+
+
 def read_ranking(path: str | Path) -> pd.DataFrame:
     """A ranking that `judging rank --out` or `Ranking.to_frame` wrote, from its file."""
     table = read_table(path)
@@ -148,4 +161,5 @@ def read_ranking(path: str | Path) -> pd.DataFrame:
     kept["name"] = kept["name"].map(as_name)
     for name in ("score", "error"):
         kept[name] = [as_number(cell, name) for cell in kept[name]]
+    _require_ranking(kept, f"{path}: ")
     return kept

@@ -15,12 +15,14 @@ refit has another system first. It is an upper bound, as a cleverer choice might
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from judging.fitting import settled
-from poe.arrays import Floats
+from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
 from poe.result import Fit
@@ -55,16 +57,15 @@ class Fragility(NamedTuple):
         )
 
 
-def fragility(fit: Fit, *, prior: float | None = None) -> Fragility:
+def fragility(fit: Fit) -> Fragility:
     """The fewest votes found whose absence puts another system first; `fit` of Bradley-Terry."""
-    real = np.flatnonzero(fit.real)
-    c = fit.comparisons.take(real)
     order = np.argsort(-fit.scores, kind="stable")
+    first, rivals = int(order[0]), order[1 : 1 + RIVALS].tolist()
+    c = fit.comparisons.take(np.flatnonzero(fit.real))
     best: tuple[int, int] | None = None
-    for rival in order[1 : 1 + RIVALS].tolist():
-        lead = _leads(fit, int(order[0]), rival)[real]
-        gap = float(fit.scores[order[0]] - fit.scores[rival])
-        fewest = _fewest(c, lead, gap, fit, int(order[0]), prior, best and best[0])
+    for rival, lead in zip(rivals, _leads(fit, first, rivals), strict=True):
+        gap = float(fit.scores[first] - fit.scores[rival])
+        fewest = _fewest(c, lead, gap, fit, first, best and best[0])
         if fewest is not None and (best is None or fewest[0] < best[0]):
             best = fewest
     if best is None:
@@ -72,31 +73,35 @@ def fragility(fit: Fit, *, prior: float | None = None) -> Fragility:
     return Fragility(best[0], len(c), fit.items[best[1]])
 
 
-def fragility_of(fit: Fit, *, prior: float | None = None) -> Fragility | None:
+def fragility_of(fit: Fit) -> Fragility | None:
     """`fragility`; None for too many votes to try, or an expert that it does not know."""
     votes = int(fit.real.sum())
     small = votes <= TRIED and votes * len(fit.items) <= CELLS
     known = type(fit.expert).__name__ == "BradleyTerry"
-    return fragility(fit, prior=prior) if small and known else None
+    return fragility(fit) if small and known else None
 
 
-def _leads(fit: Fit, first: int, rival: int) -> Floats:
-    """(K,) how much of the lead each vote adds, to first order."""
-    c, n = fit.comparisons, len(fit.items)
+def _leads(fit: Fit, first: int, rivals: Sequence[int]) -> Floats:
+    """(R, K) how much of the lead over each rival each vote adds, to first order."""
+    c, n, real = fit.comparisons, len(fit.items), np.flatnonzero(fit.real)
     tilt = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
-    rows = np.zeros((len(c), n + 1))
-    k = np.arange(len(c))
-    rows[k, c.first], rows[k, c.second] = 1.0, -1.0
-    if fit.bias_fitted:
-        rows[:, n] = -tilt
     d = fit.scores[c.first] - fit.scores[c.second] - fit.bias * tilt
-    pull = -c.weight * fit.expert.slope(d, c.p)
     stiff = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
-    a = (rows * stiff[:, None]).T @ rows
-    inverse = np.linalg.pinv(a, hermitian=True)
-    apart = inverse[first] - inverse[rival]
-    share = stiff * ((rows @ inverse) * rows).sum(axis=1)
-    return np.asarray(pull * (rows @ apart) / np.maximum(1.0 - share, 0.1))
+    # A prior's ties are as many as the pairs, so only the votes' own rows are ever made dense.
+    k, one = np.arange(len(c)), np.ones(len(c))
+    lean = -tilt if fit.bias_fitted else 0.0 * tilt
+    cells = (np.concatenate([one, -one, lean]), (np.tile(k, 3), _columns(c, n)))
+    rows = sparse.csr_array(cells, shape=(len(c), n + 1))
+    inverse = np.linalg.pinv((rows.T @ (rows * stiff[:, None])).toarray(), hermitian=True)
+    votes = rows[real]
+    share = stiff[real] * votes.multiply(votes @ inverse).sum(axis=1)
+    pull = (-c.weight * fit.expert.slope(d, c.p))[real] / np.maximum(1.0 - share, 0.1)
+    return np.asarray(pull * (votes @ (inverse[first] - inverse[rivals]).T).T)
+
+
+def _columns(c: Comparisons, n: int) -> Indices:
+    """Of the three entries in a row: who is first, who is second, and the bias."""
+    return np.concatenate([c.first, c.second, np.full(len(c), n)])
 
 
 def _fewest(
@@ -105,13 +110,14 @@ def _fewest(
     gap: float,
     fit: Fit,
     first: int,
-    prior: float | None,
     below: int | None,
 ) -> tuple[int, int] | None:
     """How many of the votes with the largest lead must go, and who is first then; by bisection."""
     order = np.argsort(-lead, kind="stable")
     most = min(int(MOST * len(c)), (below or len(c)) - 1)
     guess = int(np.searchsorted(np.cumsum(lead[order]), gap)) + 1
+    ties = fit.comparisons.weight[~fit.real]  # the fit's own prior; it may need one only now
+    prior = float(ties[0]) / 2.0 if len(ties) else None
 
     def winner(count: int) -> int | None:
         """Who is first without so many votes; None while nobody else is."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby
@@ -27,6 +26,7 @@ from judging.ranking.settings import Asking, Fitting, parse_budget
 from judging.reading.tables import is_table
 from judging.reading.texts import OwnTexts, TextGroup, names_in, read_texts
 from poe.choose.stopping import Until
+from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.result import COVARIANCE_ITEMS
 
@@ -144,7 +144,13 @@ def rank(
     if not callable(judge):
         items = [text.id for text in judge.texts]
     names = list(range(items) if isinstance(items, (int, np.integer)) else items)
+    if len(names) > COVARIANCE_ITEMS:
+        raise ValueError(
+            f"intervals of {len(names)} items do not fit into memory, {COVARIANCE_ITEMS} are the "
+            "most; take the scores alone from poe.fit"
+        )
     (calls,), notes = shares(budget, [len(names)], both_orders=asking.both_orders)
+    Comparisons.from_pairs([(0, 1)], [0.5], items=names)  # refuses names before any is asked about
     return Rounds(
         names,
         judge,
@@ -153,7 +159,7 @@ def rank(
         fitting=fitting,
         until=until,
         seed=seed,
-        about=About(notes=notes),
+        about=About(attribute=attribute or "", notes=notes),
         progress=progress if callable(progress) else None,
     ).run()
 
@@ -190,6 +196,8 @@ def rank_each(
     >>> [r.attribute for r in judging.rank_each(texts, ["demo"], ["plainer", "kinder"])]
     ['plainer', 'kinder']
     """
+    from judging.store import opened
+
     asking = asking or Asking()
     todo = jobs(
         items,
@@ -201,7 +209,7 @@ def rank_each(
         context_name=context_name,
         wording=wording,
     )
-    with _opened(store, several=len(judges) > 1) as kept:
+    with opened(store, several=len(judges) > 1) as kept:
         rankings, _ = run(
             todo,
             kept,
@@ -237,15 +245,6 @@ def _of_one_context(items: Any) -> Any:
             "judging.rank_each ranks them all, judging.rank the rows of one"
         )
     return own
-
-
-def _opened(store: Store | str | Path | None, *, several: bool) -> AbstractContextManager[Store]:
-    """A store to use: one that is open stays open, the file of one is closed at the end."""
-    from judging.judges import Store
-
-    if isinstance(store, Store):
-        return nullcontext(store)
-    return Store(":memory:" if store is None else store, several=several)
 
 
 # Several rankings in one run ------------------------------------------------------------------
@@ -375,64 +374,76 @@ def run(
     stop: Stop | None = None
     waits: RoundWrittenError | None = None
 
+    lent: list[tuple[Any, Spending]] = []
+
     def opened(judge: Any) -> Any:
         reader: Any = (open or judges.open)(judge) if isinstance(judge, str) else judge
         if limited and reader.spending is None:
             raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
-        if limited:
+        if limited and reader.spending is not spending:
+            if reader.spending.limited:
+                raise JudgeError(
+                    "the judge has a limit of its own (call_limit, token_limit), and so has this "
+                    "run; set limits in one of the two places"
+                )
+            lent.append((reader, reader.spending))
             reader.spending = spending
         return reader
 
-    for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
-        # The judge, and what stands in for it once asking ended; what the store had of it then.
-        readers: dict[bool, tuple[Reader, Callable[[Prompt], Any]]] = {}
-        for job in of_one_judge:
-            # A round in a file is one of all rankings, so the others go on.
-            offline = asking.offline or not (stop is None or stop.kind == "batch")
-            try:
-                if offline not in readers:
-                    reader = stored_judge(store, job.judge) if offline else opened(job.judge)
-                    if asking.retry_refused and not offline:
-                        store.forget_refused(reader)
-                    readers[offline] = reader, cache(partial(store.answered, reader))
-                reader, answered = readers[offline]
-                meter.judge = reader
-                judged = job.judged(
-                    reader,
-                    store,
-                    undecided=asking.undecided,
-                    on_refusal=asking.on_refusal,
-                    progress=meter,
-                    answered=answered(job.prompt),
-                )
-                one = Rounds(
-                    [text.id for text in job.texts],
-                    judged,
-                    job.calls,
-                    asking=replace(asking, offline=offline),
-                    fitting=fitting,
-                    until=until,
-                    seed=seed,
-                    about=job.about,
-                    progress=progress if callable(progress) else None,
-                ).run()
-            except (AskingEndedError, KeyboardInterrupt) as error:
-                if isinstance(error, RoundWrittenError):
-                    waits = error
-                elif not rankings:
-                    raise
-                stop = Stop.of(error)
-                left_out.append(job)
-            except JudgeError:
-                if stop is None or stop.kind == "batch":
-                    raise
-                left_out.append(job)
-            else:
-                if one.partial and not asking.offline:
-                    stop = stop or one.stop
-                rankings.append(one)
-                meter.passed(job.calls)
-    meter.bar.close()
+    try:
+        for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
+            # The judge, and what stands in for it once asking ended; what the store had of it then.
+            readers: dict[bool, tuple[Reader, Callable[[Prompt], Any]]] = {}
+            for job in of_one_judge:
+                # A round in a file is one of all rankings, so the others go on.
+                offline = asking.offline or not (stop is None or stop.kind == "batch")
+                try:
+                    if offline not in readers:
+                        reader = stored_judge(store, job.judge) if offline else opened(job.judge)
+                        if asking.retry_refused and not offline:
+                            store.forget_refused(reader)
+                        readers[offline] = reader, cache(partial(store.answered, reader))
+                    reader, answered = readers[offline]
+                    meter.judge = reader
+                    judged = job.judged(
+                        reader,
+                        store,
+                        undecided=asking.undecided,
+                        on_refusal=asking.on_refusal,
+                        progress=meter,
+                        answered=answered(job.prompt),
+                    )
+                    one = Rounds(
+                        [text.id for text in job.texts],
+                        judged,
+                        job.calls,
+                        asking=replace(asking, offline=offline),
+                        fitting=fitting,
+                        until=until,
+                        seed=seed,
+                        about=job.about,
+                        progress=progress if callable(progress) else None,
+                    ).run()
+                except (AskingEndedError, KeyboardInterrupt) as error:
+                    if isinstance(error, RoundWrittenError):
+                        waits = error
+                    elif not rankings:
+                        raise
+                    stop = Stop.of(error)
+                    left_out.append(job)
+                except JudgeError:
+                    if stop is None or stop.kind == "batch":
+                        raise
+                    left_out.append(job)
+                else:
+                    if one.partial and not asking.offline:
+                        stop = stop or one.stop
+                    rankings.append(one)
+                    meter.passed(job.calls)
+    finally:
+        meter.bar.close()
+        for reader, own in lent:  # the limit is this run's, and the judge somebody else's
+            reader.spending = own
     if waits is not None and not rankings:
         raise waits
     notes = meter.notes()

@@ -14,8 +14,8 @@ import numpy as np
 
 from poe.choose.adaptive import NextRule
 from poe.choose.stopping import StopRule, Until
-from poe.experts import Expert
-from poe.result import Covariance
+from poe.experts import Expert, get_expert
+from poe.result import Covariance, require_level
 
 __all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget"]
 
@@ -88,9 +88,16 @@ class Asking:
     def __post_init__(self) -> None:
         if self.rule not in RULES and self.rule not in RULES.values():
             raise ValueError(f"rule must be {', '.join(RULES)}, not {self.rule!r}")
-
-        if self.orders not in ("auto", "one", "both"):
-            raise ValueError(f"orders must be auto, one or both, not {self.orders!r}")
+        for name, words in (
+            ("orders", ("auto", "one", "both")),
+            ("undecided", ("stop", "tie")),
+            ("on_refusal", ("skip", "tie", "stop")),
+        ):
+            if (word := getattr(self, name)) not in words:
+                raise ValueError(f"{name} must be one of {', '.join(words)}, not {word!r}")
+        for name in ("batch", "rounds"):
+            if (count := getattr(self, name)) is not None and count < 1:
+                raise ValueError(f"{name} must be at least 1, not {count}")
 
     @property
     def both_orders(self) -> bool:
@@ -137,6 +144,18 @@ class Fitting:
     covariance: Covariance = "paired"
     level: float = 0.95
     top: int = 3
+
+    def __post_init__(self) -> None:
+        get_expert(self.expert)
+        require_level(self.level)
+        if self.covariance not in ("paired", "scatter", "curvature"):
+            raise ValueError(
+                f"covariance must be 'paired', 'scatter' or 'curvature', not {self.covariance!r}"
+            )
+        if self.prior is not None and not 0.0 <= self.prior < np.inf:
+            raise ValueError(f"prior must be a number of wins, zero or more, not {self.prior}")
+        if self.top < 1:
+            raise ValueError(f"top must be at least 1, not {self.top}")
 
     def top_of(self, n: int) -> int:
         """How many of n items are the best: `top`, but never all of them."""

@@ -1,5 +1,5 @@
 """The judgement store: every answer of a judge, kept in one SQLite file and asked for once."""
 
-from judging.store.store import Merge, Store
+from judging.store.store import Merge, Store, opened
 
-__all__ = ["Merge", "Store"]
+__all__ = ["Merge", "Store", "opened"]

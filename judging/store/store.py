@@ -17,7 +17,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ import pandas as pd
 
 from judging.errors import JudgeError
 from judging.machine import WASM, write
-from judging.question import Answer, Prompt, Question, Reader, Text
+from judging.question import Answer, Prompt, Question, Reader, Text, first_better
 from judging.reading.tables import csv_text
 from judging.store import schema
 from judging.store.lock import writing
@@ -500,10 +500,10 @@ class Store:
             ) from None
         log_p = pd.DataFrame(said, dtype=float)
         log_p = log_p.reindex(columns=range(max(2, log_p.shape[1])))
-        share = np.exp(log_p)
-        p = (share[0] / (share[0] + share[1])).where(table["comparative"] == 1)
+        p = pd.Series(first_better(log_p[0], log_p[1])).where(table["comparative"] == 1)
+        mass = np.exp(log_p).sum(axis=1)
         log_p = log_p.rename(columns=lambda k: f"log_p_{k + 1}")
-        log_p = log_p.assign(p=p, mass=share.sum(axis=1), refused=[refused_in(row) for row in rows])
+        log_p = log_p.assign(p=p, mass=mass, refused=[refused_in(row) for row in rows])
         table["labels"] = [" ".join(json.loads(text)) for text in table["labels"]]
         table["at"] = pd.to_datetime(table["at"], unit="s", utc=True)
         return pd.concat([table.loc[:, :"labels"], log_p, table.loc[:, "tokens":]], axis=1)
@@ -573,3 +573,15 @@ class Store:
             text = f"{differ} answers of {other} differ from those in {self.path}, which stay, by"
             warnings.warn(f"{text} {max(gaps):.2g} in probability at most", stacklevel=2)
         return Merge(len(sound) - len(both), len(both) - differ, differ, tuple(faults))
+
+
+def opened(
+    store: Store | str | Path | None, *, several: bool = False
+) -> AbstractContextManager[Store]:
+    """A store to use: one that is open stays open, the file of one is closed at the end.
+
+    None is one in memory. several : whether answers of several judges may be in it.
+    """
+    if isinstance(store, Store):
+        return nullcontext(store)
+    return Store(":memory:" if store is None else store, several=several)

@@ -124,8 +124,10 @@ def plan(
         return _predicted(n_items, calls * pairs, rule, both_orders, told, spread, seed)
 
     pairs, reached = _fewest(error, wanted, (n_items - 1, most // calls, best), guess / calls)
-    read = tokens(min(n_items, calls * pairs), calls * pairs) if callable(tokens) else None
-    read = calls * pairs * tokens if isinstance(tokens, float | int) else read
+    if callable(tokens):
+        read = tokens(min(n_items, calls * pairs), calls * pairs)
+    else:
+        read = None if tokens is None else calls * pairs * float(tokens)
     return Plan(
         n_items=n_items,
         rule=rule,

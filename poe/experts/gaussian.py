@@ -54,7 +54,7 @@ class Gaussian(AroundMean):
 
     def f_sigma(self, p: Floats) -> Floats:
         """Variance of the difference given p (paper eq. 6)."""
-        return np.full_like(p, self._variance(p))
+        return np.full(np.shape(p), self._variance(p), dtype=float)
 
     def _variance(self, p: Floats) -> Any:
         """f_sigma, one number where it is constant."""

@@ -43,7 +43,7 @@ class Laplacian(AroundMean):
         """The scale: the mean distance from f_mu under the density, in units of d."""
         if self.spread is not None:
             return self.spread(p)
-        return np.full_like(p, 1.0 if self.scale is None else self.scale)
+        return np.full(np.shape(p), 1.0 if self.scale is None else float(self.scale))
 
     def energy(self, d: Floats, p: Floats) -> Floats:
         """|d - f_mu| / b."""

@@ -362,6 +362,27 @@ def test_a_search_of_all_subsets_finds_no_fewer():
     assert not flips(found.votes - 1)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_votes_are_left_out_under_the_prior_of_the_fit(seed):
+    """Few votes and a strong prior: no fewer than all subsets of one or two votes allow."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([(0, 1), (0, 2), (1, 2)] * 3)
+    p = (rng.random(9) < [0.7, 0.8, 0.6] * 3).astype(float)
+    c = poe.Comparisons.from_pairs(pairs, p, items=3)
+    fit = poe.fit(c, prior=1.0)
+    found, first = fragility(fit), int(np.argmax(fit.scores))
+    fewest = next(
+        (
+            count
+            for count in (1, 2, 3)
+            for out in combinations(range(9), count)
+            if poe.fit(c.take(np.delete(np.arange(9), out)), prior=1.0).scores.argmax() != first
+        ),
+        4,
+    )
+    assert found.votes is None or found.votes >= fewest
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "cp437", "cp1252"])
 def test_a_console_of_few_letters_shows_what_it_can_and_writes_the_rest(tmp_path, encoding):
     """Names in Japanese, the dash of "1 to 2": the file is whole, the screen has marks."""

@@ -85,6 +85,30 @@ def test_no_worse_than_scipy(name, problem, solver):
     theirs, energy = reference(c, expert)
     fit = poe.fit(c, name, solver=solver, tol=1e-11, max_steps=500)
     assert fit.energy <= energy + 1e-11 * (1 + abs(energy))
-    # Scores are as well determined as the weakest link allows.
+    # Scores are as well determined as the weakest link allows, and scipy looks at the gradient only.
     loose = 1e-3 if problem in ("near-separable", "two clusters", "badly scaled") else 1e-7
     np.testing.assert_allclose(fit.scores, theirs, atol=loose)
+
+
+def two_groups_and_a_link(size, p):
+    """Two well linked groups, and one answer of p between them: the gap is its log odds."""
+    rng = np.random.default_rng(4)
+    inside = [rng.permuted(np.arange(size)) for _ in range(6)]
+    pairs = np.concatenate([np.column_stack([one, np.roll(one, 1)]) for one in inside])
+    pairs = np.concatenate([pairs, pairs + size, [[0, size]]])
+    answers = np.append(rng.uniform(0.3, 0.7, len(pairs) - 1), p)
+    return poe.Comparisons.from_pairs(pairs, answers, items=2 * size)
+
+
+@pytest.mark.parametrize(("size", "p"), [(10, 1e-12), (200, 1e-8)])
+def test_scores_far_out_are_not_cut_off(size, p, monkeypatch):
+    """Where experts hardly pull any more the gradient is small long before the scores are there."""
+    c, gap = two_groups_and_a_link(size, p), np.log(p / (1.0 - p))
+
+    def reached():
+        scores = poe.fit(c).scores
+        return scores[0] - scores[size]
+
+    assert reached() == pytest.approx(gap, abs=0.02)
+    monkeypatch.setattr(poe.newton, "STILL", np.inf)  # the control
+    assert reached() > gap + 0.1
