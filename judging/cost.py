@@ -81,7 +81,8 @@ def cost(
     if judge.counted_by == ROUGHLY:
         low, _, high = np.mean([by_bytes(q.text) for q in sample], axis=0).tolist()
         same = {question.prompt.digest for question in questions}
-        tokens = answered["tokens"][answered["prompt_digest"].isin(same)]
+        tokens = answered[["tokens", "computed"]].max(axis=1)  # of all samples of an answer
+        tokens = tokens[answered["prompt_digest"].isin(same)]
         if len(tokens) >= MEASURED and tokens.mean() > 0:
             low = high = each = float(tokens.mean())
             by = f"what {len(tokens):,} answers in this store took"

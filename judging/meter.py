@@ -55,7 +55,7 @@ class Meter:
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers."""
         self.calls += len(answers)
-        self.read += int(sum(max(answer.tokens, answer.computed) for answer in answers))
+        self.read += sum(answer.read for answer in answers)
         self.written += (1 if self.judge is None else self.judge.written) * len(answers)
         self.bar.update(len(answers))
         if self.price is not None:
@@ -84,10 +84,12 @@ class Meter:
         if self.price is None:
             return []
         read, written, unused = self.bill()
+        bound = "" if self.read else "at most "  # of a server that counts no tokens, by the bytes
         most = "" if any(one.written for one, _ in self._spent) else "at most "
         more = f"; {unused:,} more replies were billed and could not be used" if unused else ""
         return [
-            f"asked now: {self.calls:,} calls, {read:,} tokens read and {most}{written:,} written, "
+            f"asked now: {self.calls:,} {'call' if self.calls == 1 else 'calls'}, "
+            f"{bound}{read:,} tokens read and {most}{written:,} written, "
             f"${self.price.of(read, written):,.4f} at ${self.price.input:g} and "
             f"${self.price.output:g} a million{more}"
         ]

@@ -185,6 +185,11 @@ class Answer:
         return cls(none, refused=clean[:300] or "no reason given", **counts)  # type: ignore[arg-type]
 
     @property
+    def read(self) -> int:
+        """Tokens sent for it: of its prompt, and of all requests where samples took several."""
+        return int(max(self.tokens, self.computed))
+
+    @property
     def mass(self) -> float:
         """Probability that any of the label words comes next, at most 1."""
         return float(np.exp(self.log_p).sum())

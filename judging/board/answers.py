@@ -66,7 +66,7 @@ def read_answers(
         "--answer": (answer, ("answer", "output", "response", "text", "completion")),
     }
     columns = [
-        find_column(rows, *((given,) if given else names), option=option)
+        _column(rows, *((given,) if given else names), option=option)
         for option, (given, names) in known.items()
     ]
     values = None if by is None else rows[find_column(rows, by, option="--by")].to_list()
@@ -100,3 +100,16 @@ def read_answers(
     grid = [[texts.get((name, about), "") for name in systems] for about in asked]
     every = None if by is None else tuple(groups[about] for about in asked)
     return Answers(systems, asked, np.array(grid, dtype=object), every)
+
+
+def _column(rows: pd.DataFrame, *names: str, option: str) -> str | None:
+    """The column, with what to do about a table that has a column a system."""
+    try:
+        return find_column(rows, *names, option=option)
+    except InvalidDataError as error:
+        if option != "--system":
+            raise
+        raise InvalidDataError(
+            f"{error} (a row is one answer; a table with a column a system is turned by pandas' "
+            "melt(id_vars='prompt', var_name='system', value_name='answer'))"
+        ) from None

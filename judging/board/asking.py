@@ -18,7 +18,7 @@ from scipy.special import expit
 from judging import injection, kinds, prompts
 from judging.board.answers import Answers
 from judging.judges import Question, Reader, Store, Text
-from judging.judges.asking import OnRefusal, decided
+from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError
 from judging.meter import Meter
 from judging.ranking import words
@@ -62,7 +62,7 @@ class Tournament:
         *,
         store: Store,
         orders: Literal["auto", "one", "both"] = "auto",
-        undecided: Literal["stop", "tie"] = "stop",
+        undecided: Undecided = "skip",
         on_refusal: OnRefusal = "skip",
         progress: bool | None = None,
         price: tuple[float, float] | None = None,
@@ -239,7 +239,9 @@ class Tournament:
         if questions:
             said = self.store.ask(self.judge, questions, progress=self.meter)
             p[~same], _, out = decided(questions, said, self.undecided, self.on_refusal)
-            self.refused |= {str(questions[q]): said[q].refused for q in np.flatnonzero(out)}
+            self.refused |= {
+                str(questions[q]): said[q].refused or NEITHER for q in np.flatnonzero(out)
+            }
         self.equal += int(same.sum())
         self.made = np.vstack([self.made, new[~np.isnan(p)]])
         self.p = np.append(self.p, p[~np.isnan(p)])
@@ -249,6 +251,11 @@ class Tournament:
             self.unanswered[s] += int((met & np.isnan(p)).sum())
             if self.unanswered[s] >= HOPELESS and not (self.made[:, 1:] == s).any():
                 self.left[:, s, :] = self.left[:, :, s] = False
+
+    @property
+    def possible(self) -> int:
+        """How many more questions can come."""
+        return int((self.left if self.both else self.new).sum())
 
     def sample(self, count: int) -> list[Question]:
         """As many questions as will be asked, any of them: for what they will cost."""

@@ -31,6 +31,7 @@ from judging.board.length import controlled
 from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
+from judging.judges.asking import Undecided
 from judging.ranking import words
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.reading.forms import Columns, read
@@ -308,7 +309,7 @@ def leaderboard(
     level: float = 0.95,
     store: Store | str | Path | None = None,
     seed: int = 0,
-    undecided: Literal["stop", "tie"] = "stop",
+    undecided: Undecided = "skip",
     progress: bool | None = None,
     **columns: str | None,
 ) -> Leaderboard:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import t as student
 
+from judging.ranking.readings import HARDLY, drowned
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ def check(board: Leaderboard, wanted: Requirement, sure: float) -> Verdict:
     else:
         p = float(student.cdf(gap / error, freedom)) if error else 0.5 + 0.5 * float(np.sign(gap))
     said = f"{wanted}: {_percent(p)} sure that it holds (win rate {apart['win_rate']:.1%})"
+    if (share := drowned(fit, board.level)) >= HARDLY and max(p, 1.0 - p) >= sure:
+        why = f"but the judge hardly reads: in {share:.0%} the place decides, so it stays open"
+        return Verdict("open", p, None, f"{said}; {why}.")
     if p >= sure:
         return Verdict("holds", p, None, f"{said}; it holds.")
     if 1.0 - p >= sure:

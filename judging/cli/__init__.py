@@ -28,7 +28,7 @@ from judging.cli import (  # noqa: F401
     run_batch,
     store,
 )
-from judging.cli.exits import SaidError, Status
+from judging.cli.exits import SaidError, Status, goes_on
 from judging.cli.options import Command, app
 from judging.errors import DatasetError, JudgeError, NoJudgeError
 from poe.errors import NotConvergedError
@@ -76,7 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(Status.UNREAD)
     except (ValueError, OSError, DatasetError, JudgeError, NotConvergedError) as error:
         print(f"judging: {error}", file=sys.stderr)
-        return int(Status.MISUSED if isinstance(error, NoJudgeError) else Status.FAILED)
+        if isinstance(error, NoJudgeError):
+            return int(Status.MISUSED)
+        return int(Status.PARTIAL if goes_on(error) else Status.FAILED)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from judging.board.gate import Verdict
     from judging.ranking.ending import Stop
 
-__all__ = ["MEANINGS", "SaidError", "Status", "gated", "in_words", "stopped"]
+__all__ = ["MEANINGS", "SaidError", "Status", "gated", "goes_on", "in_words", "stopped"]
 
 
 class Status(IntEnum):
@@ -46,6 +46,13 @@ class SaidError(Exception):
     def __init__(self, status: Status) -> None:
         super().__init__(MEANINGS[status])
         self.status = status
+
+
+def goes_on(error: Exception) -> bool:
+    """Whether the same command goes on where this error ended it: at a limit, or a lost server."""
+    from judging.judges.spending import AskingEndedError
+
+    return isinstance(error, AskingEndedError) and type(error).__name__ != "UnreachableError"
 
 
 def stopped(stop: Stop | None) -> None:

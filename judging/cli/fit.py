@@ -106,7 +106,7 @@ def fit(
             people=beside,
         )
         if c.n_items <= COVARIANCE_ITEMS and (weak := fragility_of(result)) is not None:
-            sentences.append(weak.sentence(result.ranking()[0], "comparison"))
+            sentences.append(weak.sentence(result.ranking()[0], "comparison", "item"))
 
     def everything() -> dict[str, Any]:
         return {

@@ -107,7 +107,7 @@ def leaderboard(
     limit_tokens: o.LimitTokens = None,
     price_input: o.PriceInput = None,
     price_output: o.PriceOutput = None,
-    undecided: o.Undecided = "stop",
+    undecided: o.Undecided = "skip",
     on_refusal: o.OnRefusal = "skip",
     retry_refused: o.RetryRefused = False,
     encoding: o.Encoding = None,
@@ -178,7 +178,7 @@ def leaderboard(
                 wording=wording,
             )
             known = asked.asked
-            new = max(calls - known, 0)
+            new = min(max(calls - known, 0), asked.possible)
             if dry_run:
                 row = opening.estimate(
                     judge, reader, kept, asked.sample(new), calls=new, stored=known, price=price

@@ -187,10 +187,10 @@ PriceOutput = Annotated[
     float | None, opt("Dollars per million tokens written.", panel=JUDGE, metavar="DOLLARS")
 ]
 Undecided = Annotated[
-    Literal["stop", "tie"],
+    Literal["skip", "tie", "stop"],
     opt(
-        "What to do with an answer that names neither text. stop: end the run; tie: count it as a "
-        "tie.",
+        "What to do with an answer that names neither text. skip: leave it out, but end the run "
+        "where more than one in ten are such; tie: count it as a tie; stop: end the run.",
         panel=JUDGE,
     ),
 ]

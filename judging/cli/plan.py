@@ -84,6 +84,11 @@ def plan(
                 f"To show that the judge beats a coin: {one:,} scores or {two:,} choices (in four "
                 "cases of five)."
             )
+        else:
+            lines.append(
+                f"No number of labels shows that a judge beats a coin if people agree with it in "
+                f"{agreement:.0%}: take another judge."
+            )
         lines.append(
             f"For an interval of every text on people's scale, at {confidence:.0%}: "
             f"{labels.intervals:,} scores."

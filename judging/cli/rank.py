@@ -161,7 +161,7 @@ def rank(
     limit_tokens: o.LimitTokens = None,
     price_input: o.PriceInput = None,
     price_output: o.PriceOutput = None,
-    undecided: o.Undecided = "stop",
+    undecided: o.Undecided = "skip",
     on_refusal: o.OnRefusal = "skip",
     retry_refused: o.RetryRefused = False,
     mlflow: Annotated[

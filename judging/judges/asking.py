@@ -17,6 +17,9 @@ from poe.arrays import Floats, Indices, Mask
 from poe.errors import name_some
 
 OnRefusal = Literal["skip", "tie", "stop"]
+Undecided = Literal["skip", "tie", "stop"]
+MANY = 0.1  # share of the answers with neither label, beyond which the prompt is wrong
+NEITHER = "neither label was named"
 
 
 class TextJudge:
@@ -32,7 +35,8 @@ class TextJudge:
         What keeps the answers; `Store(":memory:")` for this run alone.
     undecided
         An answer that gives neither label a probability raises a JudgeError that names the texts
-        ("stop"), or counts as a "tie".
+        ("stop"), is left out ("skip", and raises one where more than a tenth are such), or counts
+        as a "tie".
     on_refusal
         A question that the judge will never answer (a content filter, a text too long for it) is
         left out ("skip", NaN in what `answer` returns), counts as a "tie", or raises a JudgeError
@@ -67,7 +71,7 @@ class TextJudge:
         *,
         store: Store,
         context: Text | None = None,
-        undecided: Literal["stop", "tie"] = "stop",
+        undecided: Undecided = "stop",
         on_refusal: OnRefusal = "skip",
         progress: Callable[..., object] | None = None,
         answered: Mapping[str | None, set[tuple[str, str]]] | None = None,
@@ -124,7 +128,7 @@ class TextJudge:
         for k in np.flatnonzero(left_out).tolist():
             first, second = questions[k].first, questions[k].second
             assert second is not None
-            self.refused.append((first, second, said[k].refused))
+            self.refused.append((first, second, said[k].refused or NEITHER))
         asked = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         self.pairs = np.vstack([self.pairs, asked[~left_out]])
         self.answers += [answer for answer, out in zip(said, left_out, strict=True) if not out]
@@ -146,8 +150,8 @@ def decided(
 ) -> tuple[Floats, int, Mask]:
     """(K,) P(the first is better), how many count as ties, and which are left out, with NaN.
 
-    Raises JudgeError for an answer with neither label, unless `undecided` is "tie", and for what
-    was refused if `on_refusal` is "stop".
+    Raises JudgeError for an answer with neither label if `undecided` is "stop", or "skip" and there
+    are `MANY` of them, and for what was refused if `on_refusal` is "stop".
     """
     p = np.array([answer.p for answer in answers], dtype=float)
     refused = np.array([bool(answer.refused) for answer in answers], dtype=bool)
@@ -159,7 +163,8 @@ def decided(
             "count them as ties (--on-refusal tie)"
         )
     silent = np.flatnonzero(np.isnan(p) & ~refused).tolist()
-    if silent and undecided == "stop":
+    many = len(silent) > max(MANY * len(p), 2)
+    if silent and (undecided == "stop" or (undecided == "skip" and many)):
         named = [_named(questions[k]) for k in silent]
         labels = " nor ".join(map(repr, questions[0].prompt.labels))
         raise JudgeError(
@@ -167,9 +172,10 @@ def decided(
             f"{name_some(named, 3)}; the answers are kept; change the prompt, or count them as "
             "ties (--undecided tie)"
         )
-    left_out = refused & (on_refusal == "skip")
+    left_out = np.where(refused, on_refusal == "skip", np.isnan(p) & (undecided == "skip"))
     p = np.where(np.isnan(p) & ~left_out, 0.5, p)
-    return p, len(silent) + int((refused & ~left_out).sum()), left_out
+    ties = (refused & ~left_out).sum() + (undecided == "tie") * len(silent)
+    return p, int(ties), left_out
 
 
 def _named(question: Question) -> str:

@@ -111,7 +111,8 @@ class Spending:
 
     def _message(self, bound: float) -> str:
         limit = f"{self._token_limit or 0:,} tokens"
-        used = f"{self.calls:,} calls and {self.tokens:,} tokens were used"
+        calls = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}"
+        used = f"{calls} and {self.tokens:,} tokens were used"
         if self.calls == self._call_limit:
             limit = f"{self._call_limit:,} calls"
         else:

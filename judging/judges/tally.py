@@ -53,8 +53,9 @@ class Tally:
                 text += "'{\"do_sample\": true}'})"
                 self._say(prompt, "alike", text)
             if one and self.top is not None:
-                text = f"a label was not among the {self.top} likeliest tokens and counts as "
-                text += "impossible; raise top= if the server allows it"
+                text = "a label was not among the likeliest tokens that the server showed "
+                text += f"({self.top} were asked for) and counts as impossible; raise top= if the "
+                text += "server allows it; where it shows one token only, draws=20 tells more"
                 self._say(prompt, "one", f"in {one:.0f} {of} {text}")
             if mass < SMALL * answers:
                 text = f"({', '.join(map(repr, prompt.labels))} after {prompt.prefix!r} in prompt "

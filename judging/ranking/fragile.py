@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from judging.fitting import settled
+from judging.reading.tables import called
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
@@ -44,16 +45,17 @@ class Fragility(NamedTuple):
     of: int
     winner: Any
 
-    def sentence(self, first: Any, what: str = "vote") -> str:
-        """For a reader; what : one of them."""
+    def sentence(self, first: Any, what: str = "vote", thing: str = "system") -> str:
+        """For a reader; what : one of them, thing : what is ranked."""
+        best = called(first, thing)
         if self.votes is None:
             return (
-                f"No half of the {what}s that was tried, left out, puts another than {first} first."
+                f"No half of the {what}s that was tried, left out, puts another than {best} first."
             )
         one = f"1 {what}" if self.votes == 1 else f"{self.votes:,} {what}s"
         return (
             f"Without {one} of {self.of:,} ({100 * self.votes / self.of:.2g}%), chosen against "
-            f"{first}, {self.winner} would be first."
+            f"{best}, {called(self.winner, thing)} would be first."
         )
 
 

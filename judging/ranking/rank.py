@@ -459,7 +459,18 @@ def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> lis
         known = name_some([str(name) for name in rankings[0].fit.items], 4)
         said = name_some([*labels.scores, *(one for one, *_ in labels.choices)], 4)
         raise JudgeError(f"{source} names none of the texts: it has {said}, the texts are {known}")
-    return [one.with_people(labels) for one in rankings]
+    ranked = {str(name) for one in rankings for name in one.fit.items}
+    ranked |= {str(name) for one in rankings for name in one.copies}
+    named = dict.fromkeys(
+        [*labels.scores, *(name for a, b, _ in labels.choices for name in (a, b))]
+    )
+    notes: tuple[str, ...] = ()
+    if stray := [name for name in named if name not in ranked]:
+        notes = (
+            f"{source}: {len(stray):,} of {len(named):,} texts that people labelled are not ranked "
+            f"here: {name_some(stray, 4)}",
+        )
+    return [replace(one.with_people(labels), notes=(*one.notes, *notes)) for one in rankings]
 
 
 def shares(

@@ -29,6 +29,7 @@ __all__ = [
     "drowned",
     "neighbours",
     "next_pairs",
+    "percent",
     "position",
     "prospects",
     "settled_share",
@@ -38,7 +39,7 @@ __all__ = [
 
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 LIKELY = 0.75  # between this and the level, an order is likely but not settled
-HARDLY = 0.5  # share of pairs decided by position alone from which a judge hardly reads
+HARDLY = 0.75  # share of pairs decided by position alone from which a judge hardly reads
 SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 
 
@@ -59,6 +60,13 @@ def drowned(fit: Fit, level: float) -> float:
         return 0.0
     d = np.diff(fit.scores[fit.comparisons.take(fit.real).pairs], axis=1)
     return min(float((np.abs(d) < abs(fit.bias)).mean()), abs(2.0 * seen.counted.rate - 1.0))
+
+
+def percent(share: float) -> str:
+    """A probability as a percentage that never claims certainty."""
+    if share >= 0.995:
+        return "over 99%"
+    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
 
 
 def typical_error(fit: Fit) -> float:

@@ -30,6 +30,7 @@ from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
 from judging.trust.needed import needed
+from poe.arrays import Indices
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def report(
         settings=_settings(rankings[0]),
         specification=judged_of(rankings[0]).judge.specification,
         prompt=judged_of(rankings[0]).prompt,
+        sent=_sent(rankings[0]),
         expert=words.expert_of(rankings[0]),
         calls=f"{words.totals(rankings)[0]:,}",
         excerpt=EXCERPT,
@@ -187,8 +189,30 @@ def _notes(rankings: Sequence[Ranking]) -> list[str]:
     return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
 
 
+def _orders(pairs: Indices) -> str:
+    """In which orders pairs were asked, counted."""
+    both = len(pairs) - len(np.unique(np.sort(pairs, axis=1), axis=0))
+    one = len(pairs) - 2 * both
+    if not one:
+        return "Every pair was asked in both orders."
+    if not both:
+        return "Pairs were asked in one order, drawn at random."
+    return f"{both:,} pairs were asked in both orders, {one:,} in one."
+
+
+def _sent(one: Ranking) -> str:
+    """The prompt as the judge gets it, with the sentence that a chat is given beside it."""
+    prompt, given = judged_of(one).prompt, judged_of(one).judge.specification
+    labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
+    more = given.get("instruction", "") if given.get("prefix") == "ask" else ""
+    return "\n\n".join(filter(None, [prompt.template, more.replace("{labels}", labels)]))
+
+
 def _settings(one: Ranking) -> dict[str, object]:
     prompt = judged_of(one).prompt
+    prefix = prompt.prefix or "none"
+    if judged_of(one).judge.specification.get("prefix") in ("ask", "none"):
+        prefix = "not sent"
     orders = "both orders" if one.both_orders else "one order"
     return {
         "expert": words.expert_of(one),
@@ -196,7 +220,7 @@ def _settings(one: Ranking) -> dict[str, object]:
         "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
         "seed": one.seed,
         "label words": ", ".join(prompt.labels),
-        "answer prefix": prompt.prefix or "none",
+        "answer prefix": prefix,
         "system message": prompt.system or "none",
         "prompt": f"{prompt.name}, {prompt.digest[:12]}",
         "versions": f"Python {platform.python_version()}, NumPy {version('numpy')}, "
@@ -232,7 +256,8 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "trust": [] if one.trust is None else one.trust.sentences(),
         "human": _on_peoples_scale(one, shown),
         "to_label": ", ".join(_to_label(one)),
-        "fragility": one.fragility and one.fragility.sentence(one.fit.ranking()[0], "answer"),
+        "fragility": one.fragility
+        and one.fragility.sentence(one.fit.ranking()[0], "answer", thing),
         "calibration": [words.calibrated(row) for row in readings.calibration(one)],
         "drowned": percent(share) if share >= readings.HARDLY else "",
         "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
@@ -262,6 +287,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
         "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
+        "orders": _orders(judged.pairs),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": readings.position(one.fit, one.level),

@@ -55,7 +55,8 @@ class Asking:
     offline
         Never open the judge, and rank by what the store has.
     undecided
-        An answer with neither label stops the run, or counts as a tie.
+        An answer with neither label is left out ("skip"; more than one in ten stop the run), counts
+        as a "tie", or stops the run.
     on_refusal
         A question that the judge will never answer (a content filter, a text too long for it) is
         left out ("skip"), counts as a "tie", or stops the run. A text of which nothing is answered
@@ -78,7 +79,7 @@ class Asking:
     batch: int | None = None
     rounds: int | None = None
     offline: bool = False
-    undecided: Literal["stop", "tie"] = "stop"
+    undecided: Literal["skip", "tie", "stop"] = "skip"
     on_refusal: Literal["skip", "tie", "stop"] = "skip"
     retry_refused: bool = False
     limit_calls: int | None = None
@@ -90,7 +91,7 @@ class Asking:
             raise ValueError(f"rule must be {', '.join(RULES)}, not {self.rule!r}")
         for name, words in (
             ("orders", ("auto", "one", "both")),
-            ("undecided", ("stop", "tie")),
+            ("undecided", ("skip", "tie", "stop")),
             ("on_refusal", ("skip", "tie", "stop")),
         ):
             if (word := getattr(self, name)) not in words:

@@ -5,9 +5,14 @@ scores is so many standard errors; those shrink with the root of the number of a
 
     more = asked ((q se / difference)^2 - 1),
 
-q Student's quantile at the level, shared among the rivals that are open. It assumes that the
+q the normal quantile at the level, shared among the rivals that are open. It assumes that the
 difference stays as it is, and comparisons spread as they were: a rule that asks about the top needs
-fewer.
+fewer. The difference of two close scores is mostly error, so where this asks for more than there
+are, nothing follows: then we say how probable it is that all of them would settle who is best,
+
+    scores to come ~ N(scores, C (1 - 1/T)), their covariance C / T,
+
+T times as many answers in all. Only where that is improbable is asking on no advice.
 """
 
 from __future__ import annotations
@@ -16,11 +21,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
-from judging.ranking.readings import HARDLY, better, drowned
+from judging.ranking.readings import HARDLY, better, drowned, percent
+from judging.reading.tables import called
 from judging.trust.needed import needed
 from judging.trust.trust import Trust
 from poe.result import Fit
@@ -32,6 +38,8 @@ __all__ = ["Verdict", "of_fit", "verdict"]
 
 MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
 RIVALS = 10  # below the first that are looked at
+HOPELESS = 0.1  # probability that all that can be asked would settle it, below which it is alike
+DRAWS = 2000
 
 State = Literal["decide", "ask", "label", "alike", "not by this judge"]
 
@@ -58,6 +66,7 @@ def verdict(one: Ranking, thing: str = "text") -> Verdict:
         thing=thing,
         what="call",
         left=n * (n - 1) - asked,
+        partial=one.partial,
         takes=lambda more: _takes(one, more),
         people=one.trust,
         by_judge=True,
@@ -71,17 +80,25 @@ def of_fit(
     thing: str,
     what: str,
     left: float = np.inf,
+    partial: bool = False,
     takes: Callable[[int], str] | None = None,
     people: Trust | None = None,
     by_judge: bool = False,
 ) -> Verdict:
     """The same of any fit. what : an answer. left : how many there can be more.
 
+    partial : whether asking was cut short.
     takes : a function of more answers that says what they take. by_judge : whether it is known
     that a judge of texts answered, and not people.
     """
-    if drowned(fit, level) >= HARDLY:
-        return Verdict("not by this judge", "")
+    heard = people is not None and people.state == "agrees"
+    if (share := drowned(fit, level)) >= HARDLY and not heard:
+        place = "first" if fit.bias < 0 else "second"
+        return Verdict(
+            "not by this judge",
+            f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
+            f"of the comparisons it would choose what is shown {place}, whichever {thing} that is.",
+        )
     if people is not None and people.state == "useless":
         a = people.agreement
         return Verdict(
@@ -97,27 +114,41 @@ def of_fit(
             f"{people.labels:,} would tell whether this judge beats a coin.",
             labels=wanted,
         )
-    best = fit.ranking()[0]
-    if float(fit.prob_top(1)[fit.items.index(best)]) >= level:
+    first = fit.ranking()[0]
+    best = called(first, thing)
+    if float(fit.prob_top(1)[fit.items.index(first)]) >= level:
         if people is not None or not by_judge:
             return Verdict("decide", f"Decide for {best}.")
         few = needed(level=level).scores
+        n = len(fit.items)
+        which = f"of {few} {thing}s" if few < n else f"of these and more, {few} in all,"
         return Verdict(
             "decide",
-            f"Decide for {best}, if you trust this judge: scores by people of {few} {thing}s would "
-            "tell how far you can.",
+            f"Decide for {best}, if you trust this judge: scores by people {which} would tell how "
+            "far you can.",
             labels=few,
         )
-    more, rival = _more(fit, level)
-    if more is None or more > left:
-        why = "" if more is None else f", and all {left:,.0f} {what}s left would not part them"
-        if left == 0:
-            why = f", and every {what} was made"
+    more, nearest = _more(fit, level)
+    rival = called(nearest, thing)
+    if left == 0:
         return Verdict(
             "alike",
-            f"Asking more will not tell who is best: {best} and {rival} are too close{why}. Take "
-            "either, or ask somebody else.",
+            f"Who is best stays open: every {what} was made, and {best} and {rival} are too close. "
+            "Take either, or ask somebody else.",
         )
+    if more is None or more > left:
+        chance = _chance(fit, level, left)
+        every = f"a lot more {what}s"
+        if np.isfinite(left):
+            every = f"all {left:,.0f} {what}s left{takes(int(left)) if takes is not None else ''}"
+        odds = f"{every} would tell who is best with a probability of about {percent(chance)}"
+        if chance < HOPELESS and not partial:
+            return Verdict(
+                "alike",
+                f"Asking more will hardly tell who is best: {best} and {rival} are close, and "
+                f"{odds}. Take either, or ask somebody else.",
+            )
+        return Verdict("ask", f"Ask more before you decide: {best} and {rival} are close; {odds}.")
     cost = takes(more) if takes is not None else ""
     return Verdict(
         "ask",
@@ -134,7 +165,7 @@ def _more(fit: Fit, level: float) -> tuple[int | None, object]:
     p = better(fit, first, others)
     nearest = fit.items[int(others[np.argmin(p)])]
     open_ = p < 1.0 - (1.0 - level) / len(p)
-    quantile = stdtrit(fit.freedom, 1.0 - (1.0 - level) / max(int(open_.sum()), 1))
+    quantile = ndtri(1.0 - (1.0 - level) / max(int(open_.sum()), 1))
     gap = fit.scores[order[0]] - fit.scores[others]
     error = np.array([fit.difference_se(fit.items[order[0]], fit.items[k]) for k in others])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -145,11 +176,31 @@ def _more(fit: Fit, level: float) -> tuple[int | None, object]:
     return max(int(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1), nearest
 
 
+def _chance(fit: Fit, level: float, left: float) -> float:
+    """Probability that so many more answers settle who is best, as the scores are known now."""
+    top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
+    asked = max(int(fit.real.sum()), 1)
+    times = 1.0 + min(left / asked, MOST_TIMES)
+    covariance = fit.covariance()[np.ix_(top, top)]
+    value, vector = np.linalg.eigh(covariance)
+    noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))
+    noise *= np.sqrt(np.clip(value, 0.0, None) * (1.0 - 1.0 / times))
+    scores = fit.scores[top] + noise @ vector.T
+    own = np.diag(covariance)
+    error = np.sqrt(np.maximum(own[:, None] + own - 2.0 * covariance, 0.0) / times)
+    ahead = scores.max(axis=1, keepdims=True) - scores
+    of_best = error[scores.argmax(axis=1)]
+    # That another is better after all, added over all others.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong = np.where(ahead > 0.0, ndtr(-ahead / of_best), 0.0).sum(axis=1)
+    return float((wrong <= 1.0 - level).mean())
+
+
 def _takes(one: Ranking, more: int) -> str:
     """What so many more calls of a ranking's judge take: " (about 40,000 tokens, $0.02)"."""
     if one.judged is None or not one.judged.answers:
         return ""
-    each = float(np.mean([answer.tokens for answer in one.judged.answers]))
+    each = float(np.mean([answer.read for answer in one.judged.answers]))
     if not each:
         return ""
     said = f"about {_round(each * more):,} {kinds.unit(one.judged.judge.specification)}"

@@ -12,10 +12,10 @@ from scipy.special import expit
 from judging import kinds
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
-from judging.ranking.readings import HARDLY, Sureness, drowned, position, settled_share
+from judging.ranking.readings import Sureness, percent, position, settled_share
 from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
-from judging.reading.tables import printable, short
+from judging.reading.tables import called, printable, short
 from judging.trust.trust import Trust
 from poe.choose.orders import Decision
 from poe.debias import Rate, first_position_rate
@@ -57,11 +57,15 @@ RIVALS = 5  # texts that are named where any of them could be the best
 
 def headline(one: Ranking, thing: str = "text") -> list[str]:
     """What to do, what was found and how far it goes, the most important first."""
-    said = [verdict(one, thing).text]
+    advice = verdict(one, thing)
+    said = [advice.text]
+    if one.stop is not None and one.stop.kind == "rule":
+        said.insert(0, f"What was asked for is known ({one.stopped_because}).")
     said += ["This ranking is partial, because asking was cut short."] if one.partial else []
-    said += standing(one.fit, one.level, thing)
+    said += standing(one.fit, one.level, thing, refused=advice.state == "not by this judge")
     if one.trust is not None:
-        said += one.trust.sentences()
+        useless = one.trust.state == "useless"  # of which the advice has told the rate
+        said += one.trust.sentences()[useless:]
     elif agreement := one.agreement():
         said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
     else:
@@ -69,28 +73,31 @@ def headline(one: Ranking, thing: str = "text") -> list[str]:
     return list(filter(None, said))
 
 
-def standing(fit: Fit, level: float, thing: str) -> list[str]:
-    """Who is best, or why that is open, and how much of the order is settled."""
+def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> list[str]:
+    """Who is best, or that it is open, and how much of the order is settled.
+
+    refused : the judge is not to decide, so only the second.
+    """
+    settled = _settled_in_words(settled_share(fit, level), thing, level)
+    if refused:
+        return [settled]
     names, things = fit.ranking(), plural(thing)
     n, best = len(names), names[0]
     sure = float(fit.prob_top(1)[fit.items.index(best)])
     first_at = dict(zip(fit.items, fit.rank_interval(level)[:, 0], strict=True))
     rivals = [name for name in names if first_at[name] == 1]
-    if (share := drowned(fit, level)) >= HARDLY:
-        first = (
-            f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
-            f"of the comparisons it would choose what is shown "
-            f"{'first' if fit.bias < 0 else 'second'}, whichever {thing} that is"
-        )
-    elif sure >= 0.5 or len(rivals) < 2:
+    if sure >= 0.5 or len(rivals) < 2:
         probably = "" if sure >= 0.9 else "probably "
-        first = f"{best} is {probably}the best of {n:,} {things} ({percent(sure)} sure)"
+        first = (
+            f"{called(best, thing)} is {probably}the best of {n:,} {things} ({percent(sure)} sure)"
+        )
     elif len(rivals) <= RIVALS:
-        named = f"{', '.join(map(str, rivals[:-1]))} or {rivals[-1]}"
+        *others, last = (called(name, thing) for name in rivals)
+        named = f"{', '.join(others)} or {last}"
         first = f"The best of {n:,} {things} is {named}; which of them is open"
     else:
         first = f"No {thing} stands out: {len(rivals)} of {n:,} could be the best"
-    return [f"{first}.", _settled_in_words(settled_share(fit, level), thing, level)]
+    return [f"{first}.", settled]
 
 
 def _settled_in_words(share: float, thing: str, level: float) -> str:
@@ -104,13 +111,6 @@ def _settled_in_words(share: float, thing: str, level: float) -> str:
 
 
 # In words -------------------------------------------------------------------------------------
-
-
-def percent(share: float) -> str:
-    """A probability as a percentage that never claims certainty."""
-    if share >= 0.995:
-        return "over 99%"
-    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
 
 
 def rate_in_words(rate: Rate) -> str:
@@ -167,18 +167,43 @@ def plural(thing: str) -> str:
 def totals(rankings: Sequence[Ranking]) -> tuple[int, int, int, str]:
     """Comparisons, those of them asked now, what was read for them, and its unit."""
     judged = [judged_of(one) for one in rankings]
-    tokens = sum(answer.tokens for one in judged for answer in one.answers)
+    tokens = sum(answer.read for one in judged for answer in one.answers)
     unit = kinds.unit(judged[0].judge.specification)
     return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
 
 
 def notes_of(rankings: Sequence[Ranking]) -> list[str]:
     """What must be said of the judges, and what a reader should know, each once."""
+    decisions = [one.decision for one in rankings if one.decision is not None]
+    apart = {decided(each) for each in decisions} if len(rankings) > 1 else set()
     every = (
-        [*kinds.cautions(judged_of(one).judge.specification), *refusals(one), *one.notes]
+        [
+            *kinds.cautions(judged_of(one).judge.specification),
+            *refusals(one),
+            *(note for note in one.notes if note not in apart),
+        ]
         for one in rankings
     )
-    return list(dict.fromkeys(chain(*every)))
+    said = list(dict.fromkeys(chain(*every)))
+    if apart:
+        both = sum(each.orders == "both" for each in decisions)
+        said.append(
+            f"asked in both orders in {both} of {len(decisions)} rankings, as the first answers of "
+            "each told whether the second order of a pair is worth its call"
+        )
+    return [*said, *_unseen(rankings)]
+
+
+def _unseen(rankings: Sequence[Ranking]) -> list[str]:
+    """How many answers show one label only, as servers that hide the others' tokens give them."""
+    answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
+    bare = sum(np.isneginf(answer.log_p[:2]).any() for answer in answers)
+    if not bare:
+        return []
+    return [
+        f"in {bare:,} of {len(answers):,} answers the judge showed one label only, so that they "
+        "count as certain, which they may not be"
+    ]
 
 
 def refusals(one: Ranking) -> list[str]:
@@ -205,14 +230,14 @@ def refusals(one: Ranking) -> list[str]:
 
 def decided(decision: Decision) -> str:
     """What was decided about the two orders of a pair, and why, for a reader."""
-    c = f"c = {decision.c:+.2f} ± {decision.se:.2f}"
+    c = f"the errors of the two orders correlate by {decision.c:+.2f} ± {decision.se:.2f}"
+    worth = f"are worth {min(decision.ratio, 99.0):.1f} times as many calls in one order"
     return {
-        "place": "Asked in both orders: what the judge gets wrong in one order of a pair it mostly "
-        f"takes back in the other ({c}), so both are worth {min(decision.ratio, 99.0):.1f} times "
-        "as many calls in one order.",
-        "pairs run out": f"Asked in both orders: hardly any new pairs are left ({c}).",
-        "items": "Asked in one order: the other repeats much of what the judge gets wrong in the "
-        f"first ({c}), so a new pair tells more.",
+        "place": "Asked in both orders: what the judge gets wrong in one order of a pair it takes "
+        f"back in the other ({c}), so both {worth}.",
+        "pairs run out": f"Asked in both orders, which {worth}: few new pairs are left ({c}).",
+        "items": f"Asked in one order: a new pair tells more than the other order of an old one "
+        f"({c}).",
         "sparse": "Asked in one order: the other would take errors away "
         f"({c}), but half as many pairs would link the texts too weakly.",
         "prompts": f"Asked in one order: a call about another prompt tells more ({c}).",
@@ -259,11 +284,12 @@ def in_text(rankings: Sequence[Ranking]) -> str:
             parts += [aligned(rows_of(joint.to_frame(), joint.level)), aligned(by_judge(joint))]
         parts += [printable(" ".join(joint.sentences()))]
     calls, new, tokens, unit = totals(rankings)
+    read = f"{tokens:,}" if tokens else "unknown"
     return "\n".join(
         [
             *parts,
             f"Judge: {' and '.join(dict.fromkeys(map(judge_name, rankings)))}. "
-            f"{calls:,} comparisons, {tokens:,} {unit}; {new:,} asked now, "
+            f"{calls:,} comparisons, {read} {unit}; {new:,} asked now, "
             f"{max(calls - new, 0):,} from the store.",
             *(f"Note: {note.removesuffix('.')}." for note in notes_of(rankings)),
             "Intervals take the judge's answers as given: not how well it agrees with people, and "
@@ -330,7 +356,7 @@ def _diagnosis(one: Ranking) -> str:
             f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
         )
     if one.fragility is not None:
-        lines.append(printable(one.fragility.sentence(one.fit.ranking()[0], "answer")))
+        lines.append(printable(one.fragility.sentence(one.fit.ranking()[0], "answer", "text")))
     return "\n".join(lines)
 
 
@@ -356,8 +382,9 @@ def in_words(
     known = len(fit.items) <= COVARIANCE_ITEMS
     lines = []
     if known:
-        advice = of_fit(fit, level, thing=thing, what="comparison", people=people).text
-        lines.append(" ".join(filter(None, [advice, *standing(fit, level, thing)])))
+        advice = of_fit(fit, level, thing=thing, what="comparison", people=people)
+        refused = advice.state == "not by this judge"
+        lines.append(" ".join([advice.text, *standing(fit, level, thing, refused=refused)]))
         lines += [] if people is None else people.sentences()
     if in_order:
         said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"

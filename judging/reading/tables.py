@@ -283,6 +283,12 @@ def require_printable(name: str) -> None:
             raise InvalidDataError(f"the id has {what} in it (U+{ord(letter):04X}); remove it")
 
 
+def called(name: Any, thing: str = "text") -> str:
+    """An item in a sentence: "text 16" where its name is a number, else its name."""
+    said = str(name)
+    return f"{thing} {said}" if said.isdigit() else said
+
+
 def short(name: Any, widest: int = 40) -> str:
     """A name that fits on a line, without what a terminal would take for a command."""
     text = printable(" ".join(str(name).split()))

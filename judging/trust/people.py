@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from judging.errors import InvalidDataError
 from judging.reading.forms import read
 from judging.reading.tables import as_name, as_number, find_column, place, read_table
-from poe.errors import ComparisonError
+from poe.errors import ComparisonError, name_some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,8 +88,9 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
         choices = read(table)
     except ComparisonError as error:
         raise InvalidDataError(
-            f"{table.attrs['source']} says nothing of people: it has neither the columns id and "
-            f"score, nor choices such as first, second and winner ({error})"
+            f"{table.attrs['source']} says nothing of people: it has the columns "
+            f"{name_some(table.columns, 8)}; call two of them id and score, or give choices as "
+            f"first, second and winner ({str(error).partition(';')[0]})"
         ) from None
     rows = zip(choices.first, choices.second, choices.p.tolist(), strict=True)
     return People({}, tuple((str(a), str(b), p) for a, b, p in rows))

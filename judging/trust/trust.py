@@ -82,6 +82,11 @@ class Trust:
             f"People order two texts as the judge does in {rate} of pairs ({self.labels:,} "
             f"{self.kind}); a coin would in 50%."
         ]
+        if self.agreement.high < 0.5:
+            said.append(
+                "That is less than by chance: if a small number is good in these labels, as with "
+                "marks from 1 to 6, give them with the sign turned."
+            )
         if self.sharpness is not None:
             worth, low, high = self.sharpness.worth(self.stated)
             said.append(

@@ -262,10 +262,11 @@ def decide(
         return Decision("one", np.nan, errors.c, errors.se, errors.doubled, "unknown")
     ratio = predicted_ratio(errors.c, one, both)
     reason: Reason
+    opposed = errors.c + errors.se < 0.0  # more than the error of c explains
     if ratio > 1.0:
-        reason = "place" if errors.c < 0.0 else "pairs run out"
+        reason = "place" if opposed else "pairs run out"
     else:
-        reason = "sparse" if errors.c < 0.0 else "items"
+        reason = "sparse" if opposed else "items"
     orders: Literal["one", "both"] = "both" if ratio > 1.0 else "one"
     return Decision(orders, ratio, errors.c, errors.se, errors.doubled, reason)
 

@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+import judging
 import poe
 from judging.board import gate, leaderboard
 from judging.board.clusters import clustered
+from judging.board.errors import told
 from judging.board.length import relative
 from judging.cli import main
 from judging.ranking.fragile import fragility
@@ -410,3 +412,41 @@ def test_no_cell_nor_head_of_a_csv_is_a_formula(tmp_path):
     assert not [cell for cell in cells if cell[:1] in "=＝+-@" and cell]
     assert "'=cmd|calc" in cells
     assert "'＝full" in cells
+
+
+def test_a_store_may_be_a_file(tmp_path):
+    rows = [
+        {"system": name, "prompt": f"q{k}", "answer": f"{'word ' * (k % 3 + times)}{k}"}
+        for k in range(8)
+        for times, name in enumerate(("old", "new"), start=1)
+    ]
+    found = [
+        leaderboard(rows, "demo", attribute="plainer", budget=8, store=tmp_path / "s.sqlite")
+        for _ in range(2)
+    ]
+    assert (tmp_path / "s.sqlite").exists()
+    assert found[0].fit.scores.tolist() == found[1].fit.scores.tolist()
+
+
+def test_errors_that_are_the_experts_own_are_called_so():
+    votes = two(6, 5)
+    columns = judging.reading.forms.read(pd.DataFrame(votes))
+    c = poe.Comparisons(first=columns.first, second=columns.second, p=columns.p)
+    assert "the expert's own" in told(poe.fit(c, "huber", prior=0.1), columns, "pair")
+    assert "per pair" in told(poe.fit(c, prior=0.1), columns, "pair")
+
+
+def test_no_requirement_holds_by_a_judge_that_hardly_reads():
+    """The same difference, once under a large preference for the first place."""
+    rng = np.random.default_rng(0)
+    boards = []
+    for bias in (0.0, 4.0):
+        pairs = rng.permuted(np.array([["new", "old"]] * 400), axis=1)
+        sign = np.where(pairs[:, 0] == "new", 1.0, -1.0)
+        votes = [
+            {"first": a, "second": b, "p": p}
+            for (a, b), p in zip(pairs, expit(0.4 * sign + bias), strict=True)
+        ]
+        boards.append(leaderboard(votes))
+    wanted = gate.parse("new >= old", ["new", "old"])
+    assert [gate.check(board, wanted, 0.95).state for board in boards] == ["holds", "open"]

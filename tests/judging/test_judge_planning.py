@@ -12,7 +12,8 @@ from judging.cost import cost, throughput
 from judging.datasets.questions import pairs_of, questions_of
 from judging.errors import JudgeError
 from judging.judges import Answer, Store, TextJudge
-from judging.question import by_bytes
+from judging.judges.asking import decided
+from judging.question import Question, by_bytes
 from tests.asking import HashJudge, texts
 
 DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
@@ -65,7 +66,9 @@ def test_cost_from_words_and_from_what_was_done():
     assert throughput(times([0, 0.5, 1, 1000, 1000.5])) == pytest.approx(2.0)
     assert throughput(times([0, 1000])) is None
     questions = questions_of(DATASET, PROMPT, contexts=range(4), calls=10)
-    at = pd.DataFrame({"at": times(np.arange(11) / 5), "tokens": 7, "prompt_digest": PROMPT.digest})
+    at = pd.DataFrame(
+        {"at": times(np.arange(11) / 5), "tokens": 7, "computed": 0, "prompt_digest": PROMPT.digest}
+    )
     least, mostly, most = np.mean([by_bytes(q.text) for q in questions], axis=0)
     found = cost(questions, HashJudge(), at[:0])
     assert (found.tokens, found.seconds) == (pytest.approx(40 * mostly), None)
@@ -108,3 +111,28 @@ def test_an_answer_that_names_neither_label_stops_or_is_a_tie():
         ties = TextJudge(mute, BETTER, texts(3), store=store, undecided="tie")
         assert ties.answer(np.array([[2, 0]])).tolist() == [0.5]
         assert (ties.new, ties.ties) == (0, 1)
+
+
+def test_a_few_answers_that_name_neither_label_are_left_out_and_many_are_not():
+    silent, said = Answer((-math.inf, -math.inf)), Answer((-0.1, -3.0))
+    items = texts(8)
+    questions = [Question(BETTER, items[0], items[k % 7 + 1]) for k in range(40)]
+    p, ties, out = decided(questions, [silent] * 3 + [said] * 37, "skip")
+    assert (ties, out.sum(), np.isnan(p).sum()) == (0, 3, 3)
+    with pytest.raises(JudgeError, match="to 5 of 40 comparisons"):
+        decided(questions, [silent] * 5 + [said] * 35, "skip")
+    p, ties, out = decided(questions, [silent] * 5 + [said] * 35, "tie")
+    assert (ties, out.any(), p[0]) == (5, False, 0.5)
+
+
+@pytest.mark.parametrize(("log_p", "p"), [((-0.1, -0.1), 0.5), ((0.0, -math.inf), 1.0)])
+def test_two_labels_by_hand(log_p, p):
+    assert Answer(log_p).p == p
+
+
+def test_an_answer_that_showed_both_labels_is_never_a_decision():
+    sure, turned = Answer((0.0, -40.0)).p, Answer((-40.0, 0.0)).p
+    assert 0.0 < turned < 1e-14
+    assert 1.0 - 1e-14 < sure < 1.0
+    assert Answer((-800.0, -801.0)).p == pytest.approx(1.0 / (1.0 + np.exp(-1.0)))
+    assert np.isnan(Answer((-math.inf, -math.inf)).p)

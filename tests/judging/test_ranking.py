@@ -11,11 +11,13 @@ from scipy.special import expit
 import judging
 import poe
 from judging import prompts
+from judging.errors import JudgeError
 from judging.judges import Store, TextJudge
 from judging.ranking import rank as module
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError
 from judging.ranking.settings import Asking, Fitting
 from poe.choose.stopping import StopRule, ranks_within, se_below, top_known
+from poe.errors import ComparisonError
 from tests.asking import HashJudge, texts
 
 QUALITY = np.random.default_rng(0).normal(size=9) * 1.5
@@ -273,3 +275,62 @@ def test_asking_where_it_tells_most_beats_asking_at_random():
 
     assert in_standard_errors(error[:, 0] - error[:, 1]) > 3
     assert in_standard_errors(order[:, 1] - order[:, 0]) > 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"undecided": "ties"},
+        {"on_refusal": "leave"},
+        {"rounds": 0},
+        {"batch": -2},
+    ],
+)
+def test_settings_of_asking_are_checked_before_anything_is_asked(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        judging.Asking(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"expert": "gausian"}, {"covariance": "pared"}, {"level": 95}, {"prior": -1}]
+)
+def test_settings_of_the_fit_are_checked_before_anything_is_asked(wrong):
+    with pytest.raises(ValueError, match=r"must|choose from"):
+        judging.Fitting(**wrong)
+
+
+def test_names_are_looked_at_before_anything_is_asked():
+    def never(pairs):
+        raise AssertionError("asked")
+
+    with pytest.raises(ComparisonError, match="listed more than once"):
+        judging.rank(["a", "a", "b"], never)
+    with pytest.raises(ValueError, match="6000 are the most"):
+        judging.rank(6001, never, budget="3x")
+
+
+def test_a_limit_is_the_runs_own():
+    """The judge has its own back afterwards; two limits at once are refused."""
+    texts = [f"{'word ' * (k % 4 + 1)}{k}." for k in range(12)]
+    judge = judging.open("demo")
+    own = judge.spending
+    first = judging.rank(texts, judge, attribute="plainer", asking=judging.Asking(limit_calls=20))
+    assert first.partial
+    assert judge.spending is own
+    assert not judging.rank(texts, judge, attribute="kinder", budget=30).partial
+    limited = judging.open("demo", call_limit=3)
+    with pytest.raises(JudgeError, match="one of the two places"):
+        judging.rank(texts, limited, attribute="newer", asking=judging.Asking(limit_calls=20))
+
+
+def test_what_is_asked_now_is_priced_alone():
+    """Runs of one judge, one after the other, do not add up."""
+    texts = [f"{'word ' * (k % 4 + 1)}{k}." for k in range(8)]
+    judge, price = judging.open("demo"), judging.Asking(price=(1.0, 0.0))
+    notes = [
+        next(note for note in one.notes if "asked now" in note)
+        for attribute in ("plainer", "kinder")
+        for one in [judging.rank(texts, judge, attribute=attribute, budget=20, asking=price)]
+    ]
+    tokens = [int(note.split("calls, ")[1].split()[0].replace(",", "")) for note in notes]
+    assert tokens[1] < 1.5 * tokens[0]

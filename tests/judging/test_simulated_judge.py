@@ -115,3 +115,10 @@ def test_many_contexts_at_once_and_leading_axes_broadcast():
     np.testing.assert_allclose(one.answer(sets)[:, 0], expit([-1.0, 3.0, -2.0]))
     many = SimulatedJudge(np.array([[0.0, 1.0], [0.0, 2.0]]))
     np.testing.assert_allclose(many.answer(np.array([[0, 1]]))[:, 0], expit([-1.0, -2.0]))
+
+
+def test_positions_that_there_are_not():
+    judge = SimulatedJudge(np.zeros(2))
+    for pairs in ([(0, 2)], [(-1, 0)]):
+        with pytest.raises(IndexError, match=r"lie in 0\.\.1"):
+            judge.answer(pairs)

@@ -15,7 +15,7 @@ from judging import trust
 from judging.cli import main
 from judging.errors import InvalidDataError
 from judging.ranking.fragile import fragility_of
-from judging.ranking.verdict import of_fit, verdict
+from judging.ranking.verdict import _chance, of_fit, verdict
 from judging.trust.agreement import Rows, agreement, shared, sharpness
 from judging.trust.scale import conformal
 from poe.comparisons import Comparisons
@@ -377,7 +377,9 @@ def test_what_is_wrong_with_labels_is_said(folder, capsys):
     assert main([*RANK, "--people", "bad.csv"]) == 1
     assert "bad.csv, line 2: the score is 'good', not a number" in capsys.readouterr().err
     pd.DataFrame({"a": [1]}).to_csv("none.csv", index=False)
-    with pytest.raises(InvalidDataError, match="neither the columns id and score, nor choices"):
+    with pytest.raises(
+        InvalidDataError, match="it has the columns 'a'; call two of them id and score"
+    ):
         trust.read_people("none.csv")
     twice = pd.DataFrame({"id": ["t1", "t1", "t2"], "score": [1, 4, 2]})
     assert trust.read_people(twice).scores == {"t1": 2.5, "t2": 2.0}
@@ -466,3 +468,70 @@ def test_people_stand_beside_a_leaderboard(folder, capsys):
     answered(np.random.default_rng(10))[0].to_csv("judge.csv", index=False)
     assert main(command) == 1
     assert "about none of these comparisons" in capsys.readouterr().err
+
+
+# What asking on would bring -----------------------------------------------------------------------
+
+
+def test_the_chance_that_all_that_is_left_settles_it_by_hand():
+    """Two items: a gap g of error e, T times as many answers; settled beyond z e / sqrt(T)."""
+    fit = fitted(np.array([0.1, 0.0]), 50, seed=1)
+    gap, error = abs(np.diff(fit.scores)[0]), fit.difference_se("t0", "t1")
+    for left in (50, 150, 2000):
+        times, z = 1.0 + left / 50, norm.ppf(0.95)
+        edge, spread = z * error / np.sqrt(times), error * np.sqrt(1.0 - 1.0 / times)
+        by_hand = norm.sf((edge - gap) / spread) + norm.cdf((-edge - gap) / spread)
+        assert _chance(fit, 0.95, left) == pytest.approx(by_hand, abs=0.04)
+
+
+def test_what_is_left_is_called_hopeless_only_where_it_mostly_is():
+    """Rankings that are cut short, and then asked about completely."""
+    told, settled = 0, 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        judge = judging.SimulatedJudge(rng.standard_normal(12), noise=1.0, seed=seed)
+        few = judging.rank(12, judge.answer, budget="5x", seed=seed)
+        left = 132 - len(few.comparisons)
+        said = of_fit(few.fit, 0.95, thing="text", what="call", left=left)
+        cut = of_fit(few.fit, 0.95, thing="text", what="call", left=left, partial=True)
+        assert cut.state != "alike"
+        if said.state == "alike":
+            told += 1
+            every = judging.rank(12, judge.answer, budget="all", seed=seed)
+            again = of_fit(every.fit, 0.95, thing="text", what="call", left=0)
+            settled += again.state == "decide"
+            assert again.state == "decide" or "every call was made" in again.text
+    assert settled <= max(told // 3, 1)
+
+
+def test_people_who_agree_overrule_a_place_that_the_judge_prefers():
+    scores = np.linspace(0.4, -0.4, 30)
+    c = fitted(scores, 4).comparisons
+    leaning = poe.fit(
+        Comparisons.from_pairs(c.pairs, expit(scores[c.first] - scores[c.second] + 3.0), items=30),
+        bias="fit",
+    )
+    alone = of_fit(leaning, 0.95, thing="text", what="call", by_judge=True)
+    assert alone.state == "not by this judge"
+    assert "the judge hardly reads" in alone.text
+    said = trust.People({str(k): float(scores[k]) for k in range(30)})
+    heard = trust.trust(leaning, said)
+    assert heard.state == "agrees"
+    beside = of_fit(leaning, 0.95, thing="text", what="call", by_judge=True, people=heard)
+    assert beside.state != "not by this judge"
+
+
+def test_marks_whose_best_is_the_smallest_are_suspected():
+    scores = np.linspace(2, -2, 30)
+    fit = fitted(scores, 4)
+    turned = trust.trust(fit, trust.People({f"t{k}": -scores[k] for k in range(30)}))
+    assert "sign turned" in str(turned)
+    few = trust.People({"t0": 2.0, "t9": 1.0, "t20": 0.0})
+    assert "sign turned" not in str(trust.trust(fit, few))
+
+
+def test_names_that_are_numbers_are_told_from_counts():
+    fit = fitted(np.array([0.3, 0.0, -1.0]), seed=2)
+    numbered = dataclasses.replace(fit, items=("16", "15", "2"))
+    said = of_fit(numbered, 0.95, thing="essay", what="vote", left=1).text
+    assert "essay 16" in said or "essay 15" in said

@@ -85,7 +85,7 @@ def test_no_worse_than_scipy(name, problem, solver):
     theirs, energy = reference(c, expert)
     fit = poe.fit(c, name, solver=solver, tol=1e-11, max_steps=500)
     assert fit.energy <= energy + 1e-11 * (1 + abs(energy))
-    # Scores are as well determined as the weakest link allows, and scipy looks at the gradient only.
+    # Scores are as well determined as the weakest link allows; scipy looks at the gradient only.
     loose = 1e-3 if problem in ("near-separable", "two clusters", "badly scaled") else 1e-7
     np.testing.assert_allclose(fit.scores, theirs, atol=loose)
 

@@ -127,6 +127,17 @@ class TestReweight:
         alpha = (1 - tau) / tau
         np.testing.assert_allclose(moved.p, alpha * c.p / (alpha * c.p + 1 - c.p))
 
+    @pytest.mark.parametrize(
+        ("p", "tau"), [([0, 0, 0.7, 0.8], 0.7), ([0, 0, 1, 1], 0.5), ([0.2, 0.3, 1, 1], 0.3)]
+    )
+    def test_half_certain_answers_have_a_threshold_beside_the_others(self, p, tau):
+        c = poe.Comparisons.from_pairs([[0, 1], [1, 0], [1, 0], [0, 1]], p, items=2)
+        moved, found = debias.reweight(c)
+        assert moved.hard().p.sum() == 2.0
+        mirrored = poe.Comparisons.from_pairs(c.pairs, 1.0 - c.p, items=2)
+        assert debias.reweight(mirrored)[1] == pytest.approx(1.0 - found)
+        assert abs(found - tau) < 0.4
+
     def test_mostly_certain_answers_are_refused(self):
         c = poe.Comparisons.from_pairs([[0, 1], [1, 2], [0, 2]], [1, 1, 0.4], items=3)
         with pytest.raises(ValueError, match="ask in both orders"):

@@ -169,3 +169,10 @@ def test_bad_experts_are_refused():
         get_expert(object())
     with pytest.raises(ValueError, match="sigma must be positive"):
         poe.Gaussian(sigma=0.0)
+
+
+def test_whole_probabilities_do_not_cut_off_spreads():
+    d, p = np.array([0.2]), np.array([1])
+    for expert in (poe.Laplacian(scale=0.5), poe.Gaussian(sigma=0.5)):
+        for number in (expert.energy, expert.log_density):
+            assert number(d, p) == number(d, p.astype(float))

@@ -209,3 +209,19 @@ def test_against_every_graph_of_up_to_six_items(n, start):
     # Where theory leaves no choice: trees, the first ring, all pairs and all but one.
     every = n * (n - 1) // 2
     assert not {k for m, k in short if m == n} & {n - 1, n, every - 1, every}
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-12, 1.0, 1e16])
+def test_resistances_are_in_the_unit_of_the_weights(unit):
+    """A triangle of weights w: two thirds of 1/w between any two."""
+    found = effective_resistance(3, [[0, 1], [1, 2], [2, 0]], weight=[unit] * 3)
+    np.testing.assert_allclose(found * unit, 2.0 / 3.0 * (1.0 - np.eye(3)), atol=1e-12)
+
+
+def test_a_weight_of_zero_is_no_link_and_others_are_refused():
+    found = effective_resistance(3, [[0, 1], [1, 2]], weight=[1.0, 0.0])
+    assert found.tolist() == [[0.0, 1.0, np.inf], [1.0, 0.0, np.inf], [np.inf, np.inf, 0.0]]
+    assert log_det(3, [[0, 1], [1, 2]], weight=[1.0, 0.0]) == -np.inf
+    for weight in ([1.0, -1.0], [1.0, np.nan]):
+        with pytest.raises(ValueError, match="conductances"):
+            effective_resistance(3, [[0, 1], [1, 2]], weight=weight)

@@ -91,3 +91,10 @@ def test_what_cannot_be_is_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             plan(**{"n_items": 10} | options)
+
+
+def test_tokens_of_any_number_are_priced():
+    given = {"standard_error": 0.5, "sigma": 1.0, "price_input": 2.0}
+    costs = {poe.plan(10, tokens=kind(100), **given).cost for kind in (int, float, np.int64)}
+    assert len(costs) == 1
+    assert costs.pop() > 0.0

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 
 import poe
+from poe.errors import DisconnectedError, SeparableError
 from poe.scores import add_prior
 from poe.stack import Stack
 from tests.helpers import random_comparisons
@@ -135,3 +136,16 @@ def test_round_robin_ranks_by_expected_wins():
         # And the reason: expected wins under the fit equal the observed ones.
         expected = expit(soft[:, None] - soft).sum(axis=1) - 0.5
         np.testing.assert_allclose(2 * expected, 12 * poe.average_probability(c), atol=1e-8)
+
+
+def test_a_stack_is_checked_as_its_problems_are():
+    pairs = np.array([[[0, 1], [1, 2], [2, 0]]] * 2)
+    fair, won = np.array([0.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.0])
+    stack = poe.Stack.of(3, pairs, np.stack([fair, won]))
+    with pytest.raises(SeparableError, match="never"):
+        poe.bradley_terry(stack)
+    assert np.isfinite(poe.bradley_terry(stack, prior=0.5)).all()
+    apart = poe.Stack.of(4, np.array([[[0, 1], [1, 0], [2, 3], [3, 2]]]), np.ones((1, 4)))
+    for options in ({}, {"prior": 0.5, "prior_on": "compared"}):
+        with pytest.raises(DisconnectedError):
+            poe.bradley_terry(apart, **options)

@@ -191,5 +191,7 @@ def test_what_cannot_be_told_is_refused():
     one = poe.Comparisons(first=["a"], second=["b"], p=[0.9])
     with pytest.raises(ComparisonError, match="nothing is known of the noise"):
         posterior(one, bias="texts")
-    with pytest.raises(ValueError, match="bias must be a number, None, 'fit' or 'texts', not 'text'"):
+    with pytest.raises(
+        ValueError, match="bias must be a number, None, 'fit' or 'texts', not 'text'"
+    ):
         posterior(one, bias="text")

@@ -162,7 +162,8 @@ class ServerJudge(Reader):
         return NoLabelError(
             f"none of the first {SILENT} answers of {self.model} held a label of {question}; the "
             f"last one most likely began with {[self._caller.shown(t)[:20] for t in said[:5]]}; "
-            "change the prompt, instruction= or prefix=, or turn off its thinking (see options=)"
+            "change the prompt, or the judge's option instruction or prefix, or turn off its "
+            "thinking (its option options)"
         )
 
     def _stream(
