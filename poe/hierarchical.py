@@ -169,7 +169,8 @@ def posteriors(
     tell how much of a text's bias to believe where one of them could not.
     """
     bias = 0.0 if bias is None else bias
-    if bias not in ("fit", "texts") and not (isinstance(bias, Real) and np.isfinite(bias)):
+    given: object = bias
+    if not (given in ("fit", "texts") or (isinstance(given, Real) and np.isfinite(float(given)))):
         raise ValueError(f"bias must be a number, None, 'fit' or 'texts', not {bias!r}")
     chosen, texts = require_gaussian(expert), bias == "texts"
     odds = SHARES / (1.0 - SHARES) if texts else np.zeros(1)

@@ -49,10 +49,10 @@ class SaidError(Exception):
 
 
 def goes_on(error: Exception) -> bool:
-    """Whether the same command goes on where this error ended it: at a limit, or a lost server."""
-    from judging.judges.spending import AskingEndedError
+    """Whether the same command goes on where this error ended it: at a limit."""
+    from judging.judges.spending import SpendingLimitError
 
-    return isinstance(error, AskingEndedError) and type(error).__name__ != "UnreachableError"
+    return isinstance(error, SpendingLimitError)
 
 
 def stopped(stop: Stop | None) -> None:

@@ -124,6 +124,7 @@ def plan(
         return _predicted(n_items, calls * pairs, rule, both_orders, told, spread, seed)
 
     pairs, reached = _fewest(error, wanted, (n_items - 1, most // calls, best), guess / calls)
+    read: float | None
     if callable(tokens):
         read = tokens(min(n_items, calls * pairs), calls * pairs)
     else:
