@@ -128,7 +128,7 @@ def _fewest(
             again, _ = settled(
                 c.take(kept),
                 expert=fit.expert,
-                bias="fit" if fit.bias_fitted else None,
+                bias="fit" if fit.bias_fitted else fit.bias,
                 prior=prior,
             )
         except (ComparisonError, NotConvergedError):

@@ -197,7 +197,7 @@ def notes_of(rankings: Sequence[Ranking]) -> list[str]:
 def _unseen(rankings: Sequence[Ranking]) -> list[str]:
     """How many answers show one label only, as servers that hide the others' tokens give them."""
     answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
-    bare = sum(np.isneginf(answer.log_p[:2]).any() for answer in answers)
+    bare = sum(int(np.isneginf(answer.log_p[:2]).sum() == 1) for answer in answers)
     if not bare:
         return []
     return [

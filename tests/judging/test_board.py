@@ -364,24 +364,23 @@ def test_a_search_of_all_subsets_finds_no_fewer():
     assert not flips(found.votes - 1)
 
 
+@pytest.mark.parametrize("bias", [None, -1.5])
 @pytest.mark.parametrize("seed", range(6))
-def test_votes_are_left_out_under_the_prior_of_the_fit(seed):
-    """Few votes and a strong prior: no fewer than all subsets of one or two votes allow."""
+def test_votes_are_left_out_under_the_prior_and_the_bias_of_the_fit(seed, bias):
+    """Few votes and a strong prior: no fewer than all subsets of one to three votes allow."""
     rng = np.random.default_rng(seed)
     pairs = np.array([(0, 1), (0, 2), (1, 2)] * 3)
     p = (rng.random(9) < [0.7, 0.8, 0.6] * 3).astype(float)
     c = poe.Comparisons.from_pairs(pairs, p, items=3)
-    fit = poe.fit(c, prior=1.0)
+    fit = poe.fit(c, prior=1.0, bias=bias)
     found, first = fragility(fit), int(np.argmax(fit.scores))
-    fewest = next(
-        (
-            count
-            for count in (1, 2, 3)
-            for out in combinations(range(9), count)
-            if poe.fit(c.take(np.delete(np.arange(9), out)), prior=1.0).scores.argmax() != first
-        ),
-        4,
-    )
+
+    def best(out):
+        kept = c.take(np.delete(np.arange(9), out))
+        return poe.fit(kept, prior=1.0, bias=bias).scores.argmax()
+
+    outs = (out for count in (1, 2, 3) for out in combinations(range(9), count))
+    fewest = next((len(out) for out in outs if best(out) != first), 4)
     assert found.votes is None or found.votes >= fewest
 
 
