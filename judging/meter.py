@@ -84,8 +84,10 @@ class Meter:
         if self.price is None:
             return []
         read, written, unused = self.bill()
-        bound = "" if self.read else "at most "  # of a server that counts no tokens, by the bytes
-        most = "" if any(one.written for one, _ in self._spent) else "at most "
+        # By the bytes, of a server that counts no tokens.
+        bound = "at most " if read and not self.read else ""
+        known = not written or any(one.written for one, _ in self._spent)
+        most = "" if known else "at most "
         more = f"; {unused:,} more replies were billed and could not be used" if unused else ""
         return [
             f"asked now: {self.calls:,} {'call' if self.calls == 1 else 'calls'}, "

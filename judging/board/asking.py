@@ -238,7 +238,10 @@ class Tournament:
         questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
         if questions:
             said = self.store.ask(self.judge, questions, progress=self.meter)
-            p[~same], _, out = decided(questions, said, self.undecided, self.on_refusal)
+            before = sum(why == NEITHER for why in self.refused.values()), self.asked
+            p[~same], _, out = decided(
+                questions, said, self.undecided, self.on_refusal, before=before
+            )
             self.refused |= {
                 str(questions[q]): said[q].refused or NEITHER for q in np.flatnonzero(out)
             }

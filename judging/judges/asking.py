@@ -124,7 +124,11 @@ class TextJudge:
         """(K,) P(the first text is better), P(A) / (P(A) + P(B)); NaN where it was refused."""
         questions = self.questions(pairs)
         said = self.store.ask(self.judge, questions, progress=self._note)
-        p, ties, left_out = decided(questions, said, self.undecided, self.on_refusal)
+        before = (
+            sum(why == NEITHER for *_, why in self.refused),
+            len(self.pairs) + len(self.refused),
+        )
+        p, ties, left_out = decided(questions, said, self.undecided, self.on_refusal, before=before)
         for k in np.flatnonzero(left_out).tolist():
             first, second = questions[k].first, questions[k].second
             assert second is not None
@@ -147,8 +151,12 @@ def decided(
     answers: Sequence[Answer],
     undecided: str,
     on_refusal: OnRefusal = "skip",
+    *,
+    before: tuple[int, int] = (0, 0),
 ) -> tuple[Floats, int, Mask]:
     """(K,) P(the first is better), how many count as ties, and which are left out, with NaN.
+
+    before : answers with neither label, and all answers, that came before these.
 
     Raises JudgeError for an answer with neither label if `undecided` is "stop", or "skip" and there
     are `MANY` of them, and for what was refused if `on_refusal` is "stop".
@@ -163,13 +171,14 @@ def decided(
             "count them as ties (--on-refusal tie)"
         )
     silent = np.flatnonzero(np.isnan(p) & ~refused).tolist()
-    many = len(silent) > max(MANY * len(p), 2)
+    many = before[0] + len(silent) > max(MANY * (before[1] + len(p)), 2)
     if silent and (undecided == "stop" or (undecided == "skip" and many)):
         named = [_named(questions[k]) for k in silent]
         labels = " nor ".join(map(repr, questions[0].prompt.labels))
         raise JudgeError(
             f"to {len(silent)} of {len(p)} comparisons the judge said neither {labels}: "
-            f"{name_some(named, 3)}; the answers are kept; change the prompt, or count them as "
+            f"{name_some(named, 3)}; the answers are kept; change the prompt, "
+            f"{'' if undecided == 'skip' else 'leave them out (--undecided skip), '}or count them as "
             "ties (--undecided tie)"
         )
     left_out = np.where(refused, on_refusal == "skip", np.isnan(p) & (undecided == "skip"))

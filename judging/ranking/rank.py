@@ -467,8 +467,8 @@ def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> lis
     notes: tuple[str, ...] = ()
     if stray := [name for name in named if name not in ranked]:
         notes = (
-            f"{source}: {len(stray):,} of {len(named):,} texts that people labelled are not ranked "
-            f"here: {name_some(stray, 4)}",
+            f"{source}: {len(stray):,} of {len(named):,} texts that people labelled "
+            f"{'is' if len(stray) == 1 else 'are'} not ranked here: {name_some(stray, 4)}",
         )
     return [replace(one.with_people(labels), notes=(*one.notes, *notes)) for one in rankings]
 

@@ -60,12 +60,13 @@ class Verdict(NamedTuple):
 def verdict(one: Ranking, thing: str = "text") -> Verdict:
     """What a ranking's reader should do."""
     n, asked = len(one.fit.items), len(one.comparisons)
+    asked += 0 if one.judged is None else len(one.judged.refused)
     return of_fit(
         one.fit,
         one.level,
         thing=thing,
         what="call",
-        left=n * (n - 1) - asked,
+        left=max(n * (n - 1) - asked, 0),
         partial=one.partial,
         takes=lambda more: _takes(one, more),
         people=one.trust,
@@ -140,8 +141,10 @@ def of_fit(
         chance = _chance(fit, level, left)
         every = f"a lot more {what}s"
         if np.isfinite(left):
-            every = f"all {left:,.0f} {what}s left{takes(int(left)) if takes is not None else ''}"
-        odds = f"{every} would tell who is best with a probability of about {percent(chance)}"
+            cost = takes(int(left)) if takes is not None else ""
+            every = f"all {left:,.0f} {what}s left{cost}" if left > 1 else f"the {what} left{cost}"
+        about = "about " if 0.005 <= chance < 0.995 else ""
+        odds = f"{every} would tell who is best with a probability of {about}{percent(chance)}"
         if chance < HOPELESS and not partial:
             return Verdict(
                 "alike",

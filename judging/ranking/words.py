@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from judging import kinds
+from judging.judges.asking import NEITHER
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import Sureness, percent, position, settled_share
@@ -64,8 +65,9 @@ def headline(one: Ranking, thing: str = "text") -> list[str]:
     said += ["This ranking is partial, because asking was cut short."] if one.partial else []
     said += standing(one.fit, one.level, thing, refused=advice.state == "not by this judge")
     if one.trust is not None:
-        useless = one.trust.state == "useless"  # of which the advice has told the rate
-        said += one.trust.sentences()[useless:]
+        # Of "useless" the advice tells the rate, unless it stopped at a judge that hardly reads.
+        told = advice.text.startswith("Do not decide by this judge")
+        said += one.trust.sentences()[told:]
     elif agreement := one.agreement():
         said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
     else:
@@ -209,21 +211,23 @@ def _unseen(rankings: Sequence[Ranking]) -> list[str]:
 def refusals(one: Ranking) -> list[str]:
     """What the judge would not answer, and what that means for the ranking."""
     said, again = [], "asked again only with --retry-refused"
+    silent = {NEITHER}  # no refusal: an answer that named neither text
     if out := list(one.left_out.items()):
         named = ", ".join(f"{name} ({why[:REASON]})" for name, why in out[:NAMED])
         more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
         copies = sum(original in one.left_out for original in one.copies.values())
         of_them = f", with {copies:,} word-for-word copies" if copies else ""
         said.append(
-            f"left out, because the judge answers nothing about them: {named}{more}{of_them}; "
-            f"{again}"
+            f"left out, because the judge answers nothing about them: {named}{more}{of_them}"
+            + (f"; {again}" if {why for _, why in out} - silent else "")
         )
     if own := judged_of(one).refused:
         first, second, why = own[0]
         said.append(
-            f"{len(own):,} {'comparisons were' if len(own) > 1 else 'comparison was'} refused, "
-            f"such as {first.id} before {second.id} ({why[:REASON]}); what was refused counts as "
-            f"never asked, so that intervals are wider, and is {again}"
+            f"{len(own):,} {'comparisons were' if len(own) > 1 else 'comparison was'} left out, "
+            f"such as {first.id} before {second.id} ({why[:REASON]}); what was left out counts as "
+            "never asked, so that intervals are wider"
+            + (f"; what was refused is {again}" if {why for *_, why in own} - silent else "")
         )
     return said
 
@@ -235,7 +239,7 @@ def decided(decision: Decision) -> str:
     return {
         "place": "Asked in both orders: what the judge gets wrong in one order of a pair it takes "
         f"back in the other ({c}), so both {worth}.",
-        "pairs run out": f"Asked in both orders, which {worth}: few new pairs are left ({c}).",
+        "pairs run out": f"Asked in both orders, which {worth} ({c}).",
         "items": f"Asked in one order: a new pair tells more than the other order of an old one "
         f"({c}).",
         "sparse": "Asked in one order: the other would take errors away "

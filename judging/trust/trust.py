@@ -83,9 +83,11 @@ class Trust:
             f"{self.kind}); a coin would in 50%."
         ]
         if self.agreement.high < 0.5:
+            turn = "if a small number is good in these labels, as with marks from 1 to 6, give them"
+            if self.kind == "choices":
+                turn = "if the column winner names the worse one, give it"
             said.append(
-                "That is less than by chance: if a small number is good in these labels, as with "
-                "marks from 1 to 6, give them with the sign turned."
+                f"The judge and these labels agree less often than by chance: {turn} turned round."
             )
         if self.sharpness is not None:
             worth, low, high = self.sharpness.worth(self.stated)

@@ -525,9 +525,9 @@ def test_marks_whose_best_is_the_smallest_are_suspected():
     scores = np.linspace(2, -2, 30)
     fit = fitted(scores, 4)
     turned = trust.trust(fit, trust.People({f"t{k}": -scores[k] for k in range(30)}))
-    assert "sign turned" in str(turned)
+    assert "give them turned round" in str(turned)
     few = trust.People({"t0": 2.0, "t9": 1.0, "t20": 0.0})
-    assert "sign turned" not in str(trust.trust(fit, few))
+    assert "turned round" not in str(trust.trust(fit, few))
 
 
 def test_names_that_are_numbers_are_told_from_counts():
