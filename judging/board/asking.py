@@ -284,8 +284,8 @@ class Tournament:
         if self.refused:
             which, why = next(iter(self.refused.items()))
             notes.append(
-                f"{len(self.refused):,} comparisons were refused by the judge, such as {which} "
-                f"({why}); they count as never asked, and are asked again only with --retry-refused"
+                f"{len(self.refused):,} comparisons were left out, such as {which} ({why}); they "
+                "count as never asked, and refused ones are asked again only with --retry-refused"
             )
             none = [a.systems[s] for s in range(len(a.systems)) if s not in {*i, *j}]
             if none:

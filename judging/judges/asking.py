@@ -178,8 +178,8 @@ def decided(
         raise JudgeError(
             f"to {len(silent)} of {len(p)} comparisons the judge said neither {labels}: "
             f"{name_some(named, 3)}; the answers are kept; change the prompt, "
-            f"{'' if undecided == 'skip' else 'leave them out (--undecided skip), '}or count them as "
-            "ties (--undecided tie)"
+            f"{'' if many else 'leave them out (--undecided skip), '}or count them as ties "
+            "(--undecided tie)"
         )
     left_out = np.where(refused, on_refusal == "skip", np.isnan(p) & (undecided == "skip"))
     p = np.where(np.isnan(p) & ~left_out, 0.5, p)
