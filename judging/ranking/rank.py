@@ -96,7 +96,9 @@ def rank(
     -------
     Ranking
         It is `partial` where a limit, Ctrl-C or a lost server stopped it (or, offline, the store
-        has no more). `rank_each` takes several judges, attributes and contexts.
+        has no more). Scores go by name (`to_frame()`): `fit.items` are texts in an order of its
+        own, not that in which they were given. `rank_each` takes several judges, attributes and
+        contexts.
 
     Notes
     -----
@@ -198,6 +200,9 @@ def rank_each(
     """
     from judging.store import opened
 
+    for name, given in (("judges", judges), ("attributes", attributes)):
+        if isinstance(given, str):
+            raise TypeError(f"{name} is a list, such as [{given!r}]; judging.rank takes one")
     asking = asking or Asking()
     todo = jobs(
         items,

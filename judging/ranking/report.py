@@ -84,6 +84,8 @@ def report(
     True
     """
     rankings = [rankings] if isinstance(rankings, Ranking) else rankings
+    if not rankings:
+        raise ValueError("there is no ranking to report")
     if before is not None and len(rankings) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
     attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
