@@ -128,10 +128,7 @@ class Comparisons:
 
     @classmethod
     def from_table(
-        cls,
-        table: Mapping[str, Any] | pd.DataFrame,
-        *,
-        items: int | Iterable[Any] | None = None,
+        cls, table: Mapping[str, Any] | pd.DataFrame, *, items: int | Iterable[Any] | None = None
     ) -> Comparisons:
         """Build from columns first, second and p, and weight where there is one.
 

@@ -71,10 +71,7 @@ def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
             "and 1 makes the positions win equally often; ask in both orders instead"
         )
     moved = Comparisons.from_pairs(
-        comparisons.pairs,
-        expit(logits - shift),
-        items=comparisons.items,
-        weight=comparisons.weight,
+        comparisons.pairs, expit(logits - shift), items=comparisons.items, weight=comparisons.weight
     )
     return moved, float(expit(shift))
 

@@ -9,12 +9,7 @@ from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.graph import Graph, strong_components
 
-__all__ = [
-    "require_beaten",
-    "require_bias_held",
-    "require_bias_identified",
-    "require_finite",
-]
+__all__ = ["require_beaten", "require_bias_held", "require_bias_identified", "require_finite"]
 
 
 def require_finite(

@@ -236,8 +236,7 @@ class Fit:
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row an item, best first: rank, name, score, low, high, rank_low, rank_high.
 
-        low and high bound the central interval of the score, rank_low and rank_high that of the
-        rank, both of this level.
+        low, high and rank_low, rank_high bound central intervals, of this level, of both.
         """
         import pandas as pd
 
@@ -276,8 +275,7 @@ class Fit:
         size^2 = sum rho^2 / F, rho = (p - q) / (q (1 - q))^(power / 2) after a least squares fit
         to them and F its degrees of freedom (book eq. 14.8, power 2). For Gaussian experts power 0,
         the mean square residual; of pure decisions size 1 (`poe.scatter`). A prior's ties do not
-        count. None for other experts, where F < 1 (counted over pairs where they may share
-        errors), and where all answers are decisions about different pairs.
+        count. None for other experts, where F < 1, and of decisions about different pairs only.
         """
         soft = isinstance(self.expert, BradleyTerry)
         if self._is_large or not (soft or self._estimates_sigma) or self._unlinked(self.real):
@@ -295,8 +293,7 @@ class Fit:
     def freedom(self) -> float:
         """Degrees of freedom of Student's t behind every interval; inf where it is the normal's.
 
-        Those of the residuals that sigma or the scatter is estimated from, and of the pairs of
-        items where answers about one pair may share errors. Inf where nothing is estimated.
+        Of the residuals that sigma or the scatter is estimated from, or of the pairs of items.
         """
         if self.covariance_choice != "curvature" and self.scatter is not None:
             return self.scatter.freedom
@@ -327,8 +324,7 @@ class Fit:
     @property
     def stiffness(self) -> Floats:
         """(K,) weighted curvature of each comparison at the mode, the values of W' S^-1 W."""
-        # Some experts give the solver another curvature than the energy's own: a positive
-        # stand-in, or none at all where the energy has kinks. So errors ask for information.
+        # The solver's curvature may be a stand-in, or none at all where the energy has kinks.
         c = self.comparisons
         return c.weight * self.expert.information(self._differences, c.p)
 

@@ -9,14 +9,7 @@ from numpy.typing import ArrayLike
 
 from poe.arrays import Floats, Indices
 from poe.choose.designs import in_orders_shown, linked
-from poe.choose.greedy import (
-    Counts,
-    choose,
-    count_shown,
-    extended,
-    require_room,
-    times_asked,
-)
+from poe.choose.greedy import Counts, choose, count_shown, extended, require_room, times_asked
 from poe.comparisons import as_pairs
 from poe.experts import Expert
 from poe.resistance import effective_resistance

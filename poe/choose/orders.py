@@ -272,12 +272,7 @@ def decide(
 
 
 def on_prompts(
-    pairs: Indices,
-    ahead: Floats,
-    back: Floats,
-    *,
-    n_items: int,
-    expert: str | Expert | None = None,
+    pairs: Indices, ahead: Floats, back: Floats, *, n_items: int, expert: str | Expert | None = None
 ) -> Decision:
     """One order or both, where each of many prompts has answers of the same items to compare.
 

@@ -177,9 +177,16 @@ def test_spending_by_hand():
 
 
 def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch):
-    """Every seventh reply has no log-probabilities; the server bills all of them."""
+    """The first reply to every seventh question has no log-probabilities; all are billed."""
     monkeypatch.setattr(http, "JITTER", lambda state: 0.01)
-    with serving(lambda k, body: "no-logprobs" if k % 7 == 6 else None) as server:
+    seen = {}
+
+    def reply(k, body):
+        text = str(body["messages"])
+        new = text not in seen
+        return "no-logprobs" if seen.setdefault(text, len(seen)) % 7 == 6 and new else None
+
+    with serving(reply) as server:
         status, out, _ = run(server.url, "--budget", 100, "--price-input", 2, "--price-output", 8)
         asked = len(server.requests)
     assert status == 0
