@@ -256,13 +256,13 @@ class Tournament:
                 self.left[:, s, :] = self.left[:, :, s] = False
 
     @property
-    def possible(self) -> int:
-        """How many more questions can come."""
-        return int((self.left if self.both else self.new).sum())
+    def possible(self) -> Mask:
+        """(prompts, N, N) questions that can come."""
+        return self.left if self.both else self.new
 
     def sample(self, count: int) -> list[Question]:
         """As many questions as will be asked, any of them: for what they will cost."""
-        rows = np.argwhere(self.left if self.both else self.new)
+        rows = np.argwhere(self.possible)
         return self.questions(self.rng.permutation(rows)[:count])
 
     def columns(self) -> Columns:

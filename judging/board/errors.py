@@ -18,7 +18,7 @@ from judging.board.clusters import clustered
 from judging.reading.forms import Columns
 from poe.arrays import Indices
 from poe.errors import ComparisonError
-from poe.experts import BradleyTerry, Gaussian
+from poe.experts import BradleyTerry
 from poe.result import Fit
 
 __all__ = ["Errors", "cluster_of", "kind_of", "told", "with_errors"]
@@ -66,19 +66,11 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
         return (
             f"Intervals are per prompt: errors are clustered on {columns.cluster_name} ({count:,})."
         )
-    if not _told_by_answers(fitted):
+    if not (fitted._estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
         return "Intervals are the expert's own: every answer counts as its density says."
     if kind == "pair":
         return "Intervals are per pair: answers about one pair of items may err together."
     return "Intervals are per vote: every answer counts as independent of the others."
-
-
-def _told_by_answers(fitted: Fit) -> bool:
-    """Whether errors come from how the answers scatter, or would if there were more of them."""
-    expert = fitted.expert
-    if isinstance(expert, Gaussian):
-        return expert.sigma is None and expert.variance is None
-    return isinstance(expert, BradleyTerry)
 
 
 def _has_slopes(expert: Any) -> bool:

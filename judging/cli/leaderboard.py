@@ -178,7 +178,7 @@ def leaderboard(
                 wording=wording,
             )
             known = asked.asked
-            new = min(max(calls - known, 0), asked.possible)
+            new = min(max(calls - known, 0), int(asked.possible.sum()))
             if dry_run:
                 row = opening.estimate(
                     judge, reader, kept, asked.sample(new), calls=new, stored=known, price=price

@@ -19,11 +19,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from judging.fitting import settled
 from judging.reading.tables import called
-from poe.arrays import Floats, Indices
+from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
 from poe.result import Fit
@@ -84,26 +83,18 @@ def fragility_of(fit: Fit) -> Fragility | None:
 
 
 def _leads(fit: Fit, first: int, rivals: Sequence[int]) -> Floats:
-    """(R, K) how much of the lead over each rival each vote adds, to first order."""
-    c, n, real = fit.comparisons, len(fit.items), np.flatnonzero(fit.real)
-    tilt = np.broadcast_to(np.asarray(fit.tilt, dtype=float), c.p.shape)
-    d = fit.scores[c.first] - fit.scores[c.second] - fit.bias * tilt
-    stiff = c.weight * np.maximum(fit.expert.curvature(d, c.p), 0.0)
-    # A prior's ties are as many as the pairs, so only the votes' own rows are ever made dense.
-    k, one = np.arange(len(c)), np.ones(len(c))
-    lean = -tilt if fit.bias_fitted else 0.0 * tilt
-    cells = (np.concatenate([one, -one, lean]), (np.tile(k, 3), _columns(c, n)))
-    rows = sparse.csr_array(cells, shape=(len(c), n + 1))
-    inverse = np.linalg.pinv((rows.T @ (rows * stiff[:, None])).toarray(), hermitian=True)
-    votes = rows[real]
-    share = stiff[real] * votes.multiply(votes @ inverse).sum(axis=1)
-    pull = (-c.weight * fit.expert.slope(d, c.p))[real] / np.maximum(1.0 - share, 0.1)
-    return np.asarray(pull * (votes @ (inverse[first] - inverse[rivals]).T).T)
+    """(R, K) how much of the lead over each rival each vote adds, to first order.
 
-
-def _columns(c: Comparisons, n: int) -> Indices:
-    """Of the three entries in a row: who is first, who is second, and the bias."""
-    return np.concatenate([c.first, c.second, np.full(len(c), n)])
+    A^-1 is the fit's own, along scores and bias; a prior's ties are in it and get no row.
+    """
+    c, real, inverse = fit.comparisons, fit.real, fit._bread
+    i, j, tilt = c.first[real], c.second[real], (fit._lever * fit.bias_fitted)[real]
+    own = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j] + tilt**2 * inverse[-1, -1]
+    own -= 2.0 * tilt * (inverse[i, -1] - inverse[j, -1])  # x_k' A^-1 x_k
+    pull = -(c.weight * fit.expert.slope(fit._differences, c.p))[real]
+    apart = inverse[first] - inverse[list(rivals)]
+    along = apart[:, i] - apart[:, j] - tilt * apart[:, -1:]
+    return np.asarray(pull * along / np.maximum(1.0 - fit.stiffness[real] * own, 0.1))
 
 
 def _fewest(

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from judging.judges import Prompt, Reader, Store, Text, TextJudge
     from judging.trust import People
 
+    # A judge, and what stands in for it once asking ended (True), with what the store had of it.
+    Readers = dict[bool, tuple[Reader, Callable[[Prompt], Any]]]
+
 __all__ = ["Job", "distinct", "jobs", "rank", "rank_each", "run", "shares"]
 
 
@@ -372,7 +375,6 @@ def run(
     from judging.meter import Meter
 
     spending = Spending(calls=asking.limit_calls, tokens=asking.limit_tokens)
-    limited = asking.limit_calls is not None or asking.limit_tokens is not None
     meter = Meter(sum(job.calls for job in todo), shown=progress, price=asking.price)
     rankings: list[Ranking] = []
     left_out: list[Job] = []
@@ -383,52 +385,55 @@ def run(
 
     def opened(judge: Any) -> Any:
         reader: Any = (open or judges.open)(judge) if isinstance(judge, str) else judge
-        if limited and reader.spending is None:
+        if not spending.limited or reader.spending is spending:
+            return reader
+        if reader.spending is None:
             raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
-        if limited and reader.spending is not spending:
-            if reader.spending.limited:
-                raise JudgeError(
-                    "the judge has a limit of its own (call_limit, token_limit), and so has this "
-                    "run; set limits in one of the two places"
-                )
-            lent.append((reader, reader.spending))
-            reader.spending = spending
+        if reader.spending.limited:
+            raise JudgeError(
+                "the judge has a limit of its own (call_limit, token_limit), and so has this run; "
+                "set limits in one of the two places"
+            )
+        lent.append((reader, reader.spending))
+        reader.spending = spending
         return reader
+
+    def made(job: Job, readers: Readers, *, offline: bool) -> Ranking:
+        if offline not in readers:
+            reader = stored_judge(store, job.judge) if offline else opened(job.judge)
+            if asking.retry_refused and not offline:
+                store.forget_refused(reader)
+            readers[offline] = reader, cache(partial(store.answered, reader))
+        reader, answered = readers[offline]
+        meter.judge = reader
+        judged = job.judged(
+            reader,
+            store,
+            undecided=asking.undecided,
+            on_refusal=asking.on_refusal,
+            progress=meter,
+            answered=answered(job.prompt),
+        )
+        return Rounds(
+            [text.id for text in job.texts],
+            judged,
+            job.calls,
+            asking=replace(asking, offline=offline),
+            fitting=fitting,
+            until=until,
+            seed=seed,
+            about=job.about,
+            progress=progress if callable(progress) else None,
+        ).run()
 
     try:
         for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
-            # The judge, and what stands in for it once asking ended; what the store had of it then.
-            readers: dict[bool, tuple[Reader, Callable[[Prompt], Any]]] = {}
+            readers: Readers = {}
             for job in of_one_judge:
                 # A round in a file is one of all rankings, so the others go on.
                 offline = asking.offline or not (stop is None or stop.kind == "batch")
                 try:
-                    if offline not in readers:
-                        reader = stored_judge(store, job.judge) if offline else opened(job.judge)
-                        if asking.retry_refused and not offline:
-                            store.forget_refused(reader)
-                        readers[offline] = reader, cache(partial(store.answered, reader))
-                    reader, answered = readers[offline]
-                    meter.judge = reader
-                    judged = job.judged(
-                        reader,
-                        store,
-                        undecided=asking.undecided,
-                        on_refusal=asking.on_refusal,
-                        progress=meter,
-                        answered=answered(job.prompt),
-                    )
-                    one = Rounds(
-                        [text.id for text in job.texts],
-                        judged,
-                        job.calls,
-                        asking=replace(asking, offline=offline),
-                        fitting=fitting,
-                        until=until,
-                        seed=seed,
-                        about=job.about,
-                        progress=progress if callable(progress) else None,
-                    ).run()
+                    one = made(job, readers, offline=offline)
                 except (AskingEndedError, KeyboardInterrupt) as error:
                     if isinstance(error, RoundWrittenError):
                         waits = error

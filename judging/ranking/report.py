@@ -30,7 +30,6 @@ from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
 from judging.trust.needed import needed
-from poe.arrays import Indices
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -191,10 +190,9 @@ def _notes(rankings: Sequence[Ranking]) -> list[str]:
     return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
 
 
-def _orders(pairs: Indices) -> str:
+def _orders(calls: int, pairs: int) -> str:
     """In which orders pairs were asked, counted."""
-    both = len(pairs) - len(np.unique(np.sort(pairs, axis=1), axis=0))
-    one = len(pairs) - 2 * both
+    both, one = calls - pairs, 2 * pairs - calls
     if not one:
         return "Every pair was asked in both orders."
     if not both:
@@ -213,7 +211,7 @@ def _sent(one: Ranking) -> str:
 def _settings(one: Ranking) -> dict[str, object]:
     prompt = judged_of(one).prompt
     prefix = prompt.prefix or "none"
-    if judged_of(one).judge.specification.get("prefix") in ("ask", "none"):
+    if judged_of(one).judge.specification.get("prefix") == "ask":
         prefix = "not sent"
     orders = "both orders" if one.both_orders else "one order"
     return {
@@ -245,6 +243,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     verdicts = [verdict for *_, verdict in near]
     of = set(shown["name"])
     times = np.bincount(judged.pairs.ravel(), minlength=n)
+    unordered = len(np.unique(np.sort(judged.pairs, axis=1), axis=0))
     context = "" if judged.context is None else " ".join(judged.context.text.split())
     texts = {text.id: text.text.strip() for text in judged.texts}
     agreement, share = one.history["agreement"], readings.drowned(one.fit, one.level)
@@ -288,8 +287,8 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "basis": _basis(one),
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
-        "unordered": len(np.unique(np.sort(judged.pairs, axis=1), axis=0)),
-        "orders": _orders(judged.pairs),
+        "unordered": unordered,
+        "orders": _orders(len(judged.pairs), unordered),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": readings.position(one.fit, one.level),
