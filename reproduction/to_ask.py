@@ -157,7 +157,7 @@ def in_order(run: Run, model: Model) -> list[int]:
 def together(runs: Sequence[Run]) -> list[list[Run]]:
     """Neighbours whose prompts differ in their last words only: asked at once, they share the rest.
 
-    Others would not: questions come in the order of their texts, and of their prompts after that.
+    Others share nothing, and go by themselves: each has contexts and calls of its own.
     """
 
     def about(run: Run) -> tuple[object, ...]:

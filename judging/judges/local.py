@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 
 from judging.judges.spending import Spending
 from judging.judges.tally import Tally
 from judging.judges.writer import Writer
-from judging.question import PLACES, Answer, Question, Reader
+from judging.question import Answer, Question, Reader
 
 EARLY = 64  # answers after which a warning of little label mass may come
 SPECIAL = 8  # more than the tokens, such as a beginning, that come from no byte of a prompt
@@ -71,21 +72,23 @@ class LocalJudge(Reader):
 def chunked(questions: Sequence[Question], most: int) -> Iterator[list[int]]:
     """Positions of questions, those that begin alike together; at most `most` in a chunk.
 
-    A chunk ends where a new context begins, as long as that leaves it at least half full.
+    The order is that of what they say, piece by piece: the template's words before its first
+    text, that text, the words after it, and so on. A chunk ends where another first text begins
+    (of a comparison, the context), as long as that leaves it at least half full.
     """
 
-    def key(k: int) -> tuple[str, ...]:
-        question, template = questions[k], questions[k].prompt.template
-        places = sorted((p for p in PLACES if p in template), key=lambda p: template.find(f"{{{p}"))
-        texts = [question.texts[place] for place in places]
-        return (*(text.digest for text in texts if text is not None), question.prompt.digest)
+    def key(question: Question) -> tuple[str, ...]:
+        pieces, texts = re.split(r"\{(\w+)\}", question.prompt.template), question.texts
+        shown = (texts[place] for place in pieces[1::2])
+        pieces[1::2] = [text.digest for text in shown if text is not None]
+        return tuple(pieces)
 
-    keys = [key(k) for k in range(len(questions))]
+    keys = [key(question) for question in questions]
     order = sorted(range(len(questions)), key=keys.__getitem__)
     while order:
         end = min(most, len(order))
         if end < len(order):
-            new = [k for k in range(1, end + 1) if keys[order[k]][0] != keys[order[k - 1]][0]]
+            new = [k for k in range(1, end + 1) if keys[order[k]][:2] != keys[order[k - 1]][:2]]
             end = new[-1] if new and new[-1] >= most // 2 else end
         yield order[:end]
         order = order[end:]

@@ -12,7 +12,7 @@ import pytest
 from judging import judges, prompts
 from judging.datasets.models import place
 from judging.errors import JudgeError
-from judging.judges import Question, Text, llama
+from judging.judges import Prompt, Question, Text, llama
 from judging.judges.gguf import ARRAY, STRING
 from judging.judges.llama import LlamaJudge
 from judging.judges.spending import SpendingLimitError
@@ -157,6 +157,29 @@ def test_prompts_that_begin_alike_are_asked_one_after_the_other(weights, engine)
         each[k] = len(ids) - shared(ids, last)
         last = ids
     assert computed < 0.75 * sum(each.values()) < 0.75 * sent
+
+
+def test_several_prompts_at_once_compute_no_more_than_one_prompt_after_another(weights, engine):
+    begins = ("How clear is the reply?", "Is the reply about it?", "How warm is the reply?")
+    marks = [
+        Prompt(begin, begin + " Talk: {context} Reply: {first} Mark:", labels=("1", "2"))
+        for begin in begins
+    ]
+    ways = [Prompt(f"way {k}", PROMPT.template + f" ({k})") for k in range(3)]
+    shown = pairs()
+    for several, second in ((marks, False), (ways, True)):
+        asked = [
+            Question(prompt, q.first, q.second if second else None, q.context)
+            for q in shown
+            for prompt in several
+        ]
+        apart = 0.0
+        for prompt in several:
+            own = [question for question in asked if question.prompt == prompt]
+            apart += sum(answer.computed for _, answer in LlamaJudge(weights).answer(own))
+        together = sum(answer.computed for _, answer in LlamaJudge(weights).answer(asked))
+        # Prompts that begin alike share what they say first; others lose nothing.
+        assert together < 0.7 * apart if second else together == pytest.approx(apart, rel=0.01)
 
 
 def test_a_label_that_is_unlikely_is_looked_for_among_all_tokens(weights, engine, monkeypatch):
