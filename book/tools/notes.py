@@ -1,8 +1,8 @@
 """What a speaker says to a slide, and the steps of its derivations: the chapter's own words.
 
-A slide stands in its chapter beside what it sums up: before a section that begins right after it,
-else after the text since the slide before. That prose is its notes. Where it derives something,
-a slide of steps follows, each a formula and the sentence that leads to it.
+A slide stands in its chapter before what it sums up, so what follows, up to the next slide, is its
+notes. With the tag `steps` the derivation of that section follows it, a formula at a time with the
+sentence that leads to it; what is folded away in the chapter is left out.
 """
 
 from __future__ import annotations
@@ -11,46 +11,53 @@ import re
 
 import nbformat
 
-from book.tools.pages import Page, tags
+from book.tools.pages import BuildError, Page, tags
 from book.tools.plain import Book, inline, unboxed
 from book.tools.slides import ONLY, Slide, markdown
 
 SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[A-Z$*])")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 MARKUP = re.compile(r"^[> ]+|^---$|</?[a-z][^>\n]*>|\$\\square\$|□", re.MULTILINE)
-FEWEST, MOST = 3, 11  # formulas that make a derivation; lines that fit on a slide
+FOLDED = re.compile(
+    r"^(`{3,}|:{3,})\{.*\n(?::.*\n)*:class:.*dropdown[\s\S]*?^\1$", re.MULTILINE
+)
+STEPS = "steps"  # the tag of a slide that a derivation follows
+MOST = 11  # lines that fit on a slide
 WIDTH = 75  # characters of a line
 LONGEST = 220  # characters of a sentence on a slide
 
 
 def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
-    """Prose of the chapter by the cell of the slide that it belongs to."""
+    """Prose of the chapter by the cell of the slide that it follows."""
     prose: dict[int, list[str]] = {}
-    before: list[str] = []
-    slide, announces, fresh = -1, False, False
+    slide = -1  # what stands before the first is said to none
     for k, cell in enumerate(notebook.cells):
-        marked = tags(cell) & {"slide", ONLY}
-        if cell.cell_type == "code":
-            fresh = fresh and bool(marked)
-        elif marked:
-            prose[k], before = before, []
-            slide, announces, fresh = k, False, True
+        if cell.cell_type != "markdown":
+            continue
+        if tags(cell) & {"slide", ONLY}:
+            slide = k if cell.source.startswith("#") else slide
         elif "## Exercises" in cell.source:
             break
-        else:
-            if fresh:
-                announces, fresh = cell.source.lstrip().startswith("## "), False
-            (prose[slide] if announces else before).append(cell.source)
-    return {k: "\n\n".join(texts) for k, texts in prose.items() if texts}
+        elif slide >= 0:
+            prose.setdefault(slide, []).append(cell.source)
+    return {k: "\n\n".join(texts) for k, texts in prose.items()}
 
 
 def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[int, str]:
     """The same as plain Markdown, without headings and boxes."""
-    plain = {
-        k: inline(unboxed(text, page=page.name, book=book), page=page.name, book=book)
-        for k, text in said(notebook).items()
-    }
-    return {k: MARKUP.sub("", HEADING.sub("", text)).strip() for k, text in plain.items()}
+    return {k: plain(text, page=page, book=book) for k, text in said(notebook).items()}
+
+
+def plain(text: str, *, page: Page, book: Book) -> str:
+    """A chapter's text as anybody's Markdown."""
+    text = inline(unboxed(text, page=page.name, book=book), page=page.name, book=book)
+    return MARKUP.sub("", HEADING.sub("", text)).strip()
+
+
+def section(text: str) -> str:
+    """The first section of what follows a slide, without what is folded away."""
+    parts = re.split(r"^(?=## )", FOLDED.sub("", text), flags=re.MULTILINE)
+    return "".join(parts[: 1 + (len(parts[0].split()) < 2)])  # a target may stand before it
 
 
 def steps(text: str) -> list[tuple[str, str]]:
@@ -63,7 +70,7 @@ def steps(text: str) -> list[tuple[str, str]]:
         elif token.type == "math_block":
             formulas.append((lead, token.content.strip()))
             lead = ""
-    return formulas if len(formulas) >= FEWEST else []
+    return formulas
 
 
 def derivation(text: str, *, title: str) -> list[Slide]:
@@ -83,11 +90,16 @@ def derivation(text: str, *, title: str) -> list[Slide]:
 def told(
     page: Page, notebook: nbformat.NotebookNode, slides: list[Slide], *, book: Book
 ) -> list[Slide]:
-    """The slides of a chapter with their notes, and with their derivations after them."""
-    words, parser, whole = notes(page, notebook, book=book), markdown(), list[Slide]()
+    """The slides of a chapter with their notes, and with the derivations that they ask for."""
+    prose, parser, whole = said(notebook), markdown(), list[Slide]()
+    words = notes(page, notebook, book=book)
     for slide in slides:
-        text = words.get(slide.cell, "")
-        slide.notes = parser.render(text)
-        title = re.search(r"<h[123]>(.*?)</h[123]>", slide.parts[0])
-        whole += [slide, *derivation(text, title=title[1] if title else page.name)]
+        slide.notes = parser.render(words.get(slide.cell, ""))
+        whole.append(slide)
+        if STEPS in tags(notebook.cells[slide.cell]):
+            text = plain(section(prose.get(slide.cell, "")), page=page, book=book)
+            title = re.search(r"<h[123]>(.*?)</h[123]>", slide.parts[0])
+            if not (title and steps(text)):
+                raise BuildError(f"{page.name}: a slide asks for steps, and no formula follows it")
+            whole += derivation(text, title=title[1])
     return whole

@@ -2,7 +2,8 @@
 
 A Markdown cell with the tag `slide` is a slide, or goes on with the one before if it has no
 heading; with `slide-only` it stands in the deck and not in the chapter. A code cell with the tag
-`slide` shows its figure or table on the slide before it. In a chapter's text:
+`slide` shows its figure or table on the slide before it. A slide stands before the section that it
+sums up (`book.tools.notes`). In a chapter's text:
 
     +++ {"tags": ["slide-only"]}
 

@@ -11,7 +11,7 @@ from book.tools.course import BEGIN, END, in_guide, marked
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked
 from book.tools.nbgrader import source as nbgrader_source
-from book.tools.notes import said, steps
+from book.tools.notes import said, section, steps
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
 from tests.book.test_build_handout import CHAPTER
@@ -77,7 +77,7 @@ def test_nbgrader_tests_stand_after_checks_and_a_person_is_asked_for_the_rest(
     assert all(call["locked"] for call in calls), "a check is restored before grading"
 
 
-def test_notes_are_the_prose_beside_a_slide_and_steps_its_formulas() -> None:
+def test_notes_are_the_prose_after_a_slide_and_steps_its_formulas() -> None:
     new = nbformat.v4
     slide = {"tags": ["slide-only"]}
     cells = [
@@ -88,10 +88,14 @@ def test_notes_are_the_prose_beside_a_slide_and_steps_its_formulas() -> None:
         new.new_markdown_cell("## T\nits own"),
     ]
     found = said(new.new_notebook(cells=cells))
-    assert found == {1: "before", 3: "after\n\n## T\nits own"}
+    assert found == {1: "after", 3: "## T\nits own"}
     shown = "A. So\n\n$$\na\n$$\n\nHence\n\n$$\nb\n$$\n\nand\n\n$$\nc\n$$\n"
     assert steps(shown) == [("So", "a"), ("Hence", "b"), ("and", "c")]
-    assert steps("One\n\n$$\na\n$$\n") == []
+    assert steps("No formula.") == []
+    folded = ":::{prf:proof}\n:class: dropdown\n\n$$\nd\n$$\n:::\n"
+    other = "\n## U\n\n$$\ne\n$$\n"
+    for text in (shown, f"(place)=\n## S\n\n{shown}"):
+        assert steps(section(f"{text}\n{folded}{other}")) == steps(shown)
 
 
 def test_a_second_page_has_a_row_and_its_session_has_both() -> None:
