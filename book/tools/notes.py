@@ -18,9 +18,7 @@ from book.tools.slides import ONLY, Slide, markdown
 SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[A-Z$*])")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 MARKUP = re.compile(r"^[> ]+|^---$|</?[a-z][^>\n]*>|\$\\square\$|□", re.MULTILINE)
-FOLDED = re.compile(
-    r"^(`{3,}|:{3,})\{.*\n(?::.*\n)*:class:.*dropdown[\s\S]*?^\1$", re.MULTILINE
-)
+FOLDED = re.compile(r"^(`{3,}|:{3,})\{.*\n(?::.*\n)*:class:.*dropdown[\s\S]*?^\1$", re.MULTILINE)
 STEPS = "steps"  # the tag of a slide that a derivation follows
 MOST = 11  # lines that fit on a slide
 WIDTH = 75  # characters of a line
