@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
 from book.tools.nbgrader import source
 from book.tools.notes import told
-from book.tools.pages import Page, find_pages, rendered
+from book.tools.pages import Page, find_pages, rendered, tags
 from book.tools.pdf import browsing, opened, print_pages, to_pdf
 from book.tools.plain import Book, plain_notebook
 from book.tools.quiz import question_bank
@@ -68,15 +69,29 @@ def marked(page: Page) -> nbformat.NotebookNode:
 
 
 def minutes(pages: list[Page], decks: list[Path]) -> dict[str, tuple[int, int, int]]:
-    """Slides of each chapter, minutes in class (2 a slide) and at home (200 words or a cell: 1)."""
+    """Slides of each chapter, minutes in class (2 a slide) and at home (200 words or a cell: 1).
+
+    At home without the exercises, their solutions, and cells that no page shows.
+    """
     slides = {path.stem: path.read_text(encoding="utf-8").count("<section ") for path in decks}
     by_chapter = {}
     for page in (page for page in pages if page.name in slides):
-        cells = without_slides(page.notebook()).cells
+        cells = [cell for cell in main_line(page) if "remove-cell" not in tags(cell)]
         words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
         read = words // 200 + sum(cell.cell_type == "code" for cell in cells)
         by_chapter[page.name] = slides[page.name], 2 * slides[page.name], read
     return by_chapter
+
+
+def main_line(page: Page) -> Iterator[nbformat.NotebookNode]:
+    """The cells of a chapter's own text: no slide, nothing between its exercises and the end."""
+    exercises = False
+    for cell in without_slides(page.notebook()).cells:
+        if cell.cell_type == "markdown":
+            for title in re.findall(r"^## (.*)$", cell.source, re.MULTILINE):
+                exercises = title.startswith("Exercises")
+        if not exercises:
+            yield cell
 
 
 def times(by_chapter: dict[str, tuple[int, int, int]]) -> str:

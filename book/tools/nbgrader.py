@@ -15,10 +15,11 @@ import nbformat
 from book.tools.pages import code_cells
 
 MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
+# It leaves no name behind that a chapter or a student may have.
 TEST = """\
-verdict = {check}
-told = verdict.values() if isinstance(verdict, dict) else [verdict]
-assert all(str(one).startswith("right") for one in told), verdict"""
+verdict__ = {check}
+verdicts__ = verdict__.values() if isinstance(verdict__, dict) else [verdict__]
+assert all(str(one).startswith("right") for one in verdicts__), verdict__"""
 
 
 def label(cell: nbformat.NotebookNode) -> str | None:

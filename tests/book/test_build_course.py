@@ -64,13 +64,16 @@ def test_nbgrader_tests_stand_after_checks_and_a_person_is_asked_for_the_rest(
     test, words = known["ex-sum-test"], known["ex-words"]
     assert test.metadata["nbgrader"]["locked"]
     for answer, right in ((4, True), (5, False), (..., False)):
-        names = {"answer": answer, "check_sum": lambda a: "right" if a == 4 else "not right"}
+        given = {"answer": answer, "check_sum": lambda a: "right" if a == 4 else "not right"}
+        names = dict(given)
         try:
             exec(test.source, names)
         except AssertionError:
             assert not right
         else:
             assert right
+        left = {name for name in names if not name.startswith("__")} - given.keys()
+        assert all(name.endswith("__") for name in left), "a chapter may have these names"
     assert words.metadata["nbgrader"]["solution"]
     calls = [c.metadata["nbgrader"] for c in cells if "checks(" in c.source]
     assert calls

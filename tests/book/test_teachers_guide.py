@@ -76,3 +76,31 @@ def test_a_chapter_promises_the_minutes_that_are_counted() -> None:
         reading = said if number == "15" else said.split(",")[0]  # 15 is in two parts
         promised = sum(map(int, re.findall(r"(\d+) (?:minutes|for the second)", reading)))
         assert abs(promised - int(minutes)) <= 5, (name, promised, minutes)
+
+
+def test_the_answer_to_part_3_fits_as_the_package_does() -> None:
+    names: dict[str, object] = {}
+    exec(GUIDE.split("~~~python\n")[1].split("~~~")[0], names)
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(5, 1)
+    p, weight = rng.uniform(0.2, 0.8, 10), rng.uniform(0.5, 2.0, 10)
+    scores, covariance = names["fit"](first, second, p, weight, 5)
+    items = list(range(5))
+    fit = poe.fit(poe.Comparisons(first=first, second=second, p=p, items=items, weight=weight))
+    np.testing.assert_allclose(scores, fit.scores, atol=1e-8)
+    own = fit.with_covariance("curvature").covariance()
+    np.testing.assert_allclose(covariance, own, atol=1e-8)
+
+
+def test_a_repeat_lowers_the_mean_resistance_less_than_a_new_pair() -> None:
+    """The example of chapter 6: everything but Ben and Dan, once."""
+    ada, ben, cleo, dan = range(4)
+    asked = [(ada, ben), (ben, cleo), (cleo, dan), (dan, ada), (ada, cleo)]
+
+    def mean(more: list[tuple[int, int]]) -> str:
+        resistances = poe.effective_resistance(4, asked + more)
+        return f"{resistances[np.triu_indices(4, 1)].mean():.2f}"
+
+    now, again, new = mean([]), mean([(ada, cleo)]), mean([(ben, dan)])
+    words = f"falls from {now} to {again} with one more comparison of Ada and Cleo, and to {new}"
+    assert words in GUIDE

@@ -41,16 +41,19 @@ poeLive.address = (() => {
     };
   };
 
+  // What a copied address is good for: one of a file opens on this computer only.
+  const copied = location.protocol === "file:" ? "Copied, for this computer only" : "Copied";
+
   // A button that puts the address where it can be pasted.
   const copy = (button, save) => {
     const text = button.textContent;
     button.addEventListener("click", () => {
       save();
       const told = (words) => () => (button.textContent = words);
-      navigator.clipboard?.writeText(location.href).then(told("Copied"), told("It is in the address bar"));
+      navigator.clipboard?.writeText(location.href).then(told(copied), told("It is in the address bar"));
       setTimeout(told(text), 2500);
     });
   };
 
-  return { compose, parts, number, keeper, copy };
+  return { compose, parts, number, keeper, copy, copied };
 })();

@@ -186,7 +186,7 @@
     tool("Answers (CSV)", () => save(new Blob([toCsv(names, answers)], { type: "text/csv" }), "answers.csv"));
     const share = tool("Copy a link with these names", () => {
       const address = location.href.split("#")[0] + PREFIX + pack(names);
-      const shown = () => (share.textContent = "Copied");
+      const shown = () => (share.textContent = poeLive.address.copied);
       const byHand = () => {
         share.textContent = "It is in the address bar";
         try {
