@@ -28,7 +28,7 @@ ROUGHLY = "by the bytes of the texts"  # how tokens are counted where nobody kno
 # Bytes of a token of ASCII and of other letters, at most, mostly and at least: measured with the
 # tokenizers of SmolLM2 and Qwen2.5 on English, German, code, and text in seven other scripts.
 ASCII, OTHERS = (6.5, 3.7, 2.3), (5.5, 2.2, 1.1)
-CERTAIN = 1e-15  # the least probability of a label that was seen
+CERTAIN = 1e-12  # the least probability of a label that was seen: fits are exact up to there
 PLACES = ("context", "first", "second")
 
 

@@ -166,7 +166,7 @@ class Fit:
         from poe import large
 
         pairs = np.array([[i, j]])
-        tilt = self._lever if self.bias_fitted else None
+        tilt = self.tilts if self.bias_fitted else None
         apart = large.variances(
             self.comparisons, self.stiffness, pairs, tilt=tilt, ridge=self._ridge
         )
@@ -278,7 +278,7 @@ class Fit:
         count. None for other experts, where F < 1, and of decisions about different pairs only.
         """
         soft = isinstance(self.expert, BradleyTerry)
-        if self._is_large or not (soft or self._estimates_sigma) or self._unlinked(self.real):
+        if self._is_large or not (soft or self.estimates_sigma) or self._unlinked(self.real):
             return None
         p = self.comparisons.p[self.real]
         # An answer of exactly 0 or 1 may be a count of decisions. No other tells one from noise in
@@ -297,12 +297,12 @@ class Fit:
         """
         if self.covariance_choice != "curvature" and self.scatter is not None:
             return self.scatter.freedom
-        return self._residual_freedom if self._estimates_sigma else np.inf
+        return self._residual_freedom if self.estimates_sigma else np.inf
 
     @property
     def real(self) -> Mask:
         """(K,) whether an answer is the judge's and not a prior's."""
-        return np.asarray(self._lever != 0)
+        return np.asarray(self.tilts != 0)
 
     @property
     def _ridge(self) -> float:
@@ -314,19 +314,21 @@ class Fit:
         return len(self.items) > COVARIANCE_ITEMS
 
     @property
-    def _lever(self) -> Floats:
+    def tilts(self) -> Floats:
+        """(K,) what a bias counts for in each comparison: 1, and 0 in a prior's."""
         return np.broadcast_to(np.asarray(self.tilt, dtype=float), self.comparisons.p.shape)
 
     @property
-    def _differences(self) -> Floats:
-        return differences(self.comparisons, self.scores) - self.bias * self._lever
+    def fitted_differences(self) -> Floats:
+        """(K,) s_first - s_second of each comparison, less its bias."""
+        return differences(self.comparisons, self.scores) - self.bias * self.tilts
 
     @property
     def stiffness(self) -> Floats:
         """(K,) weighted curvature of each comparison at the mode, the values of W' S^-1 W."""
         # The solver's curvature may be a stand-in, or none at all where the energy has kinks.
         c = self.comparisons
-        return c.weight * self.expert.information(self._differences, c.p)
+        return c.weight * self.expert.information(self.fitted_differences, c.p)
 
     @cached_property
     def bias_information(self) -> float:
@@ -341,40 +343,38 @@ class Fit:
             from poe.large import LargeGraph
 
             graph = LargeGraph(c, ridge=self._ridge)
-        return graph.bias_information(graph.laid(stiffness), graph.laid(self._lever))
+        return graph.bias_information(graph.laid(stiffness), graph.laid(self.tilts))
 
     @property
-    def _bread(self) -> Floats:
+    def inverse_curvature(self) -> Floats:
         """(N + 1, N + 1) inverse curvature along scores and bias, which is zero where fixed."""
         if self._shared.bread is None:
-            self._shared.bread = self._inverse_curvature()
+            self._shared.bread = self._invert_curvature()
         return self._shared.bread
 
-    def _inverse_curvature(self) -> Floats:
+    def _invert_curvature(self) -> Floats:
+        c, stiffness = self.comparisons, self.stiffness
         if self._is_large:
             raise ValueError(
-                f"the covariance of {len(self.items)} items would take "
-                f"{8e-9 * len(self.items) ** 2:.0f} GB; ask for difference_se or prob_better of "
-                "the pairs that matter"
+                f"the covariance of {c.n_items} items would take {8e-9 * c.n_items**2:.0f} GB; ask "
+                "for difference_se or prob_better of the pairs that matter"
             )
-        c, stiffness = self.comparisons, self.stiffness
         if (loose := self._unlinked(stiffness != 0.0)) and not self._ridge:
             names = name_some(self.items[i] for i in loose)
             raise ValueError(
                 f"at these scores no expert that links {names} with the rest has any curvature, so "
                 "nothing says how sure their scores are; take another expert, or a wider one"
             )
-        precision = curvature(c, stiffness, self._lever * self.bias_fitted)
+        precision = curvature(c, stiffness, self.tilts * self.bias_fitted)
         precision[:-1, :-1] += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
         return pseudo_inverse(precision, bias=True)
 
     @cached_property
     def _joint(self) -> Floats:
         """(N + 1, N + 1) covariance of scores and bias, by choice."""
-        bread = self._bread
         if self.covariance_choice == "curvature" or self.scatter is None:
-            return self._scale * bread
-        return sandwich(self._answers, bread, self.scatter)
+            return self._scale * self.inverse_curvature
+        return sandwich(self._answers, self.inverse_curvature, self.scatter)
 
     def _unlinked(self, some: Mask) -> list[int]:
         """Positions of the items that some of the comparisons do not link with the first."""
@@ -387,7 +387,7 @@ class Fit:
     def _answers(self) -> Answers:
         """The judge's answers with their residuals, of the experts that `scatter` is for."""
         if self._shared.answers is None:
-            c, tilt = self.comparisons, self._lever * self.bias_fitted
+            c, tilt = self.comparisons, self.tilts * self.bias_fitted
             residuals, slope = self._residuals, self.stiffness / c.weight
             self._shared.answers = Answers.of(c, self.real, residuals, slope, tilt)
         return self._shared.answers
@@ -395,11 +395,11 @@ class Fit:
     @property
     def _residuals(self) -> Floats:
         """(K,) what Gaussian or Bradley-Terry experts leave of the answers."""
-        expert, p, d = self.expert, self.comparisons.p, self._differences
+        expert, p, d = self.expert, self.comparisons.p, self.fitted_differences
         return expert.f_mu(p) - d if isinstance(expert, Gaussian) else p - expit(d)
 
     @property
-    def _estimates_sigma(self) -> bool:
+    def estimates_sigma(self) -> bool:
         """Gaussian scores do not depend on sigma, so it can be estimated from the residuals."""
         expert = self.expert
         return isinstance(expert, Gaussian) and expert.sigma is None and expert.variance is None
@@ -411,7 +411,7 @@ class Fit:
 
     @cached_property
     def _scale(self) -> float:
-        if not self._estimates_sigma:
+        if not self.estimates_sigma:
             return 1.0
         c, real, freedom = self.comparisons, self.real, self._residual_freedom
         if freedom < 1:

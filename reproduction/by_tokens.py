@@ -91,10 +91,8 @@ def table(settings: Settings) -> pd.DataFrame:
 
     k : calls of the regular graph whose tokens are the budget. error : mean square of a difference,
     in log odds. ratio, ratio_se : over that of the regular graph, and its error over contexts.
-    alike : the same with one bias, known from all articles, for the regular graph as well, where
-    the way shows few texts first. fitted : the same with the bias of each article fitted, NaN where
-    a design leaves it open, as a star does. predicted : `ratio` by `spread`. c, lean : what that is
-    told of the judge.
+    fitted : the same with the bias of each article fitted, NaN where a design leaves it open, as a
+    star does. predicted : `ratio` by `spread`. c, lean : what that is told of the judge.
     """
     every = [one for which in ask_model.MODELS for one in group("summeval", "poe", which)]
     done = settings.map(
@@ -122,8 +120,9 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
         pairs = np.stack([design(way, rng) for _ in range(contexts)])
         p = one.p[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
         stack, bias = Stack.of(TEXTS, pairs, p), -float(log_odds(p).mean())
-        pooled = newton.solve(stack, expert, bias=bias)
-        error[way, "pooled"] += squared(pooled.scores, target) / draws
+        if how[way] == "pooled":
+            pooled = newton.solve(stack, expert, bias=bias)
+            error[way, "pooled"] += squared(pooled.scores, target) / draws
         if all(np.isfinite(spread(TEXTS, own)) for own in pairs):
             fitted = newton.solve(stack, expert, fit_bias=True)
             error[way, "fitted"] += squared(fitted.scores, target) / draws
@@ -138,7 +137,7 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
         )
     rows = []
     for way in spendings:
-        here, one_bias = error[way, how[way]], error[usual, "pooled"]
+        here = error[way, how[way]]
         ratio, ratio_se = ratio_of_means(here, error[usual, "fitted"])
         rows.append(
             {
@@ -153,7 +152,6 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
                 "error": float(here.mean()),
                 "ratio": ratio,
                 "ratio_se": ratio_se,
-                "alike": ratio if how[way] == "fitted" else ratio_of_means(here, one_bias)[0],
                 "fitted": ratio_of_means(error[way, "fitted"], error[usual, "fitted"])[0],
                 "predicted": known[way] / known[usual],
                 "c": c,

@@ -66,7 +66,7 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
         return (
             f"Intervals are per prompt: errors are clustered on {columns.cluster_name} ({count:,})."
         )
-    if not (fitted._estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
+    if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
         return "Intervals are the expert's own: every answer counts as its density says."
     if kind == "pair":
         return "Intervals are per pair: answers about one pair of items may err together."

@@ -87,11 +87,11 @@ def _leads(fit: Fit, first: int, rivals: Sequence[int]) -> Floats:
 
     A^-1 is the fit's own, along scores and bias; a prior's ties are in it and get no row.
     """
-    c, real, inverse = fit.comparisons, fit.real, fit._bread
-    i, j, tilt = c.first[real], c.second[real], (fit._lever * fit.bias_fitted)[real]
+    c, real, inverse = fit.comparisons, fit.real, fit.inverse_curvature
+    i, j, tilt = c.first[real], c.second[real], (fit.tilts * fit.bias_fitted)[real]
     own = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j] + tilt**2 * inverse[-1, -1]
     own -= 2.0 * tilt * (inverse[i, -1] - inverse[j, -1])  # x_k' A^-1 x_k
-    pull = -(c.weight * fit.expert.slope(fit._differences, c.p))[real]
+    pull = -(c.weight * fit.expert.slope(fit.fitted_differences, c.p))[real]
     apart = inverse[first] - inverse[list(rivals)]
     along = apart[:, i] - apart[:, j] - tilt * apart[:, -1:]
     return np.asarray(pull * along / np.maximum(1.0 - fit.stiffness[real] * own, 0.1))

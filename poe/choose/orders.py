@@ -264,7 +264,8 @@ def decide(
     reason: Reason
     opposed = errors.c + errors.se < 0.0  # more than the error of c explains
     if ratio > 1.0:
-        reason = "place" if opposed else "pairs run out"
+        anyway = not opposed and predicted_ratio(0.0, one, both) > 1.0
+        reason = "pairs run out" if anyway else "place"
     else:
         reason = "sparse" if opposed else "items"
     orders: Literal["one", "both"] = "both" if ratio > 1.0 else "one"

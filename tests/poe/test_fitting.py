@@ -274,7 +274,7 @@ def test_of_many_optima_it_is_said_that_there_are_many(bias):
         pairs = poe.select(5, 8, rule="random", seed=rng)
         c = poe.Comparisons.from_pairs(pairs, rng.random(8), items=5)
         fit = poe.fit(c, poe.experts.Huber(sigma=0.05), bias=bias)
-        bends = fit.expert.second_derivative(fit._differences, c.p) > 0
+        bends = fit.expert.second_derivative(fit.fitted_differences, c.p) > 0
         rows = np.column_stack([c.matrix(), np.ones(len(c))])[:, : 5 + (bias == "fit")]
         shift = np.arange(rows.shape[1]) < 5
         null = scipy.linalg.null_space(np.vstack([rows[bends], shift]))
@@ -282,7 +282,7 @@ def test_of_many_optima_it_is_said_that_there_are_many(bias):
         said[many] += 1
         assert ("of many optima one" in fit.message) == many
         if many:  # a little along it nothing changes
-            d = fit._differences + 1e-5 * rows @ null[:, 0]
+            d = fit.fitted_differences + 1e-5 * rows @ null[:, 0]
             assert fit.expert.energy(d, c.p).sum() == pytest.approx(fit.energy, rel=1e-6)
         else:
             assert "the only optimum" in fit.message

@@ -44,7 +44,7 @@ class TestWhatIsShared:
         fit = poe.fit(decisions(), bias="fit")
         other = fit.with_covariance("curvature")
         other.covariance()
-        assert fit._bread is other._bread
+        assert fit.inverse_curvature is other.inverse_curvature
         assert fit._answers is other._answers
 
     def test_other_scores_share_nothing(self):

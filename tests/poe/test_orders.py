@@ -187,6 +187,12 @@ class TestDecision:
         made = orders.decide(pilots(0.5, 10, 10), calls=230)
         assert (made.orders, made.reason) == ("both", "pairs run out")
 
+    def test_a_small_c_that_is_negative_is_about_the_place_while_there_are_new_pairs(self):
+        made = [orders.decide(pilots(-0.25, 1, 10, seed=k), calls=96) for k in range(40)]
+        unsure = [one for one in made if -one.se < one.c < 0.0 and one.orders == "both"]
+        assert len(unsure) > 3
+        assert {one.reason for one in unsure} == {"place"}
+
     def test_a_pilot_that_tells_nothing(self):
         once = poe.Comparisons.from_pairs([(0, 1), (1, 2), (2, 0)], [0.6, 0.7, 0.5], items=3)
         made = orders.decide(once, calls=6)
