@@ -66,6 +66,8 @@ class Ranking:
         Of the context.
     attribute
         What was asked for.
+    rest
+        Calls of the budget that were not made.
     refused
         Comparisons that the judge would not answer, which are left out.
     left_out
@@ -93,6 +95,7 @@ class Ranking:
     notes: tuple[str, ...] = ()
     name: str = ""
     attribute: str = ""
+    rest: int = 0
     refused: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
 

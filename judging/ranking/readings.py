@@ -30,6 +30,7 @@ __all__ = [
     "neighbours",
     "next_pairs",
     "percent",
+    "plural",
     "position",
     "prospects",
     "settled_share",
@@ -67,6 +68,13 @@ def percent(share: float) -> str:
     if share >= 0.995:
         return "over 99%"
     return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+
+
+def plural(thing: str) -> str:
+    """More than one thing."""
+    if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
+        return thing[:-1] + "ies"
+    return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
 
 
 def typical_error(fit: Fit) -> float:

@@ -433,6 +433,7 @@ class Rounds:
             gold=self.about.gold,
             notes=(*self.about.notes, *self.notes),
             left_out=self.about.left_out,
+            rest=max(self.total - self.asked, 0),
             refused=len(self.refused) + self.about.refusals,
         )
 

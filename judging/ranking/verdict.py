@@ -3,29 +3,31 @@
 It is about the best. That one text is better than a rival is settled when the difference of their
 scores is so many standard errors; those shrink with the root of the number of answers, so
 
-    more = asked ((q se / difference)^2 - 1),
+    more = asked ((q se / difference)^2 - 1)
 
-q the normal quantile at the level, shared among the rivals that are open. It assumes that the
-difference stays as it is, and comparisons spread as they were: a rule that asks about the top needs
-fewer. The difference of two close scores is mostly error, so where this asks for more than there
-are, nothing follows: then we say how probable it is that all of them would settle who is best,
+may do, q the normal quantile at the level, shared among the rivals that are open. But who leads
+leads partly by luck. So it is always said how probable it is that so many answers, what is left of
+a budget, or all that can be asked would settle who is best. With T times as many answers in all,
 
-    scores to come ~ N(scores, C (1 - 1/T)), their covariance C / T,
+    scores to come ~ N(m, V),  m = s (1/T + (1 - 1/T) r),  V = (1 - 1/T)^2 (r C + C / (T - 1)),
 
-T times as many answers in all. Only where that is improbable is asking on no advice.
+and their covariance is C / T: scores s of covariance C, which say of the true ones that these lie
+round r s with covariance r C, where r = 1 - (n - 3) / (n - 1) mean(se^2) / var(s) (James and
+Stein). Answers spread as they were; a rule that asks about the top does better. Only where all is
+improbable is asking on no advice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import chdtri, ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
-from judging.ranking.readings import HARDLY, better, drowned, percent
+from judging.ranking.readings import HARDLY, better, drowned, percent, plural
 from judging.reading.tables import called
 from judging.trust.needed import needed
 from judging.trust.trust import Trust
@@ -38,6 +40,7 @@ __all__ = ["Verdict", "of_fit", "verdict"]
 
 MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
 RIVALS = 10  # below the first that are looked at
+NAMED = 5  # texts that are named where any of them could be the best
 HOPELESS = 0.1  # probability that all that can be asked would settle it, below which it is alike
 DRAWS = 2000
 
@@ -47,8 +50,8 @@ State = Literal["decide", "ask", "label", "alike", "not by this judge"]
 class Verdict(NamedTuple):
     """state, text : what to do, for a program and for a reader.
 
-    more : answers that would tell who is best; labels : of people, these included, that would tell
-    whether the judge beats a coin. None where none are advised.
+    more : answers to ask for next; labels : of people, these included, that would tell whether the
+    judge beats a coin. None where none are advised.
     """
 
     state: State
@@ -67,6 +70,7 @@ def verdict(one: Ranking, thing: str = "text") -> Verdict:
         thing=thing,
         what="call",
         left=max(n * (n - 1) - asked, 0),
+        rest=one.rest if one.partial else 0,
         partial=one.partial,
         takes=lambda more: _takes(one, more),
         people=one.trust,
@@ -81,6 +85,7 @@ def of_fit(
     thing: str,
     what: str,
     left: float = np.inf,
+    rest: int = 0,
     partial: bool = False,
     takes: Callable[[int], str] | None = None,
     people: Trust | None = None,
@@ -88,7 +93,7 @@ def of_fit(
 ) -> Verdict:
     """The same of any fit. what : an answer. left : how many there can be more.
 
-    partial : whether asking was cut short.
+    partial, rest : whether asking was cut short, and how many of the budget were not made.
     takes : a function of more answers that says what they take. by_judge : whether it is known
     that a judge of texts answered, and not people.
     """
@@ -129,44 +134,112 @@ def of_fit(
             "far you can.",
             labels=few,
         )
-    more, nearest = _more(fit, level)
-    rival = called(nearest, thing)
+    could = leaders(fit, level)
+    named, take = (
+        _named(could, thing, len(fit.items)),
+        "either" if len(could) == 2 else "any of them",
+    )
+    blind = not _tells_apart(fit, level)
+    if blind:
+        who = "this judge" if by_judge else "anybody"
+        named = (
+            f"nothing shows yet that {who} tells these {plural(thing)} apart: their scores differ "
+            "no more than chance would make them"
+        )
     if left == 0:
+        open_ = named if blind else f"{named} are too close"
         return Verdict(
             "alike",
-            f"Who is best stays open: every {what} was made, and {best} and {rival} are too close. "
-            "Take either, or ask somebody else.",
+            f"Who is best stays open: every {what} was made, and {open_}. Take {take}, or ask "
+            "somebody else.",
         )
-    if more is None or more > left:
-        chance = _chance(fit, level, left)
-        every = f"a lot more {what}s"
-        if np.isfinite(left):
-            cost = takes(int(left)) if takes is not None else ""
-            every = f"all {left:,.0f} {what}s left{cost}" if left > 1 else f"the {what} left{cost}"
-        about = "about " if 0.005 <= chance < 0.995 else ""
-        odds = f"{every} would tell who is best with a probability of {about}{percent(chance)}"
-        if chance < HOPELESS and not partial:
-            return Verdict(
-                "alike",
-                f"Asking more will hardly tell who is best: {best} and {rival} are close, and "
-                f"{odds}. Take either, or ask somebody else.",
-            )
-        return Verdict("ask", f"Ask more before you decide: {best} and {rival} are close; {odds}.")
-    cost = takes(more) if takes is not None else ""
+    close = named if blind else f"{named} are close"
+    odds = _odds(fit, level, left, rest, what, takes)
+    every = odds[-1]
+    if every.chance < HOPELESS and not partial:
+        return Verdict(
+            "alike",
+            f"Asking more will hardly tell who is best: {close}, and {every.text} would with a "
+            f"probability of {percent_about(every.chance)}. Take {take}, or ask somebody else.",
+        )
+    told = [
+        f"{one.text} would {'tell who is best' if one is odds[0] else 'do so'} with a probability "
+        f"of {percent_about(one.chance)}"
+        for one in odds
+    ]
+    more = odds[0].count
     return Verdict(
         "ask",
-        f"Ask more before you decide: about {more:,} more {what}{'s' if more > 1 else ''}{cost} "
-        "would tell who is best.",
-        more=more,
+        f"Ask more before you decide: {close}; {', and '.join(told)}.",
+        more=int(more) if np.isfinite(more) else None,
     )
 
 
-def _more(fit: Fit, level: float) -> tuple[int | None, object]:
-    """Answers that would settle who is best (None: too many to advise), and the nearest rival."""
+class _Odds(NamedTuple):
+    count: float
+    text: str
+    chance: float
+
+
+def _odds(
+    fit: Fit,
+    level: float,
+    left: float,
+    rest: int,
+    what: str,
+    takes: Callable[[int], str] | None,
+) -> list[_Odds]:
+    """How probable it is that more answers settle who is best: the next ones, and all."""
+    some = rest or _more(fit, level) or np.inf
+    counts = [some, left] if some < left else [left]
+    if not np.isfinite(counts[-1]) and len(counts) > 1:
+        counts.pop()
+    said = []
+    for count in counts:
+        cost = takes(int(count)) if takes is not None and np.isfinite(count) else ""
+        if not np.isfinite(count):
+            text = f"a lot more {what}s"
+        elif count == rest:
+            text = f"the rest of the budget, {count:,.0f} {what}{'s' if count > 1 else ''}{cost},"
+        elif count == left:
+            text = f"all {left:,.0f} {what}s left{cost}" if left > 1 else f"the {what} left{cost}"
+        else:
+            text = f"about {count:,.0f} more {what}{'s' if count > 1 else ''}{cost}"
+        said.append(_Odds(count, text, _chance(fit, level, count)))
+    return said
+
+
+def leaders(fit: Fit, level: float) -> list[Any]:
+    """Items that could be the best, the likeliest first; two at least."""
+    names = fit.ranking()
+    first = dict(zip(fit.items, fit.rank_interval(level)[:, 0], strict=True))
+    could = [name for name in names if first[name] == 1]
+    return could if len(could) > 1 else names[:2]
+
+
+def _named(could: list[Any], thing: str, n: int) -> str:
+    if len(could) > NAMED:
+        return f"{len(could):,} of {n:,} {plural(thing)}"
+    *others, last = (called(name, thing) for name in could)
+    return f"{', '.join(others)} and {last}"
+
+
+def _tells_apart(fit: Fit, level: float) -> bool:
+    """Whether the scores differ by more than their errors explain."""
+    error = fit.standard_errors()
+    return bool(((fit.scores / error) ** 2).sum() > chdtri(len(error) - 1, 1.0 - level))
+
+
+def percent_about(chance: float) -> str:
+    """A probability that was drawn: "about 40%", "over 99%"."""
+    return f"{'about ' if 0.005 <= chance < 0.995 else ''}{percent(chance)}"
+
+
+def _more(fit: Fit, level: float) -> int | None:
+    """Answers that would settle who is best if the scores stay; None where that is no advice."""
     order = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     first, others = np.full(len(order) - 1, order[0]), order[1:]
     p = better(fit, first, others)
-    nearest = fit.items[int(others[np.argmin(p)])]
     open_ = p < 1.0 - (1.0 - level) / len(p)
     quantile = ndtri(1.0 - (1.0 - level) / max(int(open_.sum()), 1))
     gap = fit.scores[order[0]] - fit.scores[others]
@@ -175,20 +248,21 @@ def _more(fit: Fit, level: float) -> tuple[int | None, object]:
         times = (quantile * error / gap) ** 2
     most = float(np.max(np.where(open_, times, 0.0)))
     if not most <= MOST_TIMES:
-        return None, nearest
-    return max(int(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1), nearest
+        return None
+    return max(_round(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1)
 
 
-def _chance(fit: Fit, level: float, left: float) -> float:
-    """Probability that so many more answers settle who is best, as the scores are known now."""
+def _chance(fit: Fit, level: float, more: float) -> float:
+    """Probability that so many more answers settle who is best, as far as the scores tell."""
     top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     asked = max(int(fit.real.sum()), 1)
-    times = 1.0 + min(left / asked, MOST_TIMES)
+    times = 1.0 + min(more / asked, MOST_TIMES)
+    new, told = 1.0 - 1.0 / times, _told(fit)
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
     noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))
-    noise *= np.sqrt(np.clip(value, 0.0, None) * (1.0 - 1.0 / times))
-    scores = fit.scores[top] + noise @ vector.T
+    noise *= np.sqrt(np.clip(value, 0.0, None) * (told + 1.0 / (times - 1.0))) * new
+    scores = fit.scores[top] * (1.0 / times + new * told) + noise @ vector.T
     own = np.diag(covariance)
     error = np.sqrt(np.maximum(own[:, None] + own - 2.0 * covariance, 0.0) / times)
     ahead = scores.max(axis=1, keepdims=True) - scores
@@ -197,6 +271,15 @@ def _chance(fit: Fit, level: float, left: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         wrong = np.where(ahead > 0.0, ndtr(-ahead / of_best), 0.0).sum(axis=1)
     return float((wrong <= 1.0 - level).mean())
+
+
+def _told(fit: Fit) -> float:
+    """How much of the scores' spread is no error, 1 where a prior has seen to that."""
+    if fit.prior is not None:
+        return 1.0
+    spread, n = float(fit.scores.var(ddof=1)), len(fit.scores)
+    error = float((fit.standard_errors() ** 2).mean()) * n / (n - 1)
+    return max(1.0 - max(n - 3, 0) / (n - 1) * error / spread, 0.0) if spread else 0.0
 
 
 def _takes(one: Ranking, more: int) -> str:

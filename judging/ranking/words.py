@@ -13,7 +13,7 @@ from judging import kinds
 from judging.judges.asking import NEITHER
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
-from judging.ranking.readings import Sureness, percent, position, settled_share
+from judging.ranking.readings import Sureness, percent, plural, position, settled_share
 from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
@@ -50,7 +50,6 @@ __all__ = [
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 NAMED, REASON = 3, 120  # texts that are left out and named, letters of what a judge said
-RIVALS = 5  # texts that are named where any of them could be the best
 
 
 # What a manager reads -------------------------------------------------------------------------
@@ -83,23 +82,13 @@ def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> li
     settled = _settled_in_words(settled_share(fit, level), thing, level)
     if refused:
         return [settled]
-    names, things = fit.ranking(), plural(thing)
-    n, best = len(names), names[0]
-    sure = float(fit.prob_top(1)[fit.items.index(best)])
-    first_at = dict(zip(fit.items, fit.rank_interval(level)[:, 0], strict=True))
-    rivals = [name for name in names if first_at[name] == 1]
-    if sure >= 0.5 or len(rivals) < 2:
+    first = fit.ranking()[0]
+    sure = float(fit.prob_top(1)[fit.items.index(first)])
+    best, of_all = called(first, thing), f"the best of {len(fit.items):,} {plural(thing)}"
+    if sure >= 0.5:
         probably = "" if sure >= 0.9 else "probably "
-        first = (
-            f"{called(best, thing)} is {probably}the best of {n:,} {things} ({percent(sure)} sure)"
-        )
-    elif len(rivals) <= RIVALS:
-        *others, last = (called(name, thing) for name in rivals)
-        named = f"{', '.join(others)} or {last}"
-        first = f"The best of {n:,} {things} is {named}; which of them is open"
-    else:
-        first = f"No {thing} stands out: {len(rivals)} of {n:,} could be the best"
-    return [f"{first}.", settled]
+        return [f"{best} is {probably}{of_all} ({percent(sure)} sure).", settled]
+    return [f"{best} leads, and is {of_all} with a probability of {percent(sure)}.", settled]
 
 
 def _settled_in_words(share: float, thing: str, level: float) -> str:
@@ -157,13 +146,6 @@ def judged_of(ranking: Ranking) -> Any:
 def expert_of(ranking: Ranking) -> str:
     """The expert's name."""
     return type(ranking.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
-
-
-def plural(thing: str) -> str:
-    """More than one thing."""
-    if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
-        return thing[:-1] + "ies"
-    return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
 
 
 def totals(rankings: Sequence[Ranking]) -> tuple[int, int, int, str]:

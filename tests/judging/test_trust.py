@@ -235,7 +235,7 @@ def test_the_first_line_decides_asks_or_refuses():
     close = fitted(np.array([0.3, 0.0, -1.0]), seed=2)
     said = of_fit(close, 0.95, thing="text", what="vote")
     assert said.state == "ask"
-    assert f"about {said.more:,} more votes would tell who is best" in said.text
+    assert f"about {said.more:,} more votes would tell who is best with a prob" in said.text
     assert of_fit(close, 0.95, thing="text", what="vote", left=1).state == "alike"
     even = fitted(np.array([0.0, 0.0, -2.0]), seed=6)
     assert of_fit(even, 0.95, thing="text", what="vote").state in ("alike", "ask")
@@ -482,6 +482,48 @@ def test_the_chance_that_all_that_is_left_settles_it_by_hand():
         edge, spread = z * error / np.sqrt(times), error * np.sqrt(1.0 - 1.0 / times)
         by_hand = norm.sf((edge - gap) / spread) + norm.cdf((-edge - gap) / spread)
         assert _chance(fit, 0.95, left) == pytest.approx(by_hand, abs=0.04)
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.5])
+def test_the_chance_comes_true_about_as_often_as_it_says(noise):
+    """Of judges that answer 0 or 1, whose first scores are mostly luck, and of sharper ones."""
+    said, came = [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        scores, drawn = rng.standard_normal(10), rng.random((10, 10))
+        apart = scores[:, None] - scores + noise * rng.standard_normal((10, 10))
+        p = (drawn < expit(apart)).astype(float) if noise > 1 else expit(apart)
+
+        def answer(pairs, p=p):
+            return p[tuple(pairs.T)]
+
+        few = judging.rank(10, answer, budget="3x", seed=seed)
+        every = judging.rank(10, answer, budget="all", seed=seed)
+        said.append(_chance(few.fit, 0.95, 90 - len(few.comparisons)))
+        came.append(of_fit(every.fit, 0.95, thing="text", what="call", left=0).state == "decide")
+    assert np.mean(said) == pytest.approx(np.mean(came), abs=0.15)
+    assert np.mean(said) > 0.02
+
+
+def test_scores_that_chance_would_make_are_said_to_be_no_more():
+    rng = np.random.default_rng(1)
+    noise = expit(rng.standard_normal((30, 30)))
+    one = judging.rank(30, lambda pairs: noise[tuple(pairs.T)], budget="4x")
+    said = of_fit(one.fit, 0.95, thing="essay", what="call", left=700, by_judge=True)
+    assert "nothing shows yet that this judge tells these essays apart" in said.text
+    clear = of_fit(fitted(np.linspace(2, -2, 30), 4), 0.95, thing="text", what="call", left=700)
+    assert "nothing shows" not in clear.text
+
+
+def test_all_that_could_be_the_best_are_named_and_the_rest_of_a_budget_comes_first():
+    fit = fitted(np.array([0.1, 0.05, 0.0, -3.0, -3.0]), 12)
+    over = of_fit(fit, 0.95, thing="text", what="call", left=0)
+    assert over.state == "alike"
+    assert "t0, t1 and t2 are too close. Take any of them" in over.text
+    cut = of_fit(fit, 0.95, thing="text", what="call", left=900, rest=40, partial=True)
+    assert cut.more == 40
+    assert "; the rest of the budget, 40 calls, would tell who is best with" in cut.text
+    assert ", and all 900 calls left would do so with" in cut.text
 
 
 def test_what_is_left_is_called_hopeless_only_where_it_mostly_is():
