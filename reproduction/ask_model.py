@@ -18,7 +18,6 @@ import time
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import permutations
 from pathlib import Path
@@ -33,21 +32,27 @@ from judging.errors import JudgeError
 from judging.machine import data_dir
 from judging.question import Question, Text
 from judging.store import Store
-from poe.arrays import Floats
-from reproduction.llmbar_texts import load
-from reproduction.to_ask import (
-    ASKED,
+from reproduction.answers import (
     CONTEXT,
-    DIALOGUE,
     MODELS,
     PLACES,
     QWEN,
-    QWEN_RUNS,
-    RUNS,
     SMOLLM2,
-    SUMMARY,
     Model,
     Place,
+    about,
+    answers,
+    digest,
+    folder,
+    kept,
+)
+from reproduction.llmbar_texts import load
+from reproduction.to_ask import (
+    ASKED,
+    DIALOGUE,
+    QWEN_RUNS,
+    RUNS,
+    SUMMARY,
     Run,
     chosen,
     in_order,
@@ -72,6 +77,8 @@ __all__ = [
     "about",
     "answers",
     "chosen",
+    "digest",
+    "folder",
     "in_order",
     "kept",
     "load",
@@ -177,11 +184,6 @@ def ferry_answers(model: Model = SMOLLM2) -> dict[tuple[str, str], dict[str, Any
 # Keeping ------------------------------------------------------------------------------------
 
 
-def folder(model: Model = SMOLLM2) -> Path:
-    """Where a model's answers lie: data/measured, or a folder in it."""
-    return data_dir() / "measured" / model.folder
-
-
 def keep(store: Path, which: str = "smollm2") -> None:
     """Add a store's answers to data/measured: a table a template, and measured.json.
 
@@ -272,57 +274,6 @@ def _write(path: Path, table: pd.DataFrame) -> None:
     text = io.StringIO()
     table.to_csv(text, index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
     path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
-
-
-# Reading ------------------------------------------------------------------------------------
-
-
-def kept(name: str, model: Model = SMOLLM2) -> pd.DataFrame:
-    """A table of data/measured, without rows where there is none.
-
-    Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
-    """
-    path = folder(model) / f"{name}.csv.gz"
-    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=PLACES)
-
-
-def digest(model: Model = SMOLLM2) -> str:
-    """Of all answers of a model that are kept."""
-    checksum = hashlib.sha256()
-    for path in sorted(folder(model).glob("*.csv.gz")):
-        checksum.update(path.name.encode() + gzip.decompress(path.read_bytes()))
-    return checksum.hexdigest()[:16]
-
-
-def about(model: Model = SMOLLM2) -> dict[str, Any]:
-    """What lies beside the answers: the judge, versions, and what each run cost."""
-    return dict(json.loads((folder(model) / "measured.json").read_text("utf-8")))
-
-
-@cache
-def answers(
-    dataset: str, attribute: str, template: str = "poe", model: Model = SMOLLM2
-) -> tuple[list[int], Floats]:
-    """Contexts asked about, in full but for designs, and log-probabilities of the label words.
-
-    (C, N, N, 2) of pairs, row shown first, NaN on the diagonal and where a design has no call;
-    (C, N, labels) of single texts.
-    Raises LookupError where nothing was asked.
-    """
-    table = kept(f"{dataset}-{template}", model)
-    rows = table[table["attribute"] == attribute]
-    if rows.empty:
-        raise LookupError(
-            f"{model.name} was not asked about {dataset} {attribute} with {template!r}"
-        )
-    contexts, place = np.unique(rows["context"], return_inverse=True)
-    n = load(dataset).n_candidates
-    log_p = rows.filter(like="log_p_").dropna(axis=1).to_numpy()
-    single = bool((rows["second"] < 0).all())
-    grid = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
-    where = (place, rows["first"]) if single else (place, rows["first"], rows["second"])
-    grid[where] = log_p
-    return contexts.tolist(), grid
 
 
 if __name__ == "__main__":

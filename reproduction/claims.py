@@ -29,6 +29,7 @@ from judging.machine import data_dir
 from reproduction.ask_model import NAME as MODEL
 from reproduction.published import NAMES, TEXTS, load
 from reproduction.run import read
+from reproduction.settings import SURE
 from reproduction.targets import find
 from reproduction.twins import ATTRIBUTES
 from reproduction.verdicts import PREFIXES
@@ -39,7 +40,6 @@ EVIDENCE = ("published", "simulated", "recorded", "measured")
 FAR = 1e6  # size of what stands for a missing number: if it matters, the measure moves
 FILLS = 8
 MOVES = 16  # of all cells by their errors
-SURE = 2.0  # errors
 DIGITS = {"points": 0.1, "% accuracy": 0.01, "% of pairs": 0.1}  # printed, by unit
 BUILTINS = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
 # The main claims about Table 1, which carry the paper, and how their number is written.

@@ -27,6 +27,7 @@ from poe.experts import BradleyTerry, Gaussian
 from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import ask_model
+from reproduction.answers import WORDINGS
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
 from reproduction.small import (
     COUNTS,
@@ -39,7 +40,6 @@ from reproduction.small import (
     per_context,
 )
 from reproduction.stored_judge import Measured
-from reproduction.to_ask import WORDINGS
 from reproduction.twins import ATTRIBUTES, labels
 
 DATASETS = ("topicalchat", "summeval")

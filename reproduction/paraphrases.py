@@ -28,10 +28,10 @@ import pandas as pd
 
 from poe.arrays import Floats, Indices
 from poe.stack import Stack, by_item
+from reproduction.answers import PARAPHRASES
 from reproduction.measured_tables import asked, model_of
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import per_context
-from reproduction.to_ask import PARAPHRASES
 
 DATASET, ATTRIBUTE = "topicalchat", "coherency"
 NONE, WORDS, ORDER, BOTH, ALL = (

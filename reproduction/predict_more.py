@@ -34,12 +34,12 @@ from poe.comparisons import Comparisons
 from poe.scores import average_probability
 from poe.stack import Stack
 from reproduction import ask_model, large
+from reproduction.answers import HANNA
 from reproduction.llmbar_texts import ATTRIBUTE, sets
 from reproduction.measured_tables import absolute_of, asked
 from reproduction.orders import agreement
 from reproduction.predictions import DRAWS, FILE, Calibrated, calibrated, rows, sources
 from reproduction.small import per_context
-from reproduction.to_ask import HANNA
 from reproduction.twins import Twin, labels
 
 Known = Sequence[tuple[Floats, Floats]]  # as `predictions.sources` gives them

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from poe.arrays import Floats
-from reproduction.claims import SURE
 from reproduction.measured_tables import (
     CALLS,
     DATASETS,
@@ -32,7 +31,7 @@ from reproduction.measured_tables import (
     model_of,
     rows_of,
 )
-from reproduction.settings import Calls, Settings
+from reproduction.settings import SURE, Calls, Settings
 from reproduction.small import METHODS, answers, correlations, few_and_all
 from reproduction.stored_judge import Measured
 

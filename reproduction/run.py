@@ -27,9 +27,9 @@ import scipy
 import poe
 from judging.errors import JudgeError
 from judging.machine import data_dir
-from reproduction import ask_model
+from reproduction import answers
 from reproduction.settings import Settings
-from reproduction.targets import TARGETS
+from reproduction.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[1]
 # Of `judging` the data, simulated judges, what reads stored answers and what combines judges: a
@@ -98,9 +98,20 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def outdated(about: Mapping[str, Any]) -> bool:
-    """Whether a result, from its description, was made by other code or from other data."""
-    return bool((about.get("code") or {}).get("digest") != digest())
+def outdated(about: Mapping[str, Any], target: Target) -> bool:
+    """Whether a result, from its description, was made by other code or from other data.
+
+    Of a target that reads a model's answers, from other answers as well.
+    """
+    if (about.get("code") or {}).get("digest") != digest():
+        return True
+    return bool(target.answers) and about.get("settings", {}).get("answers") != answers_read(target)
+
+
+def answers_read(target: Target) -> str | dict[str, str]:
+    """Digests of the models' answers that it reads: of one model, or of each."""
+    known = {model: answers.digest(answers.MODELS[model]) for model in target.answers}
+    return known if len(known) > 1 else "".join(known.values())
 
 
 def made_with(settings: Settings) -> dict[str, Any]:
@@ -108,9 +119,8 @@ def made_with(settings: Settings) -> dict[str, Any]:
     known: dict[str, Any] = {"draws": settings.draws, "seed": settings.seed}
     if settings.store:
         known |= {"measured": settings.store.system, "answers": settings.store.digest}
-    if settings.target.inputs == "measured":
-        model = settings.target.options.get("model", "smollm2")
-        known["answers"] = ask_model.digest(ask_model.MODELS[model])
+    if settings.target.answers:
+        known["answers"] = answers_read(settings.target)
     if settings.target.kind in ("skill", "llmbar"):
         known["full"] = settings.full
     return known
@@ -125,7 +135,7 @@ def is_fresh(settings: Settings, out: Path | None = None) -> bool:
     then, now = about.get("settings", {}), made_with(settings)
     if then.get("full"):
         now["full"] = True
-    return not outdated(about) and then == now
+    return not outdated(about, settings.target) and then == now
 
 
 # Files --------------------------------------------------------------------------------------

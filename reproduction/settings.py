@@ -21,6 +21,8 @@ from reproduction.twins import Twin, attributes, key_of, labels, twins
 if TYPE_CHECKING:
     from reproduction.stored_judge import Key, Stored
 
+SURE = 2.0  # errors from which on a number is told from another
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 

@@ -51,6 +51,12 @@ class Target:
         return self.paper if self.paper in ("recorded", "measured") else "simulated"
 
     @property
+    def answers(self) -> tuple[str, ...]:
+        """Models, of `ask_model.MODELS`, whose answers in data/measured it reads."""
+        one = (self.options.get("model", "smollm2"),) if self.inputs == "measured" else ()
+        return tuple(self.options.get("answers", one))
+
+    @property
     def takes_store(self) -> bool:
         """Whether a measured judge can take the place of this target's twins."""
         return self.inputs == "simulated" and bool(self.datasets)

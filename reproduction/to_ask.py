@@ -16,37 +16,11 @@ from judging.datasets import Dataset
 from judging.datasets.questions import questions_of
 from judging.errors import JudgeError
 from judging.question import Prompt, Question
+from reproduction.answers import HANNA, PARAPHRASES, WORDINGS, Model, Place
 from reproduction.llmbar_texts import load
 
 DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
 SUMMARY = ("coherence", "consistency", "fluency", "relevance")
-CONTEXT = ["attribute", "context"]
-PLACES = [*CONTEXT, "first", "second"]
-Place = tuple[str, int, int, int]  # one row of them
-
-
-@dataclass(frozen=True)
-class Model:
-    """A language model that was asked.
-
-    name : in tables. judge : as `judging.open` takes it. folder : of data/measured, "" for itself.
-    at_random : whether contexts come in a fixed random order, so that those that were asked so
-    far are a fair sample of all; else in their own. processes : at once, one a core by default.
-    """
-
-    name: str
-    judge: str
-    folder: str = ""
-    at_random: bool = False
-    processes: int | None = None
-
-
-MODELS = {
-    "smollm2": Model("SmolLM2-135M", "smollm2"),
-    # llama.cpp uses all cores itself, and keeps one cache of what prompts have in common.
-    "qwen": Model("Qwen2.5-Coder-1.5B", "qwen", "qwen", at_random=True, processes=1),
-}
-SMOLLM2, QWEN = MODELS["smollm2"], MODELS["qwen"]
 
 
 @dataclass(frozen=True)
@@ -117,10 +91,6 @@ RUNS = (
 # What is asked of the larger one: small parts first, so that every stop is useful. SummEval, HANNA
 # and LLMBar wait for data/predictions.toml. `python -m reproduction.asking_costs` says how long
 # each part takes.
-# HANNA: both orders of 2N pairs; N pairs spread evenly would be a ring, which tells little.
-HANNA = 4 * 1056
-PARAPHRASES = range(1, 6)  # of the question, in data/prompts/topicalchat.toml
-WORDINGS = ("comparative-1", "comparative-2", "numbers", "words")  # beside the papers' "poe"
 DESIGN = 4 * 16  # SummEval in other words: both orders of 2N pairs of an article
 QWEN_RUNS = (
     Run("topicalchat", "poe", DIALOGUE),

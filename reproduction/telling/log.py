@@ -29,7 +29,7 @@ def state(name: str, about: Mapping[str, Any]) -> str:
     """Whether a result is what its target would write today."""
     if name not in TARGETS:
         return "made once; its code is in the history"
-    return "code or data changed since" if outdated(about) else UP_TO_DATE
+    return "code or data changed since" if outdated(about, TARGETS[name]) else UP_TO_DATE
 
 
 def rows(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

@@ -12,11 +12,11 @@ from markupsafe import Markup
 from judging.judges import recorded
 from poe.arrays import Floats
 from reproduction import ask_model, predict_more, run
+from reproduction.answers import HANNA
 from reproduction.claims import accepted
 from reproduction.published import NAMES
 from reproduction.small import few_and_all
 from reproduction.telling import pages
-from reproduction.to_ask import HANNA
 from reproduction.twins import labels
 
 OWN = 419  # of LLMBar's pairs are its own

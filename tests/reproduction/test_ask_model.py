@@ -9,6 +9,7 @@ from scipy.special import expit
 
 from judging import datasets
 from judging.judges.recorded import llmbar
+from reproduction import answers as stored
 from reproduction import ask_model, asking_costs, measured_tables
 from reproduction.settings import Settings
 
@@ -29,9 +30,12 @@ def small(monkeypatch, tmp_path, placeholder_texts):
     for which, model in list(ask_model.MODELS.items()):
         monkeypatch.setitem(ask_model.MODELS, which, replace(model, judge="demo"))
         monkeypatch.setitem(ask_model.ASKED, which, FEW[:2])
-    monkeypatch.setattr(
-        ask_model, "folder", lambda model=ask_model.SMOLLM2: tmp_path / "measured" / model.folder
-    )
+
+    def folder(model=ask_model.SMOLLM2):
+        return tmp_path / "measured" / model.folder
+
+    for module in (ask_model, stored):
+        monkeypatch.setattr(module, "folder", folder)
     ask_model.answers.cache_clear()
     yield tmp_path / "store.sqlite"
     ask_model.answers.cache_clear()

@@ -36,6 +36,18 @@ def test_what_another_code_or_other_data_made_says_so(about, monkeypatch):
     assert log.state("no-target", about) == "made once; its code is in the history"
 
 
+def test_a_result_of_other_answers_says_so(about, monkeypatch):
+    name = "measured-qwen-absolute"
+    made = {**about, "settings": {"answers": run.answers_read(TARGETS[name])}}
+    assert log.state(name, made) == log.UP_TO_DATE
+    assert log.state(name, {**made, "settings": {"answers": "0" * 16}}) != log.UP_TO_DATE
+    both = {**about, "settings": {"answers": run.answers_read(TARGETS["shrinkage"])}}
+    assert log.state("shrinkage", both) == log.UP_TO_DATE
+    monkeypatch.setattr(run.answers, "digest", lambda model: model.name)
+    assert log.state("shrinkage", both) != log.UP_TO_DATE
+    assert log.state(NAME, about) == log.UP_TO_DATE, "it reads none"
+
+
 def test_the_table_sorts_dates_by_time_and_says_what_is_not_recorded(about):
     later = {**about, "run": {**about["run"], "date": "2026-01-02T03:04:06Z"}}
     without = {key: value for key, value in about.items() if key != "run"}

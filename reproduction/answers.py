@@ -1,0 +1,108 @@
+"""What real language models answered: the tables of data/measured, as arrays.
+
+`reproduction.ask_model` fills them; what is asked, and in what order, is in `reproduction.to_ask`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judging.machine import data_dir
+from poe.arrays import Floats
+from reproduction.llmbar_texts import load
+
+CONTEXT = ["attribute", "context"]
+PLACES = [*CONTEXT, "first", "second"]
+Place = tuple[str, int, int, int]  # one row of them
+# HANNA: both orders of 2N pairs; N pairs spread evenly would be a ring, which tells little.
+HANNA = 4 * 1056
+PARAPHRASES = range(1, 6)  # of the question, in data/prompts/topicalchat.toml
+WORDINGS = ("comparative-1", "comparative-2", "numbers", "words")  # beside the papers' "poe"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A language model that was asked.
+
+    name : in tables. judge : as `judging.open` takes it. folder : of data/measured, "" for itself.
+    at_random : whether contexts come in a fixed random order, so that those that were asked so
+    far are a fair sample of all; else in their own. processes : at once, one a core by default.
+    """
+
+    name: str
+    judge: str
+    folder: str = ""
+    at_random: bool = False
+    processes: int | None = None
+
+
+MODELS = {
+    "smollm2": Model("SmolLM2-135M", "smollm2"),
+    # llama.cpp uses all cores itself, and keeps one cache of what prompts have in common.
+    "qwen": Model("Qwen2.5-Coder-1.5B", "qwen", "qwen", at_random=True, processes=1),
+}
+SMOLLM2, QWEN = MODELS["smollm2"], MODELS["qwen"]
+
+
+def folder(model: Model = SMOLLM2) -> Path:
+    """Where a model's answers lie: data/measured, or a folder in it."""
+    return data_dir() / "measured" / model.folder
+
+
+def kept(name: str, model: Model = SMOLLM2) -> pd.DataFrame:
+    """A table of data/measured, without rows where there is none.
+
+    Columns: attribute, context, first, second (-1 where one text was scored alone), log_p_1, ...
+    """
+    path = folder(model) / f"{name}.csv.gz"
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=PLACES)
+
+
+def digest(model: Model = SMOLLM2) -> str:
+    """Of all answers of a model that are kept, and of what they took."""
+    checksum = hashlib.sha256()
+    if (folder(model) / "measured.json").exists():
+        checksum.update(json.dumps(about(model)["runs"], sort_keys=True).encode())
+    for path in sorted(folder(model).glob("*.csv.gz")):
+        checksum.update(path.name.encode() + gzip.decompress(path.read_bytes()))
+    return checksum.hexdigest()[:16]
+
+
+def about(model: Model = SMOLLM2) -> dict[str, Any]:
+    """What lies beside the answers: the judge, versions, and what each run cost."""
+    return dict(json.loads((folder(model) / "measured.json").read_text("utf-8")))
+
+
+@cache
+def answers(
+    dataset: str, attribute: str, template: str = "poe", model: Model = SMOLLM2
+) -> tuple[list[int], Floats]:
+    """Contexts asked about, in full but for designs, and log-probabilities of the label words.
+
+    (C, N, N, 2) of pairs, row shown first, NaN on the diagonal and where a design has no call;
+    (C, N, labels) of single texts.
+    Raises LookupError where nothing was asked.
+    """
+    table = kept(f"{dataset}-{template}", model)
+    rows = table[table["attribute"] == attribute]
+    if rows.empty:
+        raise LookupError(
+            f"{model.name} was not asked about {dataset} {attribute} with {template!r}"
+        )
+    contexts, place = np.unique(rows["context"], return_inverse=True)
+    n = load(dataset).n_candidates
+    log_p = rows.filter(like="log_p_").dropna(axis=1).to_numpy()
+    single = bool((rows["second"] < 0).all())
+    grid = np.full((len(contexts), *((n,) if single else (n, n)), log_p.shape[1]), np.nan)
+    where = (place, rows["first"]) if single else (place, rows["first"], rows["second"])
+    grid[where] = log_p
+    return contexts.tolist(), grid
