@@ -38,6 +38,8 @@ BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at 
 FEW = 1000  # of them that a factorisation always takes in its stride, in sparse sets
 WIDE = 100  # items at one distance from the first
 UNEVEN = 100.0  # groups are looked for wherever weights fall by so much
+SOFT = 1e4  # by which stiffness must fall for a group to be looked for at the present scores
+NEAR, FINEST = 1e-4, 1e-15  # of a difference that a group may be off; of a sum, only rounding
 
 Linear = Callable[[Floats], Floats]
 
@@ -110,7 +112,13 @@ class LargeGraph(Graph):
             return super().direction(stiffness, right, right_bias, tilt=tilt)
         limit = enough * np.broadcast_to(scale, right.shape)
         degree, laplacian = self.laplacian(stiffness)
-        coarse = [(one, one.solver(stiffness, self.ridge)) for one in self.groups]
+        soft = self._soft(stiffness)
+        groups = [*self.groups, *soft]
+        coarse = [(one, one.solver(stiffness, self.ridge)) for one in groups]
+        bounds = [enough * one.held for one in groups]
+        least = FINEST * float(degree.max())
+        for k, one in enumerate(soft, start=len(self.groups)):
+            bounds[k] = np.minimum(bounds[k], np.maximum(NEAR * one.ties(stiffness), least))
 
         def precondition(residual: Floats) -> Floats:
             scaled = residual / diagonal
@@ -120,8 +128,8 @@ class LargeGraph(Graph):
 
         def done(residual: Floats) -> bool:
             return bool((np.abs(residual) <= limit).all()) and all(
-                (np.abs(one.sums(residual[: self.n])) <= enough * one.held).all()
-                for one, _ in coarse
+                (np.abs(one.sums(residual[: self.n])) <= bound).all()
+                for one, bound in zip(groups, bounds, strict=True)
             )
 
         if tilt is None:
@@ -240,6 +248,16 @@ class LargeGraph(Graph):
         alone[items] = np.array(leaving)[items] == 0.0
         return (np.cumsum(alone) - 1)[first_above(alone, parent)]
 
+    def _soft(self, stiffness: Floats) -> list[Groups]:
+        """Groups that only answers far out in their tails tie to the rest, at these scores."""
+        each = stiffness / self.weight
+        labels, floor, least = [], float(each.max()) / SOFT, float(each.min())
+        while floor > least and not self.ridge:
+            firm = each >= floor
+            labels.append(component_labels(self.first[firm], self.second[firm], self.n))
+            floor /= UNEVEN
+        return [Groups(self, label) for label in labels if 0 < label.max() < self.n - 1]
+
     @cached_property
     def groups(self) -> list[Groups]:
         """Groups that single links, or comparisons of much less weight, tie to the rest."""
@@ -269,6 +287,10 @@ class Groups:
     def sums(self, value: Floats) -> Floats:
         """(N,) to (count,)."""
         return sums(self.label, value, self.count)
+
+    def ties(self, stiffness: Floats) -> Floats:
+        """(count,) stiffness of the comparisons that tie each group to the rest."""
+        return self._degrees(stiffness[self.rows])
 
     def _degrees(self, link: Floats) -> Floats:
         return sums(self.first, link, self.count) + sums(self.second, link, self.count)

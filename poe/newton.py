@@ -51,7 +51,7 @@ class Solution:
     entry, divided by the largest weight of comparisons on one item, or by less where weights
     are uneven; of a sparse graph by the item's own weight, and the same of groups that single
     links or little weight tie to the rest (`poe.large.LargeGraph.strain`). steps : (B,) Newton
-    steps. converged : (B,) whether the gradient met the tolerance.
+    steps. converged : (B,) whether the gradient met the tolerance and the last step was short.
     """
 
     scores: Floats
@@ -164,7 +164,7 @@ def solve(
         d, pull = moved, ahead
     energy = (weight * expert.energy(d, p)).sum(axis=0)
     scores -= scores.sum(axis=0) / graph.n
-    numbers = (np.array(x, ndmin=1) for x in (gamma, energy, gradient, steps, gradient <= tol))
+    numbers = (np.array(x, ndmin=1) for x in (gamma, energy, gradient, steps, ~going))
     return Solution(np.array(scores.T, ndmin=2), *numbers)
 
 

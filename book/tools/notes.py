@@ -1,8 +1,9 @@
 """What a speaker says to a slide, and the steps of its derivations: the chapter's own words.
 
-A slide stands in its chapter before what it sums up, so what follows, up to the next slide, is its
-notes. With the tag `steps` the derivation of that section follows it, a formula at a time with the
-sentence that leads to it; what is folded away in the chapter is left out.
+A slide stands in its chapter before what it sums up, so what follows, up to the next slide or the
+exercises, is its notes; where nothing does, the section of its title. With the tag `steps` the
+derivation of that section follows it, a formula at a time with the sentence that leads to it. What
+is folded away in the chapter is left out.
 """
 
 from __future__ import annotations
@@ -28,22 +29,32 @@ LONGEST = 220  # characters of a sentence on a slide
 def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
     """Prose of the chapter by the cell of the slide that it follows."""
     prose: dict[int, list[str]] = {}
-    slide = -1  # what stands before the first is said to none
+    slide, whole = -1, list[str]()  # what stands before the first is said to none
     for k, cell in enumerate(notebook.cells):
         if cell.cell_type != "markdown":
             continue
         if tags(cell) & {"slide", ONLY}:
             slide = k if cell.source.startswith("#") else slide
-        elif "## Exercises" in cell.source:
-            break
-        elif slide >= 0:
-            prose.setdefault(slide, []).append(cell.source)
-    return {k: "\n\n".join(texts) for k, texts in prose.items()}
+            continue
+        whole.append(cell.source)
+        before, exercises, _ = cell.source.partition("## Exercises")
+        if slide >= 0 and before.strip():
+            prose.setdefault(slide, []).append(before)
+        slide = -1 if exercises else slide
+    told = {k: "\n\n".join(texts) for k, texts in prose.items()}
+    for k, cell in enumerate(notebook.cells):
+        if ONLY in tags(cell) and k not in told:
+            title = re.escape(cell.source.partition("\n")[0].strip())
+            found = re.search(rf"^{title}\n(.*?)(?=^## |\Z)", "\n\n".join(whole), re.DOTALL | re.M)
+            told |= {k: found[1]} if found else {}
+    return told
 
 
 def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[int, str]:
-    """The same as plain Markdown, without headings and boxes."""
-    return {k: plain(text, page=page, book=book) for k, text in said(notebook).items()}
+    """The same as plain Markdown, without headings and what is folded away."""
+    return {
+        k: plain(FOLDED.sub("", text), page=page, book=book) for k, text in said(notebook).items()
+    }
 
 
 def plain(text: str, *, page: Page, book: Book) -> str:

@@ -92,6 +92,12 @@ def test_notes_are_the_prose_after_a_slide_and_steps_its_formulas() -> None:
     ]
     found = said(new.new_notebook(cells=cells))
     assert found == {1: "after", 3: "## T\nits own"}
+    cells += [
+        new.new_markdown_cell("## R", metadata=slide),
+        new.new_markdown_cell("## Exercises\n\nnot said"),
+        new.new_markdown_cell("## R\nin short\n## Further reading"),
+    ]
+    assert said(new.new_notebook(cells=cells))[5] == "in short\n"
     shown = "A. So\n\n$$\na\n$$\n\nHence\n\n$$\nb\n$$\n\nand\n\n$$\nc\n$$\n"
     assert steps(shown) == [("So", "a"), ("Hence", "b"), ("and", "c")]
     assert steps("No formula.") == []

@@ -10,6 +10,8 @@ from judging import rank as judging_rank
 from judging.judges import Store, TextJudge, prompts
 from judging.judges.spending import SpendingLimitError
 from judging.question import Answer, Reader, Text
+from judging.ranking import words
+from poe.choose.orders import Decision
 
 TEXTS, CALLS = 16, 96
 
@@ -122,3 +124,14 @@ def test_a_run_that_was_cut_short_decides_as_one_that_was_not(tmp_path, limit):
     assert sorted(cut.asked + again.asked) == sorted(first.asked), "none twice, and the same ones"
     assert found.decision == whole.decision
     np.testing.assert_allclose(found.fit.scores, whole.fit.scores, atol=1e-9)
+
+
+def test_what_is_claimed_of_two_orders_is_no_luck():
+    """At two errors of c nearer to none: 9 times at -0.9 are 4.5 times at -0.8."""
+    sure = words.decided(Decision("both", 9.0, -0.9, 0.05, 10, "place"))
+    assert "take back in the other" in sure
+    assert "worth at least 4.5 times as many calls" in sure
+    luck = words.decided(Decision("both", 2.6, -0.72, 0.4, 10, "place"))
+    assert "take back" not in luck
+    assert "cannot tell for sure (the errors of the two orders correlate by -0.72 ± 0.40)" in luck
+    assert "1.0 times" not in words.decided(Decision("both", 1.0, 0.4, 0.2, 10, "pairs run out"))

@@ -90,13 +90,14 @@ def test_no_worse_than_scipy(name, problem, solver):
     np.testing.assert_allclose(fit.scores, theirs, atol=loose)
 
 
-def two_groups_and_a_link(size, p):
-    """Two well linked groups, and one answer of p between them: the gap is its log odds."""
+def two_groups_and_a_link(size, p, links=1):
+    """Two well linked groups, few answers of p between them: of one, the gap is its log odds."""
     rng = np.random.default_rng(4)
     inside = [rng.permuted(np.arange(size)) for _ in range(6)]
     pairs = np.concatenate([np.column_stack([one, np.roll(one, 1)]) for one in inside])
-    pairs = np.concatenate([pairs, pairs + size, [[0, size]]])
-    answers = np.append(rng.uniform(0.3, 0.7, len(pairs) - 1), p)
+    between = np.column_stack([np.arange(links), size + np.arange(links)])
+    pairs = np.concatenate([pairs, pairs + size, between])
+    answers = np.append(rng.uniform(0.3, 0.7, len(pairs) - links), [p] * links)
     return poe.Comparisons.from_pairs(pairs, answers, items=2 * size)
 
 
@@ -112,3 +113,23 @@ def test_scores_far_out_are_not_cut_off(size, p, monkeypatch):
     assert reached() == pytest.approx(gap, abs=0.02)
     monkeypatch.setattr(poe.newton, "STILL", np.inf)  # the control
     assert reached() > gap + 0.1
+
+
+@pytest.mark.parametrize(("links", "p"), [(2, 1e-6), (2, 1e-8), (20, 1e-8), (1, 1e-12)])
+def test_groups_that_confident_answers_link_are_as_far_apart_by_both_solvers(links, p, monkeypatch):
+    """Far out in their tails such links hardly hold, and yet they decide the gap."""
+    c = two_groups_and_a_link(200, p, links)
+    dense = poe.fit(c, solver="dense").scores
+    np.testing.assert_allclose(poe.fit(c, solver="sparse").scores, dense, atol=1e-3)
+    monkeypatch.setattr(poe.large.LargeGraph, "_soft", lambda *_: [])  # the control
+    without = poe.fit(c, solver="sparse").scores
+    assert np.abs(without - dense).max() > 0.01
+
+
+@pytest.mark.parametrize("p", [1e-14, 1e-20])
+def test_what_100_steps_do_not_reach_is_refused(p):
+    """Nearer to certain than the solver can follow: no scores rather than others."""
+    with pytest.raises(poe.NotConvergedError, match="no optimum after 100 steps"):
+        poe.fit(poe.Comparisons(first=["a"], second=["b"], p=[p]))
+    c = poe.Comparisons(first=["a"], second=["b"], p=[1e-12])
+    assert np.diff(poe.fit(c).scores)[0] == pytest.approx(-np.log(1e-12), abs=1e-6)
