@@ -105,6 +105,7 @@ QWEN_RUNS = (
     *(Run("summeval", words, ("coherence",), 10, calls=DESIGN) for words in WORDINGS),
     Run("llmbar", "poe", ("instruction",)),
     Run("topicalchat", "g-eval", DIALOGUE),
+    Run("summeval", "g-eval", ("coherence",), 30),
     Run("hanna", "poe", ("coherence",), calls=HANNA),
 )
 ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
