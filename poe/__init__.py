@@ -8,6 +8,9 @@
 What reads files, asks language models and ranks texts with this is the package `judging`, which
 this one knows nothing of. Names are imported when they are first used, so that `import poe` takes
 no time.
+
+To read it in a morning: comparisons, experts, fitting, newton with graph, result with scatter, then
+choose; stack, large, lp and the priors when you need them.
 """
 
 from __future__ import annotations
