@@ -97,6 +97,50 @@ def of_fit(
     takes : a function of more answers that says what they take. by_judge : whether it is known
     that a judge of texts answered, and not people.
     """
+    told = _not_by_this_judge(fit, level, thing, people) or _label(people)
+    if told is None and float(fit.prob_top(1)[np.argmax(fit.scores)]) >= level:
+        told = _decide(fit, level, thing, people, by_judge=by_judge)
+    if told is not None:
+        return told
+    could = leaders(fit, level)
+    named = _named(could, thing, len(fit.items))
+    take = "either" if len(could) == 2 else "any of them"
+    blind = ""
+    if not _tells_apart(fit, level):
+        who = "this judge" if by_judge else "anybody"
+        blind = (
+            f"nothing shows yet that {who} tells these {plural(thing)} apart: their scores differ "
+            "no more than chance would make them"
+        )
+    if left == 0:
+        return Verdict(
+            "alike",
+            f"Who is best stays open: every {what} was made, and {blind or f'{named} are too close'}"
+            f". Take {take}, or ask somebody else.",
+        )
+    close = blind or f"{named} are close"
+    odds = _odds(fit, level, left, rest, what, takes)
+    every, more = odds[-1], odds[0].count
+    if every.chance < HOPELESS and not partial:
+        return Verdict(
+            "alike",
+            f"Asking more will hardly tell who is best: {close}, and {every.text} would with a "
+            f"probability of {percent_about(every.chance)}. Take {take}, or ask somebody else.",
+        )
+    would = [
+        f"{one.text} would {'tell who is best' if one is odds[0] else 'do so'} with a probability "
+        f"of {percent_about(one.chance)}"
+        for one in odds
+    ]
+    return Verdict(
+        "ask",
+        f"Ask more before you decide: {close}; {', and '.join(would)}.",
+        more=int(more) if np.isfinite(more) else None,
+    )
+
+
+def _not_by_this_judge(fit: Fit, level: float, thing: str, people: Trust | None) -> Verdict | None:
+    """Where the place decides, or people and the judge do not agree more often than by chance."""
     heard = people is not None and people.state == "agrees"
     if (share := drowned(fit, level)) >= HARDLY and not heard:
         place = "first" if fit.bias < 0 else "second"
@@ -105,73 +149,41 @@ def of_fit(
             f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
             f"of the comparisons it would choose what is shown {place}, whichever {thing} that is.",
         )
-    if people is not None and people.state == "useless":
-        a = people.agreement
-        return Verdict(
-            "not by this judge",
-            f"Do not decide by this judge: people order two {thing}s as it does in {a.rate:.0%} "
-            f"({a.low:.0%} to {a.high:.0%}) of pairs, and a coin would in 50%.",
-        )
-    if people is not None and people.state == "open":
-        wanted = max(people.wanted, people.labels + 1)
-        return Verdict(
-            "label",
-            f"Have people label more before you decide: about {wanted:,} {people.kind} in place of "
-            f"{people.labels:,} would tell whether this judge beats a coin.",
-            labels=wanted,
-        )
-    first = fit.ranking()[0]
-    best = called(first, thing)
-    if float(fit.prob_top(1)[fit.items.index(first)]) >= level:
-        if people is not None or not by_judge:
-            return Verdict("decide", f"Decide for {best}.")
-        few = needed(level=level).scores
-        n = len(fit.items)
-        which = f"of {few} {thing}s" if few < n else f"of these and more, {few} in all,"
-        return Verdict(
-            "decide",
-            f"Decide for {best}, if you trust this judge: scores by people {which} would tell how "
-            "far you can.",
-            labels=few,
-        )
-    could = leaders(fit, level)
-    named, take = (
-        _named(could, thing, len(fit.items)),
-        "either" if len(could) == 2 else "any of them",
-    )
-    blind = not _tells_apart(fit, level)
-    if blind:
-        who = "this judge" if by_judge else "anybody"
-        named = (
-            f"nothing shows yet that {who} tells these {plural(thing)} apart: their scores differ "
-            "no more than chance would make them"
-        )
-    if left == 0:
-        open_ = named if blind else f"{named} are too close"
-        return Verdict(
-            "alike",
-            f"Who is best stays open: every {what} was made, and {open_}. Take {take}, or ask "
-            "somebody else.",
-        )
-    close = named if blind else f"{named} are close"
-    odds = _odds(fit, level, left, rest, what, takes)
-    every = odds[-1]
-    if every.chance < HOPELESS and not partial:
-        return Verdict(
-            "alike",
-            f"Asking more will hardly tell who is best: {close}, and {every.text} would with a "
-            f"probability of {percent_about(every.chance)}. Take {take}, or ask somebody else.",
-        )
-    told = [
-        f"{one.text} would {'tell who is best' if one is odds[0] else 'do so'} with a probability "
-        f"of {percent_about(one.chance)}"
-        for one in odds
-    ]
-    more = odds[0].count
+    if people is None or people.state != "useless":
+        return None
+    a = people.agreement
     return Verdict(
-        "ask",
-        f"Ask more before you decide: {close}; {', and '.join(told)}.",
-        more=int(more) if np.isfinite(more) else None,
+        "not by this judge",
+        f"Do not decide by this judge: people order two {plural(thing)} as it does in {a.rate:.0%} "
+        f"({a.low:.0%} to {a.high:.0%}) of pairs, and a coin would in 50%.",
+    )
+
+
+def _label(people: Trust | None) -> Verdict | None:
+    """Where people have said something, and too little."""
+    if people is None or people.state != "open":
+        return None
+    wanted = max(people.wanted, people.labels + 1)
+    return Verdict(
+        "label",
+        f"Have people label more before you decide: about {wanted:,} {people.kind} in place of "
+        f"{people.labels:,} would tell whether this judge beats a coin.",
+        labels=wanted,
+    )
+
+
+def _decide(fit: Fit, level: float, thing: str, people: Trust | None, *, by_judge: bool) -> Verdict:
+    """For the first, and how far a judge that nobody has checked can be trusted."""
+    best = called(fit.ranking()[0], thing)
+    if people is not None or not by_judge:
+        return Verdict("decide", f"Decide for {best}.")
+    few, n = needed(level=level).scores, len(fit.items)
+    which = f"of {few} {plural(thing)}" if few < n else f"of these and more, {few} in all,"
+    return Verdict(
+        "decide",
+        f"Decide for {best}, if you trust this judge: scores by people {which} would tell how far "
+        "you can.",
+        labels=few,
     )
 
 
