@@ -113,10 +113,11 @@ def of_fit(
             "no more than chance would make them"
         )
     if left == 0:
+        open_ = blind or f"{named} are too close"
         return Verdict(
             "alike",
-            f"Who is best stays open: every {what} was made, and {blind or f'{named} are too close'}"
-            f". Take {take}, or ask somebody else.",
+            f"Who is best stays open: every {what} was made, and {open_}. Take {take}, or ask "
+            "somebody else.",
         )
     close = blind or f"{named} are close"
     odds = _odds(fit, level, left, rest, what, takes)
