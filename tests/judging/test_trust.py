@@ -181,6 +181,33 @@ def test_prompts_that_are_alike_within_widen_a_mean():
     assert naive / 300 < 0.6
 
 
+@pytest.mark.parametrize("rows", ["labels in every prompt", "labels in some prompts"])
+def test_prompts_with_and_without_labels_are_covered(rows):
+    """Where a prompt has rows of both kinds, the two means err together."""
+    rng, hits = np.random.default_rng(8), 0
+    given = np.arange(600) % 3 == 0 if rows == "labels in every prompt" else np.arange(600) < 200
+    for _ in range(400):
+        effect = np.repeat(rng.normal(0, 1, 60), 10)
+        y = np.where(given, effect + rng.normal(0, 0.3, 600), np.nan)
+        p = 0.9 * effect + rng.normal(0, 0.3, 600)
+        found = trust.estimate(p, y, cluster=np.repeat(np.arange(60), 10))
+        hits += found.low <= 0 <= found.high
+    assert 0.93 < hits / 400 < 0.99
+
+
+def test_one_label_a_prompt_by_hand():
+    """Prompts (labelled row, other row); one influence a prompt, summed over its rows."""
+    p = np.array([0.2, 0.3, 0.5, 0.6, 0.9, 0.7])
+    y = np.array([0.0, np.nan, 0.4, np.nan, 1.0, np.nan])
+    near, h = p[::2], y[::2]
+    lam = min(np.cov(h, near)[0, 1] / (2 * near.var(ddof=1)), 1.0)
+    off, right = h - lam * near, lam * p[1::2]
+    sums = (off - off.mean() + right - right.mean()) / 3
+    found = trust.estimate(p, y, cluster=np.repeat(np.arange(3), 2))
+    assert found.value == pytest.approx(off.mean() + right.mean())
+    assert found.se == pytest.approx(np.sqrt(1.5 * sums @ sums))
+
+
 # How many labels ----------------------------------------------------------------------------------
 
 
