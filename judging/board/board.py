@@ -26,7 +26,7 @@ from judging.board import length as lengths
 from judging.board.answers import read_answers
 from judging.board.asking import Tournament
 from judging.board.clusters import Clustered
-from judging.board.errors import Errors, kind_of, told, with_errors
+from judging.board.errors import Errors, kind_of, require_prompts, told, with_errors
 from judging.board.length import controlled
 from judging.fitting import settled
 from judging.judges import Reader, Store
@@ -358,6 +358,7 @@ def leaderboard(
         comparisons = read(table if hasattr(table, "iloc") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
+        require_prompts(errors, len(answers.prompts))
         with opened(store) as kept:
             asked = Tournament(
                 answers,
