@@ -608,6 +608,24 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
         assert judging.leaderboard(board.found.to_table(), errors="prompt").errors == "prompt"
 
 
+@pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
+def test_the_only_group_is_the_board(options):
+    c, prompt, _ = votes(5, [0.6, 0.0, -0.4], prompts=20, each=6, gamma=0.7)
+    table = c.to_table().assign(prompt=prompt, lang="en")
+    board = judging.leaderboard(table, by="lang", **options)
+    kept = ["name", "score", "low", "high", "comparisons"]
+    pd.testing.assert_frame_equal(board.groups()[kept], board.to_frame()[kept], check_dtype=False)
+
+
+def test_a_group_of_one_prompt_has_scores():
+    c, prompt, _ = votes(6, [0.6, 0.0, -0.4], prompts=12, each=30)
+    table = c.to_table().assign(prompt=prompt, part=np.where(prompt == 0, "one", "more"))
+    groups = judging.leaderboard(table, by="part").groups().set_index("group")
+    alone = judging.leaderboard(table[table["prompt"] == 0], errors="vote").to_frame()
+    assert groups.loc["one", "score"].tolist() == pytest.approx(alone["score"].tolist())
+    assert groups.loc["one", "low"].tolist() == pytest.approx(alone["low"].tolist())
+
+
 def test_errors_that_one_prompt_cannot_have_are_refused_before_anything_is_paid():
     class Never(Grader):
         def answer(self, questions):
