@@ -435,6 +435,7 @@ class Rounds:
             left_out=self.about.left_out,
             rest=max(self.total - self.asked, 0),
             refused=len(self.refused) + self.about.refusals,
+            refused_pairs=tuple(self.refused),
         )
 
 

@@ -334,3 +334,31 @@ def test_what_is_asked_now_is_priced_alone():
     ]
     tokens = [int(note.split("calls, ")[1].split()[0].replace(",", "")) for note in notes]
     assert tokens[1] < 1.5 * tokens[0]
+
+
+def test_people_are_found_by_the_number_that_a_text_has():
+    """Names that are no strings: what is counted, shown and correlated is the same."""
+    found = judging.rank(6, lambda pairs: expit(pairs[:, 1] - pairs[:, 0] + 0.1), seed=1)
+    said = judging.trust.People({str(k): -float(k) for k in range(5)})
+    beside = found.with_people(said)
+    table = beside.to_frame().set_index("name")
+    assert table["gold"].dropna().to_dict() == {k: -float(k) for k in range(5)}
+    assert beside.agreement()[0] == pytest.approx(1.0)
+    assert beside.agreement()[2] == 5
+
+
+def test_a_ranking_without_errors_shows_its_scores():
+    """As many comparisons as scores: nothing is left over to say how sure a Gaussian is."""
+    found = judging.rank(
+        6,
+        lambda pairs: 0.5 + 0.05 * np.sign(pairs[:, 1] - pairs[:, 0]),
+        budget=5,
+        fitting=Fitting(expert="gaussian", bias=None),
+        asking=Asking(orders="one"),
+    )
+    with pytest.raises(ValueError, match="no residuals"):
+        found.to_frame()
+    best = found.fit.ranking()[0]
+    assert repr(found).startswith(f"Ranking(6 texts: {best} {found.fit.scores.max():+.2f}, ")
+    assert repr(found).endswith(", ...; 5 comparisons)")
+    assert "no residuals to estimate sigma" in found._repr_html_()
