@@ -224,7 +224,7 @@ class Leaderboard:
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
     def _of_group(self, some: Columns) -> Leaderboard:
-        """The leaderboard of some rows, by the same model; of one prompt the errors are of votes."""
+        """The leaderboard of some rows, by the same model; of one prompt with errors of votes."""
         one = some.cluster is not None and len(np.unique(some.cluster)) < 2
         kind: Errors = "vote" if self.errors == "prompt" and one else self.errors
         return of_columns(some, errors=kind, bias=self.bias, prior=self.prior, level=self.level)

@@ -330,7 +330,7 @@ ODD = "one\u2028two\x85three\x1cfour"  # where str.splitlines() breaks and JSON 
 
 
 def test_letters_that_break_lines_elsewhere_do_not_cost_an_answer(asked, tmp_path):
-    """vLLM writes the likeliest tokens as they are, and one may be such a letter."""
+    """The likeliest tokens are written as they are by vLLM, and one may be such a letter."""
     store, requests, _ = asked
     rows = [result(one) for one in requests]
     for row in rows:

@@ -175,6 +175,18 @@ def test_what_was_refused_is_not_what_to_ask_next(orders):
     assert len(prospects(found)) == 1
 
 
+def test_a_rule_for_more_texts_than_are_left_does_not_end_a_paid_run():
+    found = judging.rank(
+        TEXTS[:5],
+        poisoned("n4"),
+        attribute="better",
+        budget="all",
+        until=poe.top_known(4, 0.999999),
+    )
+    assert [*found.left_out] == ["n4"]
+    assert len(found.fit.items) == 4
+
+
 def test_what_is_left_is_told_and_nothing_refused_among_it():
     refuses = {("n0", "n1"), ("n1", "n0"), ("n2", "n5"), ("n5", "n2"), ("n7", "n3")}
     found = ranked(Choosy(lambda first, second: (first, second) in refuses), orders="one")
