@@ -19,7 +19,7 @@ from judging.reading.forms import FEWEST_CLUSTERS, Columns
 from poe.arrays import Indices
 from poe.errors import ComparisonError
 from poe.experts import BradleyTerry
-from poe.result import Fit
+from poe.result import COVARIANCE_ITEMS, Fit
 
 __all__ = ["Errors", "cluster_of", "kind_of", "require_prompts", "told", "with_errors"]
 
@@ -68,14 +68,14 @@ def cluster_of(columns: Columns, kind: Errors) -> Indices:
 
 def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
     """The fit with the errors of `kind_of`; those that its expert has, where it has no others."""
-    if kind == "prompt" and columns.cluster is not None and _has_slopes(fitted.expert):
+    if columns.cluster is not None and _by_prompt(fitted, columns, kind):
         return clustered(fitted, columns.cluster)
     return fitted.with_covariance("paired" if kind == "pair" else "scatter")
 
 
 def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
     """A sentence on what the intervals are made of."""
-    if kind == "prompt" and columns.cluster is not None and _has_slopes(fitted.expert):
+    if _by_prompt(fitted, columns, kind):
         return (
             f"Intervals are per prompt: errors are clustered on {columns.cluster_name} "
             f"({_count(columns):,})."
@@ -83,6 +83,12 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
         return "Intervals are the expert's own: every answer counts as its density says."
     return _by_themselves(kind) + _on_few(columns)
+
+
+def _by_prompt(fitted: Fit, columns: Columns, kind: Errors) -> bool:
+    """Whether errors are clustered: not of so many items that their covariance does not fit."""
+    known = columns.cluster is not None and len(fitted.items) <= COVARIANCE_ITEMS
+    return kind == "prompt" and known and _has_slopes(fitted.expert)
 
 
 def _by_themselves(kind: Errors) -> str:
