@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from judging import trust
 from judging.cli import main
 from judging.errors import InvalidDataError
 from judging.ranking.fragile import fragility_of
-from judging.ranking.verdict import _chance, of_fit, verdict
+from judging.ranking.verdict import _chance, _more, of_fit, verdict
 from judging.trust.agreement import Rows, agreement, shared, sharpness
 from judging.trust.scale import conformal
 from poe.comparisons import Comparisons
@@ -604,3 +605,23 @@ def test_names_that_are_numbers_are_told_from_counts():
     numbered = dataclasses.replace(fit, items=("16", "15", "2"))
     said = of_fit(numbered, 0.95, thing="essay", what="vote", left=1).text
     assert "essay 16" in said or "essay 15" in said
+
+
+def test_two_open_rivals_share_what_may_go_wrong():
+    """The same gap and error to one rival or to two: the quantile of half the error for each."""
+
+    def more(*scores, sd=0.96, asked=1_000_000):
+        covariance = sd**2 * np.eye(len(scores))
+        fit = SimpleNamespace(
+            scores=np.array(scores),
+            items=tuple(range(len(scores))),
+            freedom=1e9,
+            real=np.ones(asked, dtype=bool),
+            covariance=lambda: covariance,
+            difference_se=lambda one, other: sd * np.sqrt(2.0),
+        )
+        return _more(fit, 0.95) / asked + 1.0
+
+    one, two = more(1.0, 0.0, -50.0), more(1.0, 0.0, 0.0)
+    assert one == pytest.approx((norm.ppf(0.95) * 0.96) ** 2 * 2.0, rel=0.02)
+    assert two / one == pytest.approx((norm.ppf(0.975) / norm.ppf(0.95)) ** 2, rel=0.02)
