@@ -2,10 +2,10 @@
 
 `judging fit` and `judging leaderboard` take the same votes to the same intervals by this one rule,
 and print which. Answers that share a prompt err together (`judging.board.clusters`). Without
-prompts, or with fewer than ten, it matters who was asked. One judge that saw each pair once, or
-once in each order, may err in the same direction both times ("pair"; book eq. 14.9). Where a pair
-was met in the same order again, there were other people or other prompts, and votes are taken one
-by one ("vote"; book eq. 14.8).
+prompts, or with fewer than ten that nobody named, it matters who was asked. One judge that saw each
+pair once, or once in each order, may err in the same direction both times ("pair"; book eq. 14.9).
+Where a pair was met in the same order again, there were other people or other prompts, and votes
+are taken one by one ("vote"; book eq. 14.8).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def kind_of(columns: Columns, wanted: Errors) -> Errors:
         )
     if wanted != "auto":
         return wanted
-    if columns.cluster is not None and FEWEST_CLUSTERS <= _count(columns) < len(columns.p):
+    enough = FEWEST_CLUSTERS <= _count(columns) < len(columns.p)
+    if columns.cluster is not None and (enough or columns.cluster_wanted):
         return "prompt"
     pairs = list(zip(columns.first, columns.second, strict=True))
     return "vote" if len(set(pairs)) < len(pairs) else "pair"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -155,11 +155,10 @@ class Fitting:
             raise ValueError(
                 f"covariance must be 'paired', 'scatter' or 'curvature', not {self.covariance!r}"
             )
-        number = isinstance(self.bias, Real) and abs(float(self.bias)) <= FARTHEST
-        if not number and self.bias not in (None, "mean", "fit"):
-            raise ValueError(
-                f"bias must be a finite number, None, 'mean' or 'fit', not {self.bias!r}"
-            )
+        bias: Any = self.bias
+        number = isinstance(bias, Real) and abs(float(bias)) <= FARTHEST
+        if not number and bias not in (None, "mean", "fit"):
+            raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
         if self.prior is not None and not 0.0 <= self.prior < np.inf:
             raise ValueError(f"prior must be a number of wins, zero or more, not {self.prior}")
         if self.top < 1:

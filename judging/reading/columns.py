@@ -22,8 +22,8 @@ class Columns:
     """What a table says, one row per comparison: names, P(first is better), and what goes with it.
 
     cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
-    column; cluster_name : the column; `judging.board.errors` says when they count. lengths :
-    (K, 2) of the two texts, None without. in_order : whether the first was shown first. notes :
+    column; cluster_name : the column; cluster_wanted : whether the user named it. lengths : (K, 2)
+    of the two texts, None without. in_order : whether the first was shown first. notes :
     what a reader should know. group : (K,) the value of a column to break results down by, None
     without; group_name : the column. prompts : (K,) what each was about, None without a column
     that says so.
@@ -41,6 +41,7 @@ class Columns:
     group: list[str] | None = None
     prompts: list[str] | None = None
     group_name: str = "group"
+    cluster_wanted: bool = False
 
     def take(self, rows: Mask | Indices) -> Columns:
         """Some of the comparisons."""

@@ -133,6 +133,7 @@ def read(
         notes=(*notes, *note),
         group=group,
         group_name=broken_by,
+        cluster_wanted=cluster is not None,
         prompts=_prompts(table, find, cluster),
     )
 

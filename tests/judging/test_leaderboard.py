@@ -605,7 +605,8 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
     said = " ".join(board.sentences())
     assert ("only 4 values, too few" if prompts == 4 else "All have one prompt") in said
     if prompts == 4:
-        assert judging.leaderboard(board.found.to_table(), errors="prompt").errors == "prompt"
+        for wanted in ({"errors": "prompt"}, {"cluster": "prompt"}):  # who asks for them has them
+            assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
 
 
 @pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
