@@ -3,7 +3,7 @@
 The corrections, from the simplest: ask in both orders and average (paper 3.5, book eq. 9.3:
 `Comparisons.symmetrised`); shift the experts by a number read off the mean probability
 (`mean_bias`, which is `poe.fit(bias="mean")`); estimate the shift together with the scores (book
-eqs. 7.10 and 9.11: `poe.fit(bias="fit")`); or move the threshold of the decisions until both
+eqs. 7.9 and 9.11: `poe.fit(bias="fit")`); or move the threshold of the decisions until both
 positions win equally often (`reweight`). Chapter 9 of the book says when they differ.
 """
 

@@ -17,7 +17,7 @@ of variance, and to means over designs in place of medians; nothing else was cho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from zlib import crc32
@@ -347,14 +347,3 @@ def agreement(x: Floats) -> tuple[float, float]:
     spread = mean(square) / 2.0 - centre**2
     c = (mean(product) - centre**2) / np.where(spread > 1e-12, spread, np.inf)
     return float(c[0]), float(np.sqrt((m - 1) * c[1:].var()))
-
-
-def verdicts(rows: pd.DataFrame) -> Sequence[str]:
-    """Of each row: "holds", or what falsified it, by what was declared."""
-    low, high = WITHIN
-    law = rows["measured"] / rows["predicted"]
-    exact = rows["measured"] / rows["exact"]
-    words = np.where(
-        law.between(low, high), "holds", np.where(exact.between(low, high), "few calls", "differs")
-    )
-    return [str(word) for word in words]

@@ -122,8 +122,14 @@ class Tournament:
 
     def run(self, calls: int) -> None:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
-        n = len(self.answers.systems)
         self.meter.bar.total = max(calls - len(self.p), 0)
+        try:
+            self._ask_all(calls)
+        finally:
+            self.meter.bar.close()
+
+    def _ask_all(self, calls: int) -> None:
+        n = len(self.answers.systems)
         while self.asked < calls:
             size = max(4 * n, -(-calls // self.rounds))
             new = self.next_round(calls, min(size, calls - self.asked))
@@ -139,7 +145,6 @@ class Tournament:
                 break
         if self.orders == "auto" and self.decision is None:
             self.decide(self.asked)  # the store had all of it
-        self.meter.bar.close()
 
     @property
     def asked(self) -> int:

@@ -26,7 +26,7 @@ from judging.board import length as lengths
 from judging.board.answers import read_answers
 from judging.board.asking import Tournament
 from judging.board.clusters import Clustered
-from judging.board.errors import Errors, kind_of, told, with_errors
+from judging.board.errors import Errors, kind_of, require_prompts, told, with_errors
 from judging.board.length import controlled
 from judging.fitting import settled
 from judging.judges import Reader, Store
@@ -67,6 +67,8 @@ class Leaderboard:
         The system that the others are also held against, if one was named.
     notes
         What a reader should know.
+    bias, prior
+        As they were asked for, which is how `groups` are fitted too.
 
     Examples
     --------
@@ -82,6 +84,8 @@ class Leaderboard:
     level: float = 0.95
     reference: Any = None
     notes: tuple[str, ...] = ()
+    bias: Any = "fit"
+    prior: float | None = None
 
     @property
     def fit(self) -> Fit:
@@ -196,7 +200,7 @@ class Leaderboard:
         """The systems within each value of the column `by`, as its rows alone have it.
 
         Columns group, name, comparisons; and with a reference win_rate and se, otherwise score, low
-        and high. NaN where the comparisons of a group do not link its systems.
+        and high, of the same model. NaN where the comparisons of a group do not link its systems.
         """
         import pandas as pd
 
@@ -209,7 +213,7 @@ class Leaderboard:
                 table = table[["name", "win_rate", "se", "comparisons"]]
             else:
                 try:
-                    table = of_columns(some, errors=self.errors, level=self.level).to_frame()
+                    table = self._of_group(some).to_frame()
                     table = table[["name", "score", "low", "high", "comparisons"]]
                 except (ComparisonError, NotConvergedError):
                     seen = [*some.first, *some.second]
@@ -218,6 +222,12 @@ class Leaderboard:
                     table = table.assign(score=np.nan, low=np.nan, high=np.nan)
             tables.append(table.assign(group=value))
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+    def _of_group(self, some: Columns) -> Leaderboard:
+        """The leaderboard of some rows, by the same model; of one prompt with errors of votes."""
+        one = some.cluster is not None and len(np.unique(some.cluster)) < 2
+        kind: Errors = "vote" if self.errors == "prompt" and one else self.errors
+        return of_columns(some, errors=kind, bias=self.bias, prior=self.prior, level=self.level)
 
     @cached_property
     def fragility(self) -> Fragility | None:
@@ -358,6 +368,7 @@ def leaderboard(
         comparisons = read(table if hasattr(table, "iloc") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
+        require_prompts(errors, len(answers.prompts))
         with opened(store) as kept:
             asked = Tournament(
                 answers,
@@ -413,4 +424,6 @@ def of_columns(
         level=level,
         reference=reference,
         notes=(*columns.notes, *notes),
+        bias=bias,
+        prior=prior,
     )

@@ -122,6 +122,7 @@ def leaderboard(
     """
     cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
+    from judging.board.errors import require_prompts
     from judging.board.people import among_people, sentence
     from judging.judges.asking import stored_judge
     from judging.judges.spending import RoundWrittenError
@@ -150,6 +151,7 @@ def leaderboard(
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
     else:
         answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
+        require_prompts(errors, len(answers.prompts))
         calls = answers.calls(budget, both_orders=orders != "one")
         with opening.open_store(
             store, several=several_judges, dry_run=dry_run, offline=offline
@@ -211,9 +213,6 @@ def leaderboard(
         if labels is not None:
             beside = among_people(columns, labels, confidence)
             sentences.insert(len(verdicts), sentence(columns, labels, confidence))
-
-    def everything() -> dict[str, Any]:
-        return _everything(result, verdicts, beside, partial=stop is not None)
 
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"

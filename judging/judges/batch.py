@@ -76,6 +76,11 @@ class BatchJudge(Reader):
         """Most tokens of an answer."""
         return self.judge.written
 
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """Whether a limit is set for them."""
+        return self.judge.bounded
+
     def believe(self, specification: Mapping[str, str]) -> None:
         """Take it that the model which a store names will answer."""
         self.judge.believe(specification)
@@ -190,7 +195,8 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
     tally, came = Imported(), list[tuple[str, str, dict[str, Any]]]()
     refused: dict[str, str] = {}
     try:
-        lines = path.read_text("utf-8").splitlines()
+        # Not splitlines(), which breaks at characters that JSON allows inside a text.
+        lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise JudgeError(f"{path} cannot be read: {error}") from None
     for line in filter(str.strip, lines):

@@ -30,14 +30,18 @@ def answer_batch(
     """
     done = set()
     if results.exists():
-        text = results.read_text("utf-8")
-        whole = text[: text.rfind("\n") + 1]  # a line that a kill has cut is written again
-        if whole != text:
-            results.write_text(whole, "utf-8")
-        done = {json.loads(line)["custom_id"] for line in whole.splitlines()}
+        content = results.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]  # a line that a kill has cut is written again
+        if whole != content:
+            with results.open("r+b") as file:  # never the whole file, which another kill would cost
+                file.truncate(len(whole))
+        done = {json.loads(line)["custom_id"] for line in whole.splitlines() if line.strip()}
     asked, failed, refused = list[tuple[str, Question]](), 0, 0
     with results.open("a", encoding="utf-8") as out:
-        for number, line in enumerate(requests.read_text("utf-8").splitlines(), start=1):
+        # Not splitlines() of a text, which breaks at characters that JSON allows inside one.
+        for number, line in enumerate(requests.read_text("utf-8").split("\n"), start=1):
+            if not line.strip():
+                continue
             try:
                 request = json.loads(line)
                 key, body = request["custom_id"], request["body"]

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, softmax
@@ -28,7 +29,7 @@ def dawid_skene(
     given: Judgements,
     *,
     prior: Literal["uniform", "fit"] = "uniform",
-    start: Literal["majority", "random"] | Indices = "majority",
+    start: Literal["majority", "random"] | ArrayLike = "majority",
     seed: int = 0,
     trusted: Hashable | None = None,
     tol: float = 1e-7,
@@ -44,7 +45,7 @@ def dawid_skene(
 
     prior : "uniform", or "fit" for class shares estimated as the mean of q, as in the original.
     start : "random", the paper's draw of the diagonal from U[1/2, 1] with `seed`; or "majority",
-        from the shares of votes, which needs no seed; or (N,) labels to begin with.
+        from the shares of votes, which needs no seed; or (N,) numbers of classes to begin with.
     trusted : a judge taken to be better than chance, which then names the classes.
     tol : largest change of a probability in C at the end.
 
@@ -66,10 +67,10 @@ def dawid_skene(
     wide = one_hot(decisions, c)
     said = np.isin(np.arange(c), given.decisions)
     shares = said / said.sum()  # a class that nobody ever names has no share
-    if isinstance(start, np.ndarray):
-        confusion = _maximise(wide[where], np.eye(c)[start])
-    else:
+    if isinstance(start, str):
         confusion = _start(given, wide, weight, start, seed)
+    else:
+        confusion = _maximise(wide[where], np.eye(c)[_labels(start, len(where), c)])
     change, steps = np.inf, 0
     while change > tol and steps < max_steps:
         believed = softmax(_joint(wide, confusion, shares), axis=1) * weight[:, None]
@@ -117,6 +118,18 @@ def dawid_skene(
         identified=not flat,
         log_likelihood=float(weight @ logsumexp(joint, axis=1)),
     )
+
+
+def _labels(start: ArrayLike, n: int, c: int) -> Indices:
+    """Labels to begin with, one a sample: numbers of classes."""
+    labels = np.asarray(start)
+    whole = labels.shape == (n,) and np.issubdtype(labels.dtype, np.integer)
+    if not whole or labels.min() < 0 or labels.max() >= c:
+        raise PanelError(
+            f"start must be {', '.join(map(repr, STARTS))} or a number of a class, 0 to {c - 1}, "
+            f"for each of the {n} samples"
+        )
+    return labels
 
 
 def find_patterns(decisions: Decisions) -> tuple[Decisions, Floats, Indices]:

@@ -47,6 +47,7 @@ from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import NotConvergedError, name_some
 from poe.graph import component_labels
+from poe.stack import by_item, laplacian
 
 FLAT = 1e-9  # curvatures below this share of the largest count as none
 RUNAWAY = 30.0  # logits that no finite evidence gives
@@ -303,10 +304,10 @@ def _starts(data: Pool) -> list[tuple[Floats, Floats]]:
     own = np.zeros((k, data.comparisons.n_items))
     for judge in range(k):
         c = data.comparisons.take(data.judge == judge)
-        weighted = c.matrix().T * c.weight
-        ridge = 0.1 * c.weight.mean() * np.eye(c.n_items)
-        lean = 4.0 * (c.p - np.average(c.p, weights=c.weight))
-        own[judge] = np.linalg.solve(weighted @ c.matrix() + ridge, weighted @ lean)
+        normal = laplacian(c, c.weight)
+        normal[np.diag_indices(c.n_items)] += 0.1 * c.weight.mean()
+        lean = 4.0 * c.weight * (c.p - np.average(c.p, weights=c.weight))
+        own[judge] = np.linalg.solve(normal, by_item(c, lean, -lean))
     left, size, right = np.linalg.svd(own, full_matrices=False)
     average = (own.mean(axis=0), np.ones(k))
     if size[0] <= 1e-12:

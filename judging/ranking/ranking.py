@@ -70,6 +70,8 @@ class Ranking:
         Calls of the budget that were not made.
     refused
         Comparisons that the judge would not answer, which are left out.
+    refused_pairs
+        Those of them that are about the texts ranked, as positions of the first and the second.
     left_out
         Texts of which nothing was answered, by id, and why.
 
@@ -98,6 +100,7 @@ class Ranking:
     rest: int = 0
     refused: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+    refused_pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
 
     @property
     def stopped_because(self) -> str:
@@ -129,16 +132,22 @@ class Ranking:
         return self.fitting.top_of(len(self.fit.items))
 
     def __repr__(self) -> str:
-        best = [f"{row.name} {row.score:+.2f}" for row in self._frame.head(3).itertuples()]
-        more = ["..."] if len(self._frame) > 3 else []
+        # By the scores alone, which every ranking has, with errors or without.
+        score = dict(zip(self.fit.items, self.fit.scores, strict=True))
+        best = [f"{name} {score[name]:+.2f}" for name in self.fit.ranking()[:3]]
+        count = len(score) + len(self.copies)
+        more = ["..."] if count > 3 else []
         return (
-            f"Ranking({'partial, ' if self.partial else ''}{len(self._frame)} texts: "
+            f"Ranking({'partial, ' if self.partial else ''}{count} texts: "
             f"{', '.join(best + more)}; {len(self.comparisons)} comparisons)"
         )
 
     def _repr_html_(self) -> str:
-        """The top and the bottom as a small table, for a notebook."""
-        table, (top, bottom) = self._frame, EDGES
+        """The top and the bottom as a small table, for a notebook; `repr` where errors fail."""
+        try:
+            table, (top, bottom) = self._frame, EDGES
+        except ValueError as error:
+            return f"<p>{escape(repr(self))}: {escape(str(error))}.</p>"
         shown = table[["rank", "name", "score", "low", "high"]].round(2)
         shown[f"ranks, {self.level:.0%}"] = [
             f"{low} to {high}" for low, high in table[["rank_low", "rank_high"]].to_numpy()
@@ -220,7 +229,7 @@ class Ranking:
         ]
         table = pd.concat([table, *copies]).sort_values(["rank", "same_text_as"], kind="stable")
         if self.gold:
-            table["gold"] = table["name"].map(self.gold)
+            table["gold"] = [self.gold.get(str(name), np.nan) for name in table["name"]]
         if self.partial:
             table["partial"] = True
         return table.reset_index(drop=True)

@@ -196,11 +196,10 @@ def prospects(ranking: Ranking) -> list[Prospect]:
     """
     fit = ranking.fit.with_covariance("curvature")
     n, now = len(fit.items), Prospect(0, typical_error(ranking.fit))
-    left = n * (n - 1) - len(ranking.comparisons)
-    counts = sorted({min(m * n, left) // 2 * 2 for m in (1, 2, 5)} - {0})
+    more = upcoming(ranking, 5 * n // 2 * 2)
+    counts = sorted({min(m * n, len(more)) // 2 * 2 for m in (1, 2, 5)} - {0})
     if not counts:
         return [now]
-    more = upcoming(ranking, counts[-1])
     gain = curvature_at(fit.expert, fit.scores[more[:, 0]] - fit.scores[more[:, 1]] - fit.bias)
     before = resistances(fit).sum()
     later = []
@@ -222,16 +221,22 @@ def next_pairs(ranking: Ranking, count: int) -> list[tuple[Any, Any, float]]:
 
 
 def upcoming(ranking: Ranking, count: int) -> Indices:
-    """(K, 2) positions of what the ranking's own rule would ask next, as many as are left."""
-    n = len(ranking.fit.items)
-    left = n * (n - 1) - len(ranking.comparisons)
+    """(K, 2) positions of what the ranking's own rule would ask next, as many as are left.
+
+    Pairs that the judge refused, in either order, are not asked for again.
+    """
+    n, made = len(ranking.fit.items), ranking.comparisons.pairs
+    refused = {order for i, j in ranking.refused_pairs for order in ((i, j), (j, i))}
+    left = n * (n - 1) - len(made) - len(refused - set(map(tuple, made.tolist())))
     count = min(count + count % 2, left // 2 * 2)
     if count < 1:
         return np.empty((0, 2), dtype=np.intp)
-    return next_comparisons(
+    pairs = next_comparisons(
         ranking.fit,
         count,
         rule=ranking.asking.formula,
         both_orders=ranking.both_orders,
+        avoid=np.array(sorted(refused), dtype=np.intp).reshape(-1, 2),
         seed=ranking.seed,
     )
+    return pairs[[tuple(pair) not in refused for pair in pairs.tolist()]]

@@ -24,7 +24,7 @@ from judging.ranking.confirmation import Confirmation
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.readings import typical_error
-from judging.ranking.settings import HOPELESS, Asking, Fitting, as_rules
+from judging.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
 from judging.ranking.words import confirmed, decided
 from poe.arrays import Floats, Indices
 from poe.choose import orders
@@ -92,7 +92,7 @@ class Rounds:
         self.judge: Judge = judge if callable(judge) else judge.answer
         if self.judged is not None and n <= 3 and calls == n * (n - 1):
             # Two or three texts asked about completely: one order alone would hide the bias.
-            asking = replace(asking, orders="both")
+            asking = replace(asking, orders="both", batch=None)
         self.asking, self.fitting, self.seed = asking, fitting, seed
         self.top = fitting.top_of(n)
         self.kept = confirmation.reserve(n, self.top) if asking.confirm else 0
@@ -114,6 +114,7 @@ class Rounds:
             even = " and, with both orders, even" if asking.both_orders else ""
             raise ValueError(f"batch must be positive{even}, not {self.batch}")
         self.rules, self.about, self.progress = as_rules(until), about or About(), progress
+        require_rules(self.rules, n)
         self.offline = asking.offline and self.judged is not None
 
     def run(self) -> Ranking:
@@ -157,7 +158,7 @@ class Rounds:
             max(self.budget - spent, len(names) - 1 + self.kept),
             asking=self.asking,
             fitting=self.fitting,
-            until=self.rules,
+            until=[rule for rule in self.rules if rule.least <= len(names)],
             seed=self.seed,
             about=replace(
                 self.about,
@@ -435,6 +436,7 @@ class Rounds:
             left_out=self.about.left_out,
             rest=max(self.total - self.asked, 0),
             refused=len(self.refused) + self.about.refusals,
+            refused_pairs=tuple(self.refused),
         )
 
 

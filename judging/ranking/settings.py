@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, cast
+from numbers import Real
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from poe.choose.adaptive import NextRule
 from poe.choose.stopping import StopRule, Until
 from poe.experts import Expert, get_expert
+from poe.fitting import FARTHEST
 from poe.result import Covariance, require_level
 
-__all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget"]
+__all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget", "require_rules"]
 
 HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
 
@@ -153,6 +155,10 @@ class Fitting:
             raise ValueError(
                 f"covariance must be 'paired', 'scatter' or 'curvature', not {self.covariance!r}"
             )
+        bias: Any = self.bias
+        number = isinstance(bias, Real) and abs(float(bias)) <= FARTHEST
+        if not number and bias not in (None, "mean", "fit"):
+            raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
         if self.prior is not None and not 0.0 <= self.prior < np.inf:
             raise ValueError(f"prior must be a number of wins, zero or more, not {self.prior}")
         if self.top < 1:
@@ -184,6 +190,15 @@ def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
     """One rule, several (the first that is met stops) or none, all as `StopRule`."""
     given = [] if until is None else [until] if callable(until) else list(until)
     return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
+
+
+def require_rules(rules: Iterable[StopRule], n: int) -> None:
+    """Refuse a rule that says nothing of so few items, before anything is asked."""
+    for rule in rules:
+        if n < rule.least:
+            raise ValueError(
+                f"the rule {rule.name!r} says nothing of {n} items; it is for {rule.least} or more"
+            )
 
 
 def _named(rule: Until) -> StopRule:

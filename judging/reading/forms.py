@@ -9,13 +9,13 @@
                                          (alpaca_eval's annotations)
     left, right, winner                  (evalica)
     winner, loser                        decisions whose order is not known
+    first, second, p, in_order           the same of probabilities, where in_order is 0 throughout
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging.errors import DatasetError
-from judging.reading.tables import as_name, place
+from judging.reading.columns import EMPTY, Columns
+from judging.reading.tables import as_name, place, unquoted
 from poe.arrays import Floats, Indices, Mask
 from poe.errors import ComparisonError, name_some
 
@@ -43,63 +44,13 @@ PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "tas
 PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
 TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
         "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
-EMPTY = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "--"}
 ONE_SIDED = 20  # rows from which one item always on one side is no accident
 FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
+NO_ORDER = {"0", "0.0", "false"}  # in a column in_order
 
 
 class UnnamedError(ComparisonError):
     """No two columns of a table say who was compared."""
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """What a table says, one row per comparison: names, P(first is better), and what goes with it.
-
-    cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
-    column; cluster_name : the column. lengths : (K, 2) of the two texts, None without.
-    in_order : whether the first was shown first. notes : what a reader should know.
-    group : (K,) the value of a column to break results down by, None without. prompts : (K,) what
-    each was about, None without a column that says so.
-    """
-
-    first: list[Any]
-    second: list[Any]
-    p: Floats
-    weight: Floats | None
-    cluster: Indices | None
-    cluster_name: str
-    lengths: Floats | None
-    in_order: bool
-    notes: tuple[str, ...]
-    group: list[str] | None = None
-    prompts: list[str] | None = None
-
-    def take(self, rows: Mask | Indices) -> Columns:
-        """Some of the comparisons."""
-        kept = np.arange(len(self.p))[rows]
-
-        def some(values: Any) -> Any:
-            return None if values is None else values[kept]
-
-        return replace(
-            self,
-            first=[self.first[k] for k in kept],
-            second=[self.second[k] for k in kept],
-            p=self.p[kept],
-            weight=some(self.weight),
-            cluster=some(self.cluster),
-            lengths=some(self.lengths),
-            group=None if self.group is None else [self.group[k] for k in kept],
-            prompts=None if self.prompts is None else [self.prompts[k] for k in kept],
-        )
-
-    def to_table(self) -> pd.DataFrame:
-        """One row per comparison: first, second, p, and the number of what answers share."""
-        import pandas as pd
-
-        table = pd.DataFrame({"first": self.first, "second": self.second, "p": self.p})
-        return table if self.cluster is None else table.assign(**{self.cluster_name: self.cluster})
 
 
 def read(
@@ -162,13 +113,14 @@ def read(
         )
     if not len(table):
         raise ComparisonError(f"{where}there are no comparisons in the table")
-    if in_order and (undone := _undone(sides, find, first_names, second_names)):
+    if in_order and (undone := _undone(table, sides, find, first_names, second_names)):
         in_order = False
         notes.append(f"{undone}, so nothing is said of a preference for a position")
     heavy = find(["weight"], weight)
     lengths, note = _lengths(table, find)
     shared, name = _clusters(table, find, cluster)
-    group = None if by is None else _texts(table[find([], by)])
+    broken_by = "group" if by is None else str(find([], by))
+    group = None if by is None else [unquoted(text) for text in _texts(table[broken_by])]
     return Columns(
         first=first_names,
         second=second_names,
@@ -180,14 +132,23 @@ def read(
         in_order=in_order,
         notes=(*notes, *note),
         group=group,
+        group_name=broken_by,
+        cluster_wanted=cluster is not None,
         prompts=_prompts(table, find, cluster),
     )
 
 
 def _undone(
-    sides: tuple[Any, Any], find: Callable[..., Any], first: list[Any], second: list[Any]
+    table: pd.DataFrame,
+    sides: tuple[Any, Any],
+    find: Callable[..., Any],
+    first: list[Any],
+    second: list[Any],
 ) -> str:
     """Why the places in a table are not those in which texts were shown, "" if they may be."""
+    known = find(["in_order"])
+    if known is not None and {text.lower() for text in _texts(table[known])} <= NO_ORDER:
+        return "the column in_order says that the order in which texts were shown is not known"
     if [_plain(name) for name in sides] == ["generator_1", "generator_2"] and (
         find(["preference"]) is not None
     ):
@@ -364,7 +325,11 @@ def _refuse(wrong: Mask, values: pd.Series, column: Any, why: str) -> None:
 def _clusters(
     table: pd.DataFrame, find: Callable[..., Any], given: str | None
 ) -> tuple[Indices | None, str]:
-    """(K,) which rows share a prompt or an annotator, and what the column is called."""
+    """(K,) which rows share a prompt or an annotator, and what the column is called.
+
+    Of several columns the first with enough values counts, and without one the first with any.
+    """
+    few: tuple[Indices | None, str] = None, ""
     for column in [find([], given)] if given else [find([n]) for n in (*PROMPTS, *PEOPLE)]:
         if column is None:
             continue
@@ -374,14 +339,16 @@ def _clusters(
             raise ComparisonError(f"the column {column!r} has one value: there is nothing to share")
         if given or FEWEST_CLUSTERS <= count < len(table):
             return codes, str(column)
-    return None, ""
+        if few[0] is None and 1 < count < FEWEST_CLUSTERS and count < len(table):
+            few = codes, str(column)
+    return few
 
 
 def _prompts(table: pd.DataFrame, find: Callable[..., Any], given: str | None) -> list[str] | None:
     """(K,) what each row is about."""
     for column in [find([], given)] if given else [find([name]) for name in PROMPTS]:
         if column is not None:
-            return _texts(table[column])
+            return [unquoted(text) for text in _texts(table[column])]
     return None
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "read_tables",
     "require_printable",
     "short",
+    "unquoted",
 ]
 
 STDIN = "-"
@@ -245,11 +246,14 @@ def as_name(cell: Any) -> str:
         cell = int(cell)
     if isinstance(cell, datetime) and cell.time() == time():
         cell = cell.date()
-    name = " ".join(str(cell).split())
-    if name[:1] == "'" and FORMULA.match(name):
-        name = name[1:]
+    name = unquoted(" ".join(str(cell).split()))
     require_printable(name)
     return name
+
+
+def unquoted(text: str) -> str:
+    """A text without the apostrophe that `csv_text` put before what a spreadsheet would run."""
+    return text[1:] if text[:1] == "'" and FORMULA.match(text) else text
 
 
 def as_text(cell: Any, what: str = "text") -> str:

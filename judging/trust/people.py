@@ -52,10 +52,6 @@ class People:
             tuple(one for one in self.choices if one[0] in names and one[1] in names),
         )
 
-    def and_(self, scores: Mapping[str, float]) -> People:
-        """With more scores; where both have one, these stay."""
-        return People({**scores, **self.scores}, self.choices)
-
 
 def read_people(source: str | Path | Any, *, encoding: str | None = None) -> People:
     """Read what people said, from a file or a data frame.

@@ -15,7 +15,7 @@ judge for N rows nobody labelled and labels y for n others,
     var   = lam^2 var(p) / N + var(y - lam p) / n,   lam = cov(y, p) / ((1 + n/N) var p) in [0, 1].
 
 A judge that says nothing leaves lam near zero and the mean of the labels; no bias of the judge
-biases theta. Rows that share a prompt are summed first.
+biases theta. Rows that share a prompt, labelled or not, are summed first: their errors are alike.
 """
 
 from __future__ import annotations
@@ -165,12 +165,20 @@ def estimate(
         lam = float(np.cov(h, near)[0, 1]) / ((1.0 + n / rest) * spread)
     lam = float(np.clip(lam, 0.0, 1.0))
     groups = None if cluster is None else np.asarray(cluster)
-    left, count = _variance_of_mean(h - lam * near, None if groups is None else groups[seen])
-    variance, value = left, float((h - lam * near).mean())
+    labelled = None if groups is None else groups[seen]
+    off, value = h - lam * near, float((h - lam * near).mean())
+    variance, count = _variance_of_mean(off, labelled)
     if lam > 0:
-        right, _ = _variance_of_mean(lam * p[~seen], None if groups is None else groups[~seen])
-        variance, value = variance + right, value + lam * float(p[~seen].mean())
-    alone, _ = _variance_of_mean(h, None if groups is None else groups[seen])
+        right = lam * p[~seen]
+        value += float(right.mean())
+        if groups is None:
+            variance += _variance_of_mean(right, None)[0]
+        elif count > 1:
+            # A cluster may have rows of both kinds, whose means then err together.
+            part = np.empty(len(p))
+            part[seen], part[~seen] = (off - off.mean()) / n, (right - right.mean()) / rest
+            variance = _variance_of_sum(part, groups)[0]
+    alone, _ = _variance_of_mean(h, labelled)
     se = math.sqrt(variance)
     half = float(student.ppf(0.5 + level / 2.0, max(count - 1, 1))) * se
     gain = alone / variance if variance > 0 else 1.0
@@ -183,7 +191,12 @@ def _variance_of_mean(x: Floats, cluster: Indices | None) -> tuple[float, int]:
     """The variance of the mean of x, rows of one cluster taken together, and how many clusters."""
     if cluster is None:
         return float(x.var(ddof=1) / len(x)) if len(x) > 1 else math.inf, len(x)
+    return _variance_of_sum((x - x.mean()) / len(x), cluster)
+
+
+def _variance_of_sum(part: Floats, cluster: Indices) -> tuple[float, int]:
+    """The variance of the sum of parts whose mean is zero, by clusters, and how many there are."""
     _, at = np.unique(cluster, return_inverse=True)
-    sums = np.bincount(at, x - x.mean())
+    sums = np.bincount(at, part)
     g = len(sums)
-    return (float(sums @ sums) / len(x) ** 2 * g / (g - 1) if g > 1 else math.inf), g
+    return (float(sums @ sums) * g / (g - 1) if g > 1 else math.inf), g

@@ -25,12 +25,13 @@ Until = Callable[[Fit], bool]
 
 @dataclass(frozen=True)
 class StopRule:
-    """Stop when `measure(fit)` is at least (or at most) `limit`."""
+    """Stop when `measure(fit)` is at least (or at most) `limit`; of `least` items or more."""
 
     name: str
     measure: Callable[[Fit], float]
     limit: float
     at_least: bool
+    least: int = 0
 
     def __call__(self, fit: Fit) -> bool:
         """Whether to stop."""
@@ -58,11 +59,13 @@ def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int
     'probability of the top 3'
     """
     require_level(probability)
+    if k < 1:
+        raise ValueError(f"k is a number of best items, one or more, not {k}")
 
     def measure(fit: Fit) -> float:
         return fit.prob_top_set(k, draws=draws, seed=seed)
 
-    return StopRule(f"probability of the top {k}", measure, probability, at_least=True)
+    return StopRule(f"probability of the top {k}", measure, probability, True, k + 1)
 
 
 def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> StopRule:
@@ -83,7 +86,7 @@ def ranks_within(width: int, level: float = 0.95, *, draws: int = 2000, seed: in
         ranks = fit.rank_interval(level, draws=draws, seed=seed)
         return float((ranks[:, 1] - ranks[:, 0]).max())
 
-    return StopRule(f"widest {level:.0%} rank interval", measure, width, at_least=False)
+    return StopRule(f"widest {level:.0%} rank interval", measure, width, False, width + 2)
 
 
 def se_below(limit: float) -> StopRule:

@@ -326,6 +326,56 @@ def test_the_runner_answers_what_is_left(asked, tmp_path):
         answer_batch(tmp_path / "bad.jsonl", tmp_path / "e.jsonl", judge)
 
 
+ODD = "one\u2028two\x85three\x1cfour"  # where str.splitlines() breaks and JSON does not
+
+
+def test_letters_that_break_lines_elsewhere_do_not_cost_an_answer(asked, tmp_path):
+    """The likeliest tokens are written as they are by vLLM, and one may be such a letter."""
+    store, requests, _ = asked
+    rows = [result(one) for one in requests]
+    for row in rows:
+        likely = row["response"]["body"]["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        likely.append({"token": ODD, "logprob": -30.0})
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8")
+    found = import_results(store, path)
+    assert (found.added, dict(found.failed)) == (40, {})
+
+
+def test_the_runner_reads_such_letters_too(asked, tmp_path):
+    _, requests, _ = asked
+    for one in requests:
+        one["body"]["messages"][-1]["content"] += ODD
+    path, out, judge = tmp_path / "odd.jsonl", tmp_path / "out.jsonl", Likes()
+    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in requests), "utf-8")
+    assert answer_batch(path, out, judge) == (40, 0)
+    ours = [row | {"id": ODD} for row in lines(out)]
+    out.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in ours), "utf-8")
+    assert answer_batch(path, out, judge) == (0, 0)
+
+
+def test_a_line_that_was_cut_costs_no_whole_one(asked, tmp_path, monkeypatch):
+    """The file is shortened where it is: nothing that a second kill could lose is written again."""
+    out = tmp_path / "results.jsonl"
+    answer_batch(tmp_path / "requests.jsonl", out, Likes())
+    out.write_bytes(out.read_bytes()[:-5])
+    before = out.read_bytes()
+
+    def never(self, *args, **options):
+        raise AssertionError("the whole file was written again")
+
+    monkeypatch.setattr("pathlib.Path.write_text", never)
+    monkeypatch.setattr("pathlib.Path.write_bytes", never)
+    assert answer_batch(tmp_path / "requests.jsonl", out, Likes()) == (1, 0)
+    assert out.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
+
+
+def test_a_batch_has_the_bound_of_its_judge():
+    for most, bounded in ((None, False), (20, True)):
+        judge = ServerJudge("tiny", NOWHERE, options={"max_tokens": most})
+        assert judge.bounded == BatchJudge(judge).bounded == bounded
+
+
 def test_what_the_runner_is_refused_leaves_the_ranking(texts, tmp_path, capsys):
     """Neither label was seen in a refusal, which is no answer: the run would end at it."""
 

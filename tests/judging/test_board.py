@@ -14,8 +14,8 @@ from scipy.special import expit
 
 import judging
 import poe
-from judging.board import gate, leaderboard
-from judging.board.clusters import clustered
+from judging.board import errors, gate, leaderboard
+from judging.board.clusters import Clustered, clustered
 from judging.board.errors import told
 from judging.board.length import relative
 from judging.cli import main
@@ -433,6 +433,18 @@ def test_errors_that_are_the_experts_own_are_called_so():
     c = poe.Comparisons(first=columns.first, second=columns.second, p=columns.p)
     assert "the expert's own" in told(poe.fit(c, "huber", prior=0.1), columns, "pair")
     assert "per pair" in told(poe.fit(c, prior=0.1), columns, "pair")
+
+
+def test_more_items_than_errors_fit_are_not_clustered(monkeypatch):
+    """Matrices of all items would be made, only to say afterwards that they do not fit."""
+    votes = pd.DataFrame(two(30, 20)).assign(prompt=np.arange(50) % 12)
+    columns = judging.reading.forms.read(votes)
+    c = poe.Comparisons(first=columns.first, second=columns.second, p=columns.p)
+    fitted = poe.fit(c, prior=0.1)
+    assert isinstance(errors.with_errors(fitted, columns, "prompt"), Clustered)
+    monkeypatch.setattr(errors, "COVARIANCE_ITEMS", 1)
+    assert not isinstance(errors.with_errors(fitted, columns, "prompt"), Clustered)
+    assert "clustered" not in told(fitted, columns, "prompt")
 
 
 def test_no_requirement_holds_by_a_judge_that_hardly_reads():

@@ -1,6 +1,7 @@
 """Systems over prompts: errors that hold, lengths held equal, tables and commands."""
 
 import hashlib
+import io
 import itertools
 import json
 import re
@@ -20,6 +21,7 @@ from judging.cli import main
 from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
 from judging.judges.recorded import pandalm
+from poe.errors import ComparisonError
 
 
 def votes(seed, theta, *, prompts=40, each=12, own=0.0, gamma=0.0, beta=0.0):
@@ -536,8 +538,117 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
     assert set(pd.read_csv(rates)["name"]) == {"m0", "m1", "m2", "m3"}
-    assert main(["leaderboard", str(made)]) == 0
-    assert "clustered on prompt (20)" in capsys.readouterr().out
+    assert main(["leaderboard", str(made), "--length-control", "--json"]) == 0
+    returned = json.loads(capsys.readouterr().out)
+    for row, same in zip(found["systems"], returned["systems"], strict=True):
+        numbers = [name for name in row if isinstance(row[name], float)]
+        assert [row[name] for name in numbers] == pytest.approx([same[n] for n in numbers])
+    assert pd.read_csv(made)["prompt"].isin([f"say {k}" for k in range(20)]).all()
+
+
+def same_board(table, **options):
+    """The leaderboard of a table, and the one of what `to_table` writes of it, by way of a CSV."""
+    from judging.reading.forms import read
+    from judging.reading.tables import csv_text
+
+    columns = read(table, **options)
+    again = pd.read_csv(io.StringIO(csv_text(columns.to_table())), dtype=object)
+    found = of_columns(columns), of_columns(read(again, by=options.get("by")))
+    assert found[0].errors == found[1].errors
+    for one, other in (
+        (found[0].to_frame(), found[1].to_frame()),
+        (found[0].groups(), found[1].groups()),
+    ):
+        if len(one):
+            one["name"], other["name"] = one["name"].map(str), other["name"].map(str)
+        pd.testing.assert_frame_equal(one, other, check_dtype=False)
+    return found
+
+
+def test_what_a_leaderboard_wrote_is_the_same_leaderboard():
+    rng = np.random.default_rng(3)
+    c, prompt, lengths = votes(3, [0.5, 0.0, -0.4], prompts=20, each=6)
+    table = c.to_table().assign(length_1=lengths[:, 0], length_2=lengths[:, 1])
+    table["prompt"] = [f"=say {k}" for k in prompt]
+    table["weight"] = rng.integers(1, 5, len(table))
+    table["lang"] = rng.choice(["-en", "=de"], len(table))
+    one, other = same_board(table, by="lang")
+    assert one.found.lengths.tolist() == other.found.lengths.tolist()
+    assert one.errors == "prompt"
+    assert one.found.weight.tolist() == other.found.weight.tolist()
+    assert one.found.prompts == other.found.prompts
+
+
+def test_an_order_that_is_not_known_stays_unknown():
+    rng = np.random.default_rng(4)
+    pairs = [rng.permutation(["x", "y", "z"])[:2] for _ in range(60)]
+    one, other = same_board(pd.DataFrame(pairs, columns=["winner", "loser"]))
+    assert not one.found.in_order
+    assert not other.found.in_order
+    assert not other.fit.bias_fitted
+
+
+@pytest.mark.parametrize("prompts", [1, 4])
+def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
+    """A board that was paid is not refused, and its own file has the same intervals."""
+    rows = [
+        {"system": f"m{s}", "prompt": f"say {k}", "answer": " ".join(["word " * (s + 2)] * (k + 1))}
+        for s in range(4)
+        for k in range(prompts)
+    ]
+    board = judging.leaderboard(rows, "demo", attribute="plainer", budget="all")
+    assert board.errors in ("vote", "pair")
+    again = judging.leaderboard(board.found.to_table())
+    assert again.errors == board.errors
+    kept = ["name", "score", "low", "high"]
+    pd.testing.assert_frame_equal(board.to_frame()[kept], again.to_frame()[kept])
+    said = " ".join(board.sentences())
+    assert ("only 4 values, too few" if prompts == 4 else "All have one prompt") in said
+    if prompts == 4:
+        for wanted in ({"errors": "prompt"}, {"cluster": "prompt"}):  # who asks for them has them
+            assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
+
+
+@pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
+def test_the_only_group_is_the_board(options):
+    c, prompt, _ = votes(5, [0.6, 0.0, -0.4], prompts=20, each=6, gamma=0.7)
+    table = c.to_table().assign(prompt=prompt, lang="en")
+    board = judging.leaderboard(table, by="lang", **options)
+    kept = ["name", "score", "low", "high", "comparisons"]
+    pd.testing.assert_frame_equal(board.groups()[kept], board.to_frame()[kept], check_dtype=False)
+
+
+def test_a_group_of_one_prompt_has_scores():
+    c, prompt, _ = votes(6, [0.6, 0.0, -0.4], prompts=12, each=30)
+    table = c.to_table().assign(prompt=prompt, part=np.where(prompt == 0, "one", "more"))
+    groups = judging.leaderboard(table, by="part").groups().set_index("group")
+    alone = judging.leaderboard(table[table["prompt"] == 0], errors="vote").to_frame()
+    assert groups.loc["one", "score"].tolist() == pytest.approx(alone["score"].tolist())
+    assert groups.loc["one", "low"].tolist() == pytest.approx(alone["low"].tolist())
+
+
+def test_errors_that_one_prompt_cannot_have_are_refused_before_anything_is_paid():
+    class Never(Grader):
+        def answer(self, questions):
+            raise AssertionError("a question was asked")
+
+    rows = [{"system": f"m{s}", "prompt": "say", "answer": "word " * (s + 2)} for s in range(4)]
+    with pytest.raises(ComparisonError, match="at least two prompts"):
+        judging.leaderboard(rows, Never(), budget="all", errors="prompt")
+
+
+def test_the_bar_is_closed_where_the_judge_fails():
+    class Broken(Grader):
+        def answer(self, questions):
+            raise RuntimeError("gone")
+            yield
+
+    table = judging.board.read_answers(answers([0.0, 1.0, 2.0], prompts=4))
+    with Store(":memory:") as store:
+        asked = Tournament(table, Broken(), store=store, progress=True)
+        with pytest.raises(RuntimeError, match="gone"):
+            asked.run(12)
+    assert asked.meter.bar.disable  # what tqdm sets on a bar that is closed
 
 
 def test_what_takes_long_is_said_on_a_terminal(tmp_path, capsys, monkeypatch):

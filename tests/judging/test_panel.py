@@ -103,6 +103,25 @@ def test_one_step_of_algorithm_3_as_printed():
     np.testing.assert_allclose(np.diagonal(found.confusion, axis1=1, axis2=2), start, rtol=1e-12)
 
 
+def test_labels_to_begin_with_are_those_given():
+    """Before any step the matrices are the shares of each judge's votes under the labels."""
+    b = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]])
+    found = panel.aggregate(b, start=[1, 1, 0, 1], max_steps=0)
+    shares = [[1, 1], [1, 2 / 3], [0, 1 / 3]]  # of class 0 in row 2, of class 1 in the others
+    np.testing.assert_allclose(np.diagonal(found.confusion, axis1=1, axis2=2), shares)
+    other = panel.aggregate(b, start="majority", max_steps=0)
+    assert np.abs(found.confusion - other.confusion).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "start", [[0, 1, -1, 0], [0, 1, 2, 0], [0, 1], [[0], [1], [1], [0]], [0.0, 1.0, 1.0, 0.0], 1]
+)
+def test_labels_that_are_no_classes_are_refused(start):
+    b = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]])
+    with pytest.raises(panel.PanelError, match="0 to 1, for each of the 4 samples"):
+        panel.aggregate(b, start=start)
+
+
 def test_posterior_is_bayes_rule_by_hand():
     prior = np.array([[0.3, 0.7]])
     p0, p1 = np.array([0.9, 0.6]), np.array([0.8, 0.7])

@@ -7,6 +7,7 @@ from scipy.stats import spearmanr
 
 import poe
 from judging import panel
+from judging.panel.products import Pool, _starts
 from poe.errors import NotConvergedError
 from reproduction.simulated_panels import simulated_judges
 
@@ -29,6 +30,36 @@ def among(c, items):
     """The comparisons among some items, which alone are known then."""
     kept = c.take(np.isin(c.first, items) & np.isin(c.second, items))
     return poe.Comparisons(first=kept.first, second=kept.second, p=kept.p)
+
+
+def test_starts_are_ridge_regressions_without_a_matrix_of_all_comparisons(monkeypatch):
+    """By least squares on a design matrix with the ridge as rows of its own."""
+    rng = np.random.default_rng(2)
+    judges, _ = decisions([1.0, 0.5], [0.3, -0.2], n=9)
+    judges = {
+        name: poe.Comparisons.from_pairs(
+            c.pairs, rng.uniform(0.1, 0.9, len(c)), items=9, weight=rng.uniform(0.5, 3.0, len(c))
+        )
+        for name, c in judges.items()
+    }
+    own = []
+    for c in judges.values():
+        root = np.sqrt(c.weight)
+        lean = 4 * (c.p - np.average(c.p, weights=c.weight))
+        design = np.vstack([root[:, None] * c.matrix(), np.sqrt(0.1 * c.weight.mean()) * np.eye(9)])
+        target = np.append(root * lean, np.zeros(9))
+        own.append(np.linalg.lstsq(design, target, rcond=None)[0])
+
+    def never(self):
+        raise AssertionError("all comparisons times all items")
+
+    monkeypatch.setattr(poe.Comparisons, "matrix", never)
+    principal, average = _starts(Pool.of(judges))
+    np.testing.assert_allclose(average[0], np.mean(own, axis=0), atol=1e-12)
+    left, size, right = np.linalg.svd(own, full_matrices=False)
+    np.testing.assert_allclose(
+        np.outer(principal[1], principal[0]), size[0] * np.outer(left[:, 0], right[0]), atol=1e-12
+    )
 
 
 # Closed forms ---------------------------------------------------------------------------

@@ -334,3 +334,69 @@ def test_what_is_asked_now_is_priced_alone():
     ]
     tokens = [int(note.split("calls, ")[1].split()[0].replace(",", "")) for note in notes]
     assert tokens[1] < 1.5 * tokens[0]
+
+
+def test_people_are_found_by_the_number_that_a_text_has():
+    """Names that are no strings: what is counted, shown and correlated is the same."""
+    found = judging.rank(6, lambda pairs: expit(pairs[:, 1] - pairs[:, 0] + 0.1), seed=1)
+    said = judging.trust.People({str(k): -float(k) for k in range(5)})
+    beside = found.with_people(said)
+    table = beside.to_frame().set_index("name")
+    assert table["gold"].dropna().to_dict() == {k: -float(k) for k in range(5)}
+    assert beside.agreement()[0] == pytest.approx(1.0)
+    assert beside.agreement()[2] == 5
+
+
+def test_a_ranking_without_errors_shows_its_scores():
+    """As many comparisons as scores: nothing is left over to say how sure a Gaussian is."""
+    found = judging.rank(
+        6,
+        lambda pairs: 0.5 + 0.05 * np.sign(pairs[:, 1] - pairs[:, 0]),
+        budget=5,
+        fitting=Fitting(expert="gaussian", bias=None),
+        asking=Asking(orders="one"),
+    )
+    with pytest.raises(ValueError, match="no residuals"):
+        found.to_frame()
+    best = found.fit.ranking()[0]
+    assert repr(found).startswith(f"Ranking(6 texts: {best} {found.fit.scores.max():+.2f}, ")
+    assert repr(found).endswith(", ...; 5 comparisons)")
+    assert "no residuals to estimate sigma" in found._repr_html_()
+
+
+@pytest.mark.parametrize("bias", ["fitt", float("nan"), 1e101, float("inf")])
+def test_a_bias_that_no_fit_takes_is_refused_where_it_is_named(bias):
+    with pytest.raises(ValueError, match="bias must be"):
+        Fitting(bias=bias)
+    for known in (None, "mean", "fit", 0.3, np.float64(-1.0), 2):
+        assert Fitting(bias=known).bias == known
+
+
+@pytest.mark.parametrize("rule", [top_known(9), top_known(6), ranks_within(5)])
+def test_a_rule_that_says_nothing_of_so_few_is_refused_before_anything_is_asked(rule):
+    asked = []
+
+    def judge(pairs):
+        asked.append(pairs)
+        return np.full(len(pairs), 0.6)
+
+    with pytest.raises(ValueError, match="says nothing of 6 items; it is for"):
+        judging.rank(6, judge, until=rule)
+    assert asked == []
+    judging.rank(6, judge, until=[top_known(5, 0.6), ranks_within(4)], budget=12)
+    assert asked
+    with pytest.raises(ValueError, match="one or more"):
+        top_known(0)
+
+
+@pytest.mark.parametrize("orders", ["auto", "one"])
+def test_three_texts_are_asked_in_both_orders_whatever_the_batch(orders):
+    """Both orders are set for two or three texts, so a batch of one is nobody's mistake."""
+    found = judging.rank(
+        texts(3),
+        HashJudge(),
+        attribute="better",
+        budget="all",
+        asking=Asking(batch=1, orders=orders),
+    )
+    assert len(found.comparisons) == 6

@@ -13,6 +13,7 @@ from judging.errors import JudgeError
 from judging.judges import Answer, Store, Text
 from judging.judges.server import http
 from judging.question import Reader
+from judging.ranking.readings import next_pairs, prospects
 from judging.ranking.settings import HOPELESS
 from tests.judge_server import serving
 
@@ -156,6 +157,49 @@ def test_tie_and_stop():
 def test_a_judge_that_refuses_everything_is_told_so():
     with pytest.raises(JudgeError, match=r"refused every comparison of .*the content filter"):
         ranked(Choosy(lambda *_: True))
+
+
+@pytest.mark.parametrize("orders", ["one", "both"])
+def test_what_was_refused_is_not_what_to_ask_next(orders):
+    """Six texts, everything asked but what two of them refuse of each other: nothing is left."""
+    bad = {"n0", "n1"}
+    judge = Choosy(lambda first, second: {first, second} == bad)
+    found = judging.rank(
+        TEXTS[:6], judge, attribute="better", budget="all", asking=Asking(orders=orders)
+    )
+    names = found.fit.items
+    kept = {(names[i], names[j]) for i, j in found.refused_pairs}
+    assert kept <= {("n0", "n1"), ("n1", "n0")}
+    assert len(kept) == found.refused > 0
+    assert next_pairs(found, 10) == []
+    assert len(prospects(found)) == 1
+
+
+def test_a_rule_for_more_texts_than_are_left_does_not_end_a_paid_run():
+    found = judging.rank(
+        TEXTS[:5],
+        poisoned("n4"),
+        attribute="better",
+        budget="all",
+        until=poe.top_known(4, 0.999999),
+    )
+    assert [*found.left_out] == ["n4"]
+    assert len(found.fit.items) == 4
+
+
+def test_what_is_left_is_told_and_nothing_refused_among_it():
+    refuses = {("n0", "n1"), ("n1", "n0"), ("n2", "n5"), ("n5", "n2"), ("n7", "n3")}
+    found = ranked(Choosy(lambda first, second: (first, second) in refuses), orders="one")
+    names = found.fit.items
+    asked = {(names[i], names[j]) for i, j in found.comparisons.pairs.tolist()}
+    turned = {(b, a) for a, b in refuses}
+    more = [(a, b) for a, b, _ in next_pairs(found, N * (N - 1))]
+    assert len({*more}) == len(more) > 20
+    assert not {*more} & asked
+    back = {(names[i], names[j]) for i, j in found.refused_pairs}
+    assert back
+    assert not {*more} & {order for a, b in back for order in ((a, b), (b, a))}
+    assert back <= refuses | turned
 
 
 def test_many_refused_texts_at_once():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from judging import trust
 from judging.cli import main
 from judging.errors import InvalidDataError
 from judging.ranking.fragile import fragility_of
-from judging.ranking.verdict import _chance, of_fit, verdict
+from judging.ranking.verdict import _chance, _more, of_fit, verdict
 from judging.trust.agreement import Rows, agreement, shared, sharpness
 from judging.trust.scale import conformal
 from poe.comparisons import Comparisons
@@ -179,6 +180,33 @@ def test_prompts_that_are_alike_within_widen_a_mean():
         naive += alone.low <= 0 <= alone.high
     assert hits / 300 > 0.9
     assert naive / 300 < 0.6
+
+
+@pytest.mark.parametrize("rows", ["labels in every prompt", "labels in some prompts"])
+def test_prompts_with_and_without_labels_are_covered(rows):
+    """Where a prompt has rows of both kinds, the two means err together."""
+    rng, hits = np.random.default_rng(8), 0
+    given = np.arange(600) % 3 == 0 if rows == "labels in every prompt" else np.arange(600) < 200
+    for _ in range(400):
+        effect = np.repeat(rng.normal(0, 1, 60), 10)
+        y = np.where(given, effect + rng.normal(0, 0.3, 600), np.nan)
+        p = 0.9 * effect + rng.normal(0, 0.3, 600)
+        found = trust.estimate(p, y, cluster=np.repeat(np.arange(60), 10))
+        hits += found.low <= 0 <= found.high
+    assert 0.93 < hits / 400 < 0.99
+
+
+def test_one_label_a_prompt_by_hand():
+    """Prompts (labelled row, other row); one influence a prompt, summed over its rows."""
+    p = np.array([0.2, 0.3, 0.5, 0.6, 0.9, 0.7])
+    y = np.array([0.0, np.nan, 0.4, np.nan, 1.0, np.nan])
+    near, h = p[::2], y[::2]
+    lam = min(np.cov(h, near)[0, 1] / (2 * near.var(ddof=1)), 1.0)
+    off, right = h - lam * near, lam * p[1::2]
+    sums = (off - off.mean() + right - right.mean()) / 3
+    found = trust.estimate(p, y, cluster=np.repeat(np.arange(3), 2))
+    assert found.value == pytest.approx(off.mean() + right.mean())
+    assert found.se == pytest.approx(np.sqrt(1.5 * sums @ sums))
 
 
 # How many labels ----------------------------------------------------------------------------------
@@ -577,3 +605,23 @@ def test_names_that_are_numbers_are_told_from_counts():
     numbered = dataclasses.replace(fit, items=("16", "15", "2"))
     said = of_fit(numbered, 0.95, thing="essay", what="vote", left=1).text
     assert "essay 16" in said or "essay 15" in said
+
+
+def test_two_open_rivals_share_what_may_go_wrong():
+    """The same gap and error to one rival or to two: the quantile of half the error for each."""
+
+    def more(*scores, sd=0.96, asked=1_000_000):
+        covariance = sd**2 * np.eye(len(scores))
+        fit = SimpleNamespace(
+            scores=np.array(scores),
+            items=tuple(range(len(scores))),
+            freedom=1e9,
+            real=np.ones(asked, dtype=bool),
+            covariance=lambda: covariance,
+            difference_se=lambda one, other: sd * np.sqrt(2.0),
+        )
+        return _more(fit, 0.95) / asked + 1.0
+
+    one, two = more(1.0, 0.0, -50.0), more(1.0, 0.0, 0.0)
+    assert one == pytest.approx((norm.ppf(0.95) * 0.96) ** 2 * 2.0, rel=0.02)
+    assert two / one == pytest.approx((norm.ppf(0.975) / norm.ppf(0.95)) ** 2, rel=0.02)
