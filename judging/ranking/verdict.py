@@ -121,7 +121,7 @@ def of_fit(
         )
     close = blind or f"{named} are close"
     odds = _odds(fit, level, left, rest, what, takes)
-    every, more = odds[-1], odds[0].count
+    every, more = odds[-1], odds[0].answers
     if every.chance < HOPELESS and not partial:
         return Verdict(
             "alike",
@@ -189,7 +189,7 @@ def _decide(fit: Fit, level: float, thing: str, people: Trust | None, *, by_judg
 
 
 class _Odds(NamedTuple):
-    count: float
+    answers: float
     text: str
     chance: float
 
