@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import kendalltau, norm
+from scipy.stats import binom, kendalltau, norm
 
 import judging
 import poe
@@ -197,6 +197,55 @@ def test_so_many_labels_do_tell_to_within_so_much():
     assert trust.needed(0.5).above_chance is None
     with pytest.raises(ValueError, match="between 0 and a half"):
         trust.needed(0.75, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("truth", "level"), [(0.65, 0.95), (0.75, 0.95), (0.85, 0.95), (0.75, 0.9)]
+)
+def test_so_many_scores_do_show_that_a_judge_beats_a_coin(truth, level):
+    """By the interval that is used; the normal formula's number alone shows it far too seldom."""
+    rng, rho, n = np.random.default_rng(11), np.sin(np.pi * (truth - 0.5)), 400
+    z = norm.ppf(0.5 + level / 2) + norm.ppf(0.8)
+    tau = 1 / 9 - (2 / np.pi * np.arcsin(rho / 2)) ** 2
+    formula = max(int(np.ceil(z**2 * tau / (truth - 0.5) ** 2)), 6)
+
+    def shown(labels):
+        hits = 0
+        for _ in range(n):
+            s = rng.standard_normal(labels)
+            y = rho * s + np.sqrt(1 - rho**2) * rng.standard_normal(labels)
+            hits += agreement(rows_of_scores(s, y), level).low > 0.5
+        return hits / n
+
+    error = np.sqrt(0.8 * 0.2 / n)
+    assert 0.8 - 2.5 * error < shown(trust.needed(truth, level=level).above_chance[0]) < 0.93
+    assert shown(formula) < 0.8 - 3 * error
+
+
+@pytest.mark.parametrize(("truth", "level"), [(0.6, 0.95), (0.75, 0.95), (0.9, 0.95), (0.7, 0.8)])
+def test_so_many_choices_are_the_fewest_that_show_it(truth, level):
+    """Every number of agreements out of n, with its probability and the interval that is given."""
+
+    def shown(n):
+        first, second = np.arange(n), np.arange(n, 2 * n)
+        total = 0.0
+        for hits in range(n + 1):
+            human = (np.arange(n) < hits).astype(float)
+            rows = Rows(first, second, np.ones(n), np.full(n, 0.7), human, np.zeros(n, dtype=int))
+            total += binom.pmf(hits, n, truth) * (agreement(rows, level).low > 0.5)
+        return total
+
+    least = trust.needed(truth, level=level).above_chance[1]
+    assert shown(least) >= 0.8
+    assert all(shown(n) < 0.8 for n in range(max(6, least - 12), least))
+
+
+def test_the_numbers_of_choices_meet_where_the_binomial_distribution_ends():
+    """About 10,000 choices, counted and by the normal formula: half a per cent apart."""
+    near, far = (trust.needed(a).above_chance[1] for a in (0.5141, 0.5139))
+    assert near < 10_000 < far
+    assert far / near == pytest.approx((0.0141 / 0.0139) ** 2, rel=0.005)
+    assert trust.needed(0.75).above_chance == (17, 29)
 
 
 def test_the_plan_says_calls_and_labels(capsys):
