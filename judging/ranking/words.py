@@ -29,6 +29,7 @@ __all__ = [
     "aligned",
     "calibrated",
     "expert_of",
+    "first_line",
     "headline",
     "in_text",
     "in_words",
@@ -358,8 +359,11 @@ def in_words(
     *,
     in_order: bool = True,
     people: Trust | None = None,
+    left: float = np.inf,
 ) -> list[str]:
     """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
+
+    left : how many more comparisons there can be.
 
     people : what labels of theirs say of these comparisons.
     in_order : whether the table says what was shown first; otherwise nothing is told of positions.
@@ -368,9 +372,7 @@ def in_words(
     known = len(fit.items) <= COVARIANCE_ITEMS
     lines = []
     if known:
-        advice = of_fit(fit, level, thing=thing, what="comparison", people=people)
-        refused = advice.state == "not by this judge"
-        lines.append(" ".join([advice.text, *standing(fit, level, thing, refused=refused)]))
+        lines.append(first_line(fit, level, thing, people=people, left=left))
         lines += [] if people is None else people.sentences()
     if in_order:
         said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
@@ -383,6 +385,15 @@ def in_words(
     if known:
         lines.append(errors)
     return lines + [f"Note: {note}." for note in notes]
+
+
+def first_line(
+    fit: Fit, level: float, thing: str, *, people: Trust | None = None, left: float = np.inf
+) -> str:
+    """What to do with a fit of comparisons, and who is best; the arguments are `in_words`'."""
+    advice = of_fit(fit, level, thing=thing, what="comparison", people=people, left=left)
+    refused = advice.state == "not by this judge"
+    return " ".join([advice.text, *standing(fit, level, thing, refused=refused)])
 
 
 def signed(value: float) -> str:

@@ -311,7 +311,7 @@ class ServerJudge(Reader):
             with self._caller.connect() as client:
                 alone, _ = self._ask(client, without, ending)
         except JudgeError as error:
-            failures.append(error)
+            failures.append(error.error if isinstance(error, RefusedError) else error)
             ending.set()
             return
         # A continued answer makes the prompt a word longer; one that is closed, with another begun
