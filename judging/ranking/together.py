@@ -2,7 +2,9 @@
 
 `judging.panel.fit_panel` gives every judge a sharpness and a preference for a place of its own, and
 the texts one score. A judge whose answers do not follow the others' gets little say, however sure
-it sounds. What all judges get wrong alike nobody can see here: it becomes the scores.
+it sounds. Of two that do not follow each other nobody can tell which is wrong (the one that
+scatters more need not be), so they have no ranking in common. What all judges get wrong alike
+nobody can see here: it becomes the scores.
 """
 
 from __future__ import annotations
@@ -20,12 +22,15 @@ from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
 from judging.ranking.ranking import Ranking
+from judging.ranking.readings import percent
 from poe.errors import ComparisonError, NotConvergedError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Together", "together"]
+
+TWO = "the two do not follow each other, and nothing here tells which is wrong: labels by people do"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +110,9 @@ class Together:
         i, j = order.tolist()
         error = float(np.sqrt(max(spread[i, i] + spread[j, j] - 2.0 * spread[i, j], 1e-12)))
         best, second = (self.fit.items[k] for k in order)
-        said.append(f"By all judges {best} is best ({ndtr(gap / error):.0%} sure of {second}).")
-        table = self.reliability()
-        weak = table[table["sharpness"] < 2.0 * table["sharpness_se"]]["judge"].tolist()
-        if weak:
+        sure = percent(float(ndtr(gap / error)))
+        said.append(f"By all judges {best} is best ({sure} sure that it is better than {second}).")
+        if weak := _weak(self.fit):
             said.append(
                 f"Not to be relied on, because the answers do not follow the others': "
                 f"{', '.join(weak)}."
@@ -138,8 +142,16 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
             fit = fit_panel({n: one.comparisons for n, one in zip(names, own, strict=True)})
         except (PanelError, ComparisonError, NotConvergedError) as error:
             why = str(error).rstrip(".")
+        if fit is not None and len(own) == 2 and _weak(fit):
+            fit, why = None, TWO
         panels.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))
     return panels
+
+
+def _weak(fit: PanelFit) -> list[str]:
+    """Judges whose answers do not follow the others'."""
+    table = fit.skills()
+    return [str(one) for one in table[table["sharpness"] < 2.0 * table["sharpness_se"]]["judge"]]
 
 
 def _names(own: Sequence[Ranking]) -> tuple[str, ...]:

@@ -565,7 +565,7 @@ def test_the_leaderboard_says_why_it_stopped_and_asks_for_nothing_that_is_not_le
     said = ask("--orders", "one", "--budget", "all")
     assert "Stopped: all pairs of answers were asked, in one order; the other order" in said
     assert "(--orders both) is 36 more calls." in said
-    assert "all 36 comparisons left would tell who is best" in said
+    assert "all 36 comparisons left would" in said
     said = ask("--orders", "both", "--budget", "all")
     assert "Stopped: all pairs of answers were asked, in both orders." in said
     assert "every comparison was made" in said

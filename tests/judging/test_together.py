@@ -1,6 +1,7 @@
 """Several judges in one ranking, a run in MLflow, and --json on every command."""
 
 import json
+import re
 import sys
 import types
 
@@ -62,6 +63,26 @@ def test_judges_are_joined_and_the_useless_one_is_named(rankings):
         assert part in said.replace("&#39;", "'")
         assert part in page.replace("&#39;", "'") or part.startswith("agrees")
     assert together(rankings[:1]) == []
+
+
+def test_of_two_judges_nobody_is_blamed():
+    """The good one scatters, the other answers by chance; with a second good one it shows."""
+    good, chance = Likes("good", 1.5, noise=0.5), Likes("chance", 0.0, noise=1.0)
+    (joint,) = together(judging.rank_each(TEXTS, [good, chance], ["better"], budget="8x"))
+    said = " ".join(joint.sentences())
+    assert joint.fit is None
+    assert "One ranking of all judges cannot be made: the two do not follow each other" in said
+    assert "relied on" not in said
+    alike = [good, Likes("better", 1.2, noise=0.5)]
+    (joint,) = together(judging.rank_each(TEXTS, alike, ["better"], budget="8x"))
+    said = " ".join(joint.sentences())
+    assert re.search(
+        r"By all judges t11 is best \(\S+( 99)?% sure that it is better than t10\)", said
+    )
+    assert "do not follow" not in said
+    three = [*alike, chance]
+    (joint,) = together(judging.rank_each(TEXTS, three, ["better"], budget="8x"))
+    assert "do not follow the others': chance" in " ".join(joint.sentences())
 
 
 def test_what_cannot_be_joined_is_said():
