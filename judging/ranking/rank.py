@@ -474,9 +474,9 @@ def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> lis
     named = dict.fromkeys(
         [*labels.scores, *(name for a, b, _ in labels.choices for name in (a, b))]
     )
-    notes: tuple[str, ...] = ()
+    notes = labels.notes
     if stray := [name for name in named if name not in ranked]:
-        notes = (
+        notes += (
             f"{source}: {len(stray):,} of {len(named):,} texts that people labelled "
             f"{'is' if len(stray) == 1 else 'are'} not ranked here: {name_some(stray, 4)}",
         )

@@ -174,7 +174,7 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
         best = one.fit.ranking()[0]
         sure = percent(float(one.fit.prob_top(1)[one.fit.items.index(best)]))
         boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
-        if agreement := one.agreement():
+        if agreement := words.agreement_of(one):
             rho, r, n = agreement
             remark = f"Spearman; Pearson {r:.2f}; {n} texts"
             boxes.append(("Agreement with people", f"{rho:.2f}", remark))
@@ -252,7 +252,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "level": f"{100 * one.level:g}%",
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
-        "agreement": one.agreement(),
+        "agreement": words.agreement_of(one),
         "headline": words.headline(one, thing),
         "trust": [] if one.trust is None else one.trust.sentences(),
         "human": _on_peoples_scale(one, shown),

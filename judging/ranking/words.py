@@ -17,7 +17,8 @@ from judging.ranking.readings import Sureness, percent, plural, position, settle
 from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
-from judging.trust.trust import Trust
+from judging.trust.people import People
+from judging.trust.trust import Trust, untold
 from poe.choose.orders import Decision
 from poe.debias import Rate, first_position_rate
 from poe.result import COVARIANCE_ITEMS, Fit
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "agreement_of",
     "aligned",
     "calibrated",
     "expert_of",
@@ -68,8 +70,10 @@ def headline(one: Ranking, thing: str = "text") -> list[str]:
         # Of "useless" the advice tells the rate, unless it stopped at a judge that hardly reads.
         told = advice.text.startswith("Do not decide by this judge")
         said += one.trust.sentences()[told:]
-    elif agreement := one.agreement():
-        said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
+    elif one.gold or one.choices:
+        if agreement := agreement_of(one):
+            said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
+        said.append(untold(one.fit, People(one.gold, one.choices)))
     else:
         said.append("How far people would agree is not known.")
     return list(filter(None, said))
@@ -100,6 +104,12 @@ def _settled_in_words(share: float, thing: str, level: float) -> str:
     if share == 1.0:
         return f"All pairs of {plural(thing)} are {order}."
     return f"Of all pairs of {plural(thing)}, {percent(share)} are {order}."
+
+
+def agreement_of(one: Ranking) -> tuple[float, float, int] | None:
+    """`Ranking.agreement`; None too where all texts have the same score."""
+    found = one.agreement()
+    return None if found is None or np.isnan(found[0]) else found
 
 
 # In words -------------------------------------------------------------------------------------
@@ -337,7 +347,7 @@ def _diagnosis(one: Ranking) -> str:
         f"First position preferred: {rate_in_words(at.counted)}{between}.",
         f"Label words: median mass {np.median(mass):.2g}, lowest {np.min(mass):.2g}.",
     ]
-    if agreement := one.agreement():
+    if agreement := agreement_of(one):
         rho, r, n = agreement
         lines.append(
             f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
