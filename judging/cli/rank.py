@@ -40,7 +40,7 @@ MADE_OF = (
 
 @o.app.command(
     epilog="The intervals take the judge's answers as given: they say how far the ranking could "
-    f"move if this judge were asked more, not how well it agrees with people. {MADE_OF}"
+    f"move if this judge were asked without end, not how well it agrees with people. {MADE_OF}"
 )
 def rank(
     ctx: typer.Context,

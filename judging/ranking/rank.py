@@ -508,14 +508,15 @@ def shares(
         units = int(number) // each
         wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
     if (wanted < least).any() or units < least.sum():
-        texts = f"{n.sum()} texts" + (f" in {len(n)} rankings" if len(n) > 1 else "")
+        texts = f"the texts of {len(n)} rankings" if len(n) > 1 else f"{n.sum()} texts"
         raise ValueError(
             f"a budget of {budget} calls cannot link {texts}: the fewest that do are "
             f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
             "good start"
         )
     note = (
-        f"the budget allows {each * units} calls, but {n.sum()} texts have only "
+        f"the budget allows {each * units} calls, but "
+        f"{f'the {len(n)} rankings' if len(n) > 1 else f'{n.sum()} texts'} have only "
         f"{each * most.sum()} comparisons, both orders counted: all of them were asked"
     )
     every = units > most.sum()

@@ -92,7 +92,7 @@ def report(
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
     page = _rendered(
         "report.html",
-        title=f"{_number_of_texts(rankings):,} {words.plural(thing)} ranked: {attribute}",
+        title=_title(rankings, thing, attribute),
         attribute=attribute,
         things=words.plural(thing),
         command=command.replace(" --", " \\\n  --"),
@@ -155,8 +155,19 @@ def _rendered(template: str, **said: Any) -> str:
     return environment.get_template(template).render(version=__version__, **said)
 
 
+def _title(rankings: Sequence[Ranking], thing: str, attribute: str) -> str:
+    count, of_all = _number_of_texts(rankings), sum(map(_size, rankings))
+    again = "" if count == of_all else f", in {len(rankings)} rankings"
+    return f"{count:,} {words.plural(thing)} ranked{again}: {attribute}"
+
+
 def _number_of_texts(rankings: Sequence[Ranking]) -> int:
-    return sum(len(one.fit.items) + len(one.copies) for one in rankings)
+    """Texts, each once whichever judges and attributes ranked it."""
+    return len({(one.name, name) for one in rankings for name in (*one.fit.items, *one.copies)})
+
+
+def _size(one: Ranking) -> int:
+    return len(one.fit.items) + len(one.copies)
 
 
 def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
@@ -168,7 +179,7 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     boxes = [
         ("Texts", f"{_number_of_texts(rankings):,}", ""),
         ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
-        ("Read by the judge", f"{tokens:,}", unit),
+        ("Read by the judge", f"{tokens:,}" if tokens else "unknown", unit),
     ]
     if len(rankings) == 1:
         best = one.fit.ranking()[0]
@@ -187,14 +198,21 @@ def _notes(rankings: Sequence[Ranking]) -> list[str]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
     if ties := sum(judged_of(one).ties for one in rankings):
         notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
-    return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
+    return [f"{_begun(note)}{'' if note.endswith('.') else '.'}" for note in notes]
 
 
-def _orders(calls: int, pairs: int) -> str:
+def _begun(note: str) -> str:
+    """A sentence begins with a capital, unless it begins with the name of a file or a text."""
+    word = note.split(maxsplit=1)[0].rstrip(",;") if note.strip() else ""
+    return note[:1].upper() + note[1:] if word.replace("-", "").isalpha() else note
+
+
+def _orders(calls: int, pairs: int, n_items: int) -> str:
     """In which orders pairs were asked, counted."""
     both, one = calls - pairs, 2 * pairs - calls
     if not one:
-        return "Every pair was asked in both orders."
+        every = pairs == n_items * (n_items - 1) // 2
+        return f"Every pair {'' if every else 'that was asked, '}was asked in both orders."
     if not both:
         return "Pairs were asked in one order, drawn at random."
     return f"{both:,} pairs were asked in both orders, {one:,} in one."
@@ -288,12 +306,13 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
         "unordered": unordered,
-        "orders": _orders(len(judged.pairs), unordered),
+        "orders": _orders(len(judged.pairs), unordered, n),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": readings.position(one.fit, one.level),
         "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
+        "bare": sum(map(words.shows_one_label, judged.answers)),
         "rounds": one.history.to_dict("records"),
         "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
         "prospects": [

@@ -326,7 +326,9 @@ class Rounds:
             raise
         if self.asking.orders == "auto" and self.decision is None:
             self._decide()
-        if self.decision is not None and self.decision.reason != "unknown":
+        n = len(self.names)
+        chosen = not self.offline and self.asked < n * (n - 1)  # else it changed nothing
+        if self.decision is not None and self.decision.reason != "unknown" and chosen:
             notes = [*notes, decided(self.decision)]
         if self.asking.both_orders:
             notes = [*notes, *_one_order_only(self.made)]

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from judging import kinds
 from judging.judges.asking import NEITHER
+from judging.question import Answer
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import Sureness, percent, plural, position, settled_share
@@ -169,7 +170,11 @@ def totals(rankings: Sequence[Ranking]) -> tuple[int, int, int, str]:
 
 def notes_of(rankings: Sequence[Ranking]) -> list[str]:
     """What must be said of the judges, and what a reader should know, each once."""
-    decisions = [one.decision for one in rankings if one.decision is not None]
+    decisions = [  # that led to anything: what was not asked for them is in no ranking's notes
+        one.decision
+        for one in rankings
+        if one.decision is not None and decided(one.decision) in one.notes
+    ]
     apart = {decided(each) for each in decisions} if len(rankings) > 1 else set()
     every = (
         [
@@ -192,13 +197,18 @@ def notes_of(rankings: Sequence[Ranking]) -> list[str]:
 def _unseen(rankings: Sequence[Ranking]) -> list[str]:
     """How many answers show one label only, as servers that hide the others' tokens give them."""
     answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
-    bare = sum(int(np.isneginf(answer.log_p[:2]).sum() == 1) for answer in answers)
+    bare = sum(map(shows_one_label, answers))
     if not bare:
         return []
     return [
         f"in {bare:,} of {len(answers):,} answers the judge showed one label only, so that they "
         "count as certain, which they may not be"
     ]
+
+
+def shows_one_label(answer: Answer) -> bool:
+    """Whether an answer that was not drawn gives one label no probability at all."""
+    return not answer.draws and int(np.isneginf(answer.log_p[:2]).sum()) == 1
 
 
 def refusals(one: Ranking) -> list[str]:

@@ -185,6 +185,12 @@ def test_a_server_that_is_lost_leaves_a_part_and_the_same_command_goes_on(folder
     assert "no connection to 127.0.0.1:9/v1" in capsys.readouterr().err
 
 
+def test_a_key_that_is_not_taken_is_a_judge_that_is_not_available(folder, capsys):
+    with serving(lambda k, body: "401") as served:
+        assert judge("--contexts", "1", name=f"openai:tiny@{served.url}") == 2
+    assert "--judge-option key_env=NAME" in capsys.readouterr().err
+
+
 def test_limits_reach_every_judge(monkeypatch):
     opened = []
     monkeypatch.setattr("judging.judges.open", lambda name, **options: opened.append(options))

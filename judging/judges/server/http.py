@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 import tenacity
 
-from judging.errors import JudgeError
+from judging.errors import JudgeError, NoJudgeError
 from judging.judges.server.replies import refusal
 from judging.judges.spending import AskingEndedError, Spending
 
@@ -56,6 +56,10 @@ class ServerGoneError(ServerError, AskingEndedError):
 
 class UnreachableError(ServerGoneError):
     """Nothing takes a connection at that address, which is no question's fault."""
+
+
+class KeyRefusedError(ServerError, NoJudgeError):
+    """The server knows no such key, so that there is no judge to ask."""
 
 
 class ModelChangedError(ServerError):
@@ -381,8 +385,10 @@ class Caller:
             cause = f"{self.name} {cause} ({status}{please}){self.shown(said)}"
             return PassingError(cause, wait=wait, turned_away=status == 429, own=status == 500)
         if status == 401 or (status == 403 and not self.heard):
-            text = "does not accept the API key, or there is none"
-            said = f"; put it into {DEFAULT_KEY}, or name another variable with key_env="
+            text = f"{self.name} does not accept the API key, or there is none ({status}); put it "
+            return KeyRefusedError(
+                f"{text}into {DEFAULT_KEY}, or name another variable: --judge-option key_env=NAME"
+            )
         elif 300 <= status < 400:
             text, said = "redirects to another address", "; give the final URL"
         elif status in (400, 422) and "logprobs" in str(said):

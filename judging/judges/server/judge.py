@@ -74,6 +74,7 @@ class ServerJudge(Reader):
         self._tally = Tally(model, top=self.options.top)
         self._lock = threading.Lock()
         self._row: list[RefusedError] = []  # since the last answer
+        self._calls = 1  # that a question takes, more where a server draws one answer a call
 
     def __repr__(self) -> str:
         return f"ServerJudge({self.model!r}, {self._caller.name!r})"
@@ -189,8 +190,10 @@ class ServerJudge(Reader):
                             row.append(error)
                             if len(row) >= error.most:
                                 raise error.error from None
-                        if ending.is_set() or interrupts:
+                        if ending.is_set() or interrupts or failures:
                             break
+            except SpendingLimitError as error:  # what others have begun has its calls
+                failures.append(error)
             except Exception as error:
                 failures.append(error)
                 ending.set()
@@ -227,7 +230,7 @@ class ServerJudge(Reader):
                     else:
                         yield from believed()
                         yield what
-                        if new and not ending.is_set():
+                        if new and not (ending.is_set() or failures):
                             new = False
                             working += start(most - 1)
                             self._check_prefix(questions[what[0]], what[1], ending, failures)
@@ -254,14 +257,18 @@ class ServerJudge(Reader):
         prompt, draws = question.prompt, self.options.draws
         beginnings: list[Any] = []
         read = computed = 0
+        calls = 0
         try:
-            while len(beginnings) < max(draws, 1):  # some servers draw one answer whatever n says
-                body = self.options.body(question, self.model, draws=draws - len(beginnings))
-                some, (tokens, cached, _) = self._caller.call(
-                    client, body, self._read, ending, self.spending
-                )
-                beginnings += some
-                read, computed = max(read, tokens), computed + tokens - cached
+            with self.spending.question(self._calls):
+                while len(beginnings) < max(draws, 1):  # some draw one answer whatever n says
+                    body = self.options.body(question, self.model, draws=draws - len(beginnings))
+                    some, (tokens, cached, _) = self._caller.call(
+                        client, body, self._read, ending, self.spending
+                    )
+                    beginnings += some
+                    read, computed = max(read, tokens), computed + tokens - cached
+                    calls += 1
+            self._calls = max(calls, self._calls)
         except (ModelChangedError, UnreachableError):  # no question's fault
             raise
         except RefusedError as error:
