@@ -312,6 +312,7 @@ def jobs(
     """The rankings of a run, and the share of the budget that each has; nothing is opened."""
     from judging import injection, prompts
 
+    parse_budget(budget, "text")  # what is wrong with it is no fault of the file
     groups, notes, source = _groups(items)
     where = f"{source}: " if source else ""
     parts = []

@@ -92,7 +92,7 @@ def report(
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
     page = _rendered(
         "report.html",
-        title=_title(rankings, thing, attribute),
+        title=f"{_number_of_texts(rankings):,} {words.plural(thing)} ranked: {attribute}",
         attribute=attribute,
         things=words.plural(thing),
         command=command.replace(" --", " \\\n  --"),
@@ -155,19 +155,9 @@ def _rendered(template: str, **said: Any) -> str:
     return environment.get_template(template).render(version=__version__, **said)
 
 
-def _title(rankings: Sequence[Ranking], thing: str, attribute: str) -> str:
-    count, of_all = _number_of_texts(rankings), sum(map(_size, rankings))
-    again = "" if count == of_all else f", in {len(rankings)} rankings"
-    return f"{count:,} {words.plural(thing)} ranked{again}: {attribute}"
-
-
 def _number_of_texts(rankings: Sequence[Ranking]) -> int:
     """Texts, each once whichever judges and attributes ranked it."""
     return len({(one.name, name) for one in rankings for name in (*one.fit.items, *one.copies)})
-
-
-def _size(one: Ranking) -> int:
-    return len(one.fit.items) + len(one.copies)
 
 
 def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:

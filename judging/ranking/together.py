@@ -28,7 +28,7 @@ from poe.errors import ComparisonError, NotConvergedError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Together", "together"]
+__all__ = ["Together", "names_of_judges", "together"]
 
 TWO = "the two do not follow each other, and nothing here tells which is wrong: labels by people do"
 
@@ -134,7 +134,7 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
             groups.setdefault((one.attribute, one.name), []).append(one)
     panels = []
     for (attribute, name), own in groups.items():
-        names = _names(own)
+        names = names_of_judges(own)
         if len(own) < 2:
             continue
         fit, why = None, ""
@@ -154,11 +154,17 @@ def _weak(fit: PanelFit) -> list[str]:
     return [str(one) for one in table[table["sharpness"] < 2.0 * table["sharpness_se"]]["judge"]]
 
 
-def _names(own: Sequence[Ranking]) -> tuple[str, ...]:
-    """What the judges are called, no two the same."""
-    said = []
-    for one in own:
-        given = {} if one.judged is None else one.judged.judge.specification
-        name = str(given.get("model") or given.get("kind") or "a judge")
-        said.append(name)
-    return tuple(f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said))
+def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    """What the judge of each ranking is called, no two judges the same.
+
+    One model on two servers is named with the server, and what is still the same with a number.
+    """
+    given = [{} if one.judged is None else dict(one.judged.judge.specification) for one in rankings]
+    judges = [one for k, one in enumerate(given) if one not in given[:k]]
+    said = [str(one.get("model") or one.get("kind") or "a judge") for one in judges]
+    said = [
+        f"{name} at {one['server']}" if said.count(name) > 1 and one.get("server") else name
+        for name, one in zip(said, judges, strict=True)
+    ]
+    said = [f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said)]
+    return tuple(said[judges.index(one)] for one in given)

@@ -15,7 +15,7 @@ from judging.question import Answer
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import Sureness, percent, plural, position, settled_share
-from judging.ranking.together import Together, together
+from judging.ranking.together import Together, names_of_judges, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
 from judging.trust.people import People
@@ -260,7 +260,8 @@ def confirmed(one: Confirmation) -> str:
     if not one.calls:
         return (
             f"Not confirmed: nothing fresh could be asked about whether {claim}, because too many "
-            "of these pairs were asked before."
+            "of these pairs were asked before; a smaller budget, or fewer texts on top (--top), "
+            "leaves some for this."
         )
     result = "Confirmed" if one.p >= 0.5 else "Not confirmed"
     return (
@@ -331,7 +332,12 @@ def by_judge(joint: Together) -> list[list[str]]:
 
 def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
     """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
-    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, rankings).items())
+    told, judges = apart(one, rankings), names_of_judges(rankings)
+    if len(set(judges)) > 1:
+        own = (name for name, each in zip(judges, rankings, strict=True) if each is one)
+        told = {**told, "judge": next(own)}
+    order = [what for what in ("attribute", "judge", "context") if what in told]
+    return ", ".join(f"{what.capitalize()} {told[what]}" for what in order)
 
 
 def aligned(lines: list[list[str]]) -> str:

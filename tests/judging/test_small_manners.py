@@ -102,6 +102,23 @@ def test_a_limit_counts_what_was_under_way_when_it_is_read():
     assert "(2 calls and 15 tokens were used)" in str(caught.value)
 
 
+def test_the_command_line_hears_no_python(folder, capsys):
+    """Options by their names on it, and nothing is blamed that is not at fault."""
+    server = ("--judge", "openai:m@http://127.0.0.1:9/v1", "--judge-option", "temperatur=1")
+    assert main(["rank", "t.csv", "--attribute", "better", *server]) == 2
+    said = capsys.readouterr().err
+    assert "has no option temperatur; temperature may be meant; its options are" in said
+    assert "__init__" not in said
+    assert rank("t.csv", "--budget", "10y") == 1
+    said = capsys.readouterr().err
+    assert "not '10y'" in said
+    assert "t.csv" not in said
+    answers = ["system,prompt,answer", "old,p,One.", "new,p,Two."]
+    (folder / "a.csv").write_text("\n".join(answers))
+    assert main(["compare", "new", "old", "a.csv"]) == 1
+    assert "are for `judging leaderboard FILE --judge JUDGE`" in capsys.readouterr().err
+
+
 def test_calls_are_kept_for_the_questions_that_were_begun():
     spending = Spending(calls=5)
     with spending.question(2):

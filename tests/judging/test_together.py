@@ -18,7 +18,7 @@ from judging.errors import JudgeError
 from judging.judges import Answer
 from judging.ranking import words
 from judging.ranking.report import report
-from judging.ranking.together import together
+from judging.ranking.together import names_of_judges, together
 
 
 class Likes(judging.Reader):
@@ -83,6 +83,25 @@ def test_of_two_judges_nobody_is_blamed():
     three = [*alike, chance]
     (joint,) = together(judging.rank_each(TEXTS, three, ["better"], budget="8x"))
     assert "do not follow the others': chance" in " ".join(joint.sentences())
+
+
+def test_judges_of_one_name_are_told_apart():
+    """One model on two servers by the server, else by a number; the tables say which is which."""
+    judges = [Likes("fake", 1.5), Likes("fake", 1.2), Likes("good", 1.0)]
+    judges[0].specification = {"kind": "server", "model": "fake", "server": "one:1/v1"}
+    judges[1].specification = {"kind": "server", "model": "fake", "server": "two:2/v1"}
+    with judging.Store(":memory:", several=True) as store:
+        two = judging.rank_each(TEXTS, judges, ["better"], budget="4x", store=store)
+    assert names_of_judges(two) == ("fake at one:1/v1", "fake at two:2/v1", "good")
+    said = words.in_text(two[:2])
+    assert "\nJudge fake at one:1/v1\n" in said
+    assert "\nJudge fake at two:2/v1\n" in said
+    assert "fake at one:1/v1 and fake at two:2/v1 agree with" in said
+    assert names_of_judges([two[0], two[0]]) == ("fake", "fake"), "one judge, two contexts"
+    judges[1].specification = {"kind": "server", "model": "fake", "server": "one:1/v1", "x": "1"}
+    with judging.Store(":memory:", several=True) as store:
+        two = judging.rank_each(TEXTS, judges[:2], ["better"], budget="4x", store=store)
+    assert names_of_judges(two) == ("fake at one:1/v1 (1)", "fake at one:1/v1 (2)")
 
 
 def test_what_cannot_be_joined_is_said():

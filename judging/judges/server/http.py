@@ -121,7 +121,8 @@ def check_url(url: str) -> str:
     if "@" in parts.netloc or parts.fragment or not allowed:
         raise ServerError(
             "the URL of a server carries no user, password or query (but ?api-version=...): URLs "
-            "are stored and shown; put the key in an environment variable and name it with key_env="
+            "are stored and shown; put the key in an environment variable and name that one "
+            "with the judge's option key_env"
         )
     return parts.netloc.lower() + parts.path.rstrip("/") + (f"?{parts.query}" if allowed[0] else "")
 
@@ -247,7 +248,7 @@ class Caller:
             error = before if last.cut and before else last  # what was wrong all the time
             tried = retrying.statistics["attempt_number"]
             tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
-            after = f"; given up after {tries} (patience is {patience:g} s)"
+            after = f"; given up after {tries} (its option patience is {patience:g} s)"
             kept = "; what was answered is kept" if self.heard else ""
             ended = error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}")
             if error.own and self.heard:
@@ -392,7 +393,10 @@ class Caller:
         elif 300 <= status < 400:
             text, said = "redirects to another address", "; give the final URL"
         elif status in (400, 422) and "logprobs" in str(said):
-            text, said = "gives no log-probabilities", f"{said}; sample answers with draws=20"
+            text, said = (
+                "gives no log-probabilities",
+                f"{said}; sample answers (its option draws=20)",
+            )
         elif status == 404:
             text = f"has no {PATH}, or not this model"
             said += "; most URLs end in /v1"

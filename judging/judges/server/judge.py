@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any
@@ -58,6 +59,13 @@ class ServerJudge(Reader):
     """
 
     def __init__(self, model: str, url: str, **options: Any) -> None:
+        known = [one.name for one in fields(ServerOptions)]
+        if strange := [name for name in options if name not in known]:
+            near = get_close_matches(strange[0], known, 1)
+            raise JudgeError(
+                f"a server has no option {strange[0]}"
+                f"{f'; {near[0]} may be meant' if near else ''}; its options are {', '.join(known)}"
+            )
         try:
             self.options = ServerOptions(**options)
             self._caller = Caller(url, self.options)
@@ -66,9 +74,9 @@ class ServerJudge(Reader):
             )
         except (AttributeError, TypeError, ValueError) as error:
             shown = [f"{name}={options[name]!r}" for name in options if name != "key_env"]
-            known = ", ".join(one.name for one in fields(ServerOptions))
             raise JudgeError(
-                f"ServerJudge cannot take {', '.join(shown)}: {error}; its options are {known}"
+                f"a server cannot take {', '.join(shown)}: {error}; its options are "
+                f"{', '.join(known)}"
             ) from None
         self.model = model
         self._tally = Tally(model, top=self.options.top)
@@ -290,9 +298,9 @@ class ServerJudge(Reader):
         likely = next_token(reply["choices"][0])
         if likely is None:
             raise ValueError(
-                f"gives no log-probabilities for {self.model}; sample answers instead with "
-                "draws=20 (20 short answers a question, or 20 calls where the server gives one at "
-                "a time)"
+                f"gives no log-probabilities for {self.model}; sample answers instead, with its "
+                "option draws=20 (20 short answers a question, or 20 calls where the server gives "
+                "one at a time)"
             )
         return likely, counts
 
