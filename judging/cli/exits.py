@@ -62,8 +62,10 @@ def of(error: Exception) -> Status:
         return Status.PARTIAL
     if not isinstance(error, AskingEndedError) or isinstance(error, RoundWrittenError):
         return Status.FAILED
-    from judging.judges.server.http import UnreachableError  # no other error is left
+    from judging.judges.server.http import SilentServerError, UnreachableError  # else none is left
 
+    if isinstance(error, SilentServerError):
+        return Status.FAILED
     return Status.MISUSED if isinstance(error, UnreachableError) else Status.PARTIAL
 
 

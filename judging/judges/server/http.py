@@ -58,6 +58,10 @@ class UnreachableError(ServerGoneError):
     """Nothing takes a connection at that address, which is no question's fault."""
 
 
+class SilentServerError(ServerGoneError):
+    """The server has given no answer since the beginning, so that it was never there to be lost."""
+
+
 class KeyRefusedError(ServerError, NoJudgeError):
     """The server knows no such key, so that there is no judge to ask."""
 
@@ -250,7 +254,10 @@ class Caller:
             tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
             after = f"; given up after {tries} (its option patience is {patience:g} s)"
             kept = "; what was answered is kept" if self.heard else ""
-            ended = error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}")
+            gone = error.at_last
+            if gone is ServerGoneError and not self.heard:
+                gone = SilentServerError
+            ended = gone(f"{error}{after if error.tries > 1 else ''}{kept}")
             if error.own and self.heard:
                 sure = self._answered > answered
                 raise RefusedError(str(error), FAILING, ended, sure=sure) from None
