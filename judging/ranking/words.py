@@ -361,7 +361,8 @@ def _diagnosis(one: Ranking) -> str:
     lines = [
         f"Stopped: {one.stopped_because}.",
         f"First position preferred: {rate_in_words(at.counted)}{between}.",
-        f"Label words: median mass {np.median(mass):.2g}, lowest {np.min(mass):.2g}.",
+        f"Of the probability of its next word the judge put {percent(float(np.median(mass)))} on "
+        f"{' or '.join(judged_of(one).prompt.labels)} (median; lowest {percent(min(mass))}).",
     ]
     if agreement := agreement_of(one):
         rho, r, n = agreement
