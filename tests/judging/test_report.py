@@ -166,6 +166,10 @@ def test_a_judge_that_hardly_says_a_label():
     text = page_of(ranked(judge=Little()))
     assert "Much of the time the judge was about to say something else" in text
     assert "below 0.5 in 60 of 60 answers" in text
+    found = ranked(judge=Little())
+    mass = [answer.mass for answer in found.judged.answers]
+    share = f"put {100 * np.median(mass):.0f}% on A or B (median; lowest {100 * min(mass):.0f}%)."
+    assert share in words.in_text([found])
     assert "Much of the time" not in page_of(ranked())
 
 
