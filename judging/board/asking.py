@@ -51,7 +51,8 @@ class Tournament:
     made : (K, 3) prompt, first and second system of what was asked; what the store has is there
     from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
     answers being the same word for word. refused : questions that the judge would not answer,
-    left out, and why. stop : why it ended before its time, None if it did not.
+    left out, and why. stop : why it ended before its time, None if it did not. budget : the calls
+    that `run` was given, None before.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Tournament:
         self.p: Floats = np.empty(0)
         self.equal = 0
         self.stop: Stop | None = None
+        self.budget: int | None = None
         there = answers.texts != ""
         self.left = there[:, :, None] & there[:, None, :] & ~np.eye(there.shape[1], dtype=bool)
         self.recall()
@@ -122,6 +124,7 @@ class Tournament:
 
     def run(self, calls: int) -> None:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
+        self.budget = calls
         self.meter.bar.total = max(calls - len(self.p), 0)
         try:
             self._ask_all(calls)
@@ -259,6 +262,33 @@ class Tournament:
             self.unanswered[s] += int((met & np.isnan(p)).sum())
             if self.unanswered[s] >= HOPELESS and not (self.made[:, 1:] == s).any():
                 self.left[:, s, :] = self.left[:, :, s] = False
+
+    @property
+    def more(self) -> int:
+        """Comparisons of these answers that can still be asked, in either order."""
+        texts = self.answers.texts
+        return int((self.left & (texts[:, :, None] != texts[:, None, :])).sum())
+
+    @property
+    def stopped(self) -> str:
+        """Why no more was asked, in a sentence."""
+        if self.stop is not None:
+            return f"Stopped: {self.stop}."
+        if not self.budget:
+            return "Stopped: offline, nothing was asked."
+        more = self.more
+        if not more:
+            return "Stopped: all pairs of answers were asked, in both orders."
+        if not self.both and not self.new.any():
+            return (
+                "Stopped: all pairs of answers were asked, in one order; the other order "
+                f"(--orders both) is {more:,} more call{'s' if more > 1 else ''}."
+            )
+        return (
+            f"Stopped: the budget of {self.budget:,} comparisons is spent"
+            f"{', and the store had more' if self.asked > self.budget else ''}; {more:,} more can "
+            "be asked of these answers (--budget)."
+        )
 
     @property
     def possible(self) -> Mask:

@@ -7,6 +7,7 @@ since no number of comparisons shows that a difference of zero is not negative.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Requirement", "Verdict", "check", "parse", "require"]
 
+MARGIN = r"(.+?)\s*([-+])\s*(\d+\.?\d*|\.\d+)\s*%"
 MOST_TIMES = 100.0  # times as many comparisons as there are, beyond which more are no advice
 
 
@@ -62,7 +64,7 @@ def parse(text: str, systems: Sequence[Any]) -> Requirement:
     known = {" ".join(str(name).split()): name for name in systems}
     new, rest = sides
     old, margin = rest, 0.0
-    if rest not in known and (match := re.fullmatch(r"(.+?)\s*([-+])\s*([\d.]+)\s*%", rest)):
+    if rest not in known and (match := re.fullmatch(MARGIN, rest)):
         old, margin = match[1], float(match[2] + match[3]) / 100.0
     try:
         return require(known.get(new, new), known.get(old, old), margin, known.values())
@@ -83,8 +85,13 @@ def require(new: Any, old: Any, margin: float, systems: Iterable[Any]) -> Requir
     return Requirement(new, old, margin)
 
 
-def check(board: Leaderboard, wanted: Requirement, sure: float) -> Verdict:
-    """Whether the requirement holds, by the ranking's own difference and error."""
+def check(
+    board: Leaderboard, wanted: Requirement, sure: float, *, left: float = math.inf
+) -> Verdict:
+    """Whether the requirement holds, by the ranking's own difference and error.
+
+    left : how many more comparisons there can be of these answers.
+    """
     if not 0.5 < sure < 1.0:
         raise ValueError(f"--sure is a probability between 0.5 and 1, not {sure:g}")
     fit = board.plain
@@ -115,10 +122,27 @@ def check(board: Leaderboard, wanted: Requirement, sure: float) -> Verdict:
             f'as it is; allow a margin ("{wanted.new} >= {wanted.old} - 2%").',
         )
     more = max(1, int(np.ceil(asked * (times - 1.0))))
-    one = f"{more:,} more comparison{'s' if more > 1 else ''}"
-    return Verdict(
-        "open", p, more, f"{open_}; about {one} would, if the difference stays as it is."
-    )
+    one = f"{_round(more):,} more comparison{'s' if more > 1 else ''}"
+    said = f"{open_}; about {one} would, if the difference stays as it is"
+    return Verdict("open", p, more, f"{said}{_beyond(board, more, left)}.")
+
+
+def _beyond(board: Leaderboard, more: int, left: float) -> str:
+    """What it takes where these answers have fewer comparisons left than are needed."""
+    if more <= left:
+        return ""
+    said = f"; these answers have {f'{left:,.0f}' if left else 'none'} left"
+    prompts = board.found.cluster
+    if prompts is None:
+        return f"{said}, so it takes more answers"
+    each = len(board.comparisons) / len(np.unique(prompts))
+    count = _round(math.ceil((more - left) / each))
+    return f"{said}, so it takes answers to about {count:,} more prompt{'s' if count > 1 else ''}"
+
+
+def _round(count: int) -> int:
+    """To two digits: a difference that is not settled says no more."""
+    return int(round(count, min(2 - len(str(count)), 0)))
 
 
 def _percent(p: float) -> str:

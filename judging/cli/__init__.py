@@ -28,9 +28,10 @@ from judging.cli import (  # noqa: F401
     run_batch,
     store,
 )
-from judging.cli.exits import SaidError, Status, goes_on
+from judging.cli.exits import SaidError, Status
+from judging.cli.exits import of as ended_by
 from judging.cli.options import Command, app
-from judging.errors import DatasetError, JudgeError, NoJudgeError
+from judging.errors import DatasetError, JudgeError
 from poe.errors import NotConvergedError
 
 __all__ = ["app", "main", "parse"]
@@ -76,9 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(Status.UNREAD)
     except (ValueError, OSError, DatasetError, JudgeError, NotConvergedError) as error:
         print(f"judging: {error}", file=sys.stderr)
-        if isinstance(error, NoJudgeError):
-            return int(Status.MISUSED)
-        return int(Status.PARTIAL if goes_on(error) else Status.FAILED)
+        return int(ended_by(error))
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

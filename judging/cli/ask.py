@@ -93,7 +93,7 @@ def ask(
     cfg.save(ctx, save_config)
     from judging import datasets, judges, prompts
     from judging.datasets.questions import contexts_of, questions_of, shard_of
-    from judging.judges.spending import RoundWrittenError, SpendingLimitError
+    from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
     from judging.meter import Meter
 
     price = opening.prices(price_input, price_output)
@@ -161,9 +161,11 @@ def ask(
             answers = kept_answers.ask(reader, questions, progress=meter)
         except RoundWrittenError:
             by_file.finish(kept_answers)
-        except SpendingLimitError as error:
+        except AskingEndedError as error:
             left = len(kept_answers.missing(reader, questions))
             answered = len(missing) - left
+            if not answered and not isinstance(error, SpendingLimitError):
+                raise
             if as_json:
                 said = {"asked": answered, "left": left, "stopped_because": str(error)}
                 screen.print_json({**head, **said})

@@ -56,12 +56,19 @@ def compare(
     Ends with 0 if it is, 1 if it is worse, and 3 if that cannot be told yet.
     """
     from judging.board import gate, of_columns
-    from judging.reading.forms import read
+    from judging.reading.forms import UnnamedError, read
     from judging.reading.tables import read_tables
+    from poe.errors import ComparisonError
 
     with screen.busy(f"reading {screen.named(tables)}"):
         names = {"first": first, "second": second, "winner": winner, "p": p, "cluster": cluster}
-        columns = read(read_tables(tables, encoding=encoding, sheet=sheet), **names)
+        try:
+            columns = read(read_tables(tables, encoding=encoding, sheet=sheet), **names)
+        except UnnamedError as error:
+            raise ComparisonError(
+                f"{error}; answers that nobody compared are for `judging leaderboard FILE --judge "
+                "JUDGE`"
+            ) from None
     board = of_columns(columns, length=length_control, errors=errors, prior=prior, level=confidence)
     known = {str(name): name for name in board.plain.items}
     wanted = gate.require(known.get(new, new), known.get(old, old), -margin / 100.0, known.values())

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from judging.board.gate import Verdict
     from judging.ranking.ending import Stop
 
-__all__ = ["MEANINGS", "SaidError", "Status", "gated", "goes_on", "in_words", "stopped"]
+__all__ = ["MEANINGS", "SaidError", "Status", "gated", "in_words", "of", "stopped"]
 
 
 class Status(IntEnum):
@@ -48,11 +48,25 @@ class SaidError(Exception):
         self.status = status
 
 
-def goes_on(error: Exception) -> bool:
-    """Whether the same command goes on where this error ended it: at a limit."""
-    from judging.judges.spending import SpendingLimitError
+def of(error: Exception) -> Status:
+    """How a command ends that this error ended before there was anything to show.
 
-    return isinstance(error, SpendingLimitError)
+    PARTIAL where the same command goes on: at a limit, or where a server was lost.
+    """
+    from judging.errors import NoJudgeError
+    from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
+
+    if isinstance(error, NoJudgeError):
+        return Status.MISUSED
+    if isinstance(error, SpendingLimitError):
+        return Status.PARTIAL
+    if not isinstance(error, AskingEndedError) or isinstance(error, RoundWrittenError):
+        return Status.FAILED
+    from judging.judges.server.http import SilentServerError, UnreachableError  # else none is left
+
+    if isinstance(error, SilentServerError):
+        return Status.FAILED
+    return Status.MISUSED if isinstance(error, UnreachableError) else Status.PARTIAL
 
 
 def stopped(stop: Stop | None) -> None:

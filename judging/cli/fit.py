@@ -70,6 +70,7 @@ def fit(
     from judging.reading.forms import read
     from judging.reading.tables import csv_text, read_tables
     from judging.trust import read_people, trust
+    from judging.trust.trust import untold
     from poe.comparisons import Comparisons
     from poe.experts import get_expert
     from poe.result import COVARIANCE_ITEMS, require_level
@@ -96,7 +97,7 @@ def fit(
         shown = _frame(result, confidence)
         beside = None if labels is None else trust(result, labels, level=confidence)
         if labels is not None and beside is None:
-            notes.append(f"{people} says too little of these items to tell anything")
+            notes.append(f"{people}: {untold(result, labels)}".removesuffix("."))
         sentences = words.in_words(
             result,
             confidence,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,6 +140,7 @@ def leaderboard(
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
     labels = read(read_table(people)) if people else None
     price, stop = opening.prices(price_input, price_output), None
+    asked, left = None, math.inf
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
@@ -195,7 +197,7 @@ def leaderboard(
                 by_file.finish(kept)
             if asked.stop is not None and asked.stop.kind == "batch" and not asked.linked:
                 by_file.finish(kept)
-        stop, columns = asked.stop, asked.columns()
+        stop, columns, left = asked.stop, asked.columns(), asked.more
     with screen.busy(f"fitting {len(columns.p):,} comparisons"):
         result = of_columns(
             columns,
@@ -207,8 +209,12 @@ def leaderboard(
         )
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
         wanted = [gate.parse(text, result.plain.items) for text in require]
-        verdicts = [gate.check(result, one, sure) for one in wanted]
-        sentences = [*(one.text for one in verdicts), *result.sentences()]
+        verdicts = [gate.check(result, one, sure, left=left) for one in wanted]
+        said = result.sentences()
+        if asked is not None:  # how many comparisons are left is known
+            said[0] = words.first_line(result.plain, confidence, "system", left=left)
+            said.insert(1, asked.stopped)
+        sentences = [*(one.text for one in verdicts), *said]
         beside = None
         if labels is not None:
             beside = among_people(columns, labels, confidence)
@@ -239,7 +245,7 @@ def leaderboard(
                 *([f"\nBy {by}:", words.aligned(words.by_group(groups))] if by else []),
             ]
         ),
-        (lambda: _everything(result, verdicts, beside, partial=stop is not None))
+        (lambda: _everything(result, said, verdicts, beside, partial=stop is not None))
         if as_json
         else None,
         {path: content for path, content in files.items() if path is not None},
@@ -251,13 +257,18 @@ def leaderboard(
 
 
 def _everything(
-    result: Leaderboard, verdicts: Sequence[gate.Verdict], people: Any, *, partial: bool
+    result: Leaderboard,
+    notes: Sequence[str],
+    verdicts: Sequence[gate.Verdict],
+    people: Any,
+    *,
+    partial: bool,
 ) -> dict[str, Any]:
     """The leaderboard for a program, as the help says."""
     effect = result.equal and result.equal.covariate
     return {
         "partial": partial,
-        "notes": result.sentences(),
+        "notes": list(notes),
         "comparisons": len(result.comparisons),
         "bias": result.fit.bias,
         "errors": result.errors,

@@ -40,7 +40,7 @@ MADE_OF = (
 
 @o.app.command(
     epilog="The intervals take the judge's answers as given: they say how far the ranking could "
-    f"move if this judge were asked more, not how well it agrees with people. {MADE_OF}"
+    f"move if this judge were asked without end, not how well it agrees with people. {MADE_OF}"
 )
 def rank(
     ctx: typer.Context,
@@ -368,12 +368,12 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
     """The rankings for a program, as the help says."""
     from judging.ranking.together import together
     from judging.ranking.verdict import verdict
-    from judging.ranking.words import judged_of, refusals, totals
+    from judging.ranking.words import agreement_of, judged_of, refusals, totals
 
     calls, new, tokens, _ = totals(rankings)
     rows = []
     for one in rankings:
-        agreement = one.agreement()
+        agreement = agreement_of(one)
         rows.append(
             {
                 "attribute": one.attribute,

@@ -49,7 +49,7 @@ def print_cost(row: dict[str, Any]) -> None:
     if "cost" in row:
         margin = f", ${row['cost_low']:,.4f} to ${row['cost_high']:,.4f}" if low < high else ""
         known = (
-            "where an answer has no more tokens than it may"
+            "if no answer becomes longer than was asked for"
             if row["bounded"]
             else "and more by what the answers write, which nothing bounds"
         )

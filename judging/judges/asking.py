@@ -50,7 +50,8 @@ class TextJudge:
     -----
     `answer` is the callable that `judging.rank` takes. What was asked is in `pairs`, (K, 2), what
     was said in `answers`, both in the order asked, without what was left out: that is in `refused`,
-    (first, second, why). `new` counts the answers that were not in the store before, `ties` those
+    (first, second, why). `meanwhile` is called where another process had to be waited for, before
+    anything is asked. `new` counts the answers that were not in the store before, `ties` those
     counted as such.
 
     Examples
@@ -81,6 +82,7 @@ class TextJudge:
         self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
         self.store, self.context, self.progress = store, context, progress
         self.undecided, self.on_refusal, self._answered = undecided, on_refusal, answered
+        self.meanwhile: Callable[[], object] | None = None
         self.new = 0
         self.forget()
 
@@ -123,7 +125,9 @@ class TextJudge:
     def answer(self, pairs: Indices) -> Floats:
         """(K,) P(the first text is better), P(A) / (P(A) + P(B)); NaN where it was refused."""
         questions = self.questions(pairs)
-        said = self.store.ask(self.judge, questions, progress=self._note)
+        said = self.store.ask(
+            self.judge, questions, progress=self._note, meanwhile=self._filled_meanwhile
+        )
         before = (
             sum(why == NEITHER for *_, why in self.refused),
             len(self.pairs) + len(self.refused),
@@ -138,6 +142,12 @@ class TextJudge:
         self.answers += [answer for answer, out in zip(said, left_out, strict=True) if not out]
         self.ties += ties
         return p
+
+    def _filled_meanwhile(self) -> None:
+        """Another process asked for the store: what was known of it is not all any more."""
+        self._answered = None
+        if self.meanwhile is not None:
+            self.meanwhile()
 
     def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
         """Count new answers, those of a run that fails too."""

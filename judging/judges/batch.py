@@ -367,7 +367,7 @@ def _answer(entry: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any
     else:
         likely = next_token(choices[0])
         if likely is None:
-            raise ValueError("no log-probabilities in the answer; ask with draws=20 instead")
+            raise ValueError("no log-probabilities in the answer; ask with its option draws=20")
         log_p = merged(likely, labels)
     read, cached, _ = token_counts(reply) or (0, 0, 0)
     answer = Answer(log_p, read, float(read - cached), 0.0, draws)

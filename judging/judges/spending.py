@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from judging.errors import JudgeError
@@ -45,7 +46,8 @@ class Spending:
     """What was spent and what may be; one judge's threads share it, and never exceed it.
 
     calls : made so far. tokens : read and written in those that have ended, `written` of them
-    written. unused : replies that were billed and could not be used.
+    written. unused : replies that were billed and could not be used. guessed : tokens among them
+    of calls that did not say what they took, which count as the most that they may have taken.
     Room for a call is reserved before it is made, for the most tokens that it may take, and
     what it did take is noted afterwards. So up to one call's bound of the limit stays unused.
     """
@@ -58,12 +60,36 @@ class Spending:
                 )
         self._call_limit, self._token_limit = calls, tokens
         self.calls = self.tokens = self.written = self.unused = self._reserved = 0
+        self.guessed = self._kept = 0
+        self._own = threading.local()  # calls that are kept for the question of a thread
+        self._each = 1
         self._lock = threading.Lock()
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self._call_limit is not None or self._token_limit is not None
+
+    @contextmanager
+    def question(self, calls: int) -> Iterator[None]:
+        """Keep so many calls of the limit for one question, which this thread then asks.
+
+        Raises SpendingLimitError where there are not so many: what a question was asked in part
+        would be paid for, and lost.
+        """
+        with self._lock:
+            self._each = max(calls, self._each)
+            left = math.inf if self._call_limit is None else self._call_limit - self.calls
+            if self._kept + calls > left:
+                raise SpendingLimitError(partial(self._message, 0))
+            self._kept += calls
+            self._own.left = calls
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kept -= self._own.left
+                self._own.left = None
 
     def reserve(self, bound: float) -> bool:
         """Room for one call of at most `bound` tokens; False if calls under way must end first.
@@ -80,8 +106,12 @@ class Spending:
             room = math.inf if self._token_limit is None else self._token_limit - self.tokens
             if self.calls == self._call_limit or bound > room:
                 raise SpendingLimitError(partial(self._message, bound))
-            if self._reserved + bound > room:
+            own = getattr(self._own, "left", None) or 0
+            most = math.inf if self._call_limit is None else self._call_limit
+            if self._reserved + bound > room or (not own and self.calls + self._kept >= most):
                 return False
+            if own:
+                self._own.left, self._kept = own - 1, self._kept - 1
             self.calls += 1
             self._reserved += 0 if bound == math.inf else int(bound)
             return True
@@ -104,7 +134,10 @@ class Spending:
             self._reserved -= 0 if bound == math.inf else int(bound)
             if turned_away:
                 self.calls -= 1
+                if (own := getattr(self._own, "left", None)) is not None:  # it is asked again
+                    self._own.left, self._kept = own + 1, self._kept + 1
                 return
+            self.guessed += int(bound) if tokens is None and bound != math.inf else 0
             self.tokens += tokens if tokens is not None else 0 if bound == math.inf else int(bound)
             self.written += written
             self.unused += unused
@@ -112,9 +145,12 @@ class Spending:
     def _message(self, bound: float) -> str:
         limit = f"{self._token_limit or 0:,} tokens"
         calls = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}"
-        used = f"{calls} and {self.tokens:,} tokens were used"
-        if self.calls == self._call_limit:
+        most = "at most " if self.guessed else ""
+        used = f"{calls} and {most}{self.tokens:,} tokens were used"
+        used += ", as the server does not say how many" if self.guessed else ""
+        if self.calls == self._call_limit or not bound:
             limit = f"{self._call_limit:,} calls"
+            used += f", and a question takes {self._each:,} calls" if self._each > 1 else ""
         else:
             used += f", and the next call may need {bound:,}"
         return f"the limit of {limit} is reached ({used})"

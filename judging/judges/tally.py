@@ -54,13 +54,15 @@ class Tally:
                 self._say(prompt, "alike", text)
             if one and self.top is not None:
                 text = "a label was not among the likeliest tokens that the server showed "
-                text += f"({self.top} were asked for) and counts as impossible; raise top= if the "
-                text += "server allows it; where it shows one token only, draws=20 tells more"
+                text += (
+                    f"({self.top} were asked for) and counts as impossible; ask for more with its "
+                )
+                text += "option top, if the server allows it; where it shows one token only, its "
+                text += "option draws=20 tells more"
                 self._say(prompt, "one", f"in {one:.0f} {of} {text}")
             if mass < SMALL * answers:
                 text = f"({', '.join(map(repr, prompt.labels))} after {prompt.prefix!r} in prompt "
-                text += f"{prompt.name!r}): it would rather say something else; change the prompt "
-                text += "or its prefix"
+                text += f"{prompt.name!r}): it would rather say something else; change the prompt"
                 share = f"only {mass / answers:.1%} of the probability on average"
                 self._say(prompt, "mass", f"{self.model} gives the label words {share} {text}")
 

@@ -48,9 +48,7 @@ class Fragility(NamedTuple):
         """For a reader; what : one of them, thing : what is ranked."""
         best = called(first, thing)
         if self.votes is None:
-            return (
-                f"No half of the {what}s that was tried, left out, puts another than {best} first."
-            )
+            return f"{best} stays first whichever half of the {what}s is left out, of those tried."
         one = f"1 {what}" if self.votes == 1 else f"{self.votes:,} {what}s"
         return (
             f"Without {one} of {self.of:,} ({100 * self.votes / self.of:.2g}%), chosen against "

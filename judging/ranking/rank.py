@@ -312,6 +312,7 @@ def jobs(
     """The rankings of a run, and the share of the budget that each has; nothing is opened."""
     from judging import injection, prompts
 
+    parse_budget(budget, "text")  # what is wrong with it is no fault of the file
     groups, notes, source = _groups(items)
     where = f"{source}: " if source else ""
     parts = []
@@ -474,9 +475,9 @@ def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> lis
     named = dict.fromkeys(
         [*labels.scores, *(name for a, b, _ in labels.choices for name in (a, b))]
     )
-    notes: tuple[str, ...] = ()
+    notes = labels.notes
     if stray := [name for name in named if name not in ranked]:
-        notes = (
+        notes += (
             f"{source}: {len(stray):,} of {len(named):,} texts that people labelled "
             f"{'is' if len(stray) == 1 else 'are'} not ranked here: {name_some(stray, 4)}",
         )
@@ -508,14 +509,15 @@ def shares(
         units = int(number) // each
         wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
     if (wanted < least).any() or units < least.sum():
-        texts = f"{n.sum()} texts" + (f" in {len(n)} rankings" if len(n) > 1 else "")
+        texts = f"the texts of {len(n)} rankings" if len(n) > 1 else f"{n.sum()} texts"
         raise ValueError(
             f"a budget of {budget} calls cannot link {texts}: the fewest that do are "
             f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
             "good start"
         )
     note = (
-        f"the budget allows {each * units} calls, but {n.sum()} texts have only "
+        f"the budget allows {each * units} calls, but "
+        f"{f'the {len(n)} rankings' if len(n) > 1 else f'{n.sum()} texts'} have only "
         f"{each * most.sum()} comparisons, both orders counted: all of them were asked"
     )
     every = units > most.sum()

@@ -156,7 +156,8 @@ def _rendered(template: str, **said: Any) -> str:
 
 
 def _number_of_texts(rankings: Sequence[Ranking]) -> int:
-    return sum(len(one.fit.items) + len(one.copies) for one in rankings)
+    """Texts, each once whichever judges and attributes ranked it."""
+    return len({(one.name, name) for one in rankings for name in (*one.fit.items, *one.copies)})
 
 
 def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
@@ -168,13 +169,13 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     boxes = [
         ("Texts", f"{_number_of_texts(rankings):,}", ""),
         ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
-        ("Read by the judge", f"{tokens:,}", unit),
+        ("Read by the judge", f"{tokens:,}" if tokens else "unknown", unit),
     ]
     if len(rankings) == 1:
         best = one.fit.ranking()[0]
         sure = percent(float(one.fit.prob_top(1)[one.fit.items.index(best)]))
         boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
-        if agreement := one.agreement():
+        if agreement := words.agreement_of(one):
             rho, r, n = agreement
             remark = f"Spearman; Pearson {r:.2f}; {n} texts"
             boxes.append(("Agreement with people", f"{rho:.2f}", remark))
@@ -187,14 +188,21 @@ def _notes(rankings: Sequence[Ranking]) -> list[str]:
         notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
     if ties := sum(judged_of(one).ties for one in rankings):
         notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
-    return [f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}" for note in notes]
+    return [f"{_begun(note)}{'' if note.endswith('.') else '.'}" for note in notes]
 
 
-def _orders(calls: int, pairs: int) -> str:
+def _begun(note: str) -> str:
+    """A sentence begins with a capital, unless it begins with the name of a file or a text."""
+    word = note.split(maxsplit=1)[0].rstrip(",;") if note.strip() else ""
+    return note[:1].upper() + note[1:] if word.replace("-", "").isalpha() else note
+
+
+def _orders(calls: int, pairs: int, n_items: int) -> str:
     """In which orders pairs were asked, counted."""
     both, one = calls - pairs, 2 * pairs - calls
     if not one:
-        return "Every pair was asked in both orders."
+        every = pairs == n_items * (n_items - 1) // 2
+        return f"Every pair {'' if every else 'that was asked, '}was asked in both orders."
     if not both:
         return "Pairs were asked in one order, drawn at random."
     return f"{both:,} pairs were asked in both orders, {one:,} in one."
@@ -252,7 +260,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "level": f"{100 * one.level:g}%",
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
-        "agreement": one.agreement(),
+        "agreement": words.agreement_of(one),
         "headline": words.headline(one, thing),
         "trust": [] if one.trust is None else one.trust.sentences(),
         "human": _on_peoples_scale(one, shown),
@@ -288,12 +296,13 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
         "unordered": unordered,
-        "orders": _orders(len(judged.pairs), unordered),
+        "orders": _orders(len(judged.pairs), unordered, n),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": readings.position(one.fit, one.level),
         "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
+        "bare": sum(map(words.shows_one_label, judged.answers)),
         "rounds": one.history.to_dict("records"),
         "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
         "prospects": [

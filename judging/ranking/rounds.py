@@ -119,18 +119,12 @@ class Rounds:
 
     def run(self) -> Ranking:
         """The ranking. Whatever fails, no answer is lost."""
-        n = len(self.names)
         try:
-            try:
-                self._start(self.calls, np.random.default_rng(self.seed))
-                return self._follow(self._opening())
-            except _FilledOtherwise:
-                assert self.judged is not None
-                stored, rng = self.judged.stored(), np.random.default_rng(self.seed)
-                each = 2 if self.asking.both_orders else 1
-                pairs, total = opening(n, stored, self.calls, self.first, each, rng)
-                self._start(total, rng)
-                return self._follow(pairs)
+            while True:
+                try:
+                    return self._made()
+                except _FilledMeanwhile:
+                    continue
         except _TextsRefused as out:
             return self._without(out.positions).run()
         except (Exception, KeyboardInterrupt) as error:
@@ -139,6 +133,31 @@ class Rounds:
             if isinstance(error, KeyboardInterrupt):
                 raise RankingInterruptedError(self.made) from error
             raise RankingFailedError(error, self.made) from error
+
+    def _made(self) -> Ranking:
+        """The ranking by its own questions, or after all that the store has."""
+        try:
+            self._start(self.calls, np.random.default_rng(self.seed))
+            return self._follow(self._opening())
+        except _FilledMeanwhile:
+            raise
+        except _FilledOtherwise:
+            assert self.judged is not None
+            stored, rng = self.judged.stored(), np.random.default_rng(self.seed)
+            each = 2 if self.asking.both_orders else 1
+            pairs, total = opening(len(self.names), stored, self.calls, self.first, each, rng)
+            self._start(total, rng)
+            return self._follow(pairs)
+
+    def _meanwhile(self) -> None:
+        """Begin again where another run, which was waited for, asked what this one would not.
+
+        Its answers count for the budget: two runs at once together spend it once.
+        """
+        assert self.judged is not None
+        made = set[tuple[int, int]]() if self.made is None else _as_set(self.made.pairs)
+        if not _as_set(self.judged.stored()) <= made | {*self.refused} | self.wanted:
+            raise _FilledMeanwhile
 
     def _without(self, positions: Sequence[int]) -> Rounds:
         """The same ranking of the other texts; the calls that were spent on these are gone."""
@@ -193,9 +212,10 @@ class Rounds:
         self.both = self.asking.both_orders
         self.notes: tuple[str, ...] = ()
         self.refused: list[tuple[int, int]] = []
-        self.left = set[tuple[int, int]]()
+        self.left, self.wanted = set[tuple[int, int]](), set[tuple[int, int]]()
         if self.judged is not None:
             self.judged.forget()
+            self.judged.meanwhile = self._meanwhile
             self.left = _as_set(self.judged.stored())
 
     def _follow(self, pairs: Indices) -> Ranking:
@@ -228,6 +248,7 @@ class Rounds:
         wanted = _as_set(pairs)
         if not (wanted <= self.left or self.left <= wanted):
             raise _FilledOtherwise
+        self.wanted = wanted | self.left
         if self.offline and self.judged is not None:
             pairs = self.judged.only_stored(pairs)
         try:
@@ -327,7 +348,9 @@ class Rounds:
             raise
         if self.asking.orders == "auto" and self.decision is None:
             self._decide()
-        if self.decision is not None and self.decision.reason != "unknown":
+        n = len(self.names)
+        chosen = not self.offline and self.asked < n * (n - 1)  # else it changed nothing
+        if self.decision is not None and self.decision.reason != "unknown" and chosen:
             notes = [*notes, decided(self.decision)]
         if self.asking.both_orders:
             notes = [*notes, *_one_order_only(self.made)]
@@ -456,6 +479,10 @@ class _TextsRefused(Exception):
 
 class _FilledOtherwise(Exception):
     """The store has answers that this run would not have asked for; begin with all of them."""
+
+
+class _FilledMeanwhile(_FilledOtherwise):
+    """Another run added to the store while this one waited for it."""
 
 
 def opening(

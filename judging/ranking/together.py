@@ -2,7 +2,9 @@
 
 `judging.panel.fit_panel` gives every judge a sharpness and a preference for a place of its own, and
 the texts one score. A judge whose answers do not follow the others' gets little say, however sure
-it sounds. What all judges get wrong alike nobody can see here: it becomes the scores.
+it sounds. Of two that do not follow each other nobody can tell which is wrong (the one that
+scatters more need not be), so they have no ranking in common. What all judges get wrong alike
+nobody can see here: it becomes the scores.
 """
 
 from __future__ import annotations
@@ -20,12 +22,15 @@ from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
 from judging.ranking.ranking import Ranking
+from judging.ranking.readings import percent
 from poe.errors import ComparisonError, NotConvergedError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Together", "together"]
+__all__ = ["Together", "names_of_judges", "together"]
+
+TWO = "the two do not follow each other, and nothing here tells which is wrong: labels by people do"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +110,9 @@ class Together:
         i, j = order.tolist()
         error = float(np.sqrt(max(spread[i, i] + spread[j, j] - 2.0 * spread[i, j], 1e-12)))
         best, second = (self.fit.items[k] for k in order)
-        said.append(f"By all judges {best} is best ({ndtr(gap / error):.0%} sure of {second}).")
-        table = self.reliability()
-        weak = table[table["sharpness"] < 2.0 * table["sharpness_se"]]["judge"].tolist()
-        if weak:
+        sure = percent(float(ndtr(gap / error)))
+        said.append(f"By all judges {best} is best ({sure} sure that it is better than {second}).")
+        if weak := _weak(self.fit):
             said.append(
                 f"Not to be relied on, because the answers do not follow the others': "
                 f"{', '.join(weak)}."
@@ -130,7 +134,7 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
             groups.setdefault((one.attribute, one.name), []).append(one)
     panels = []
     for (attribute, name), own in groups.items():
-        names = _names(own)
+        names = names_of_judges(own)
         if len(own) < 2:
             continue
         fit, why = None, ""
@@ -138,15 +142,29 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
             fit = fit_panel({n: one.comparisons for n, one in zip(names, own, strict=True)})
         except (PanelError, ComparisonError, NotConvergedError) as error:
             why = str(error).rstrip(".")
+        if fit is not None and len(own) == 2 and _weak(fit):
+            fit, why = None, TWO
         panels.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))
     return panels
 
 
-def _names(own: Sequence[Ranking]) -> tuple[str, ...]:
-    """What the judges are called, no two the same."""
-    said = []
-    for one in own:
-        given = {} if one.judged is None else one.judged.judge.specification
-        name = str(given.get("model") or given.get("kind") or "a judge")
-        said.append(name)
-    return tuple(f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said))
+def _weak(fit: PanelFit) -> list[str]:
+    """Judges whose answers do not follow the others'."""
+    table = fit.skills()
+    return [str(one) for one in table[table["sharpness"] < 2.0 * table["sharpness_se"]]["judge"]]
+
+
+def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    """What the judge of each ranking is called, no two judges the same.
+
+    One model on two servers is named with the server, and what is still the same with a number.
+    """
+    given = [{} if one.judged is None else dict(one.judged.judge.specification) for one in rankings]
+    judges = [one for k, one in enumerate(given) if one not in given[:k]]
+    said = [str(one.get("model") or one.get("kind") or "a judge") for one in judges]
+    said = [
+        f"{name} at {one['server']}" if said.count(name) > 1 and one.get("server") else name
+        for name, one in zip(said, judges, strict=True)
+    ]
+    said = [f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said)]
+    return tuple(said[judges.index(one)] for one in given)

@@ -11,13 +11,15 @@ from scipy.special import expit
 
 from judging import kinds
 from judging.judges.asking import NEITHER
+from judging.question import Answer
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import Sureness, percent, plural, position, settled_share
-from judging.ranking.together import Together, together
+from judging.ranking.together import Together, names_of_judges, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
-from judging.trust.trust import Trust
+from judging.trust.people import People
+from judging.trust.trust import Trust, untold
 from poe.choose.orders import Decision
 from poe.debias import Rate, first_position_rate
 from poe.result import COVARIANCE_ITEMS, Fit
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "agreement_of",
     "aligned",
     "calibrated",
     "expert_of",
+    "first_line",
     "headline",
     "in_text",
     "in_words",
@@ -68,8 +72,10 @@ def headline(one: Ranking, thing: str = "text") -> list[str]:
         # Of "useless" the advice tells the rate, unless it stopped at a judge that hardly reads.
         told = advice.text.startswith("Do not decide by this judge")
         said += one.trust.sentences()[told:]
-    elif agreement := one.agreement():
-        said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
+    elif one.gold or one.choices:
+        if agreement := agreement_of(one):
+            said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
+        said.append(untold(one.fit, People(one.gold, one.choices)))
     else:
         said.append("How far people would agree is not known.")
     return list(filter(None, said))
@@ -100,6 +106,12 @@ def _settled_in_words(share: float, thing: str, level: float) -> str:
     if share == 1.0:
         return f"All pairs of {plural(thing)} are {order}."
     return f"Of all pairs of {plural(thing)}, {percent(share)} are {order}."
+
+
+def agreement_of(one: Ranking) -> tuple[float, float, int] | None:
+    """`Ranking.agreement`; None too where all texts have the same score."""
+    found = one.agreement()
+    return None if found is None or np.isnan(found[0]) else found
 
 
 # In words -------------------------------------------------------------------------------------
@@ -159,7 +171,11 @@ def totals(rankings: Sequence[Ranking]) -> tuple[int, int, int, str]:
 
 def notes_of(rankings: Sequence[Ranking]) -> list[str]:
     """What must be said of the judges, and what a reader should know, each once."""
-    decisions = [one.decision for one in rankings if one.decision is not None]
+    decisions = [  # that led to anything: what was not asked for them is in no ranking's notes
+        one.decision
+        for one in rankings
+        if one.decision is not None and decided(one.decision) in one.notes
+    ]
     apart = {decided(each) for each in decisions} if len(rankings) > 1 else set()
     every = (
         [
@@ -182,13 +198,18 @@ def notes_of(rankings: Sequence[Ranking]) -> list[str]:
 def _unseen(rankings: Sequence[Ranking]) -> list[str]:
     """How many answers show one label only, as servers that hide the others' tokens give them."""
     answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
-    bare = sum(int(np.isneginf(answer.log_p[:2]).sum() == 1) for answer in answers)
+    bare = sum(map(shows_one_label, answers))
     if not bare:
         return []
     return [
         f"in {bare:,} of {len(answers):,} answers the judge showed one label only, so that they "
         "count as certain, which they may not be"
     ]
+
+
+def shows_one_label(answer: Answer) -> bool:
+    """Whether an answer that was not drawn gives one label no probability at all."""
+    return not answer.draws and int(np.isneginf(answer.log_p[:2]).sum()) == 1
 
 
 def refusals(one: Ranking) -> list[str]:
@@ -248,7 +269,8 @@ def confirmed(one: Confirmation) -> str:
     if not one.calls:
         return (
             f"Not confirmed: nothing fresh could be asked about whether {claim}, because too many "
-            "of these pairs were asked before."
+            "of these pairs were asked before; a smaller budget, or fewer texts on top (--top), "
+            "leaves some for this."
         )
     result = "Confirmed" if one.p >= 0.5 else "Not confirmed"
     return (
@@ -319,7 +341,12 @@ def by_judge(joint: Together) -> list[list[str]]:
 
 def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
     """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
-    return ", ".join(f"{what.capitalize()} {name}" for what, name in apart(one, rankings).items())
+    told, judges = apart(one, rankings), names_of_judges(rankings)
+    if len(set(judges)) > 1:
+        own = (name for name, each in zip(judges, rankings, strict=True) if each is one)
+        told = {**told, "judge": next(own)}
+    order = [what for what in ("attribute", "judge", "context") if what in told]
+    return ", ".join(f"{what.capitalize()} {told[what]}" for what in order)
 
 
 def aligned(lines: list[list[str]]) -> str:
@@ -343,9 +370,10 @@ def _diagnosis(one: Ranking) -> str:
     lines = [
         f"Stopped: {one.stopped_because}.",
         f"First position preferred: {rate_in_words(at.counted)}{between}.",
-        f"Label words: median mass {np.median(mass):.2g}, lowest {np.min(mass):.2g}.",
+        f"Of the probability of its next word the judge put {percent(float(np.median(mass)))} on "
+        f"{' or '.join(judged_of(one).prompt.labels)} (median; lowest {percent(min(mass))}).",
     ]
-    if agreement := one.agreement():
+    if agreement := agreement_of(one):
         rho, r, n = agreement
         lines.append(
             f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
@@ -367,8 +395,11 @@ def in_words(
     *,
     in_order: bool = True,
     people: Trust | None = None,
+    left: float = np.inf,
 ) -> list[str]:
     """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
+
+    left : how many more comparisons there can be.
 
     people : what labels of theirs say of these comparisons.
     in_order : whether the table says what was shown first; otherwise nothing is told of positions.
@@ -377,9 +408,7 @@ def in_words(
     known = len(fit.items) <= COVARIANCE_ITEMS
     lines = []
     if known:
-        advice = of_fit(fit, level, thing=thing, what="comparison", people=people)
-        refused = advice.state == "not by this judge"
-        lines.append(" ".join([advice.text, *standing(fit, level, thing, refused=refused)]))
+        lines.append(first_line(fit, level, thing, people=people, left=left))
         lines += [] if people is None else people.sentences()
     if in_order:
         said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
@@ -392,6 +421,15 @@ def in_words(
     if known:
         lines.append(errors)
     return lines + [f"Note: {note}." for note in notes]
+
+
+def first_line(
+    fit: Fit, level: float, thing: str, *, people: Trust | None = None, left: float = np.inf
+) -> str:
+    """What to do with a fit of comparisons, and who is best; the arguments are `in_words`'."""
+    advice = of_fit(fit, level, thing=thing, what="comparison", people=people, left=left)
+    refused = advice.state == "not by this judge"
+    return " ".join([advice.text, *standing(fit, level, thing, refused=refused)])
 
 
 def signed(value: float) -> str:

@@ -275,7 +275,7 @@ def as_text(cell: Any, what: str = "text") -> str:
     if isinstance(cell, str) and cell.strip():
         return cell
     if missing(cell):
-        raise InvalidDataError(f"the {what} is empty; fill it, or remove the row")
+        raise InvalidDataError(f"the {what} is empty; fill it, or take it out")
     raise InvalidDataError(f"the {what} is {cell!r:.40}, which is no text; write it as one")
 
 

@@ -187,12 +187,14 @@ class Store:
         judge: Reader,
         questions: Sequence[Question],
         progress: Callable[..., object] | None = None,
+        meanwhile: Callable[[], object] | None = None,
     ) -> list[Answer]:
         """Answers to all questions, in their order; only what is missing is asked.
 
         progress : called as progress(done=, total=, answers=) after commits, from the caller's
             thread: `answers` are new since the last call, `done` counts them all, and every one
             of them survives whatever happens next.
+        meanwhile : called where another process had to be waited for, before anything is asked.
 
         When the judge fails or Ctrl-C stops it, what it has answered is stored before the
         error goes on to the caller; the same call then asks for the rest. An answer that is
@@ -205,7 +207,9 @@ class Store:
             known = judge_row(self.specification(judge))
             self._enter([row_of(known, question) for question in renamed])
         if unanswered(questions, there):
-            with writing(self.path):
+            with writing(self.path) as waited:
+                if waited and meanwhile is not None:
+                    meanwhile()
                 there, _ = self._look_up(judge, questions)  # another may have asked meanwhile
                 if wanted := unanswered(questions, there):
                     self._ask(judge, questions, wanted, progress or (lambda **_: None))

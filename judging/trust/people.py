@@ -32,6 +32,8 @@ class People:
     choices
         (first, second, share): ids of two texts and how many people chose the first; 1 or 0 for one
         person, one half for a tie.
+    notes
+        What was made of the labels, for a reader.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class People:
 
     scores: Mapping[str, float] = field(default_factory=dict)
     choices: tuple[tuple[str, str, float], ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return len(self.scores) + len(self.choices)
@@ -79,7 +82,9 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
     table = read_table(source, encoding=encoding)
     name, score = find_column(table, *NAMES), find_column(table, *SCORES)
     if name is not None and score is not None:
-        return People(_scores(table, name, score))
+        given = _scores(table, name, score)
+        means = {key: sum(values) / len(values) for key, values in given.items()}
+        return People(means, notes=_several(table.attrs["source"], given))
     try:
         choices = read(table)
     except ComparisonError as error:
@@ -92,8 +97,8 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
     return People({}, tuple((str(a), str(b), p) for a, b, p in rows))
 
 
-def _scores(table: pd.DataFrame, name: str, score: str) -> dict[str, float]:
-    """The mean score of each text that has one."""
+def _scores(table: pd.DataFrame, name: str, score: str) -> dict[str, list[float]]:
+    """All scores of each text that has one."""
     given: dict[str, list[float]] = {}
     decimal = table.attrs["decimal"]
     for k, (key, cell) in enumerate(zip(table[name], table[score], strict=True)):
@@ -105,4 +110,15 @@ def _scores(table: pd.DataFrame, name: str, score: str) -> dict[str, float]:
             raise InvalidDataError(f"{place(table, k)}: {error}") from None
     if not given:
         raise InvalidDataError(f"{table.attrs['source']}: there is no score in {score!r}")
-    return {key: sum(values) / len(values) for key, values in given.items()}
+    return given
+
+
+def _several(source: str, given: Mapping[str, list[float]]) -> tuple[str, ...]:
+    """A note where one text has scores that differ: one person's mistake, or several people."""
+    several = {key: values for key, values in given.items() if len(set(values)) > 1}
+    if not several:
+        return ()
+    key, values = next(iter(several.items()))
+    shown = " and ".join(f"{value:g}" for value in values[:3])
+    which = f"{len(several):,} texts have" if len(several) > 1 else "1 text has"
+    return (f"{source}: {which} several scores, such as {key} ({shown}); the mean counts",)

@@ -15,7 +15,7 @@ from judging.trust.scale import Scale, conformal
 from poe.arrays import Floats, Indices
 from poe.result import Fit
 
-__all__ = ["Trust", "probability", "trust"]
+__all__ = ["Trust", "probability", "trust", "untold"]
 
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
 WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
@@ -43,6 +43,8 @@ class Trust:
         A probability that the judge's scores give to the surest of these pairs.
     level
         Of all intervals.
+    ties
+        Pairs of texts to which people gave equal scores, or which they called equal.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Trust:
     kind: Literal["scores", "choices", "scores and choices"]
     stated: float
     level: float = field(default=0.95, repr=False)
+    ties: int = field(default=0, repr=False)
 
     @property
     def state(self) -> Literal["agrees", "open", "useless"]:
@@ -82,18 +85,23 @@ class Trust:
             f"People order two texts as the judge does in {rate} of pairs ({self.labels:,} "
             f"{self.kind}); a coin would in 50%."
         ]
-        if self.agreement.high < 0.5:
-            turn = "if a small number is good in these labels, as with marks from 1 to 6, give them"
-            if self.kind == "choices":
-                turn = "if the column winner names the worse one, give it"
+        if self.ties:
             said.append(
-                f"The judge and these labels agree less often than by chance: {turn} turned round."
+                f"{self.ties:,} of {self.agreement.rows + self.ties:,} pairs "
+                f"{'is' if self.ties == 1 else 'are'} equal to people, which says nothing of an "
+                "order."
             )
+        if self.agreement.high < 0.5:
+            turn = "if a small number is good in these labels, as with marks from 1 to 6, write 7 "
+            turn += "minus the mark"
+            if self.kind == "choices":
+                turn = "if the column winner names the worse one, name the other"
+            said.append(f"The judge and these labels agree less often than by chance: {turn}.")
         if self.sharpness is not None:
             worth, low, high = self.sharpness.worth(self.stated)
             said.append(
-                f"Where its scores say {self.stated:.0%}, people agree in {worth:.0%} "
-                f"({low:.0%} to {high:.0%})."
+                f"In pairs that its scores put at {_percent(self.stated)}, people agree in "
+                f"{_percent(worth)} ({_percent(low)} to {_percent(high)})."
             )
         if self.scale is not None:
             said.append(
@@ -155,6 +163,7 @@ def trust(
         scores, choices = scores + len(known), choices + len(own.choices)
         start += len(fit.items)
     rows = Rows.together(parts)
+    every_row = len(rows)
     rows = rows.take(rows.human != 0.5)  # a tie says nothing of an order
     if len(rows) < FEWEST:
         return None
@@ -162,7 +171,35 @@ def trust(
     scale = conformal(np.concatenate(s), np.concatenate(y), level)
     agree, sharp = agreement(rows, level), sharpness(rows, level)
     surest = round(float(np.quantile(np.maximum(rows.q, 1.0 - rows.q), UPPER)), 2)
-    return Trust(agree, sharp, scale, scores + choices, kind, surest, level)
+    ties = every_row - len(rows)
+    return Trust(agree, sharp, scale, scores + choices, kind, surest, level, ties)
+
+
+def untold(fit: Fit, people: People) -> str:
+    """Why `trust` tells nothing of these labels, for a reader."""
+    own = people.of({str(name) for name in fit.items})
+    given = list(own.scores.values())
+    if len(given) > 1 and len(set(given)) == 1 and not own.choices:
+        return (
+            f"People gave all {len(given):,} texts the same score, which says nothing of an order."
+        )
+    _, same = np.unique(given, return_counts=True)
+    pairs = (len(given) * (len(given) - 1) - int((same * (same - 1)).sum())) // 2
+    pairs += sum(p != 0.5 for *_, p in own.choices)
+    kinds = {"score": len(given), "choice": len(own.choices)}
+    said = [f"{n:,} {kind}{'s' if n > 1 else ''}" for kind, n in kinds.items() if n]
+    return (
+        f"How far people would agree cannot be told from {' and '.join(said) or 'no labels'}: "
+        f"{pairs:,} pair{' of texts is' if pairs == 1 else 's of texts are'} ordered by them, and "
+        f"{FEWEST} are the least."
+    )
+
+
+def _percent(share: float) -> str:
+    """As `judging.ranking.readings.percent`, which stands above this."""
+    if 0.005 <= share < 0.995:
+        return f"{100 * share:.0f}%"
+    return "over 99%" if share > 0.5 else "under 1%"
 
 
 def _rows(

@@ -316,10 +316,28 @@ def test_a_gate_errs_as_often_as_it_says():
     assert 0.02 <= states.count("fails") / 300 <= 0.08
 
 
+def test_what_cannot_be_asked_of_these_answers_is_not_asked_for():
+    board = leaderboard(two(62, 50), bias=None)
+    wanted = gate.parse("new >= old", board.plain.items)
+    free = gate.check(board, wanted, 0.95)
+    assert gate.check(board, wanted, 0.95, left=free.more) == free
+    for left, said in ((free.more - 1, f"have {free.more - 1} left"), (0, "have none left")):
+        text = gate.check(board, wanted, 0.95, left=left).text
+        assert text.endswith(f"; these answers {said}, so it takes more answers.")
+    votes = two(62, 50).assign(prompt=[k // 2 for k in range(112)])  # two votes a prompt
+    board = leaderboard(votes, bias=None)
+    more = gate.check(board, wanted, 0.95).more
+    text = gate.check(board, wanted, 0.95, left=5).text
+    prompts = re.search(r"to about (\d+) more prompts", text)
+    assert int(prompts[1]) == pytest.approx((more - 5) / 2, rel=0.05), "to two digits"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("new > old", "is no requirement"),
+        ("new >= old - 1.2.3%", "no system 'old - 1.2.3%'"),
+        ("new >= old - .%", "no system"),
         ("new >= nobody", "no system 'nobody'"),
         ("new >= new", "against itself"),
         ("new >= old - 60%", "less than 50 points"),

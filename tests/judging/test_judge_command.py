@@ -169,6 +169,28 @@ def test_limits(folder, asked, capsys):
     assert len(asked) == len(set(asked)) == 60
 
 
+@pytest.mark.filterwarnings("ignore:.*of the probability on average")
+def test_a_server_that_is_lost_leaves_a_part_and_the_same_command_goes_on(folder, capsys):
+    """As for `judging rank`; one that takes no connection is no judge that is available."""
+    asked = ("--contexts", "1", "--judge-option", "patience=2", "--judge-option", "concurrency=1")
+    with serving(lambda k, body: None if k < 12 else "500") as served:
+        name = f"openai:tiny@{served.url}"
+        assert judge(*asked, name=name) == 3
+        assert "12 answered, 18 left: " in capsys.readouterr().out
+    with serving() as served:
+        moved = ("--judge-option", f"server={name.partition('//')[2]}")
+        assert judge(*asked, *moved, "--json", name=f"openai:tiny@{served.url}") == 0
+        assert json.loads(capsys.readouterr().out)["asked"] == 18
+    assert judge(*asked, "--store", "new.sqlite", name="openai:tiny@http://127.0.0.1:9/v1") == 2
+    assert "no connection to 127.0.0.1:9/v1" in capsys.readouterr().err
+
+
+def test_a_key_that_is_not_taken_is_a_judge_that_is_not_available(folder, capsys):
+    with serving(lambda k, body: "401") as served:
+        assert judge("--contexts", "1", name=f"openai:tiny@{served.url}") == 2
+    assert "--judge-option key_env=NAME" in capsys.readouterr().err
+
+
 def test_limits_reach_every_judge(monkeypatch):
     opened = []
     monkeypatch.setattr("judging.judges.open", lambda name, **options: opened.append(options))

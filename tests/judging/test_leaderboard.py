@@ -18,6 +18,7 @@ from judging.board import Tournament, leaderboard, of_columns, read_answers
 from judging.board.clusters import clustered
 from judging.board.length import relative
 from judging.cli import main
+from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
 from judging.judges.recorded import pandalm
@@ -525,7 +526,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "80 comparisons asked now, 0 known" not in first
     assert "0 comparisons asked now, 80 known already" in again
     kept = [  # but for what was asked, the files, and chances, which are sampled
-        [x for x in t.splitlines() if not re.search("asked now|^written|95% sure", x)]
+        [x for x in t.splitlines() if not re.search("asked now|^written|95% sure|^Stopped", x)]
         for t in (again, first)
     ]
     assert kept[0] == kept[1]
@@ -649,6 +650,55 @@ def test_the_bar_is_closed_where_the_judge_fails():
         with pytest.raises(RuntimeError, match="gone"):
             asked.run(12)
     assert asked.meter.bar.disable  # what tqdm sets on a bar that is closed
+
+
+def test_the_leaderboard_says_why_it_stopped_and_asks_for_nothing_that_is_not_left(
+    tmp_path, capsys, monkeypatch
+):
+    """Twelve prompts, three systems: 36 pairs in one order, 72 in both."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    words = "a the tremendously perspicacious cat dog sat unquestionably on mat ran hideous"
+    rows = [
+        (system, f"prompt {k}", " ".join(rng.choice(words.split(), 12)) + ".")
+        for k in range(12)
+        for system in ("old", "mid", "new")
+    ]
+    pd.DataFrame(rows, columns=["system", "prompt", "answer"]).to_csv("a.csv", index=False)
+    wanted = ("--require", "mid >= old + 1%", "--require", "new >= old")
+
+    def ask(*more):
+        main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", *wanted, *more])
+        return capsys.readouterr().out
+
+    said = ask("--orders", "one", "--budget", "30")
+    assert "Stopped: the budget of 30 comparisons is spent; 42 more can be asked" in said
+    said = ask("--orders", "one", "--budget", "all")
+    assert "Stopped: all pairs of answers were asked, in one order; the other order" in said
+    assert "(--orders both) is 36 more calls." in said
+    assert "all 36 comparisons left would" in said
+    said = ask("--orders", "both", "--budget", "all")
+    assert "Stopped: all pairs of answers were asked, in both orders." in said
+    assert "every comparison was made" in said
+    assert "these answers have none left, so it takes answers to about" in said
+    assert "Stopped: offline, nothing was asked." in ask("--offline")
+    main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", "--json", "--offline"])
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert notes[1] == "Stopped: offline, nothing was asked."
+
+
+def test_a_judge_that_fails_leaves_no_bar_open():
+    class Broken(Grader):
+        def answer(self, questions):
+            raise JudgeError("broken")
+            yield
+
+    asking = Tournament(read_answers(answers([1.0, 0.0], 10)), Broken(), store=Store(":memory:"))
+    closed = []
+    asking.meter.bar.close = lambda: closed.append(True)
+    with pytest.raises(JudgeError, match="broken"):
+        asking.run(20)
+    assert closed
 
 
 def test_what_takes_long_is_said_on_a_terminal(tmp_path, capsys, monkeypatch):

@@ -110,7 +110,7 @@ def test_the_dry_run_says_its_margin_and_then_what_was_measured(run):
         assert "by the bytes of the texts, 64 questions" in before
         guess, low, high = numbers(before, r"about ([\d,]+) tokens, ([\d,]+) to ([\d,]+) ")
         assert low < guess < high
-        cheap, dear = numbers(before, r"\$[\d.]+, \$([\d.]+) to \$([\d.]+), where")
+        cheap, dear = numbers(before, r"\$[\d.]+, \$([\d.]+) to \$([\d.]+), if")
         assert cheap < dear
         run(server.url, "--limit-calls", 60)
         _, after, _ = run(server.url, *dry)

@@ -102,6 +102,23 @@ class Cancelling(Reader):
             yield k, Answer(log_p=(float(np.log(p)), float(np.log1p(-p))))
 
 
+def test_orders_that_nothing_followed_from_are_not_told(tmp_path):
+    """Offline nothing was asked, and where all was asked nothing was chosen."""
+    texts = [Text(str(k), f"text number {k}") for k in range(TEXTS)]
+    prompt = prompts.for_attribute("better")
+
+    def notes(budget, **asking):
+        with Store(tmp_path / "s.sqlite") as store:
+            judge = TextJudge(Cancelling(), prompt, texts, store=store)
+            found = judging_rank(texts, judge, budget=budget, asking=Asking(**asking))
+        assert found.decision.reason != "unknown"
+        return [note for note in found.notes if note.startswith("Asked in")]
+
+    assert notes(CALLS)
+    assert not notes(CALLS, offline=True)
+    assert not notes(TEXTS * (TEXTS - 1))
+
+
 @pytest.mark.parametrize("limit", [10, 30, 60])
 def test_a_run_that_was_cut_short_decides_as_one_that_was_not(tmp_path, limit):
     texts = [Text(str(k), f"text number {k}") for k in range(TEXTS)]

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import errno
 import hashlib
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -25,7 +26,7 @@ from judging.ranking import readings, words
 from judging.ranking.changes import changes, read_ranking
 from judging.ranking.ending import Stop
 from judging.ranking.readings import next_pairs, position, prospects
-from judging.ranking.report import report
+from judging.ranking.report import _orders, report
 from judging.ranking.settings import Asking, Fitting
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
@@ -165,7 +166,47 @@ def test_a_judge_that_hardly_says_a_label():
     text = page_of(ranked(judge=Little()))
     assert "Much of the time the judge was about to say something else" in text
     assert "below 0.5 in 60 of 60 answers" in text
+    found = ranked(judge=Little())
+    mass = [answer.mass for answer in found.judged.answers]
+    share = f"put {100 * np.median(mass):.0f}% on A or B (median; lowest {100 * min(mass):.0f}%)."
+    assert share in words.in_text([found])
     assert "Much of the time" not in page_of(ranked())
+
+
+class OneToken(DemoJudge):
+    """A server that shows the likeliest token alone."""
+
+    def answer(self, questions):
+        for k, said in super().answer(questions):
+            first = said.log_p[0] >= said.log_p[1]
+            log_p = (np.log(0.4), -np.inf) if first else (-np.inf, np.log(0.4))
+            yield k, Answer(log_p, tokens=0)
+
+
+def test_what_a_server_does_not_show_is_unknown():
+    page = page_of(ranked(judge=OneToken()))
+    assert "Much of the time the judge was about to say something else" not in page
+    assert "In 60 answers the server showed one label word only" in page
+    assert "<dt>Read by the judge</dt><dd>unknown" in page
+
+
+def test_texts_are_counted_once_and_names_begin_as_they_are():
+    one = ranked()
+    other = dataclasses.replace(one, notes=("fold/lat.txt is not UTF-8", "left out, because"))
+    n = len(one.fit.items)
+    both = report([one, other])
+    assert f"{n} texts ranked: " in both
+    assert f"{2 * n} texts" not in both
+    assert "fold/lat.txt is not UTF-8." in both
+    assert "Left out, because." in both
+    assert f"{n} texts ranked: " in report(one)
+
+
+def test_every_pair_is_said_only_of_every_pair():
+    c = list(itertools.combinations(range(4), 2))
+    both = [*c, *((j, i) for i, j in c)]
+    assert _orders(len(both), len(c), 4) == "Every pair was asked in both orders."
+    assert _orders(4, 2, 4) == "Every pair that was asked, was asked in both orders."
 
 
 class Blind(DemoJudge):

@@ -121,6 +121,22 @@ def test_a_server_that_does_not_draw_is_noticed():
 
 
 @pytest.mark.filterwarnings("ignore:.*held none of the labels")
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_question_is_begun_only_where_all_its_draws_fit_into_the_limit(concurrency):
+    """One draw a call, three a question, 20 calls: the first finds it out, and six are whole."""
+    asked = questions(5)
+    with serving(lambda k, body: "one-choice") as served, Store(":memory:") as store:
+        judge = ServerJudge("tiny", served.url, draws=3, call_limit=20, concurrency=concurrency)
+        with pytest.raises(SpendingLimitError, match="a question takes 3 calls") as caught:
+            store.ask(judge, asked)
+        assert "the limit of 20 calls is reached (18 calls and" in str(caught.value)
+        assert len(served.requests) == 18
+        assert len(store) == 6
+        judge = ServerJudge("tiny", served.url, draws=3, concurrency=concurrency)
+        store.ask(judge, asked)
+        assert len(served.requests) == 3 * len({one.key for one in asked}), "none paid twice"
+
+
 def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     (question, *_) = questions(2)
     with serving(lambda k, body: "one-choice") as served:
@@ -403,7 +419,8 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     spending.settle(80, None)  # not said: the bound counts
     assert (spending.calls, spending.tokens) == (2, 100)
     with pytest.raises(
-        SpendingLimitError, match=r"limit of 100 tokens is reached .2 calls and 100 tokens were"
+        SpendingLimitError,
+        match=r"limit of 100 tokens is reached .2 calls and at most 100 tokens were",
     ):
         spending.reserve(1)
 

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
@@ -99,6 +100,67 @@ def test_a_limit_counts_what_was_under_way_when_it_is_read():
     spending.settle(10, 7)
     spending.settle(10, 8)
     assert "(2 calls and 15 tokens were used)" in str(caught.value)
+
+
+def test_the_command_line_hears_no_python(folder, capsys):
+    """Options by their names on it, and nothing is blamed that is not at fault."""
+    server = ("--judge", "openai:m@http://127.0.0.1:9/v1", "--judge-option", "temperatur=1")
+    assert main(["rank", "t.csv", "--attribute", "better", *server]) == 2
+    said = capsys.readouterr().err
+    assert "has no option temperatur; temperature may be meant; its options are" in said
+    assert "__init__" not in said
+    assert rank("t.csv", "--budget", "10y") == 1
+    said = capsys.readouterr().err
+    assert "not '10y'" in said
+    assert "t.csv" not in said
+    answers = ["system,prompt,answer", "old,p,One.", "new,p,Two."]
+    (folder / "a.csv").write_text("\n".join(answers))
+    assert main(["compare", "new", "old", "a.csv"]) == 1
+    assert "are for `judging leaderboard FILE --judge JUDGE`" in capsys.readouterr().err
+
+
+def test_calls_are_kept_for_the_questions_that_were_begun():
+    spending = Spending(calls=5)
+    with spending.question(2):
+        assert spending.reserve(10)
+        with Thread() as other:  # has begun nothing: one call is kept, three are free
+            assert [other.do(spending.reserve, 10) for _ in range(4)] == [True, True, True, False]
+        spending.settle(10, 0, turned_away=True)  # its place is for the same question
+        assert spending.reserve(10)
+        assert spending.reserve(10)
+        with pytest.raises(SpendingLimitError, match=r"limit of 5 calls is reached \(5 calls"):
+            spending.reserve(10)
+    spending = Spending(calls=5)
+    too_many = pytest.raises(SpendingLimitError, match="and a question takes 3 calls")
+    with spending.question(3), Thread() as other, too_many:
+        other.do(spending.question(3).__enter__)
+    with spending.question(3):
+        assert spending.reserve(10), "what was kept and not used is free again"
+    assert spending.calls == 1
+
+
+def test_tokens_that_a_server_does_not_tell_are_said_to_be_a_bound():
+    spending = Spending(tokens=100)
+    assert spending.reserve(90)
+    spending.settle(90, None)
+    with pytest.raises(SpendingLimitError) as caught:
+        spending.reserve(90)
+    said = "(1 call and at most 90 tokens were used, as the server does not say how many, and the"
+    assert said in str(caught.value)
+
+
+class Thread:
+    """Another thread that does one thing after the other."""
+
+    def __enter__(self):
+        self.pool = ThreadPoolExecutor(1)
+        return self
+
+    def do(self, what, *arguments):
+        return self.pool.submit(what, *arguments).result()
+
+    def __exit__(self, *error):
+        self.pool.shutdown()
 
 
 def test_ask_for_a_program(folder, capsys):

@@ -1,6 +1,7 @@
 """Several judges in one ranking, a run in MLflow, and --json on every command."""
 
 import json
+import re
 import sys
 import types
 
@@ -17,7 +18,7 @@ from judging.errors import JudgeError
 from judging.judges import Answer
 from judging.ranking import words
 from judging.ranking.report import report
-from judging.ranking.together import together
+from judging.ranking.together import names_of_judges, together
 
 
 class Likes(judging.Reader):
@@ -62,6 +63,45 @@ def test_judges_are_joined_and_the_useless_one_is_named(rankings):
         assert part in said.replace("&#39;", "'")
         assert part in page.replace("&#39;", "'") or part.startswith("agrees")
     assert together(rankings[:1]) == []
+
+
+def test_of_two_judges_nobody_is_blamed():
+    """The good one scatters, the other answers by chance; with a second good one it shows."""
+    good, chance = Likes("good", 1.5, noise=0.5), Likes("chance", 0.0, noise=1.0)
+    (joint,) = together(judging.rank_each(TEXTS, [good, chance], ["better"], budget="8x"))
+    said = " ".join(joint.sentences())
+    assert joint.fit is None
+    assert "One ranking of all judges cannot be made: the two do not follow each other" in said
+    assert "relied on" not in said
+    alike = [good, Likes("better", 1.2, noise=0.5)]
+    (joint,) = together(judging.rank_each(TEXTS, alike, ["better"], budget="8x"))
+    said = " ".join(joint.sentences())
+    assert re.search(
+        r"By all judges t11 is best \(\S+( 99)?% sure that it is better than t10\)", said
+    )
+    assert "do not follow" not in said
+    three = [*alike, chance]
+    (joint,) = together(judging.rank_each(TEXTS, three, ["better"], budget="8x"))
+    assert "do not follow the others': chance" in " ".join(joint.sentences())
+
+
+def test_judges_of_one_name_are_told_apart():
+    """One model on two servers by the server, else by a number; the tables say which is which."""
+    judges = [Likes("fake", 1.5), Likes("fake", 1.2), Likes("good", 1.0)]
+    judges[0].specification = {"kind": "server", "model": "fake", "server": "one:1/v1"}
+    judges[1].specification = {"kind": "server", "model": "fake", "server": "two:2/v1"}
+    with judging.Store(":memory:", several=True) as store:
+        two = judging.rank_each(TEXTS, judges, ["better"], budget="4x", store=store)
+    assert names_of_judges(two) == ("fake at one:1/v1", "fake at two:2/v1", "good")
+    said = words.in_text(two[:2])
+    assert "\nJudge fake at one:1/v1\n" in said
+    assert "\nJudge fake at two:2/v1\n" in said
+    assert "fake at one:1/v1 and fake at two:2/v1 agree with" in said
+    assert names_of_judges([two[0], two[0]]) == ("fake", "fake"), "one judge, two contexts"
+    judges[1].specification = {"kind": "server", "model": "fake", "server": "one:1/v1", "x": "1"}
+    with judging.Store(":memory:", several=True) as store:
+        two = judging.rank_each(TEXTS, judges[:2], ["better"], budget="4x", store=store)
+    assert names_of_judges(two) == ("fake at one:1/v1 (1)", "fake at one:1/v1 (2)")
 
 
 def test_what_cannot_be_joined_is_said():

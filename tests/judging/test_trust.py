@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import kendalltau, norm
+from scipy.stats import binom, kendalltau, norm
 
 import judging
 import poe
@@ -225,6 +225,55 @@ def test_so_many_labels_do_tell_to_within_so_much():
     assert trust.needed(0.5).above_chance is None
     with pytest.raises(ValueError, match="between 0 and a half"):
         trust.needed(0.75, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("truth", "level"), [(0.65, 0.95), (0.75, 0.95), (0.85, 0.95), (0.75, 0.9)]
+)
+def test_so_many_scores_do_show_that_a_judge_beats_a_coin(truth, level):
+    """By the interval that is used; the normal formula's number alone shows it far too seldom."""
+    rng, rho, n = np.random.default_rng(11), np.sin(np.pi * (truth - 0.5)), 400
+    z = norm.ppf(0.5 + level / 2) + norm.ppf(0.8)
+    tau = 1 / 9 - (2 / np.pi * np.arcsin(rho / 2)) ** 2
+    formula = max(int(np.ceil(z**2 * tau / (truth - 0.5) ** 2)), 6)
+
+    def shown(labels):
+        hits = 0
+        for _ in range(n):
+            s = rng.standard_normal(labels)
+            y = rho * s + np.sqrt(1 - rho**2) * rng.standard_normal(labels)
+            hits += agreement(rows_of_scores(s, y), level).low > 0.5
+        return hits / n
+
+    error = np.sqrt(0.8 * 0.2 / n)
+    assert 0.8 - 2.5 * error < shown(trust.needed(truth, level=level).above_chance[0]) < 0.93
+    assert shown(formula) < 0.8 - 3 * error
+
+
+@pytest.mark.parametrize(("truth", "level"), [(0.6, 0.95), (0.75, 0.95), (0.9, 0.95), (0.7, 0.8)])
+def test_so_many_choices_are_the_fewest_that_show_it(truth, level):
+    """Every number of agreements out of n, with its probability and the interval that is given."""
+
+    def shown(n):
+        first, second = np.arange(n), np.arange(n, 2 * n)
+        total = 0.0
+        for hits in range(n + 1):
+            human = (np.arange(n) < hits).astype(float)
+            rows = Rows(first, second, np.ones(n), np.full(n, 0.7), human, np.zeros(n, dtype=int))
+            total += binom.pmf(hits, n, truth) * (agreement(rows, level).low > 0.5)
+        return total
+
+    least = trust.needed(truth, level=level).above_chance[1]
+    assert shown(least) >= 0.8
+    assert all(shown(n) < 0.8 for n in range(max(6, least - 12), least))
+
+
+def test_the_numbers_of_choices_meet_where_the_binomial_distribution_ends():
+    """About 10,000 choices, counted and by the normal formula: half a per cent apart."""
+    near, far = (trust.needed(a).above_chance[1] for a in (0.5141, 0.5139))
+    assert near < 10_000 < far
+    assert far / near == pytest.approx((0.0141 / 0.0139) ** 2, rel=0.005)
+    assert trust.needed(0.75).above_chance == (17, 29)
 
 
 def test_the_plan_says_calls_and_labels(capsys):
@@ -595,9 +644,56 @@ def test_marks_whose_best_is_the_smallest_are_suspected():
     scores = np.linspace(2, -2, 30)
     fit = fitted(scores, 4)
     turned = trust.trust(fit, trust.People({f"t{k}": -scores[k] for k in range(30)}))
-    assert "give them turned round" in str(turned)
+    assert "write 7 minus the mark" in str(turned)
     few = trust.People({"t0": 2.0, "t9": 1.0, "t20": 0.0})
-    assert "turned round" not in str(trust.trust(fit, few))
+    assert "by chance" not in str(trust.trust(fit, few) or "")
+
+
+def test_labels_that_tell_nothing_are_said_to(folder, capsys):
+    """Too few of them, all the same, or twice."""
+    ids = [f"t{k}" for k in range(12)]
+    words = [f"{'word ' * (k % 7 + 2)}number {k}." for k in range(12)]
+    pd.DataFrame({"id": ids, "text": words}).to_csv("t.csv", index=False)
+    base = ["rank", "t.csv", "--attribute", "easier", "--judge", "demo", "--quiet"]
+
+    def said(labels, *more):
+        pd.DataFrame(labels).to_csv("l.csv", index=False)
+        assert main([*base, "--people", "l.csv", *more]) == 0
+        return capsys.readouterr().out
+
+    choices = {"first": ids[:5], "second": ids[5:10], "winner": ids[:5]}
+    assert (
+        "How far people would agree cannot be told from 5 choices: 5 pairs of texts are ordered "
+        "by them, and 6 are the least." in said(choices)
+    )
+    assert "is not known" not in said(choices)
+    same = said({"id": ids, "score": [3] * 12})
+    assert "People gave all 12 texts the same score, which says nothing of an order." in same
+    assert "nan" not in same
+    same = json.loads(said({"id": ids, "score": [3] * 12}, "--json"))
+    assert same["rankings"][0]["agreement"] is None
+    assert "cannot be told from 2 scores: 1 pair of texts is ordered" in said(
+        {"id": ids[:2], "score": [1, 2]}
+    )
+    twice = said({"id": [*ids, "t0"], "score": [5, *range(11), 3]})
+    assert "l.csv: 1 text has several scores, such as t0 (5 and 3); the mean counts" in twice
+    assert "1 of 66 pairs is equal to people" in twice, "t0 has 4, as t5"
+    assert "several" not in said({"id": [*ids, "t0"], "score": [5, *range(11), 5]})
+    votes = [("a", "b", 1), ("b", "c", 1), ("c", "a", 0.5), ("a", "c", 1)]
+    pd.DataFrame(votes, columns=["first", "second", "p"]).to_csv("v.csv", index=False)
+    pd.DataFrame({"id": ["a", "b"], "score": [1, 2]}).to_csv("l.csv", index=False)
+    assert main(["fit", "v.csv", "--people", "l.csv"]) == 0
+    assert (
+        "Note: l.csv: How far people would agree cannot be told from 2 scores"
+        in capsys.readouterr().out
+    )
+
+
+def test_chances_of_nothing_and_of_all_are_not_claimed():
+    agreement = trust.Agreement(0.2, 0.1, 0.3, 190, 40.0)
+    sharp = trust.Sharpness(-30.0, -40.0, 0.01)
+    said = str(trust.Trust(agreement, sharp, None, 20, "scores", 0.88))
+    assert "In pairs that its scores put at 88%, people agree in under 1% (under 1% to 50%)" in said
 
 
 def test_names_that_are_numbers_are_told_from_counts():

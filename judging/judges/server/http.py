@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 import tenacity
 
-from judging.errors import JudgeError
+from judging.errors import JudgeError, NoJudgeError
 from judging.judges.server.replies import refusal
 from judging.judges.spending import AskingEndedError, Spending
 
@@ -56,6 +56,14 @@ class ServerGoneError(ServerError, AskingEndedError):
 
 class UnreachableError(ServerGoneError):
     """Nothing takes a connection at that address, which is no question's fault."""
+
+
+class SilentServerError(ServerGoneError):
+    """The server has given no answer since the beginning, so that it was never there to be lost."""
+
+
+class KeyRefusedError(ServerError, NoJudgeError):
+    """The server knows no such key, so that there is no judge to ask."""
 
 
 class ModelChangedError(ServerError):
@@ -117,7 +125,8 @@ def check_url(url: str) -> str:
     if "@" in parts.netloc or parts.fragment or not allowed:
         raise ServerError(
             "the URL of a server carries no user, password or query (but ?api-version=...): URLs "
-            "are stored and shown; put the key in an environment variable and name it with key_env="
+            "are stored and shown; put the key in an environment variable and name that one "
+            "with the judge's option key_env"
         )
     return parts.netloc.lower() + parts.path.rstrip("/") + (f"?{parts.query}" if allowed[0] else "")
 
@@ -243,9 +252,12 @@ class Caller:
             error = before if last.cut and before else last  # what was wrong all the time
             tried = retrying.statistics["attempt_number"]
             tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
-            after = f"; given up after {tries} (patience is {patience:g} s)"
+            after = f"; given up after {tries} (its option patience is {patience:g} s)"
             kept = "; what was answered is kept" if self.heard else ""
-            ended = error.at_last(f"{error}{after if error.tries > 1 else ''}{kept}")
+            gone = error.at_last
+            if gone is ServerGoneError and not self.heard:
+                gone = SilentServerError
+            ended = gone(f"{error}{after if error.tries > 1 else ''}{kept}")
             if error.own and self.heard:
                 sure = self._answered > answered
                 raise RefusedError(str(error), FAILING, ended, sure=sure) from None
@@ -381,12 +393,17 @@ class Caller:
             cause = f"{self.name} {cause} ({status}{please}){self.shown(said)}"
             return PassingError(cause, wait=wait, turned_away=status == 429, own=status == 500)
         if status == 401 or (status == 403 and not self.heard):
-            text = "does not accept the API key, or there is none"
-            said = f"; put it into {DEFAULT_KEY}, or name another variable with key_env="
+            text = f"{self.name} does not accept the API key, or there is none ({status}); put it "
+            return KeyRefusedError(
+                f"{text}into {DEFAULT_KEY}, or name another variable: --judge-option key_env=NAME"
+            )
         elif 300 <= status < 400:
             text, said = "redirects to another address", "; give the final URL"
         elif status in (400, 422) and "logprobs" in str(said):
-            text, said = "gives no log-probabilities", f"{said}; sample answers with draws=20"
+            text, said = (
+                "gives no log-probabilities",
+                f"{said}; sample answers (its option draws=20)",
+            )
         elif status == 404:
             text = f"has no {PATH}, or not this model"
             said += "; most URLs end in /v1"

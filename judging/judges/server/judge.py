@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any
@@ -58,6 +59,13 @@ class ServerJudge(Reader):
     """
 
     def __init__(self, model: str, url: str, **options: Any) -> None:
+        known = [one.name for one in fields(ServerOptions)]
+        if strange := [name for name in options if name not in known]:
+            near = get_close_matches(strange[0], known, 1)
+            raise JudgeError(
+                f"a server has no option {strange[0]}"
+                f"{f'; {near[0]} may be meant' if near else ''}; its options are {', '.join(known)}"
+            )
         try:
             self.options = ServerOptions(**options)
             self._caller = Caller(url, self.options)
@@ -66,14 +74,15 @@ class ServerJudge(Reader):
             )
         except (AttributeError, TypeError, ValueError) as error:
             shown = [f"{name}={options[name]!r}" for name in options if name != "key_env"]
-            known = ", ".join(one.name for one in fields(ServerOptions))
             raise JudgeError(
-                f"ServerJudge cannot take {', '.join(shown)}: {error}; its options are {known}"
+                f"a server cannot take {', '.join(shown)}: {error}; its options are "
+                f"{', '.join(known)}"
             ) from None
         self.model = model
         self._tally = Tally(model, top=self.options.top)
         self._lock = threading.Lock()
         self._row: list[RefusedError] = []  # since the last answer
+        self._calls = 1  # that a question takes, more where a server draws one answer a call
 
     def __repr__(self) -> str:
         return f"ServerJudge({self.model!r}, {self._caller.name!r})"
@@ -189,8 +198,10 @@ class ServerJudge(Reader):
                             row.append(error)
                             if len(row) >= error.most:
                                 raise error.error from None
-                        if ending.is_set() or interrupts:
+                        if ending.is_set() or interrupts or failures:
                             break
+            except SpendingLimitError as error:  # what others have begun has its calls
+                failures.append(error)
             except Exception as error:
                 failures.append(error)
                 ending.set()
@@ -227,7 +238,7 @@ class ServerJudge(Reader):
                     else:
                         yield from believed()
                         yield what
-                        if new and not ending.is_set():
+                        if new and not (ending.is_set() or failures):
                             new = False
                             working += start(most - 1)
                             self._check_prefix(questions[what[0]], what[1], ending, failures)
@@ -254,14 +265,18 @@ class ServerJudge(Reader):
         prompt, draws = question.prompt, self.options.draws
         beginnings: list[Any] = []
         read = computed = 0
+        calls = 0
         try:
-            while len(beginnings) < max(draws, 1):  # some servers draw one answer whatever n says
-                body = self.options.body(question, self.model, draws=draws - len(beginnings))
-                some, (tokens, cached, _) = self._caller.call(
-                    client, body, self._read, ending, self.spending
-                )
-                beginnings += some
-                read, computed = max(read, tokens), computed + tokens - cached
+            with self.spending.question(self._calls):
+                while len(beginnings) < max(draws, 1):  # some draw one answer whatever n says
+                    body = self.options.body(question, self.model, draws=draws - len(beginnings))
+                    some, (tokens, cached, _) = self._caller.call(
+                        client, body, self._read, ending, self.spending
+                    )
+                    beginnings += some
+                    read, computed = max(read, tokens), computed + tokens - cached
+                    calls += 1
+            self._calls = max(calls, self._calls)
         except (ModelChangedError, UnreachableError):  # no question's fault
             raise
         except RefusedError as error:
@@ -283,9 +298,9 @@ class ServerJudge(Reader):
         likely = next_token(reply["choices"][0])
         if likely is None:
             raise ValueError(
-                f"gives no log-probabilities for {self.model}; sample answers instead with "
-                "draws=20 (20 short answers a question, or 20 calls where the server gives one at "
-                "a time)"
+                f"gives no log-probabilities for {self.model}; sample answers instead, with its "
+                "option draws=20 (20 short answers a question, or 20 calls where the server gives "
+                "one at a time)"
             )
         return likely, counts
 
@@ -311,7 +326,7 @@ class ServerJudge(Reader):
             with self._caller.connect() as client:
                 alone, _ = self._ask(client, without, ending)
         except JudgeError as error:
-            failures.append(error)
+            failures.append(error.error if isinstance(error, RefusedError) else error)
             ending.set()
             return
         # A continued answer makes the prompt a word longer; one that is closed, with another begun

@@ -152,6 +152,6 @@ def _request_fields(options: object) -> dict[str, Any]:
     if secret := re.search(r'(?i)"([^"]*(?:key|secret|authoriz|password)[^"]*)":', str(text)):
         raise JudgeError(
             f"options are stored and shown, so {secret[1]!r} is no place for a secret; name an "
-            "environment variable with key_env="
+            "environment variable with the option key_env"
         )
     return dict(fields)
