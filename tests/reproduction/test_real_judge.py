@@ -136,6 +136,9 @@ def test_a_thousand_calls_by_hand(monkeypatch):
     monkeypatch.setattr(real_judge.ask_model, "about", lambda _: {"runs": {"x-poe": runs}})
     expected = {"tokens": 100_000.0, "computed": 10_000.0, "seconds": 2000.0}
     assert real_judge.cost_of_a_thousand("x-poe") == expected
+    runs.append({"answers": 100, "tokens": 10_000, "computed": 1000, "seconds": 50})
+    assert real_judge.cost_of_a_thousand("x-poe")["seconds"] == 1250.0
+    assert real_judge.cost_of_a_thousand("x-poe", quiet=True)["seconds"] == 500.0
 
 
 def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
