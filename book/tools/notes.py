@@ -41,11 +41,11 @@ def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
         if slide >= 0 and before.strip():
             prose.setdefault(slide, []).append(before)
         slide = -1 if exercises else slide
-    told = {k: "\n\n".join(texts) for k, texts in prose.items()}
+    text, told = "\n\n".join(whole), {k: "\n\n".join(texts) for k, texts in prose.items()}
     for k, cell in enumerate(notebook.cells):
         if ONLY in tags(cell) and k not in told:
             title = re.escape(cell.source.partition("\n")[0].strip())
-            found = re.search(rf"^{title}\n(.*?)(?=^## |\Z)", "\n\n".join(whole), re.DOTALL | re.M)
+            found = re.search(rf"^{title}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.M)
             told |= {k: found[1]} if found else {}
     return told
 

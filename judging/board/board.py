@@ -239,8 +239,8 @@ class Leaderboard:
         table = words.aligned(words.rows_of(self.to_frame(), self.level))
         return "\n".join([table, *self.sentences()])
 
-    def sentences(self) -> list[str]:
-        """What a reader should know, as sentences."""
+    def sentences(self, *, left: float = np.inf) -> list[str]:
+        """What a reader should know; left : how many more comparisons there can be."""
         lines = words.in_words(
             self.plain,
             self.level,
@@ -248,6 +248,7 @@ class Leaderboard:
             self.notes,
             "system",
             in_order=self.found.in_order,
+            left=left,
         )
         more = [*self._on_ties(), *self._on_length()]
         if self.fragility is not None:

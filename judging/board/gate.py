@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import t as student
 
-from judging.ranking.readings import HARDLY, drowned
+from judging.ranking.readings import HARDLY, drowned, two_digits
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def check(
             f'as it is; allow a margin ("{wanted.new} >= {wanted.old} - 2%").',
         )
     more = max(1, int(np.ceil(asked * (times - 1.0))))
-    one = f"{_round(more):,} more comparison{'s' if more > 1 else ''}"
+    one = f"{two_digits(more):,} more comparison{'s' if more > 1 else ''}"
     said = f"{open_}; about {one} would, if the difference stays as it is"
     return Verdict("open", p, more, f"{said}{_beyond(board, more, left)}.")
 
@@ -136,13 +136,8 @@ def _beyond(board: Leaderboard, more: int, left: float) -> str:
     if prompts is None:
         return f"{said}, so it takes more answers"
     each = len(board.comparisons) / len(np.unique(prompts))
-    count = _round(math.ceil((more - left) / each))
+    count = two_digits(math.ceil((more - left) / each))
     return f"{said}, so it takes answers to about {count:,} more prompt{'s' if count > 1 else ''}"
-
-
-def _round(count: int) -> int:
-    """To two digits: a difference that is not settled says no more."""
-    return int(round(count, min(2 - len(str(count)), 0)))
 
 
 def _percent(p: float) -> str:

@@ -210,9 +210,8 @@ def leaderboard(
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
         wanted = [gate.parse(text, result.plain.items) for text in require]
         verdicts = [gate.check(result, one, sure, left=left) for one in wanted]
-        said = result.sentences()
-        if asked is not None:  # how many comparisons are left is known
-            said[0] = words.first_line(result.plain, confidence, "system", left=left)
+        said = result.sentences(left=left)
+        if asked is not None:
             said.insert(1, asked.stopped)
         sentences = [*(one.text for one in verdicts), *said]
         beside = None

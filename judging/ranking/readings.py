@@ -5,6 +5,7 @@ The words (`judging.ranking.words`) and the page (`judging.ranking.report`) only
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from scipy.special import stdtr
 from scipy.stats import binomtest
 
 from judging.ranking.ranking import Ranking
+from judging.trust.trust import percent
 from poe.arrays import Floats, Indices
 from poe.choose.adaptive import curvature_at, next_comparisons, resistances
 from poe.debias import Rate, first_position_rate
@@ -27,6 +29,7 @@ __all__ = [
     "better",
     "calibration",
     "drowned",
+    "listed",
     "neighbours",
     "next_pairs",
     "percent",
@@ -34,6 +37,7 @@ __all__ = [
     "position",
     "prospects",
     "settled_share",
+    "two_digits",
     "typical_error",
     "upcoming",
 ]
@@ -63,11 +67,16 @@ def drowned(fit: Fit, level: float) -> float:
     return min(float((np.abs(d) < abs(fit.bias)).mean()), abs(2.0 * seen.counted.rate - 1.0))
 
 
-def percent(share: float) -> str:
-    """A probability as a percentage that never claims certainty."""
-    if share >= 0.995:
-        return "over 99%"
-    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def two_digits(value: float) -> int:
+    """A number of answers that is no more than a guess."""
+    digits = max(int(np.floor(np.log10(max(value, 1.0)))) - 1, 0)
+    return int(round(value, -digits))
 
 
 def plural(thing: str) -> str:

@@ -139,8 +139,6 @@ class Rounds:
         try:
             self._start(self.calls, np.random.default_rng(self.seed))
             return self._follow(self._opening())
-        except _FilledMeanwhile:
-            raise
         except _FilledOtherwise:
             assert self.judged is not None
             stored, rng = self.judged.stored(), np.random.default_rng(self.seed)
@@ -481,7 +479,7 @@ class _FilledOtherwise(Exception):
     """The store has answers that this run would not have asked for; begin with all of them."""
 
 
-class _FilledMeanwhile(_FilledOtherwise):
+class _FilledMeanwhile(Exception):
     """Another run added to the store while this one waited for it."""
 
 

@@ -27,7 +27,15 @@ from scipy.special import chdtri, ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
-from judging.ranking.readings import HARDLY, better, drowned, percent, plural
+from judging.ranking.readings import (
+    HARDLY,
+    better,
+    drowned,
+    listed,
+    percent,
+    plural,
+    two_digits,
+)
 from judging.reading.tables import called
 from judging.trust.needed import needed
 from judging.trust.trust import Trust
@@ -126,11 +134,11 @@ def of_fit(
         return Verdict(
             "alike",
             f"Asking more will hardly tell who is best: {close}, and {every.text} would with a "
-            f"probability of {percent_about(every.chance)}. Take {take}, or ask somebody else.",
+            f"probability of {_about(every.chance)}. Take {take}, or ask somebody else.",
         )
     would = [
         f"{one.text} would {'tell who is best' if one is odds[0] else 'do so'} with a probability "
-        f"of {percent_about(one.chance)}"
+        f"of {_about(one.chance)}"
         for one in odds
     ]
     return Verdict(
@@ -233,8 +241,7 @@ def leaders(fit: Fit, level: float) -> list[Any]:
 def _named(could: list[Any], thing: str, n: int) -> str:
     if len(could) > NAMED:
         return f"{len(could):,} of {n:,} {plural(thing)}"
-    *others, last = (called(name, thing) for name in could)
-    return f"{', '.join(others)} and {last}"
+    return listed(called(name, thing) for name in could)
 
 
 def _tells_apart(fit: Fit, level: float) -> bool:
@@ -243,7 +250,7 @@ def _tells_apart(fit: Fit, level: float) -> bool:
     return bool(((fit.scores / error) ** 2).sum() > chdtri(len(error) - 1, 1.0 - level))
 
 
-def percent_about(chance: float) -> str:
+def _about(chance: float) -> str:
     """A probability that was drawn: "about 40%", "over 99%"."""
     return f"{'about ' if 0.005 <= chance < 0.995 else ''}{percent(chance)}"
 
@@ -262,7 +269,7 @@ def _more(fit: Fit, level: float) -> int | None:
     most = float(np.max(np.where(open_, times, 0.0)))
     if not most <= MOST_TIMES:
         return None
-    return max(_round(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1)
+    return max(two_digits(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1)
 
 
 def _chance(fit: Fit, level: float, more: float) -> float:
@@ -302,14 +309,8 @@ def _takes(one: Ranking, more: int) -> str:
     each = float(np.mean([answer.read for answer in one.judged.answers]))
     if not each:
         return ""
-    said = f"about {_round(each * more):,} {kinds.unit(one.judged.judge.specification)}"
+    said = f"about {two_digits(each * more):,} {kinds.unit(one.judged.judge.specification)}"
     if one.asking.price is not None:
         money = Price(*one.asking.price).of(each * more, one.judged.judge.written * more)
         said += f", ${money:,.2f}" if money >= 0.1 else f", ${money:,.4f}"
     return f" ({said})"
-
-
-def _round(value: float) -> int:
-    """To two digits."""
-    digits = max(int(np.floor(np.log10(max(value, 1.0)))) - 1, 0)
-    return int(round(value, -digits))

@@ -14,7 +14,14 @@ from judging.judges.asking import NEITHER
 from judging.question import Answer
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ranking import Ranking, apart
-from judging.ranking.readings import Sureness, percent, plural, position, settled_share
+from judging.ranking.readings import (
+    Sureness,
+    listed,
+    percent,
+    plural,
+    position,
+    settled_share,
+)
 from judging.ranking.together import Together, names_of_judges, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
@@ -32,7 +39,6 @@ __all__ = [
     "aligned",
     "calibrated",
     "expert_of",
-    "first_line",
     "headline",
     "in_text",
     "in_words",
@@ -264,7 +270,7 @@ def decided(decision: Decision) -> str:
 
 def confirmed(one: Confirmation) -> str:
     """What fresh answers say of the top, for a reader."""
-    best, rivals = _listed(one.best), _listed(one.rivals)
+    best, rivals = listed(map(str, one.best)), listed(map(str, one.rivals))
     claim = f"{best} {'is' if len(one.best) == 1 else 'are each'} better than {rivals}"
     if not one.calls:
         return (
@@ -277,11 +283,6 @@ def confirmed(one: Confirmation) -> str:
         f"{result} by {one.calls} fresh answers, which had no part in choosing: they alone are "
         f"{percent(one.p)} sure that {claim} (all answers before them: {percent(one.before)})."
     )
-
-
-def _listed(names: Sequence[Any]) -> str:
-    *others, last = map(str, names)
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 # In a terminal --------------------------------------------------------------------------------
@@ -400,7 +401,6 @@ def in_words(
     """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
 
     left : how many more comparisons there can be.
-
     people : what labels of theirs say of these comparisons.
     in_order : whether the table says what was shown first; otherwise nothing is told of positions.
     """
@@ -408,7 +408,9 @@ def in_words(
     known = len(fit.items) <= COVARIANCE_ITEMS
     lines = []
     if known:
-        lines.append(first_line(fit, level, thing, people=people, left=left))
+        advice = of_fit(fit, level, thing=thing, what="comparison", people=people, left=left)
+        refused = advice.state == "not by this judge"
+        lines.append(" ".join([advice.text, *standing(fit, level, thing, refused=refused)]))
         lines += [] if people is None else people.sentences()
     if in_order:
         said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
@@ -421,15 +423,6 @@ def in_words(
     if known:
         lines.append(errors)
     return lines + [f"Note: {note}." for note in notes]
-
-
-def first_line(
-    fit: Fit, level: float, thing: str, *, people: Trust | None = None, left: float = np.inf
-) -> str:
-    """What to do with a fit of comparisons, and who is best; the arguments are `in_words`'."""
-    advice = of_fit(fit, level, thing=thing, what="comparison", people=people, left=left)
-    refused = advice.state == "not by this judge"
-    return " ".join([advice.text, *standing(fit, level, thing, refused=refused)])
 
 
 def signed(value: float) -> str:

@@ -15,7 +15,7 @@ from judging.trust.scale import Scale, conformal
 from poe.arrays import Floats, Indices
 from poe.result import Fit
 
-__all__ = ["Trust", "probability", "trust", "untold"]
+__all__ = ["Trust", "percent", "probability", "trust", "untold"]
 
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
 WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
@@ -100,8 +100,8 @@ class Trust:
         if self.sharpness is not None:
             worth, low, high = self.sharpness.worth(self.stated)
             said.append(
-                f"In pairs that its scores put at {_percent(self.stated)}, people agree in "
-                f"{_percent(worth)} ({_percent(low)} to {_percent(high)})."
+                f"In pairs that its scores put at {percent(self.stated)}, people agree in "
+                f"{percent(worth)} ({percent(low)} to {percent(high)})."
             )
         if self.scale is not None:
             said.append(
@@ -195,11 +195,11 @@ def untold(fit: Fit, people: People) -> str:
     )
 
 
-def _percent(share: float) -> str:
-    """As `judging.ranking.readings.percent`, which stands above this."""
-    if 0.005 <= share < 0.995:
-        return f"{100 * share:.0f}%"
-    return "over 99%" if share > 0.5 else "under 1%"
+def percent(share: float) -> str:
+    """A probability as a percentage that never claims certainty."""
+    if share >= 0.995:
+        return "over 99%"
+    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
 
 
 def _rows(
