@@ -34,7 +34,7 @@ epub: book ## The whole book as an EPUB, for e-readers (needs Chromium)
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
 	@echo "Running the tests (about four minutes on two cores); the percentage says how far they are"
-	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
+	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup --max-worker-restart 3 $(ARGS)
 
 # numpy, scipy, cvxpy-base, clarabel and highspy are what poe imports.
 test-core: ## Run the tests of poe in an environment with its five dependencies alone

@@ -102,7 +102,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Tests of a file that names an `xdist_group` go to one worker.
 
     pytest-xdist 3.8 writes groups into `_nodeid`, which pytest 9.2 no longer reads, so that what a
-    module sets up once was set up in every worker.
+    module sets up once was set up in every worker. And it gives one test to a worker that replaces
+    a crashed one, which waits for a second before it begins, for ever.
     """
     if config.getvalue("dist") != "loadgroup":
         return None
@@ -120,11 +121,34 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return groups.get(nodeid.partition("::")[0], nodeid)
 
+        def _reschedule(self, node: Any) -> None:
+            super()._reschedule(node)
+            while self.workqueue and self._pending_of(self.assigned_work[node]) < 2:
+                if node.shutting_down:
+                    break
+                super()._reschedule(node)
+
     return Grouped(config, log)
+
+
+LOST: set[str] = set()  # tests whose worker crashed, or was ended because they hung
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: Any) -> None:
+    """Once, a test with which its worker was lost is tried again, and the summary says so.
+
+    An engine or a browser that hangs or crashes once in a hundred runs is not ours to mend.
+    """
+    if crashitem not in LOST:
+        LOST.add(crashitem)
+        report.outcome = "rerun"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print one line a reason (pytest's own -rs prints one a place)."""
+    for name in sorted(LOST):
+        terminalreporter.write_line(f"tried again, as its worker was lost: {name}", yellow=True)
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(
         report.longrepr[2].removeprefix("Skipped: ")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -171,7 +172,9 @@ class _Tokenizer:
     """What `ChatWriter` needs of a tokenizer: llama.cpp's own, and the file's chat template."""
 
     def __init__(self, judge: LlamaJudge) -> None:
-        self._judge, known = judge, judge.header
+        # The judge holds it: held in turn, the engine and its memory would outlive them both.
+        self._judge: LlamaJudge = weakref.proxy(judge)
+        known = judge.header
         self._tokens: list[str] = known["tokenizer.ggml.tokens"]
         kinds = known.get("tokenizer.ggml.token_type", ())
         self.all_special_tokens = [

@@ -1,9 +1,11 @@
 """The judge on llama.cpp: before an engine made up here, and with a real one where it is there."""
 
+import gc
 import hashlib
 import json
 import struct
 import sys
+import weakref
 
 import httpx
 import numpy as np
@@ -150,10 +152,10 @@ def test_prompts_that_begin_alike_are_asked_one_after_the_other(weights, engine)
     found = dict(LlamaJudge(weights).answer(asked))
     sent = sum(answer.tokens for answer in found.values())
     computed = sum(answer.computed for answer in found.values())
-    each = dict.fromkeys(range(len(asked)), 0)
+    judge, each = LlamaJudge(weights), dict.fromkeys(range(len(asked)), 0)
     last: list[int] = []
     for k, question in enumerate(asked):  # in the order given
-        ids = tokens(LlamaJudge(weights).writer.write(PROMPT, question.text))
+        ids = tokens(judge.writer.write(PROMPT, question.text))
         each[k] = len(ids) - shared(ids, last)
         last = ids
     assert computed < 0.75 * sum(each.values()) < 0.75 * sent
@@ -207,6 +209,19 @@ def test_nothing_is_loaded_before_a_question_is_asked(weights, monkeypatch):
     assert judge.specification["kind"] == "llama.cpp"
     with pytest.raises(ImportError):
         _ = judge.engine
+
+
+def test_its_memory_is_given_back_with_the_judge(weights, engine):
+    """Without the garbage collector: weights take gigabytes."""
+    judge = LlamaJudge(weights)
+    assert len(list(judge.answer(pairs()[:2]))) == 2
+    left = weakref.ref(judge)
+    gc.disable()
+    try:
+        del judge
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_limits_are_kept_and_what_failed_does_not_count(weights, engine):
