@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from judging import datasets
 from reproduction import ask_model, verdicts
 from reproduction.claims import main_claims
@@ -40,10 +42,14 @@ def claims_block() -> str:
         f"of the twins was chosen), {tally['implied_error']:.2f} over the {tally['implied']} that "
         f"are implied by calibrated ones and {tally['calibrated_error']:.2f} over those "
         f"{tally['calibrated']} themselves. The verdicts of Tables {', '.join(weak)} are a *weak "
-        "test*: a wrong method would have agreed more than half as often. Of all cells "
+        "test*: a wrong method would have agreed more than half as often.",
+        "",
+        f"{guess()} Of all cells "
         f"{differs} differ; for {differs - unknown} of these `judging scorecard --causes` names a "
         "cause and the run that shows it, or where it is declared; "
         f"{unknown} say *cause unknown*.",
+        "",
+        f"*Measured*, with a real model, none of the paper's: {few_calls()}.",
         "",
         log.whole_run(read_whole(), len(TARGETS)),
         "",
@@ -56,29 +62,61 @@ def claims_block() -> str:
     return "\n".join(lines)
 
 
-def results_block() -> str:
-    """What paper.md says of our results, each with its kind."""
+def guess() -> str:
+    """How often a guess without any simulation would have agreed, beside the twins."""
+    rows = power.shares(verdicts.scorecard()).set_index("group")
+    seen, blind, earlier = (
+        f"{row['guess']:.0f}% of {row['on']:.0f} {name} (the twins with {row['beside']:.0f}%)"
+        for name, row in (
+            ("seen", rows.loc["PoE v2, seen"]),
+            ("blind", rows.loc["PoE v2, blind"]),
+            ("predictions", rows.loc["comparative assessment"]),
+        )
+    )
+    return (
+        "A guess that simulates nothing, the mean of the other judges' printed numbers scaled for "
+        f"each judge, agrees with {seen} and {blind}; in the earlier paper, with {earlier}."
+    )
+
+
+def few_calls() -> str:
+    """What the product of experts gains on counting wins with the larger model's answers."""
     gains = read("measured-qwen-gains").query("versus == 'people' and attribute == 'mean'")
     gains = gains[gains["method"] == "PoE-BT - win-ratio"]
     paper = gains.query("dataset == 'topicalchat' and k == 18").iloc[0]
     gains = gains[gains["k"] == gains.groupby("dataset")["k"].transform("min")]
     gain, news = (gains.set_index("dataset").loc[name] for name in ("topicalchat", "summeval"))
+    return (
+        f"with {int(gain['k'])} of a dialogue's 30 comparisons, the product of "
+        f"experts on the probabilities of {gain['system']}, a model of 1.5 billion parameters, "
+        "agrees with people's scores of TopicalChat by "
+        f"{gain['value']:.1f} ± {gain['se']:.1f} points of Spearman's correlation more than "
+        f"counting wins, with the papers' 18 by {paper['value']:.1f} ± {paper['se']:.1f}; with "
+        f"{int(news['k'])} of an article's 240, on {int(news['contexts'])} "
+        f"articles of SummEval, by {news['value']:.1f} ± {news['se']:.1f}"
+    )
+
+
+def results_block() -> str:
+    """What paper.md says of our results, each with its kind."""
+    few = few_calls()
     orders = read("orders").query("quantity == 'scores' and kind == 'measured' and k == 48")
     orders = orders[(orders["dataset"] == "summeval") & (orders["system"] != ask_model.NAME)]
     cover = read("coverage").groupby("covariance")["value"]
     low, high = cover.min(), cover.max()
     rows = verdicts.predictions(verdicts.unique(verdicts.scorecard()))
     agree = int((rows["verdict"] == "agrees").sum())
+    guessed = power.shares(verdicts.scorecard()).set_index("group")
+    guessed = guessed.loc[["PoE v2, seen", "PoE v2, blind"]]
+    alike, twins = (
+        float(np.average(guessed[name], weights=guessed["on"])) for name in ("guess", "beside")
+    )
+    assert abs(alike - twins) < 8.0  # what the last sentence says
     return "\n".join(
         [
-            f"*Measured.* With {int(gain['k'])} of a dialogue's 30 comparisons, the product of "
-            f"experts on the probabilities of {gain['system']}, a model of 1.5 billion parameters, "
-            "agrees with people's scores of TopicalChat by "
-            f"{gain['value']:.1f} ± {gain['se']:.1f} points of Spearman's correlation more than "
-            f"counting wins, with the papers' 18 by {paper['value']:.1f} ± {paper['se']:.1f}; with "
-            f"{int(news['k'])} of an article's 240, on {int(news['contexts'])} "
-            f"articles of SummEval, by {news['value']:.1f} ± {news['se']:.1f}. Of its answers "
-            f"there, {int(news['k'])} in both orders know {orders['measured'].min():.1f} to "
+            f"*Measured.* {few[0].upper()}{few[1:]}. Of its answers "
+            f"there, {int(orders['k'].iloc[0])} in both orders know "
+            f"{orders['measured'].min():.1f} to "
             f"{orders['measured'].max():.1f} times as much about its final scores, by attribute, "
             "as in one.",
             "",
@@ -86,7 +124,9 @@ def results_block() -> str:
             f"{low['paired']:.0f} to {high['paired']:.0f}%; those that take each answer by itself "
             f"{low['scatter']:.0f} to {high['scatter']:.0f}%. Of {len(rows)} predicted experiments "
             f"of the four papers {agree} agree within their tolerances; for the others a cause is "
-            "named, or *cause unknown* is.",
+            "named, or *cause unknown* is. On the tables of @liusie2024poe a guess from the other "
+            f"judges' printed numbers, without any simulation, does as well: {alike:.0f}%, "
+            f"the twins {twins:.0f}%.",
         ]
     )
 
