@@ -9,6 +9,7 @@ is folded away in the chapter is left out.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import nbformat
 
@@ -99,7 +100,10 @@ def derivation(text: str, *, title: str) -> list[Slide]:
 def told(
     page: Page, notebook: nbformat.NotebookNode, slides: list[Slide], *, book: Book
 ) -> list[Slide]:
-    """The slides of a chapter with their notes, and with the derivations that they ask for."""
+    """The slides of a chapter with their notes, and with the derivations that they ask for.
+
+    A derivation is told by the same words as the slide that it follows.
+    """
     prose, parser, whole = said(notebook), markdown(), list[Slide]()
     words = notes(page, notebook, book=book)
     for slide in slides:
@@ -110,5 +114,5 @@ def told(
             title = re.search(r"<h[123]>(.*?)</h[123]>", slide.parts[0])
             if not (title and steps(text)):
                 raise BuildError(f"{page.name}: a slide asks for steps, and no formula follows it")
-            whole += derivation(text, title=title[1])
+            whole += [replace(step, notes=slide.notes) for step in derivation(text, title=title[1])]
     return whole

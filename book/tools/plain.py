@@ -31,7 +31,7 @@ ROLE = re.compile(r"(?<!`)\{(?P<role>[a-z]+(?::[a-z]+)*)\}`(?P<text>[^`]+)`")
 TITLED = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^>]+)>$", re.DOTALL)
 SPAN = re.compile(r"\[([^\]\[]+)\]\{\.[\w-]+\}")
 TARGET = re.compile(r"^(\([\w-]+\)=|%.*)\n", re.MULTILINE)
-LABELLED = re.compile(r"\$\$(?P<tex>[^$]+?)\n?\$\$[ \t]*\((?P<label>eq-[\w-]+)\)")
+LABELLED = re.compile(r"\$\$(?P<tex>(?:[^$]|\$(?!\$))+?)\n?\$\$[ \t]*\((?P<label>eq-[\w-]+)\)")
 LINK = re.compile(r"\]\((?P<page>[\w-]+)\.md(?P<anchor>#[\w-]+)?\)")
 GLUE_IMPORT = re.compile(r"^from myst_nb import glue$", re.MULTILINE)
 GLUE = '''\

@@ -11,9 +11,10 @@ from book.tools.course import BEGIN, END, in_guide, marked
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked
 from book.tools.nbgrader import source as nbgrader_source
-from book.tools.notes import said, section, steps
+from book.tools.notes import said, section, steps, told
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
+from book.tools.slides import collect
 from tests.book.test_build_handout import CHAPTER
 from tests.scratch_book import HEADER
 
@@ -105,6 +106,20 @@ def test_notes_are_the_prose_after_a_slide_and_steps_its_formulas() -> None:
     other = "\n## U\n\n$$\ne\n$$\n"
     for text in (shown, f"(place)=\n## S\n\n{shown}"):
         assert steps(section(f"{text}\n{folded}{other}")) == steps(shown)
+
+
+def test_a_derivation_is_told_by_the_words_of_its_slide(tmp_path: Path) -> None:
+    path = tmp_path / "03-sums.md"
+    slide = '+++ {"tags": ["slide-only", "steps"]}\n\n## S\n\n- in short\n\n+++\n\n'
+    path.write_text(f"{HEADER}# Sums\n\n{slide}## S\n\nAt length. So\n\n$$\na\n$$\n")
+    page = read_page(path)
+    notebook = page.notebook()
+    book = Book({}, {}, {}, None, frozenset())
+    first, derived = told(page, notebook, collect(notebook, name=page.name), book=book)
+    assert "in short" in first.parts[0] + first.parts[-1]
+    assert "step by step" in derived.parts[0]
+    assert "At length." in first.notes
+    assert derived.notes == first.notes
 
 
 def test_a_second_page_has_a_row_and_its_session_has_both() -> None:

@@ -78,6 +78,10 @@ def test_without_it_a_notebook_of_a_site_installs_the_one_beside_its_pages(
         ("see {ref}`the words <far>` [now]{.evidence-simulated}", "see the words *now*"),
         ("(a-label)=\n[one](one.md#x) and [two](two.md)", "[one](one.ipynb) and two"),
         ("`{first}` and `{second}`", "`{first}` and `{second}`"),
+        (
+            "$$\n\\text{a $k$}\n$$\n\n$x$\n\n$$\n\\text{an $i$}\n$$ (eq-mode)",
+            "$$\n\\text{a $k$}\n$$\n\n$x$\n\n$$\n\\text{an $i$}\n\\tag{6.1}\n$$",
+        ),
         ("{py:func}`~poe.fit`", "`poe.fit`"),
     ],
 )

@@ -92,6 +92,28 @@ def test_the_answer_to_part_3_fits_as_the_package_does() -> None:
     np.testing.assert_allclose(covariance, own, atol=1e-8)
 
 
+def test_the_tests_that_part_3_asks_for_pass_as_they_are_named() -> None:
+    names: dict[str, object] = {}
+    exec(GUIDE.split("~~~python\n")[1].split("~~~")[0], names)
+    rng = np.random.default_rng(1)
+    first, second = np.triu_indices(5, 1)
+    p, weight = rng.uniform(0.2, 0.8, 10), rng.uniform(0.5, 2.0, 10)
+    _, covariance = names["fit"](first, second, p, weight, 5)
+    items = list(range(5))
+    c = poe.Comparisons(first=first, second=second, p=p, items=items, weight=weight)
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    (told,) = set(re.findall(r'`covariance="(\w+)"`', GUIDE))
+    named = poe.fit(c, covariance=told).difference_se(0, 1)  # type: ignore[arg-type]
+    assert named**2 == pytest.approx(variance)
+    assert poe.fit(c).difference_se(0, 1) ** 2 != pytest.approx(variance, rel=0.05)
+    # Certain answers that agree: the loop stops where rounding does, and the package refuses.
+    certain = np.array([0, 1, 0]), np.array([1, 2, 2]), np.ones(3)
+    scores, _ = names["fit"](*certain, np.ones(3), 3)
+    assert f"near {np.ptp(scores) / 2:.0f} rounding" in GUIDE
+    with pytest.raises(poe.SeparableError):
+        poe.fit(poe.Comparisons(first=certain[0], second=certain[1], p=certain[2], items=range(3)))
+
+
 def test_a_repeat_lowers_the_mean_resistance_less_than_a_new_pair() -> None:
     """The example of chapter 6: everything but Ben and Dan, once."""
     ada, ben, cleo, dan = range(4)
