@@ -22,6 +22,7 @@ from judging.ranking.readings import (
     position,
     settled_share,
 )
+from judging.ranking.sure import prob_first
 from judging.ranking.together import Together, names_of_judges, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
@@ -96,7 +97,7 @@ def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> li
     if refused:
         return [settled]
     first = fit.ranking()[0]
-    sure = float(fit.prob_top(1)[fit.items.index(first)])
+    sure = prob_first(fit)
     best, of_all = called(first, thing), f"the best of {len(fit.items):,} {plural(thing)}"
     if sure >= 0.5:
         probably = "" if sure >= 0.9 else "probably "
