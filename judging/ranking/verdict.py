@@ -12,8 +12,8 @@ a budget, or all that can be asked would settle who is best. With T times as man
     scores to come ~ N(m, V),  m = s (1/T + (1 - 1/T) r),  V = (1 - 1/T)^2 (r C + C / (T - 1)),
 
 and their covariance is C / T: scores s of covariance C, which say of the true ones that these lie
-round r s with covariance r C (`judging.ranking.sure`). Answers spread as they were; a rule that asks about the top does better. Only where all is
-improbable is asking on no advice.
+round r s with covariance r C (`judging.ranking.sure`). Answers spread as they were; a rule that
+asks about the top does better. Only where all is improbable is asking on no advice.
 """
 
 from __future__ import annotations

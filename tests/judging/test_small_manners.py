@@ -139,6 +139,31 @@ def test_calls_are_kept_for_the_questions_that_were_begun():
     assert spending.calls == 1
 
 
+def test_tokens_are_kept_for_the_questions_that_were_begun():
+    spending = Spending(tokens=100)
+    with spending.question(3, 20):  # 60 of 100
+        with Thread() as other:
+            assert [other.do(spending.reserve, 20) for _ in range(3)] == [True, True, False]
+            other.do(spending.settle, 20, 20)
+            other.do(spending.settle, 20, 0)
+        assert [spending.reserve(20) for _ in range(3)] == [True, True, True]
+        spending.settle(20, 5)
+        spending.settle(20, 5)
+        spending.settle(20, 0, turned_away=True)  # its tokens are for the same question
+        with Thread() as other, pytest.raises(RuntimeError, match="must end first"):
+            other.do(spending.question(2, 30, must_end_first).__enter__)
+    too_many = pytest.raises(SpendingLimitError, match=r"the next question may need 80\)")
+    with too_many, spending.question(4, 20):
+        pass
+    with spending.question(3, 20):  # what was kept and not used is free again
+        assert spending.reserve(20)
+    assert spending.tokens == 30
+
+
+def must_end_first():
+    raise RuntimeError("calls under way must end first")
+
+
 def test_tokens_that_a_server_does_not_tell_are_said_to_be_a_bound():
     spending = Spending(tokens=100)
     assert spending.reserve(90)
