@@ -69,6 +69,10 @@ class Leaderboard:
         What a reader should know.
     bias, prior
         As they were asked for, which is how `groups` are fitted too.
+    left
+        How many more comparisons there can be of these answers; infinite where nobody knows.
+    stopped
+        Why a judge was asked no more, "" where none was.
 
     Examples
     --------
@@ -86,6 +90,8 @@ class Leaderboard:
     notes: tuple[str, ...] = ()
     bias: Any = "fit"
     prior: float | None = None
+    left: float = np.inf
+    stopped: str = ""
 
     @property
     def fit(self) -> Fit:
@@ -239,8 +245,8 @@ class Leaderboard:
         table = words.aligned(words.rows_of(self.to_frame(), self.level))
         return "\n".join([table, *self.sentences()])
 
-    def sentences(self, *, left: float = np.inf) -> list[str]:
-        """What a reader should know; left : how many more comparisons there can be."""
+    def sentences(self) -> list[str]:
+        """What a reader should know."""
         lines = words.in_words(
             self.plain,
             self.level,
@@ -248,9 +254,10 @@ class Leaderboard:
             self.notes,
             "system",
             in_order=self.found.in_order,
-            left=left,
+            left=self.left,
         )
-        more = [*self._on_ties(), *self._on_length()]
+        more = [self.stopped] if self.stopped else []
+        more += [*self._on_ties(), *self._on_length()]
         if self.fragility is not None:
             more.append(self.fragility.sentence(self.plain.ranking()[0]))
         return [lines[0], *more, *lines[1:]]
@@ -363,6 +370,7 @@ def leaderboard(
     >>> judging.leaderboard(votes).to_frame()["name"].tolist()
     ['x', 'y']
     """
+    left, stopped = np.inf, ""
     if judge is None:
         if isinstance(table, (list, tuple)) and not is_table(table):
             table = read_tables(table)
@@ -383,7 +391,7 @@ def leaderboard(
                 wording=wording,
             )
             asked.run(answers.calls(budget, both_orders=orders != "one"))
-            comparisons = asked.columns()
+            comparisons, left, stopped = asked.columns(), asked.more, asked.stopped
     return of_columns(
         comparisons,
         length=length,
@@ -392,6 +400,8 @@ def leaderboard(
         bias=bias,
         prior=prior,
         level=level,
+        left=left,
+        stopped=stopped,
     )
 
 
@@ -404,6 +414,8 @@ def of_columns(
     bias: Any = "fit",
     prior: float | None = None,
     level: float = 0.95,
+    left: float = np.inf,
+    stopped: str = "",
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
@@ -427,4 +439,6 @@ def of_columns(
         notes=(*columns.notes, *notes),
         bias=bias,
         prior=prior,
+        left=left,
+        stopped=stopped,
     )

@@ -27,7 +27,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from judging.judges import TextJudge
 
-__all__ = ["Ranking", "apart"]
+__all__ = ["Ranking", "apart", "names_of_judges"]
 
 EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
 
@@ -264,13 +264,27 @@ class Ranking:
         )
 
 
+def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    """What the judge of each ranking is called, no two judges the same.
+
+    One model on two servers is named with the server, and what is still the same with a number.
+    """
+    given = [{} if one.judged is None else dict(one.judged.judge.specification) for one in rankings]
+    judges = [one for k, one in enumerate(given) if one not in given[:k]]
+    said = [str(one.get("model") or one.get("kind") or "a judge") for one in judges]
+    said = [
+        f"{name} at {one['server']}" if said.count(name) > 1 and one.get("server") else name
+        for name, one in zip(said, judges, strict=True)
+    ]
+    said = [f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said)]
+    return tuple(said[judges.index(one)] for one in given)
+
+
 def apart(one: Ranking, rankings: Sequence[Ranking]) -> dict[str, str]:
     """What tells a ranking from the others of its run: its attribute, judge and context."""
-
-    def told(ranking: Ranking) -> dict[str, str]:
-        given = {} if ranking.judged is None else ranking.judged.judge.specification
-        judge = given.get("model", given.get("kind", ""))
-        return {"attribute": ranking.attribute, "judge": judge, "context": ranking.name}
-
-    every = [told(ranking) for ranking in rankings]
-    return {what: name for what, name in told(one).items() if len({e[what] for e in every}) > 1}
+    every = [
+        {"attribute": each.attribute, "judge": judge, "context": each.name}
+        for each, judge in zip(rankings, names_of_judges(rankings), strict=True)
+    ]
+    told = next(e for e, each in zip(every, rankings, strict=True) if each is one)
+    return {what: name for what, name in told.items() if len({e[what] for e in every}) > 1}

@@ -458,7 +458,8 @@ def _basis(one: Ranking) -> str:
     if fit.covariance_choice != "curvature" and scatter is not None:
         return (
             "Their width comes from how far the answers scatter around the scores: "
-            f"{scatter.in_words}. Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
+            f"{scatter.in_words.removeprefix('1 times ')}. "  # as far as single decisions
+            f"Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
         )
     if words.expert_of(one) != "Bradley-Terry":
         return "Their width comes from the expert named above."

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Verdict", "of_fit", "verdict"]
 
 MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
+LEAST = 0.1  # as many more, as a share of what there is, below which nothing is advised
 RIVALS = 10  # below the first that are looked at
 NAMED = 5  # texts that are named where any of them could be the best
 HOPELESS = 0.1  # probability that all that can be asked would settle it, below which it is alike
@@ -256,7 +257,10 @@ def _about(chance: float) -> str:
 
 
 def _more(fit: Fit, level: float) -> int | None:
-    """Answers that would settle who is best if the scores stay; None where that is no advice."""
+    """Answers that would settle who is best if the scores stay; None where that is no advice.
+
+    A tenth more at least: where so few are missing, fewer may take away as well as add.
+    """
     order = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     first, others = np.full(len(order) - 1, order[0]), order[1:]
     p = better(fit, first, others)
@@ -269,7 +273,8 @@ def _more(fit: Fit, level: float) -> int | None:
     most = float(np.max(np.where(open_, times, 0.0)))
     if not most <= MOST_TIMES:
         return None
-    return max(two_digits(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1)
+    asked = int(fit.real.sum())
+    return two_digits(max(np.ceil(asked * max(most - 1.0, LEAST)), 1.0))
 
 
 def _chance(fit: Fit, level: float, more: float) -> float:

@@ -23,7 +23,7 @@ from judging.ranking.readings import (
     settled_share,
 )
 from judging.ranking.sure import prob_first
-from judging.ranking.together import Together, names_of_judges, together
+from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
 from judging.trust.people import People
@@ -343,12 +343,8 @@ def by_judge(joint: Together) -> list[list[str]]:
 
 def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
     """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
-    told, judges = apart(one, rankings), names_of_judges(rankings)
-    if len(set(judges)) > 1:
-        own = (name for name, each in zip(judges, rankings, strict=True) if each is one)
-        told = {**told, "judge": next(own)}
-    order = [what for what in ("attribute", "judge", "context") if what in told]
-    return ", ".join(f"{what.capitalize()} {told[what]}" for what in order)
+    told = apart(one, rankings)
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in told.items())
 
 
 def aligned(lines: list[list[str]]) -> str:

@@ -610,6 +610,26 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
 
 
+def test_a_board_of_a_judge_knows_what_is_left_to_ask():
+    """In Python as on the command line: no advice that these answers cannot follow."""
+    rows = [
+        {"system": s, "prompt": f"say {k}", "answer": f"Word {s}{k} " * (1 + (k * n) % 3)}
+        for k in range(4)
+        for n, s in enumerate("abc")
+    ]
+    board = judging.leaderboard(rows, "demo", attribute="plainer", budget="all", orders="both")
+    assert board.left == 0
+    said = board.sentences()
+    assert "every comparison was made" in said[0] or "Decide" in said[0]
+    assert said[1] == board.stopped == "Stopped: all pairs of answers were asked, in both orders."
+    assert "more comparison" not in said[0]
+    some = judging.leaderboard(rows, "demo", attribute="plainer", budget=8, orders="one")
+    assert (len(some.found.p), some.left) == (8, 16)
+    assert "the budget of 8 comparisons is spent; 16 more can be asked" in some.sentences()[1]
+    votes = judging.leaderboard(board.found.to_table())
+    assert (votes.left, votes.stopped) == (np.inf, "")
+
+
 @pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
 def test_the_only_group_is_the_board(options):
     c, prompt, _ = votes(5, [0.6, 0.0, -0.4], prompts=20, each=6, gamma=0.7)

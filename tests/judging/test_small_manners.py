@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import judging
+import poe
 from judging.cli import main
 from judging.errors import JudgeError
 from judging.judges.server import ServerJudge
@@ -55,6 +57,29 @@ def test_a_store_counts_an_answer_once_whatever_its_texts_are_called(folder, cap
     assert f"56 answers written to all.csv, some under several names ({rows} rows)" in (
         capsys.readouterr().out
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"until": poe.top_known(4)},
+            r"^context-2: the rule 'probability of the top 4' says nothing",
+        ),
+        ({"asking": judging.Asking(confirm=True)}, r"^context-2: a confirmation takes \d+ calls"),
+    ],
+)
+def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked(options, said):
+    rows = [{"id": f"{k}", "text": f"word {k}", "context": "large"} for k in range(12)]
+    rows += [{"id": f"s{k}", "text": f"last {k}", "context": "small"} for k in range(3)]
+    judge = HashJudge()
+    with Store(":memory:") as store, pytest.raises(ValueError, match=said):
+        judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, **options)
+    assert not judge.asked
+    with Store(":memory:") as store:
+        rules = (rule for rule in [poe.top_known(2)])  # an iterator is for all contexts
+        both = judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, until=rules)
+    assert all("probability of the top 2" in one.history for one in both)
 
 
 def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
