@@ -217,7 +217,13 @@ class Ranking:
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        fit = self.fit
+        fit, least = self.fit, len(self.fit.items) + self.fit.bias_fitted
+        if fit.estimates_sigma and len(self.comparisons) < least:
+            raise ValueError(
+                f"{len(self.comparisons):,} answers about {len(fit.items):,} texts leave no "
+                f"residuals to estimate sigma from, by which {fit.expert.family} experts tell how "
+                f"sure they are: it takes {least:,} answers, or another expert"
+            )
         order = np.argsort(-fit.scores, kind="stable")
         asked = np.bincount(self.comparisons.pairs.ravel(), minlength=len(order))
         table = fit.to_frame(self.level)

@@ -88,6 +88,8 @@ def report(
         raise ValueError("there is no ranking to report")
     if before is not None and len(rankings) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
+    for one in rankings:
+        one.to_frame()  # which says what it lacks where it has no errors
     attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
     long = max(len(one.fit.items) for one in rankings) > NAMED
     script = (Path(__file__).parent / "report.js").read_text() if long else ""

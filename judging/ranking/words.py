@@ -210,7 +210,8 @@ def _unseen(rankings: Sequence[Ranking]) -> list[str]:
         return []
     return [
         f"in {bare:,} of {len(answers):,} answers the judge showed one label only, so that they "
-        "count as certain, which they may not be"
+        "count as certain, which they may not be; the judge's option top asks for more labels, and "
+        "draws=20 for the share of 20 answers (--judge-option draws=20)"
     ]
 
 

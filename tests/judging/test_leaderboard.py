@@ -482,7 +482,7 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
         np.testing.assert_allclose(found["score"], expected["score"])
         np.testing.assert_allclose(found["low"], expected["low"])
     assert main(["fit", str(tmp_path / "alpaca.json")]) == 0
-    assert "clustered on instruction (40)" in capsys.readouterr().out
+    assert "per instruction: errors are clustered on it (40 values)" in capsys.readouterr().out
 
 
 def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, capsys):
@@ -517,7 +517,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
     assert main([*base, *files]) == 0
     first = capsys.readouterr().out
-    assert "clustered on prompt (20)" in first
+    assert "per prompt: errors are clustered on it (20 values)" in first
     assert "rank, equal length" in first
     assert main([*base, "--dry-run"]) == 0
     assert "0 calls; 80 answers are in" in capsys.readouterr().out

@@ -82,6 +82,17 @@ def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked(op
     assert all("probability of the top 2" in one.history for one in both)
 
 
+def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
+    gaussian = ("t.csv", "--expert", "gaussian", "--budget")
+    assert rank(*gaussian, "8") == 1
+    said = capsys.readouterr().err
+    assert "t.csv: --expert gaussian tells how sure it is from what scores leave" in said
+    assert "8 answers about 8 texts leave nothing; it takes 9 or more (--budget)" in said
+    assert not Path("judgements.sqlite").exists()
+    assert rank(*gaussian, "9") == 0
+    assert rank("t.csv", "--budget", "8") == 0
+
+
 def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "fastparquet", None)
