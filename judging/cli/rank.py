@@ -335,10 +335,11 @@ def _check_errors(job: Job, texts: Path, fitting: Fitting) -> None:
     n, least = len(job.texts), fitting.least(len(job.texts))
     where = f"{texts}: {job.name}".rstrip(": ")
     if job.calls < least:
+        enough = f"give --budget {least} or more, or take" if least <= n * (n - 1) else "take"
         raise ValueError(
             f"{where}: --expert {fitting.expert} tells how sure it is from what scores leave of "
-            f"the answers, and {job.calls:,} answers about {n:,} texts leave nothing; it takes "
-            f"{least:,} or more (--budget), or another expert"
+            f"the answers, and {job.calls:,} answers about {n:,} texts leave nothing; {enough} "
+            "another expert"
         )
 
 

@@ -97,11 +97,8 @@ class Together:
 
     def sentences(self) -> list[str]:
         """What a reader should know."""
-        pairs = [
-            f"{one} and {other} agree with {rho:.2f} (Spearman)"
-            for one, other, rho in self.agreements()[:3]
-        ]
-        said = [f"{'; '.join(pairs)}."]
+        pairs = [f"{one} with {other}: {rho:.2f}" for one, other, rho in self.agreements()[:3]]
+        said = [f"How the judges' rankings correlate (Spearman): {'; '.join(pairs)}."]
         if self.fit is None:
             return [*said, f"One ranking of all judges cannot be made: {self.why}."]
         order = np.argsort(-self.fit.scores, kind="stable")[:2]

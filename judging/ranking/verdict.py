@@ -116,10 +116,11 @@ def of_fit(
     take = "either" if len(could) == 2 else "any of them"
     blind = ""
     if not _tells_apart(fit, level):
-        who = "this judge" if by_judge else "anybody"
+        things = f"these {plural(thing)}"
+        what_of_them = f"this judge tells {things} apart" if by_judge else f"{things} differ"
         blind = (
-            f"nothing shows yet that {who} tells these {plural(thing)} apart: their scores differ "
-            "no more than chance would make them"
+            f"nothing shows yet that {what_of_them}: their scores differ no more than chance would "
+            "make them"
         )
     if left == 0:
         open_ = blind or f"{named} are too close"

@@ -59,7 +59,7 @@ __all__ = [
     "totals",
 ]
 
-WORTH = 1.1  # times as many calls, below which nothing is claimed
+WORTH, MOST = 1.1, 10.0  # times as many calls, below and above which nothing is claimed
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 NAMED, REASON = 3, 120  # texts that are left out and named, letters of what a judge said
 
@@ -246,14 +246,15 @@ def refusals(one: Ranking) -> list[str]:
 
 def decided(decision: Decision) -> str:
     """What was decided about the two orders of a pair, and why, for a reader."""
-    c = f"the errors of the two orders correlate by {decision.c:+.2f} ± {decision.se:.2f}"
+    c = f"the errors of the two orders correlate by {decision.c:+.2f}"
+    c += f" ± {decision.se:.2f}" if decision.se >= 0.005 else ""  # of -1 there is none
     # Two errors of c nearer to none: what is claimed must not be luck.
     nearest = decision.c + 2.0 * decision.se
-    least = min(decision.ratio * (1.0 + decision.c) / (1.0 + nearest), 99.0)
+    least = decision.ratio * (1.0 + decision.c) / max(1.0 + nearest, 1e-9)
     surely = nearest < 0.0 and least >= WORTH
     return {
         "place": "Asked in both orders: what the judge gets wrong in one order of a pair it tends "
-        f"to take back in the other ({c}), so that both are worth at least {least:.1f} times as "
+        f"to take back in the other ({c}), so that both are worth at least {min(least, MOST):.1f} times as "
         "many calls in one order."
         if surely
         else "Asked in both orders, which look worth their calls, though the first answers cannot "

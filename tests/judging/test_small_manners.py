@@ -82,12 +82,19 @@ def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked(op
     assert all("probability of the top 2" in one.history for one in both)
 
 
+def test_a_limit_that_is_too_low_for_any_ranking_says_so(folder, capsys):
+    assert rank("t.csv", "--limit-calls", "3") == 3
+    said = capsys.readouterr().err
+    assert "the limit of 3 calls is reached" in said
+    assert "the 3 answers so far are kept and too few to rank 8 texts; the same command" in said
+
+
 def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
     gaussian = ("t.csv", "--expert", "gaussian", "--budget")
     assert rank(*gaussian, "8") == 1
     said = capsys.readouterr().err
     assert "t.csv: --expert gaussian tells how sure it is from what scores leave" in said
-    assert "8 answers about 8 texts leave nothing; it takes 9 or more (--budget)" in said
+    assert "8 answers about 8 texts leave nothing; give --budget 9 or more, or take another" in said
     assert not Path("judgements.sqlite").exists()
     assert rank(*gaussian, "9") == 0
     assert rank("t.csv", "--budget", "8") == 0

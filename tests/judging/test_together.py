@@ -99,7 +99,7 @@ def test_judges_of_one_name_are_told_apart():
     said = words.in_text(two[:2])
     assert "\nJudge fake at one:1/v1\n" in said
     assert "\nJudge fake at two:2/v1\n" in said
-    assert "fake at one:1/v1 and fake at two:2/v1 agree with" in said
+    assert "correlate (Spearman): fake at one:1/v1 with fake at two:2/v1: " in said
     assert names_of_judges([two[0], two[0]]) == ("fake", "fake"), "one judge, two contexts"
     judges[1].specification = {"kind": "server", "model": "fake", "server": "one:1/v1", "x": "1"}
     with judging.Store(":memory:", several=True) as store:
