@@ -254,8 +254,8 @@ def decided(decision: Decision) -> str:
     surely = nearest < 0.0 and least >= WORTH
     return {
         "place": "Asked in both orders: what the judge gets wrong in one order of a pair it tends "
-        f"to take back in the other ({c}), so that both are worth at least {min(least, MOST):.1f} times as "
-        "many calls in one order."
+        f"to take back in the other ({c}), so that both are worth at least {min(least, MOST):.1f} "
+        "times as many calls in one order."
         if surely
         else "Asked in both orders, which look worth their calls, though the first answers cannot "
         f"tell for sure ({c}).",
