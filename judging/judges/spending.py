@@ -123,7 +123,7 @@ class Spending:
                 raise SpendingLimitError(partial(self._message, bound))
             own = getattr(self._own, "left", None) or 0
             most = math.inf if self._call_limit is None else self._call_limit
-            given = min(getattr(self._own, "tokens", None) or 0, bound)
+            given = int(min(getattr(self._own, "tokens", None) or 0, bound))
             full = self._reserved + self._kept_tokens - given + bound > room
             if full or (not own and self.calls + self._kept >= most):
                 return False

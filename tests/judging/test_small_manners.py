@@ -89,6 +89,34 @@ def test_a_limit_that_is_too_low_for_any_ranking_says_so(folder, capsys):
     assert "the 3 answers so far are kept and too few to rank 8 texts; the same command" in said
 
 
+def test_a_plan_for_few_texts_says_how_sure_they_can_be_made(capsys):
+    assert main(["plan", "5"]) == 1
+    said = capsys.readouterr().err
+    most = re.search(r"all 20 comparisons of 5 texts .* in (\d+)% of cases, not in 90%", said)[1]
+    assert f"--sure 0.{most}" in said
+    assert main(["plan", "5", "--sure", f"0.{most}"]) == 0
+    assert main(["plan", "5", "--sure", str(int(most) / 100 + 0.01)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("t0,t1,t0\nt1,t2,t9", "c.csv, line 3: the column 'winner' has 't9', no verdict"),
+        ("t0,t0,t0", "no comparisons in the table (1 row compares an item with itself"),
+    ],
+)
+def test_of_wrong_choices_the_row_is_named_and_not_the_columns(folder, capsys, rows, said):
+    Path("c.csv").write_text(f"first,second,winner\n{rows}")
+    assert rank("t.csv", "--people", "c.csv") == 1
+    error = capsys.readouterr().err
+    assert said in error
+    assert "call two of them id" not in error
+    Path("c.csv").write_text("first,second,p\nt0,t1,0.5\nt1,t2,1.2")
+    assert main(["fit", "c.csv"]) == 1
+    error = capsys.readouterr().err
+    assert "c.csv, line 3: the column 'p' has '1.2', no probability, from 0 to 1" in error
+
+
 def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
     gaussian = ("t.csv", "--expert", "gaussian", "--budget")
     assert rank(*gaussian, "8") == 1
