@@ -12,6 +12,7 @@ errors come from is one rule for this and for `judging fit` (`judging.board.erro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -44,7 +45,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Leaderboard", "leaderboard", "of_columns"]
+__all__ = ["Leaderboard", "leaderboard", "of_columns", "require_system"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,6 +379,7 @@ def leaderboard(
     else:
         answers = read_answers(table, **columns)
         require_prompts(errors, len(answers.prompts))
+        require_system(reference, answers.systems)
         with opened(store) as kept:
             asked = Tournament(
                 answers,
@@ -405,6 +407,15 @@ def leaderboard(
     )
 
 
+def require_system(reference: Any, systems: Sequence[Any]) -> None:
+    """Refuse a reference that is no system, before anything is asked."""
+    if reference is not None and reference not in systems:
+        raise ValueError(
+            f"there is no system {reference!r} to hold the others against; there are "
+            f"{name_some(systems, 12)}"
+        )
+
+
 def of_columns(
     columns: Columns,
     *,
@@ -419,11 +430,7 @@ def of_columns(
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
-    if reference is not None and reference not in c.items:
-        raise ValueError(
-            f"there is no system {reference!r} to hold the others against; there are "
-            f"{name_some(c.items, 12)}"
-        )
+    require_system(reference, c.items)
     kind = kind_of(columns, errors)
     fitted, notes = settled(c, bias=bias if columns.in_order else None, prior=prior)
     equal = controlled(fitted, columns, kind) if length else None

@@ -94,6 +94,9 @@ def check(
     left : how many more comparisons there can be of these answers; the board's own by default.
     """
     left = board.left if left is None else left
+    if missing := [str(s) for s in (wanted.new, wanted.old) if s not in board.plain.items]:
+        said = f"{wanted}: nothing about {' or '.join(missing)} was answered, so it cannot be told"
+        return Verdict("open", 0.5, None, f"{said} yet.")
     if not 0.5 < sure < 1.0:
         raise ValueError(f"--sure is a probability between 0.5 and 1, not {sure:g}")
     fit = board.plain

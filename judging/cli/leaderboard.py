@@ -123,6 +123,7 @@ def leaderboard(
     """
     cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
+    from judging.board.board import require_system
     from judging.board.errors import require_prompts
     from judging.board.people import among_people, sentence
     from judging.judges.asking import stored_judge
@@ -154,6 +155,8 @@ def leaderboard(
     else:
         answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
         require_prompts(errors, len(answers.prompts))
+        require_system(reference, answers.systems)
+        wanted = [gate.parse(text, answers.systems) for text in require]
         calls = answers.calls(budget, both_orders=orders != "one")
         with opening.open_store(
             store, several=several_judges, dry_run=dry_run, offline=offline
@@ -210,7 +213,8 @@ def leaderboard(
             stopped=stopped,
         )
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
-        wanted = [gate.parse(text, result.plain.items) for text in require]
+        if judge is None:
+            wanted = [gate.parse(text, result.plain.items) for text in require]
         verdicts = [gate.check(result, one, sure) for one in wanted]
         said = result.sentences()
         sentences = [*(one.text for one in verdicts), *said]

@@ -610,6 +610,33 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
 
 
+def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypatch):
+    """A limit that came before all systems were met; a requirement and a reference, before that."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"system": s, "prompt": f"say {k}", "answer": f"Word {s}{k}"}
+        for k in range(4)
+        for s in "abc"
+    ]
+    pd.DataFrame(rows).to_csv("a.csv", index=False)
+    command = ["leaderboard", "a.csv", "--judge", "demo", "--quiet"]
+    for more, said in (
+        (("--require", "d >= a"), "there is no system 'd'"),
+        (("--reference", "d"), "there is no system 'd' to hold the others against"),
+    ):
+        assert main([*command, *more]) == 1
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "judgements.sqlite").exists(), "nothing was asked"
+    assert main([*command, "--require", "c >= a", "--limit-calls", "1"]) == 3
+    assert "too few to rank 3 systems; the same command" in capsys.readouterr().err
+    assert main([*command, "--require", "c >= a", "--require", "b >= a", "--offline"]) == 3
+    out = capsys.readouterr().out
+    (missing,) = re.findall(r"left out, because nothing about them was answered: (\w)\.", out)
+    assert f"nothing about {missing} was answered, so it cannot be told yet" in out
+    with pytest.raises(ValueError, match="no system 'd' to hold"):
+        judging.leaderboard(rows, "demo", attribute="plainer", reference="d")
+
+
 def test_a_board_of_a_judge_knows_what_is_left_to_ask():
     """In Python as on the command line: no advice that these answers cannot follow."""
     rows = [
@@ -758,7 +785,7 @@ def test_mistakes_are_one_sentence(tmp_path, capsys):
         ("first,second\nx,y\n", "says who won"),
         ("first,second,winner\nx,y,x\nx,y,perhaps\n", "line 3.*perhaps"),
         ("first,second,winner\nx,y,1\nx,y,0\n", "two things"),
-        ("first,second,p\nx,y,1.5\n", "p is 1.5"),
+        ("first,second,p\nx,y,1.5\n", "line 2: .* '1.5', no probability"),
         ("first,second,p\nx,,0.5\n", "line 2.*id is empty"),
         ("first,second,p\nx,y,\n", "no comparisons"),
         ("first,second,p\na,b,1\nc,d,0\n", "share no comparison"),
