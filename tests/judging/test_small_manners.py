@@ -117,6 +117,13 @@ def test_of_wrong_choices_the_row_is_named_and_not_the_columns(folder, capsys, r
     assert "c.csv, line 3: the column 'p' has '1.2', no probability, from 0 to 1" in error
 
 
+def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(folder, capsys):
+    with serving(lambda k, body: "404") as served:
+        command = ["rank", "t.csv", "--attribute", "nicer", "--judge", f"openai:m@{served.url}"]
+        assert main([*command, "--quiet"]) == 2
+    assert "or not this model (404)" in capsys.readouterr().err
+
+
 def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
     gaussian = ("t.csv", "--expert", "gaussian", "--budget")
     assert rank(*gaussian, "8") == 1

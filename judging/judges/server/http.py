@@ -66,6 +66,10 @@ class KeyRefusedError(ServerError, NoJudgeError):
     """The server knows no such key, so that there is no judge to ask."""
 
 
+class NotThereError(ServerError, NoJudgeError):
+    """At this address nobody answers questions, or not this model."""
+
+
 class ModelChangedError(ServerError):
     """The server answers as another model than before."""
 
@@ -421,7 +425,9 @@ class Caller:
             if status not in OF_A_QUESTION:
                 return error
             return RefusedError(f"{status}{self.shown(said)}", REFUSED, error)
-        return ServerError(f"{self.name} {text} ({status}){self.shown(said)}")
+        nobody = not self.heard and (status == 404 or 300 <= status < 400)
+        kind = NotThereError if nobody else ServerError
+        return kind(f"{self.name} {text} ({status}){self.shown(said)}")
 
     def _understood(
         self, headers: Mapping[str, str], reply: Any, read: Callable[[dict[str, Any]], Read]
