@@ -15,6 +15,7 @@ from typing import Any
 
 from judging.errors import JudgeError
 from judging.ranking.ranking import Ranking
+from judging.ranking.sure import prob_first
 from judging.ranking.verdict import verdict
 
 __all__ = ["log_run", "module"]
@@ -90,11 +91,10 @@ def _settings(one: Ranking) -> dict[str, str]:
 
 
 def _numbers(one: Ranking) -> dict[str, float]:
-    best = one.fit.items.index(one.fit.ranking()[0])
     numbers = {
         "texts": float(len(one.fit.items)),
         "comparisons": float(len(one.comparisons)),
-        "p_best": float(one.fit.prob_top(1)[best]),
+        "p_best": prob_first(one.fit),
         "first_rate": float(one.history["rate"].iloc[-1]),
         "error": float(one.history["error"].iloc[-1]),
         "refused": float(one.refused),

@@ -19,7 +19,7 @@ from judging import injection, kinds, prompts
 from judging.board.answers import Answers
 from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
-from judging.judges.spending import AskingEndedError
+from judging.judges.spending import AskingEndedError, SpendingLimitError
 from judging.meter import Meter
 from judging.ranking import words
 from judging.ranking.ending import Stop
@@ -144,6 +144,13 @@ class Tournament:
                 self.recall()  # what was answered before the limit
                 if not len(self.p):
                     raise
+                if not (self.linked or self.refused):  # a board would leave systems out
+                    if not isinstance(error, SpendingLimitError):
+                        raise
+                    raise SpendingLimitError(
+                        f"{error}; the {len(self.p):,} answers so far are kept and too few to rank "
+                        f"{n:,} systems; the same command goes on from there"
+                    ) from None
                 self.stop = Stop.of(error)
                 break
         if self.orders == "auto" and self.decision is None:
@@ -273,7 +280,7 @@ class Tournament:
     def stopped(self) -> str:
         """Why no more was asked, in a sentence."""
         if self.stop is not None:
-            return f"Stopped: {self.stop}."
+            return f"Stopped, so this is a partial ranking: {self.stop}."
         if not self.budget:
             return "Stopped: offline, nothing was asked."
         more = self.more
@@ -322,14 +329,9 @@ class Tournament:
                 f"{len(self.refused):,} comparisons were left out, such as {which} ({why}); they "
                 "count as never asked, and refused ones are asked again only with --retry-refused"
             )
-            none = [a.systems[s] for s in range(len(a.systems)) if s not in {*i, *j}]
-            if none:
-                notes.append(
-                    f"left out, because nothing about them was answered: {', '.join(none)}"
-                )
+        if none := [str(a.systems[s]) for s in range(len(a.systems)) if s not in {*i, *j}]:
+            notes.append(f"left out, because nothing about them was answered: {', '.join(none)}")
         notes += injection.notes(self.prompt, starmap(self._text, np.argwhere(a.texts != "")))
-        if self.stop is not None:
-            notes.append(f"a partial ranking: {self.stop}")
         return Columns(
             first=[a.systems[s] for s in i],
             second=[a.systems[s] for s in j],

@@ -12,6 +12,7 @@ errors come from is one rule for this and for `judging fit` (`judging.board.erro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -44,7 +45,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Leaderboard", "leaderboard", "of_columns"]
+__all__ = ["Leaderboard", "leaderboard", "of_columns", "require_system"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,10 @@ class Leaderboard:
         What a reader should know.
     bias, prior
         As they were asked for, which is how `groups` are fitted too.
+    left
+        How many more comparisons there can be of these answers; infinite where nobody knows.
+    stopped
+        Why a judge was asked no more, "" where none was.
 
     Examples
     --------
@@ -86,6 +91,8 @@ class Leaderboard:
     notes: tuple[str, ...] = ()
     bias: Any = "fit"
     prior: float | None = None
+    left: float = np.inf
+    stopped: str = ""
 
     @property
     def fit(self) -> Fit:
@@ -239,8 +246,8 @@ class Leaderboard:
         table = words.aligned(words.rows_of(self.to_frame(), self.level))
         return "\n".join([table, *self.sentences()])
 
-    def sentences(self, *, left: float = np.inf) -> list[str]:
-        """What a reader should know; left : how many more comparisons there can be."""
+    def sentences(self) -> list[str]:
+        """What a reader should know."""
         lines = words.in_words(
             self.plain,
             self.level,
@@ -248,9 +255,10 @@ class Leaderboard:
             self.notes,
             "system",
             in_order=self.found.in_order,
-            left=left,
+            left=self.left,
         )
-        more = [*self._on_ties(), *self._on_length()]
+        more = [self.stopped] if self.stopped else []
+        more += [*self._on_ties(), *self._on_length()]
         if self.fragility is not None:
             more.append(self.fragility.sentence(self.plain.ranking()[0]))
         return [lines[0], *more, *lines[1:]]
@@ -363,6 +371,7 @@ def leaderboard(
     >>> judging.leaderboard(votes).to_frame()["name"].tolist()
     ['x', 'y']
     """
+    left, stopped = np.inf, ""
     if judge is None:
         if isinstance(table, (list, tuple)) and not is_table(table):
             table = read_tables(table)
@@ -370,6 +379,7 @@ def leaderboard(
     else:
         answers = read_answers(table, **columns)
         require_prompts(errors, len(answers.prompts))
+        require_system(reference, answers.systems)
         with opened(store) as kept:
             asked = Tournament(
                 answers,
@@ -383,7 +393,7 @@ def leaderboard(
                 wording=wording,
             )
             asked.run(answers.calls(budget, both_orders=orders != "one"))
-            comparisons = asked.columns()
+            comparisons, left, stopped = asked.columns(), asked.more, asked.stopped
     return of_columns(
         comparisons,
         length=length,
@@ -392,7 +402,18 @@ def leaderboard(
         bias=bias,
         prior=prior,
         level=level,
+        left=left,
+        stopped=stopped,
     )
+
+
+def require_system(reference: Any, systems: Sequence[Any]) -> None:
+    """Refuse a reference that is no system, before anything is asked."""
+    if reference is not None and reference not in systems:
+        raise ValueError(
+            f"there is no system {reference!r} to hold the others against; there are "
+            f"{name_some(systems, 12)}"
+        )
 
 
 def of_columns(
@@ -404,14 +425,12 @@ def of_columns(
     bias: Any = "fit",
     prior: float | None = None,
     level: float = 0.95,
+    left: float = np.inf,
+    stopped: str = "",
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
-    if reference is not None and reference not in c.items:
-        raise ValueError(
-            f"there is no system {reference!r} to hold the others against; there are "
-            f"{name_some(c.items, 12)}"
-        )
+    require_system(reference, c.items)
     kind = kind_of(columns, errors)
     fitted, notes = settled(c, bias=bias if columns.in_order else None, prior=prior)
     equal = controlled(fitted, columns, kind) if length else None
@@ -427,4 +446,6 @@ def of_columns(
         notes=(*columns.notes, *notes),
         bias=bias,
         prior=prior,
+        left=left,
+        stopped=stopped,
     )

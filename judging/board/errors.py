@@ -77,10 +77,8 @@ def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
 def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
     """A sentence on what the intervals are made of."""
     if _by_prompt(fitted, columns, kind):
-        return (
-            f"Intervals are per prompt: errors are clustered on {columns.cluster_name} "
-            f"({_count(columns):,})."
-        )
+        name, count = columns.cluster_name, _count(columns)
+        return f"Intervals are per {name}: errors are clustered on it ({count:,} values)."
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
         return "Intervals are the expert's own: every answer counts as its density says."
     return _by_themselves(kind) + _on_few(columns)

@@ -26,6 +26,7 @@ __all__ = ["Requirement", "Verdict", "check", "parse", "require"]
 
 MARGIN = r"(.+?)\s*([-+])\s*(\d+\.?\d*|\.\d+)\s*%"
 MOST_TIMES = 100.0  # times as many comparisons as there are, beyond which more are no advice
+LEAST = 0.1  # as many more, as a share of what there is: fewer may take away as well as add
 
 
 class Requirement(NamedTuple):
@@ -86,12 +87,16 @@ def require(new: Any, old: Any, margin: float, systems: Iterable[Any]) -> Requir
 
 
 def check(
-    board: Leaderboard, wanted: Requirement, sure: float, *, left: float = math.inf
+    board: Leaderboard, wanted: Requirement, sure: float, *, left: float | None = None
 ) -> Verdict:
     """Whether the requirement holds, by the ranking's own difference and error.
 
-    left : how many more comparisons there can be of these answers.
+    left : how many more comparisons there can be of these answers; the board's own by default.
     """
+    left = board.left if left is None else left
+    if missing := [str(s) for s in (wanted.new, wanted.old) if s not in board.plain.items]:
+        said = f"{wanted}: nothing about {' or '.join(missing)} was answered, so it cannot be told"
+        return Verdict("open", 0.5, None, f"{said} yet.")
     if not 0.5 < sure < 1.0:
         raise ValueError(f"--sure is a probability between 0.5 and 1, not {sure:g}")
     fit = board.plain
@@ -121,7 +126,7 @@ def check(
             f"{open_}, nor with {MOST_TIMES:g} times as many comparisons if the difference stays "
             f'as it is; allow a margin ("{wanted.new} >= {wanted.old} - 2%").',
         )
-    more = max(1, int(np.ceil(asked * (times - 1.0))))
+    more = max(1, int(np.ceil(asked * max(times - 1.0, LEAST))))
     one = f"{two_digits(more):,} more comparison{'s' if more > 1 else ''}"
     said = f"{open_}; about {one} would, if the difference stays as it is"
     return Verdict("open", p, more, f"{said}{_beyond(board, more, left)}.")

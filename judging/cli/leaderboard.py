@@ -123,6 +123,7 @@ def leaderboard(
     """
     cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
+    from judging.board.board import require_system
     from judging.board.errors import require_prompts
     from judging.board.people import among_people, sentence
     from judging.judges.asking import stored_judge
@@ -140,7 +141,7 @@ def leaderboard(
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
     labels = read(read_table(people)) if people else None
     price, stop = opening.prices(price_input, price_output), None
-    asked, left = None, math.inf
+    left, stopped = math.inf, ""
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
@@ -154,6 +155,8 @@ def leaderboard(
     else:
         answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
         require_prompts(errors, len(answers.prompts))
+        require_system(reference, answers.systems)
+        wanted = [gate.parse(text, answers.systems) for text in require]
         calls = answers.calls(budget, both_orders=orders != "one")
         with opening.open_store(
             store, several=several_judges, dry_run=dry_run, offline=offline
@@ -197,7 +200,7 @@ def leaderboard(
                 by_file.finish(kept)
             if asked.stop is not None and asked.stop.kind == "batch" and not asked.linked:
                 by_file.finish(kept)
-        stop, columns, left = asked.stop, asked.columns(), asked.more
+        stop, columns, left, stopped = asked.stop, asked.columns(), asked.more, asked.stopped
     with screen.busy(f"fitting {len(columns.p):,} comparisons"):
         result = of_columns(
             columns,
@@ -206,13 +209,14 @@ def leaderboard(
             errors=errors,
             prior=prior,
             level=confidence,
+            left=left,
+            stopped=stopped,
         )
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
-        wanted = [gate.parse(text, result.plain.items) for text in require]
-        verdicts = [gate.check(result, one, sure, left=left) for one in wanted]
-        said = result.sentences(left=left)
-        if asked is not None:
-            said.insert(1, asked.stopped)
+        if judge is None:
+            wanted = [gate.parse(text, result.plain.items) for text in require]
+        verdicts = [gate.check(result, one, sure) for one in wanted]
+        said = result.sentences()
         sentences = [*(one.text for one in verdicts), *said]
         beside = None
         if labels is not None:

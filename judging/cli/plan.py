@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -57,14 +59,25 @@ def plan(
     if price is not None and tokens is None:
         raise ValueError("a price is of tokens: say how many a comparison has, --tokens 800")
     read, written = price or (0.0, 0.0)
-    wanted = planned(
-        texts,
-        separate=(apart, sure),
-        sigma=sigma,
-        tokens=None if price is None else tokens,
-        price_input=read,
-        price_output=written,
-    )
+    try:
+        wanted = planned(
+            texts,
+            separate=(apart, sure),
+            sigma=sigma,
+            tokens=None if price is None else tokens,
+            price_input=read,
+            price_output=written,
+        )
+    except ValueError:
+        most = _most_sure(texts, apart, sure, sigma)
+        if most is None:
+            raise
+        raise ValueError(
+            f"all {texts * (texts - 1):,} comparisons of {texts:,} texts put two that are "
+            f"{apart:g} apart in logits in the right order in {most:.0%} of cases, not in "
+            f"{sure:.0%}: be less sure (--sure {most:g}), or ask about a larger difference "
+            "(--apart)"
+        ) from None
     labels = needed(agreement, within, level=confidence)
     scores = min(labels.scores, texts)
 
@@ -110,3 +123,17 @@ def plan(
         }
 
     screen.deliver(text, everything if as_json else None, {})
+
+
+def _most_sure(texts: int, apart: float, sure: float, sigma: float) -> float | None:
+    """How sure all comparisons of so few texts make one, in whole per cent; None if that is not it.
+
+    Of a plan that was refused.
+    """
+    from poe.choose.planning import plan as planned
+
+    for percent in range(math.ceil(100 * sure) - 1, 50, -1):
+        with suppress(ValueError):
+            planned(texts, separate=(apart, percent / 100), sigma=sigma)
+            return percent / 100
+    return None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from judging.judges import Store
     from judging.ranking.rank import Job
     from judging.ranking.ranking import Ranking
+    from judging.ranking.settings import Fitting
     from poe.choose.stopping import StopRule
 
 MADE_OF = (
@@ -247,6 +248,7 @@ def rank(
         )
     for job in todo:
         _check_k(job, texts, until_top, until_ranks_within)
+        _check_errors(job, texts, fitting)
     several = several_judges or len(set(judge)) > 1
     with opening.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept:
         if dry_run:
@@ -326,6 +328,19 @@ def _check_k(job: Job, texts: Path, until_top: int | None, within: int | None) -
             raise ValueError(
                 f"{where}: {name} {k} says nothing of {n} different texts; at most {most}"
             )
+
+
+def _check_errors(job: Job, texts: Path, fitting: Fitting) -> None:
+    """Refuse a budget that would be paid for scores without errors."""
+    n, least = len(job.texts), fitting.least(len(job.texts))
+    where = f"{texts}: {job.name}".rstrip(": ")
+    if job.calls < least:
+        enough = f"give --budget {least} or more, or take" if least <= n * (n - 1) else "take"
+        raise ValueError(
+            f"{where}: --expert {fitting.expert} tells how sure it is from what scores leave of "
+            f"the answers, and {job.calls:,} answers about {n:,} texts leave nothing; {enough} "
+            "another expert"
+        )
 
 
 def _estimates(

@@ -185,9 +185,11 @@ def decided(
     if silent and (undecided == "stop" or (undecided == "skip" and many)):
         named = [_named(questions[k]) for k in silent]
         labels = " nor ".join(map(repr, questions[0].prompt.labels))
+        rule = "; that is more than one in ten" if many else ""
+        count, of = (a + b for a, b in zip(before, (len(silent), len(p)), strict=True))
         raise JudgeError(
-            f"to {len(silent)} of {len(p)} comparisons the judge said neither {labels}: "
-            f"{name_some(named, 3)}; the answers are kept; change the prompt, "
+            f"to {count:,} of {of:,} comparisons the judge said neither {labels}: "
+            f"{name_some(named, 3)}{rule}; the answers are kept; change the prompt, "
             f"{'' if many else 'leave them out (--undecided skip), '}or count them as ties "
             "(--undecided tie)"
         )

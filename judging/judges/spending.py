@@ -60,8 +60,8 @@ class Spending:
                 )
         self._call_limit, self._token_limit = calls, tokens
         self.calls = self.tokens = self.written = self.unused = self._reserved = 0
-        self.guessed = self._kept = 0
-        self._own = threading.local()  # calls that are kept for the question of a thread
+        self.guessed = self._kept = self._kept_tokens = 0
+        self._own = threading.local()  # calls, tokens that are kept for the question of a thread
         self._each = 1
         self._lock = threading.Lock()
 
@@ -71,25 +71,40 @@ class Spending:
         return self._call_limit is not None or self._token_limit is not None
 
     @contextmanager
-    def question(self, calls: int) -> Iterator[None]:
-        """Keep so many calls of the limit for one question, which this thread then asks.
+    def question(
+        self, calls: int, bound: float = 0.0, wait: Callable[[], object] = lambda: None
+    ) -> Iterator[None]:
+        """Keep so many calls, of at most `bound` tokens each, for what this thread then asks.
 
         Raises SpendingLimitError where there are not so many: what a question was asked in part
-        would be paid for, and lost.
+        would be paid for, and lost. wait : is called as long as calls under way must end first.
         """
-        with self._lock:
-            self._each = max(calls, self._each)
-            left = math.inf if self._call_limit is None else self._call_limit - self.calls
-            if self._kept + calls > left:
-                raise SpendingLimitError(partial(self._message, 0))
-            self._kept += calls
-            self._own.left = calls
+        tokens = 0 if calls == 1 or bound == math.inf else calls * int(bound)
+        while not self._keep(calls, tokens):
+            wait()
         try:
             yield
         finally:
             with self._lock:
                 self._kept -= self._own.left
-                self._own.left = None
+                self._kept_tokens -= self._own.tokens
+                self._own.left = self._own.tokens = None
+
+    def _keep(self, calls: int, tokens: int) -> bool:
+        """Whether there is room for a question now, which is then kept."""
+        with self._lock:
+            self._each = max(calls, self._each)
+            left = math.inf if self._call_limit is None else self._call_limit - self.calls
+            if self._kept + calls > left:
+                raise SpendingLimitError(partial(self._message, 0))
+            room = math.inf if self._token_limit is None else self._token_limit - self.tokens
+            if tokens > room:
+                raise SpendingLimitError(partial(self._message, tokens, "question"))
+            if self._reserved + self._kept_tokens + tokens > room:
+                return False
+            self._kept, self._kept_tokens = self._kept + calls, self._kept_tokens + tokens
+            self._own.left, self._own.tokens = calls, tokens
+            return True
 
     def reserve(self, bound: float) -> bool:
         """Room for one call of at most `bound` tokens; False if calls under way must end first.
@@ -108,10 +123,15 @@ class Spending:
                 raise SpendingLimitError(partial(self._message, bound))
             own = getattr(self._own, "left", None) or 0
             most = math.inf if self._call_limit is None else self._call_limit
-            if self._reserved + bound > room or (not own and self.calls + self._kept >= most):
+            given = int(min(getattr(self._own, "tokens", None) or 0, bound))
+            full = self._reserved + self._kept_tokens - given + bound > room
+            if full or (not own and self.calls + self._kept >= most):
                 return False
             if own:
                 self._own.left, self._kept = own - 1, self._kept - 1
+            if given:
+                self._own.tokens -= given
+                self._kept_tokens -= given
             self.calls += 1
             self._reserved += 0 if bound == math.inf else int(bound)
             return True
@@ -136,13 +156,16 @@ class Spending:
                 self.calls -= 1
                 if (own := getattr(self._own, "left", None)) is not None:  # it is asked again
                     self._own.left, self._kept = own + 1, self._kept + 1
+                if getattr(self._own, "tokens", None) is not None and bound != math.inf:
+                    self._own.tokens += int(bound)
+                    self._kept_tokens += int(bound)
                 return
             self.guessed += int(bound) if tokens is None and bound != math.inf else 0
             self.tokens += tokens if tokens is not None else 0 if bound == math.inf else int(bound)
             self.written += written
             self.unused += unused
 
-    def _message(self, bound: float) -> str:
+    def _message(self, bound: float, what: str = "call") -> str:
         limit = f"{self._token_limit or 0:,} tokens"
         calls = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}"
         most = "at most " if self.guessed else ""
@@ -152,5 +175,5 @@ class Spending:
             limit = f"{self._call_limit:,} calls"
             used += f", and a question takes {self._each:,} calls" if self._each > 1 else ""
         else:
-            used += f", and the next call may need {bound:,}"
+            used += f", and the next {what} may need {bound:,}"
         return f"the limit of {limit} is reached ({used})"

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,10 @@ from judging.errors import JudgeError
 from judging.ranking.ending import Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.rounds import About, Judge, Rounds
-from judging.ranking.settings import Asking, Fitting, parse_budget
+from judging.ranking.settings import Asking, Fitting, as_rules, parse_budget
 from judging.reading.tables import is_table
 from judging.reading.texts import OwnTexts, TextGroup, names_in, read_texts
-from poe.choose.stopping import Until
+from poe.choose.stopping import StopRule, Until
 from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.result import COVARIANCE_ITEMS
@@ -375,6 +376,9 @@ def run(
     from judging.judges.spending import AskingEndedError, RoundWrittenError, Spending
     from judging.meter import Meter
 
+    rules = as_rules(until)
+    for job in todo:
+        _require(job, rules, asking, fitting)
     spending = Spending(calls=asking.limit_calls, tokens=asking.limit_tokens)
     meter = Meter(sum(job.calls for job in todo), shown=progress, price=asking.price)
     rankings: list[Ranking] = []
@@ -421,7 +425,7 @@ def run(
             job.calls,
             asking=replace(asking, offline=offline),
             fitting=fitting,
-            until=until,
+            until=rules,
             seed=seed,
             about=job.about,
             progress=progress if callable(progress) else None,
@@ -462,6 +466,15 @@ def run(
         missing = [", ".join(filter(None, (job.attribute, job.name))) for job in left_out]
         notes.append(f"stopped before {name_some(missing)} could be ranked: {stop}")
     return [replace(one, notes=(*one.notes, *notes)) for one in rankings], stop
+
+
+def _require(job: Job, rules: Sequence[StopRule], asking: Asking, fitting: Fitting) -> None:
+    """Refuse what one of the rankings could not keep, before anything is paid for the others."""
+    names, nobody = [text.id for text in job.texts], cast(Any, SimpleNamespace(answer=None))
+    try:
+        Rounds(names, nobody, job.calls, asking=asking, fitting=fitting, until=rules)
+    except ValueError as error:
+        raise ValueError(f"{job.name}: {error}" if job.name else str(error)) from None
 
 
 def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> list[Ranking]:

@@ -17,6 +17,7 @@ from judging.ranking.confirmation import Confirmation
 from judging.ranking.ending import Stop
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.ranking.settings import Asking, Fitting
+from judging.ranking.sure import prob_top
 from judging.trust.people import People, read_people
 from judging.trust.trust import Trust, trust
 from poe.choose.orders import Decision
@@ -26,7 +27,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from judging.judges import TextJudge
 
-__all__ = ["Ranking", "apart"]
+__all__ = ["Ranking", "apart", "names_of_judges"]
 
 EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
 
@@ -208,20 +209,27 @@ class Ranking:
 
         Columns rank, name, score, error (standard error), low, high (central interval of the score
         of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where people gave
-        scores, and partial (True) where the ranking is. The first columns are those of
-        `poe.Fit.to_frame` and of a leaderboard.
+        scores, and partial (True) where the ranking is. p_top, the probability to be among the
+        `top` best, allows for luck of those on top (`judging.ranking.sure`). The first columns are
+        those of `poe.Fit.to_frame` and of a leaderboard.
         """
         return self._frame.copy()
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        fit = self.fit
+        fit, least = self.fit, len(self.fit.items) + self.fit.bias_fitted
+        if fit.estimates_sigma and len(self.comparisons) < least:
+            raise ValueError(
+                f"{len(self.comparisons):,} answers about {len(fit.items):,} texts leave no "
+                f"residuals to estimate sigma from, by which {fit.expert.family} experts tell how "
+                f"sure they are: it takes {least:,} answers, or another expert"
+            )
         order = np.argsort(-fit.scores, kind="stable")
         asked = np.bincount(self.comparisons.pairs.ravel(), minlength=len(order))
         table = fit.to_frame(self.level)
         table.insert(3, "error", fit.standard_errors()[order])
         table = table.assign(
-            p_top=fit.prob_top(self.top)[order], comparisons=asked[order], same_text_as=""
+            p_top=prob_top(fit, self.top)[order], comparisons=asked[order], same_text_as=""
         )
         copies = [
             table[table["name"] == original].assign(name=copy, same_text_as=original)
@@ -262,13 +270,27 @@ class Ranking:
         )
 
 
+def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    """What the judge of each ranking is called, no two judges the same.
+
+    One model on two servers is named with the server, and what is still the same with a number.
+    """
+    given = [{} if one.judged is None else dict(one.judged.judge.specification) for one in rankings]
+    judges = [one for k, one in enumerate(given) if one not in given[:k]]
+    said = [str(one.get("model") or one.get("kind") or "a judge") for one in judges]
+    said = [
+        f"{name} at {one['server']}" if said.count(name) > 1 and one.get("server") else name
+        for name, one in zip(said, judges, strict=True)
+    ]
+    said = [f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said)]
+    return tuple(said[judges.index(one)] for one in given)
+
+
 def apart(one: Ranking, rankings: Sequence[Ranking]) -> dict[str, str]:
     """What tells a ranking from the others of its run: its attribute, judge and context."""
-
-    def told(ranking: Ranking) -> dict[str, str]:
-        given = {} if ranking.judged is None else ranking.judged.judge.specification
-        judge = given.get("model", given.get("kind", ""))
-        return {"attribute": ranking.attribute, "judge": judge, "context": ranking.name}
-
-    every = [told(ranking) for ranking in rankings]
-    return {what: name for what, name in told(one).items() if len({e[what] for e in every}) > 1}
+    every = [
+        {"attribute": each.attribute, "judge": judge, "context": each.name}
+        for each, judge in zip(rankings, names_of_judges(rankings), strict=True)
+    ]
+    told = next(e for e, each in zip(every, rankings, strict=True) if each is one)
+    return {what: name for what, name in told.items() if len({e[what] for e in every}) > 1}

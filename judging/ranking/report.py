@@ -26,6 +26,7 @@ import numpy as np
 from judging.machine import write
 from judging.ranking import readings, words
 from judging.ranking.ranking import Ranking
+from judging.ranking.sure import prob_first, prob_top_set
 from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
@@ -87,6 +88,8 @@ def report(
         raise ValueError("there is no ranking to report")
     if before is not None and len(rankings) > 1:
         raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
+    for one in rankings:
+        one.to_frame()  # which says what it lacks where it has no errors
     attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
     long = max(len(one.fit.items) for one in rankings) > NAMED
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
@@ -173,7 +176,7 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     ]
     if len(rankings) == 1:
         best = one.fit.ranking()[0]
-        sure = percent(float(one.fit.prob_top(1)[one.fit.items.index(best)]))
+        sure = percent(prob_first(one.fit))
         boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
         if agreement := words.agreement_of(one):
             rho, r, n = agreement
@@ -288,7 +291,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "settled": verdicts.count("settled"),
         "open": verdicts.count("open"),
         "top_sets": [
-            (k, percent(one.fit.prob_top_set(k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
+            (k, percent(prob_top_set(one.fit, k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
         ]
         if n <= LARGEST
         else [],
@@ -457,7 +460,8 @@ def _basis(one: Ranking) -> str:
     if fit.covariance_choice != "curvature" and scatter is not None:
         return (
             "Their width comes from how far the answers scatter around the scores: "
-            f"{scatter.in_words}. Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
+            f"{scatter.in_words.removeprefix('1 times ')}. "  # as far as single decisions
+            f"Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
         )
     if words.expert_of(one) != "Bradley-Terry":
         return "Their width comes from the expert named above."

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
-from judging.judges.spending import AskingEndedError, RoundWrittenError
+from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
 from judging.ranking import confirmation
 from judging.ranking.confirmation import Confirmation
 from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
@@ -337,6 +337,11 @@ class Rounds:
         except ComparisonError as error:
             if self.left:  # all that is stored may tell more
                 raise _FilledOtherwise from None
+            if isinstance(self.ended, SpendingLimitError):
+                raise SpendingLimitError(
+                    f"{self.ended}; the {len(self.made):,} answers so far are kept and too few to "
+                    f"rank {len(self.names):,} texts; the same command goes on from there"
+                ) from None
             if self.ended is not None:  # too few answers for a ranking
                 raise self.ended from None
             if self.offline and not isinstance(error, SeparableError):

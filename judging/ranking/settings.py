@@ -15,7 +15,7 @@ import numpy as np
 
 from poe.choose.adaptive import NextRule
 from poe.choose.stopping import StopRule, Until
-from poe.experts import Expert, get_expert
+from poe.experts import Expert, Gaussian, get_expert
 from poe.fitting import FARTHEST
 from poe.result import Covariance, require_level
 
@@ -163,6 +163,15 @@ class Fitting:
             raise ValueError(f"prior must be a number of wins, zero or more, not {self.prior}")
         if self.top < 1:
             raise ValueError(f"top must be at least 1, not {self.top}")
+
+    def least(self, n: int) -> int:
+        """Answers about n items without which there are scores and no errors.
+
+        Gaussian experts without a sigma take it from what the scores leave of the answers.
+        """
+        expert = get_expert(self.expert)
+        free = isinstance(expert, Gaussian) and expert.sigma is None and expert.variance is None
+        return n + (self.bias == "fit") if free else n - 1
 
     def top_of(self, n: int) -> int:
         """How many of n items are the best: `top`, but never all of them."""

@@ -21,14 +21,14 @@ from scipy.stats import norm
 from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
-from judging.ranking.ranking import Ranking
+from judging.ranking.ranking import Ranking, names_of_judges
 from judging.ranking.readings import percent
 from poe.errors import ComparisonError, NotConvergedError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Together", "names_of_judges", "together"]
+__all__ = ["Together", "together"]
 
 TWO = "the two do not follow each other, and nothing here tells which is wrong: labels by people do"
 
@@ -97,11 +97,8 @@ class Together:
 
     def sentences(self) -> list[str]:
         """What a reader should know."""
-        pairs = [
-            f"{one} and {other} agree with {rho:.2f} (Spearman)"
-            for one, other, rho in self.agreements()[:3]
-        ]
-        said = [f"{'; '.join(pairs)}."]
+        pairs = [f"{one} with {other}: {rho:.2f}" for one, other, rho in self.agreements()[:3]]
+        said = [f"How the judges' rankings correlate (Spearman): {'; '.join(pairs)}."]
         if self.fit is None:
             return [*said, f"One ranking of all judges cannot be made: {self.why}."]
         order = np.argsort(-self.fit.scores, kind="stable")[:2]
@@ -152,19 +149,3 @@ def _weak(fit: PanelFit) -> list[str]:
     """Judges whose answers do not follow the others'."""
     table = fit.skills()
     return [str(one) for one in table[table["sharpness"] < 2.0 * table["sharpness_se"]]["judge"]]
-
-
-def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
-    """What the judge of each ranking is called, no two judges the same.
-
-    One model on two servers is named with the server, and what is still the same with a number.
-    """
-    given = [{} if one.judged is None else dict(one.judged.judge.specification) for one in rankings]
-    judges = [one for k, one in enumerate(given) if one not in given[:k]]
-    said = [str(one.get("model") or one.get("kind") or "a judge") for one in judges]
-    said = [
-        f"{name} at {one['server']}" if said.count(name) > 1 and one.get("server") else name
-        for name, one in zip(said, judges, strict=True)
-    ]
-    said = [f"{n} ({k + 1})" if said.count(n) > 1 else n for k, n in enumerate(said)]
-    return tuple(said[judges.index(one)] for one in given)

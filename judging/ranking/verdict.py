@@ -12,9 +12,8 @@ a budget, or all that can be asked would settle who is best. With T times as man
     scores to come ~ N(m, V),  m = s (1/T + (1 - 1/T) r),  V = (1 - 1/T)^2 (r C + C / (T - 1)),
 
 and their covariance is C / T: scores s of covariance C, which say of the true ones that these lie
-round r s with covariance r C, where r = 1 - (n - 3) / (n - 1) mean(se^2) / var(s) (James and
-Stein). Answers spread as they were; a rule that asks about the top does better. Only where all is
-improbable is asking on no advice.
+round r s with covariance r C (`judging.ranking.sure`). Answers spread as they were; a rule that
+asks about the top does better. Only where all is improbable is asking on no advice.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from judging.ranking.readings import (
     plural,
     two_digits,
 )
+from judging.ranking.sure import prob_first, told
 from judging.reading.tables import called
 from judging.trust.needed import needed
 from judging.trust.trust import Trust
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Verdict", "of_fit", "verdict"]
 
 MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
+LEAST = 0.1  # as many more, as a share of what there is, below which nothing is advised
 RIVALS = 10  # below the first that are looked at
 NAMED = 5  # texts that are named where any of them could be the best
 HOPELESS = 0.1  # probability that all that can be asked would settle it, below which it is alike
@@ -106,7 +107,7 @@ def of_fit(
     that a judge of texts answered, and not people.
     """
     told = _not_by_this_judge(fit, level, thing, people) or _label(people)
-    if told is None and float(fit.prob_top(1)[np.argmax(fit.scores)]) >= level:
+    if told is None and prob_first(fit) >= level:
         told = _decide(fit, level, thing, people, by_judge=by_judge)
     if told is not None:
         return told
@@ -115,10 +116,11 @@ def of_fit(
     take = "either" if len(could) == 2 else "any of them"
     blind = ""
     if not _tells_apart(fit, level):
-        who = "this judge" if by_judge else "anybody"
+        things = f"these {plural(thing)}"
+        what_of_them = f"this judge tells {things} apart" if by_judge else f"{things} differ"
         blind = (
-            f"nothing shows yet that {who} tells these {plural(thing)} apart: their scores differ "
-            "no more than chance would make them"
+            f"nothing shows yet that {what_of_them}: their scores differ no more than chance would "
+            "make them"
         )
     if left == 0:
         open_ = blind or f"{named} are too close"
@@ -256,7 +258,10 @@ def _about(chance: float) -> str:
 
 
 def _more(fit: Fit, level: float) -> int | None:
-    """Answers that would settle who is best if the scores stay; None where that is no advice."""
+    """Answers that would settle who is best if the scores stay; None where that is no advice.
+
+    A tenth more at least: where so few are missing, fewer may take away as well as add.
+    """
     order = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     first, others = np.full(len(order) - 1, order[0]), order[1:]
     p = better(fit, first, others)
@@ -269,7 +274,8 @@ def _more(fit: Fit, level: float) -> int | None:
     most = float(np.max(np.where(open_, times, 0.0)))
     if not most <= MOST_TIMES:
         return None
-    return max(two_digits(np.ceil(int(fit.real.sum()) * (most - 1.0))), 1)
+    asked = int(fit.real.sum())
+    return two_digits(max(np.ceil(asked * max(most - 1.0, LEAST)), 1.0))
 
 
 def _chance(fit: Fit, level: float, more: float) -> float:
@@ -277,12 +283,12 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     asked = max(int(fit.real.sum()), 1)
     times = 1.0 + min(more / asked, MOST_TIMES)
-    new, told = 1.0 - 1.0 / times, _told(fit)
+    new, r = 1.0 - 1.0 / times, told(fit)
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
     noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))
-    noise *= np.sqrt(np.clip(value, 0.0, None) * (told + 1.0 / (times - 1.0))) * new
-    scores = fit.scores[top] * (1.0 / times + new * told) + noise @ vector.T
+    noise *= np.sqrt(np.clip(value, 0.0, None) * (r + 1.0 / (times - 1.0))) * new
+    scores = fit.scores[top] * (1.0 / times + new * r) + noise @ vector.T
     own = np.diag(covariance)
     error = np.sqrt(np.maximum(own[:, None] + own - 2.0 * covariance, 0.0) / times)
     ahead = scores.max(axis=1, keepdims=True) - scores
@@ -291,15 +297,6 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         wrong = np.where(ahead > 0.0, ndtr(-ahead / of_best), 0.0).sum(axis=1)
     return float((wrong <= 1.0 - level).mean())
-
-
-def _told(fit: Fit) -> float:
-    """How much of the scores' spread is no error, 1 where a prior has seen to that."""
-    if fit.prior is not None:
-        return 1.0
-    spread, n = float(fit.scores.var(ddof=1)), len(fit.scores)
-    error = float((fit.standard_errors() ** 2).mean()) * n / (n - 1)
-    return max(1.0 - max(n - 3, 0) / (n - 1) * error / spread, 0.0) if spread else 0.0
 
 
 def _takes(one: Ranking, more: int) -> str:

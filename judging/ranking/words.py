@@ -22,7 +22,8 @@ from judging.ranking.readings import (
     position,
     settled_share,
 )
-from judging.ranking.together import Together, names_of_judges, together
+from judging.ranking.sure import prob_first
+from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
 from judging.trust.people import People
@@ -58,7 +59,7 @@ __all__ = [
     "totals",
 ]
 
-WORTH = 1.1  # times as many calls, below which nothing is claimed
+WORTH, MOST = 1.1, 10.0  # times as many calls, below and above which nothing is claimed
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 NAMED, REASON = 3, 120  # texts that are left out and named, letters of what a judge said
 
@@ -96,7 +97,7 @@ def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> li
     if refused:
         return [settled]
     first = fit.ranking()[0]
-    sure = float(fit.prob_top(1)[fit.items.index(first)])
+    sure = prob_first(fit)
     best, of_all = called(first, thing), f"the best of {len(fit.items):,} {plural(thing)}"
     if sure >= 0.5:
         probably = "" if sure >= 0.9 else "probably "
@@ -209,7 +210,8 @@ def _unseen(rankings: Sequence[Ranking]) -> list[str]:
         return []
     return [
         f"in {bare:,} of {len(answers):,} answers the judge showed one label only, so that they "
-        "count as certain, which they may not be"
+        "count as certain, which they may not be; the judge's option top asks for more labels, and "
+        "draws=20 for the share of 20 answers (--judge-option draws=20)"
     ]
 
 
@@ -244,15 +246,16 @@ def refusals(one: Ranking) -> list[str]:
 
 def decided(decision: Decision) -> str:
     """What was decided about the two orders of a pair, and why, for a reader."""
-    c = f"the errors of the two orders correlate by {decision.c:+.2f} ± {decision.se:.2f}"
+    c = f"the errors of the two orders correlate by {decision.c:+.2f}"
+    c += f" ± {decision.se:.2f}" if decision.se >= 0.005 else ""  # of -1 there is none
     # Two errors of c nearer to none: what is claimed must not be luck.
     nearest = decision.c + 2.0 * decision.se
-    least = min(decision.ratio * (1.0 + decision.c) / (1.0 + nearest), 99.0)
+    least = decision.ratio * (1.0 + decision.c) / max(1.0 + nearest, 1e-9)
     surely = nearest < 0.0 and least >= WORTH
     return {
         "place": "Asked in both orders: what the judge gets wrong in one order of a pair it tends "
-        f"to take back in the other ({c}), so that both are worth at least {least:.1f} times as "
-        "many calls in one order."
+        f"to take back in the other ({c}), so that both are worth at least {min(least, MOST):.1f} "
+        "times as many calls in one order."
         if surely
         else "Asked in both orders, which look worth their calls, though the first answers cannot "
         f"tell for sure ({c}).",
@@ -342,12 +345,8 @@ def by_judge(joint: Together) -> list[list[str]]:
 
 def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
     """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
-    told, judges = apart(one, rankings), names_of_judges(rankings)
-    if len(set(judges)) > 1:
-        own = (name for name, each in zip(judges, rankings, strict=True) if each is one)
-        told = {**told, "judge": next(own)}
-    order = [what for what in ("attribute", "judge", "context") if what in told]
-    return ", ".join(f"{what.capitalize()} {told[what]}" for what in order)
+    told = apart(one, rankings)
+    return ", ".join(f"{what.capitalize()} {name}" for what, name in told.items())
 
 
 def aligned(lines: list[list[str]]) -> str:

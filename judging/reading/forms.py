@@ -53,6 +53,10 @@ class UnnamedError(ComparisonError):
     """No two columns of a table say who was compared."""
 
 
+class UnsaidError(ComparisonError):
+    """No column of a table says who won."""
+
+
 def read(
     table: pd.DataFrame,
     *,
@@ -112,7 +116,8 @@ def read(
             for names in (first_names, second_names)
         )
     if not len(table):
-        raise ComparisonError(f"{where}there are no comparisons in the table")
+        why = "".join(f" ({note})" for note in notes)
+        raise ComparisonError(f"{where}there are no comparisons in the table{why}")
     if in_order and (undone := _undone(table, sides, find, first_names, second_names)):
         in_order = False
         notes.append(f"{undone}, so nothing is said of a preference for a position")
@@ -210,7 +215,11 @@ def _verdicts(
     if [_plain(name) for name in sides] == ["winner", "loser"]:
         return np.ones(len(table))
     if winner is None and (column := find(PROBABILITIES, p)) is not None:
-        return _numbers(table[column], column)
+        values = _numbers(table[column], column)
+        _refuse(
+            (values < 0.0) | (values > 1.0), table[column], column, "no probability, from 0 to 1"
+        )
+        return values
     if winner is None and (column := find(["preference"])) is not None:
         preferences = _numbers(table[column], column)
         preferences = np.where(preferences == 0.0, 1.5, preferences)  # older files call a draw 0
@@ -225,7 +234,7 @@ def _verdicts(
         return won + 0.5 * tied
     column = find(VERDICTS, winner)
     if column is None:
-        raise ComparisonError(
+        raise UnsaidError(
             f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= or "
             "--winner for names and ties, p= or --p for the probability that the first is better)"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judging.errors import InvalidDataError
-from judging.reading.forms import read
+from judging.reading.forms import UnnamedError, UnsaidError, read
 from judging.reading.tables import as_name, as_number, find_column, place, read_table
 from poe.errors import ComparisonError, name_some
 
@@ -87,12 +87,14 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
         return People(means, notes=_several(table.attrs["source"], given))
     try:
         choices = read(table)
-    except ComparisonError as error:
+    except (UnnamedError, UnsaidError) as error:
         raise InvalidDataError(
             f"{table.attrs['source']} says nothing of people: it has the columns "
             f"{name_some(table.columns, 8)}; call two of them id and score, or give choices as "
             f"first, second and winner ({str(error).partition(';')[0]})"
         ) from None
+    except ComparisonError as error:  # of a row, which it names
+        raise InvalidDataError(str(error)) from None
     rows = zip(choices.first, choices.second, choices.p.tolist(), strict=True)
     return People({}, tuple((str(a), str(b), p) for a, b, p in rows))
 

@@ -121,6 +121,8 @@ def test_a_few_answers_that_name_neither_label_are_left_out_and_many_are_not():
     assert (ties, out.sum(), np.isnan(p).sum()) == (0, 3, 3)
     with pytest.raises(JudgeError, match="to 5 of 40 comparisons"):
         decided(questions, [silent] * 5 + [said] * 35, "skip")
+    with pytest.raises(JudgeError, match=r"to 4 of 39 comparisons .*more than one in ten"):
+        decided(questions[:12], [silent] * 2 + [said] * 10, "skip", before=(2, 27))
     p, ties, out = decided(questions, [silent] * 5 + [said] * 35, "tie")
     assert (ties, out.any(), p[0]) == (5, False, 0.5)
 

@@ -482,7 +482,7 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
         np.testing.assert_allclose(found["score"], expected["score"])
         np.testing.assert_allclose(found["low"], expected["low"])
     assert main(["fit", str(tmp_path / "alpaca.json")]) == 0
-    assert "clustered on instruction (40)" in capsys.readouterr().out
+    assert "per instruction: errors are clustered on it (40 values)" in capsys.readouterr().out
 
 
 def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, capsys):
@@ -517,7 +517,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
     assert main([*base, *files]) == 0
     first = capsys.readouterr().out
-    assert "clustered on prompt (20)" in first
+    assert "per prompt: errors are clustered on it (20 values)" in first
     assert "rank, equal length" in first
     assert main([*base, "--dry-run"]) == 0
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
@@ -608,6 +608,53 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
     if prompts == 4:
         for wanted in ({"errors": "prompt"}, {"cluster": "prompt"}):  # who asks for them has them
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
+
+
+def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypatch):
+    """A limit that came before all systems were met; a requirement and a reference, before that."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"system": s, "prompt": f"say {k}", "answer": f"Word {s}{k}"}
+        for k in range(4)
+        for s in "abc"
+    ]
+    pd.DataFrame(rows).to_csv("a.csv", index=False)
+    command = ["leaderboard", "a.csv", "--judge", "demo", "--quiet"]
+    for more, said in (
+        (("--require", "d >= a"), "there is no system 'd'"),
+        (("--reference", "d"), "there is no system 'd' to hold the others against"),
+    ):
+        assert main([*command, *more]) == 1
+        assert said in capsys.readouterr().err
+        assert not (tmp_path / "judgements.sqlite").exists(), "nothing was asked"
+    assert main([*command, "--require", "c >= a", "--limit-calls", "1"]) == 3
+    assert "too few to rank 3 systems; the same command" in capsys.readouterr().err
+    assert main([*command, "--require", "c >= a", "--require", "b >= a", "--offline"]) == 3
+    out = capsys.readouterr().out
+    (missing,) = re.findall(r"left out, because nothing about them was answered: (\w)\.", out)
+    assert f"nothing about {missing} was answered, so it cannot be told yet" in out
+    with pytest.raises(ValueError, match="no system 'd' to hold"):
+        judging.leaderboard(rows, "demo", attribute="plainer", reference="d")
+
+
+def test_a_board_of_a_judge_knows_what_is_left_to_ask():
+    """In Python as on the command line: no advice that these answers cannot follow."""
+    rows = [
+        {"system": s, "prompt": f"say {k}", "answer": f"Word {s}{k} " * (1 + (k * n) % 3)}
+        for k in range(4)
+        for n, s in enumerate("abc")
+    ]
+    board = judging.leaderboard(rows, "demo", attribute="plainer", budget="all", orders="both")
+    assert board.left == 0
+    said = board.sentences()
+    assert "every comparison was made" in said[0] or "Decide" in said[0]
+    assert said[1] == board.stopped == "Stopped: all pairs of answers were asked, in both orders."
+    assert "more comparison" not in said[0]
+    some = judging.leaderboard(rows, "demo", attribute="plainer", budget=8, orders="one")
+    assert (len(some.found.p), some.left) == (8, 16)
+    assert "the budget of 8 comparisons is spent; 16 more can be asked" in some.sentences()[1]
+    votes = judging.leaderboard(board.found.to_table())
+    assert (votes.left, votes.stopped) == (np.inf, "")
 
 
 @pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
@@ -738,7 +785,7 @@ def test_mistakes_are_one_sentence(tmp_path, capsys):
         ("first,second\nx,y\n", "says who won"),
         ("first,second,winner\nx,y,x\nx,y,perhaps\n", "line 3.*perhaps"),
         ("first,second,winner\nx,y,1\nx,y,0\n", "two things"),
-        ("first,second,p\nx,y,1.5\n", "p is 1.5"),
+        ("first,second,p\nx,y,1.5\n", "line 2: .* '1.5', no probability"),
         ("first,second,p\nx,,0.5\n", "line 2.*id is empty"),
         ("first,second,p\nx,y,\n", "no comparisons"),
         ("first,second,p\na,b,1\nc,d,0\n", "share no comparison"),

@@ -358,6 +358,8 @@ def test_a_ranking_without_errors_shows_its_scores():
     )
     with pytest.raises(ValueError, match="no residuals"):
         found.to_frame()
+    with pytest.raises(ValueError, match=r"5 answers about 6 texts leave .* it takes 6 answers"):
+        judging.report(found)
     best = found.fit.ranking()[0]
     assert repr(found).startswith(f"Ranking(6 texts: {best} {found.fit.scores.max():+.2f}, ")
     assert repr(found).endswith(", ...; 5 comparisons)")

@@ -137,6 +137,18 @@ def test_a_question_is_begun_only_where_all_its_draws_fit_into_the_limit(concurr
         assert len(served.requests) == 3 * len({one.key for one in asked}), "none paid twice"
 
 
+@pytest.mark.filterwarnings("ignore:.*held none of the labels")
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_limit_on_tokens_cuts_no_question_between_its_draws(concurrency):
+    asked = questions(5)
+    with serving(lambda k, body: "one-choice") as served, Store(":memory:") as store:
+        judge = ServerJudge("tiny", served.url, draws=3, token_limit=2000, concurrency=concurrency)
+        with pytest.raises(SpendingLimitError, match="the next question may need"):
+            store.ask(judge, asked)
+        assert judge.spending.tokens <= 2000
+        assert len(served.requests) == 3 * len(store) > 3
+
+
 def test_draws_one_by_one_where_the_server_gives_one_at_a_time():
     (question, *_) = questions(2)
     with serving(lambda k, body: "one-choice") as served:

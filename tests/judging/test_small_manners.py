@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import judging
+import poe
 from judging.cli import main
 from judging.errors import JudgeError
 from judging.judges.server import ServerJudge
@@ -55,6 +57,82 @@ def test_a_store_counts_an_answer_once_whatever_its_texts_are_called(folder, cap
     assert f"56 answers written to all.csv, some under several names ({rows} rows)" in (
         capsys.readouterr().out
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"until": poe.top_known(4)},
+            r"^context-2: the rule 'probability of the top 4' says nothing",
+        ),
+        ({"asking": judging.Asking(confirm=True)}, r"^context-2: a confirmation takes \d+ calls"),
+    ],
+)
+def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked(options, said):
+    rows = [{"id": f"{k}", "text": f"word {k}", "context": "large"} for k in range(12)]
+    rows += [{"id": f"s{k}", "text": f"last {k}", "context": "small"} for k in range(3)]
+    judge = HashJudge()
+    with Store(":memory:") as store, pytest.raises(ValueError, match=said):
+        judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, **options)
+    assert not judge.asked
+    with Store(":memory:") as store:
+        rules = (rule for rule in [poe.top_known(2)])  # an iterator is for all contexts
+        both = judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, until=rules)
+    assert all("probability of the top 2" in one.history for one in both)
+
+
+def test_a_limit_that_is_too_low_for_any_ranking_says_so(folder, capsys):
+    assert rank("t.csv", "--limit-calls", "3") == 3
+    said = capsys.readouterr().err
+    assert "the limit of 3 calls is reached" in said
+    assert "the 3 answers so far are kept and too few to rank 8 texts; the same command" in said
+
+
+def test_a_plan_for_few_texts_says_how_sure_they_can_be_made(capsys):
+    assert main(["plan", "5"]) == 1
+    said = capsys.readouterr().err
+    most = re.search(r"all 20 comparisons of 5 texts .* in (\d+)% of cases, not in 90%", said)[1]
+    assert f"--sure 0.{most}" in said
+    assert main(["plan", "5", "--sure", f"0.{most}"]) == 0
+    assert main(["plan", "5", "--sure", str(int(most) / 100 + 0.01)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("t0,t1,t0\nt1,t2,t9", "c.csv, line 3: the column 'winner' has 't9', no verdict"),
+        ("t0,t0,t0", "no comparisons in the table (1 row compares an item with itself"),
+    ],
+)
+def test_of_wrong_choices_the_row_is_named_and_not_the_columns(folder, capsys, rows, said):
+    Path("c.csv").write_text(f"first,second,winner\n{rows}")
+    assert rank("t.csv", "--people", "c.csv") == 1
+    error = capsys.readouterr().err
+    assert said in error
+    assert "call two of them id" not in error
+    Path("c.csv").write_text("first,second,p\nt0,t1,0.5\nt1,t2,1.2")
+    assert main(["fit", "c.csv"]) == 1
+    error = capsys.readouterr().err
+    assert "c.csv, line 3: the column 'p' has '1.2', no probability, from 0 to 1" in error
+
+
+def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(folder, capsys):
+    with serving(lambda k, body: "404") as served:
+        command = ["rank", "t.csv", "--attribute", "nicer", "--judge", f"openai:m@{served.url}"]
+        assert main([*command, "--quiet"]) == 2
+    assert "or not this model (404)" in capsys.readouterr().err
+
+
+def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
+    gaussian = ("t.csv", "--expert", "gaussian", "--budget")
+    assert rank(*gaussian, "8") == 1
+    said = capsys.readouterr().err
+    assert "t.csv: --expert gaussian tells how sure it is from what scores leave" in said
+    assert "8 answers about 8 texts leave nothing; give --budget 9 or more, or take another" in said
+    assert not Path("judgements.sqlite").exists()
+    assert rank(*gaussian, "9") == 0
+    assert rank("t.csv", "--budget", "8") == 0
 
 
 def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
@@ -137,6 +215,31 @@ def test_calls_are_kept_for_the_questions_that_were_begun():
     with spending.question(3):
         assert spending.reserve(10), "what was kept and not used is free again"
     assert spending.calls == 1
+
+
+def test_tokens_are_kept_for_the_questions_that_were_begun():
+    spending = Spending(tokens=100)
+    with spending.question(3, 20):  # 60 of 100
+        with Thread() as other:
+            assert [other.do(spending.reserve, 20) for _ in range(3)] == [True, True, False]
+            other.do(spending.settle, 20, 20)
+            other.do(spending.settle, 20, 0)
+        assert [spending.reserve(20) for _ in range(3)] == [True, True, True]
+        spending.settle(20, 5)
+        spending.settle(20, 5)
+        spending.settle(20, 0, turned_away=True)  # its tokens are for the same question
+        with Thread() as other, pytest.raises(RuntimeError, match="must end first"):
+            other.do(spending.question(2, 30, must_end_first).__enter__)
+    too_many = pytest.raises(SpendingLimitError, match=r"the next question may need 80\)")
+    with too_many, spending.question(4, 20):
+        pass
+    with spending.question(3, 20):  # what was kept and not used is free again
+        assert spending.reserve(20)
+    assert spending.tokens == 30
+
+
+def must_end_first():
+    raise RuntimeError("calls under way must end first")
 
 
 def test_tokens_that_a_server_does_not_tell_are_said_to_be_a_bound():

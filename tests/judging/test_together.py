@@ -17,8 +17,9 @@ from judging.cli.options import app
 from judging.errors import JudgeError
 from judging.judges import Answer
 from judging.ranking import words
+from judging.ranking.ranking import apart, names_of_judges
 from judging.ranking.report import report
-from judging.ranking.together import names_of_judges, together
+from judging.ranking.together import together
 
 
 class Likes(judging.Reader):
@@ -93,10 +94,12 @@ def test_judges_of_one_name_are_told_apart():
     with judging.Store(":memory:", several=True) as store:
         two = judging.rank_each(TEXTS, judges, ["better"], budget="4x", store=store)
     assert names_of_judges(two) == ("fake at one:1/v1", "fake at two:2/v1", "good")
+    assert [apart(one, two)["judge"] for one in two] == [*names_of_judges(two)]
+    assert apart(two[0], two[:1]) == {}
     said = words.in_text(two[:2])
     assert "\nJudge fake at one:1/v1\n" in said
     assert "\nJudge fake at two:2/v1\n" in said
-    assert "fake at one:1/v1 and fake at two:2/v1 agree with" in said
+    assert "correlate (Spearman): fake at one:1/v1 with fake at two:2/v1: " in said
     assert names_of_judges([two[0], two[0]]) == ("fake", "fake"), "one judge, two contexts"
     judges[1].specification = {"kind": "server", "model": "fake", "server": "one:1/v1", "x": "1"}
     with judging.Store(":memory:", several=True) as store:

@@ -66,6 +66,10 @@ class KeyRefusedError(ServerError, NoJudgeError):
     """The server knows no such key, so that there is no judge to ask."""
 
 
+class NotThereError(ServerError, NoJudgeError):
+    """At this address nobody answers questions, or not this model."""
+
+
 class ModelChangedError(ServerError):
     """The server answers as another model than before."""
 
@@ -220,7 +224,7 @@ class Caller:
         kind of server, it does not wait. Raises ServerError, ServerGoneError, ModelChangedError,
         SpendingLimitError, or RefusedError where it may be this request alone that fails.
         """
-        sent = json.dumps(body, ensure_ascii=False).encode()
+        sent = _sent(body)
         patience = self.options.patience
         time_is_up = tenacity.stop_before_delay(patience)
         before: PassingError | None = None
@@ -263,6 +267,14 @@ class Caller:
                 raise RefusedError(str(error), FAILING, ended, sure=sure) from None
             raise ended from None
 
+    def bound(self, body: Mapping[str, Any]) -> float:
+        """Most tokens that a request may take."""
+        return self._bound(_sent(body))
+
+    def _bound(self, sent: bytes) -> float:
+        # A token is at least a byte of the text.
+        return len(sent) + self._beside + self.options.most_written
+
     def _once(
         self,
         client: httpx.Client,
@@ -273,8 +285,7 @@ class Caller:
         spending: Spending,
     ) -> Read:
         """One try, accounted for whatever becomes of it."""
-        # A token is at least a byte of the text.
-        bound = len(sent) + self._beside + self.options.most_written
+        bound = self._bound(sent)
         while not ending.is_set() and not spending.reserve(bound):
             ending.wait(0.02)
         if ending.is_set():
@@ -414,7 +425,9 @@ class Caller:
             if status not in OF_A_QUESTION:
                 return error
             return RefusedError(f"{status}{self.shown(said)}", REFUSED, error)
-        return ServerError(f"{self.name} {text} ({status}){self.shown(said)}")
+        nobody = not self.heard and (status == 404 or 300 <= status < 400)
+        kind = NotThereError if nobody else ServerError
+        return kind(f"{self.name} {text} ({status}){self.shown(said)}")
 
     def _understood(
         self, headers: Mapping[str, str], reply: Any, read: Callable[[dict[str, Any]], Read]
@@ -457,6 +470,10 @@ class Caller:
 def _certificates() -> ssl.SSLContext:
     """The machine's own, which may hold some that httpx does not bring along."""
     return ssl.create_default_context()
+
+
+def _sent(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
 
 
 def _error(state: tenacity.RetryCallState) -> PassingError:

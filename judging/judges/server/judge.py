@@ -266,8 +266,14 @@ class ServerJudge(Reader):
         beginnings: list[Any] = []
         read = computed = 0
         calls = 0
+
+        def wait() -> None:
+            if ending.wait(0.02):
+                raise ServerError("not sent, because the run is ending")
+
+        bound = self._caller.bound(self.options.body(question, self.model, draws=max(draws, 1)))
         try:
-            with self.spending.question(self._calls):
+            with self.spending.question(self._calls, bound, wait):
                 while len(beginnings) < max(draws, 1):  # some draw one answer whatever n says
                     body = self.options.body(question, self.model, draws=draws - len(beginnings))
                     some, (tokens, cached, _) = self._caller.call(

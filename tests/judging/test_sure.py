@@ -1,0 +1,61 @@
+"""How sure the best are: as often right as it says, of judges that are sharp, noisy or none."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import judging
+import poe
+from judging.ranking import words
+from judging.ranking.sure import prob_first, prob_top, prob_top_set, told
+
+
+def fits(spread, noise, *, sets=60, n=20, budget="3x"):
+    """Fits of a simulated judge's answers, and who really is best."""
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        true = spread * rng.standard_normal(n)
+
+        def judge(pairs, rng=rng, true=true):
+            d = np.diff(true[pairs[:, ::-1]], axis=1)[:, 0]
+            return expit(d + noise * rng.standard_normal(len(d)))
+
+        yield judging.rank(range(n), judge, budget=budget, seed=seed).fit, int(true.argmax())
+
+
+@pytest.mark.parametrize(("spread", "noise", "alike"), [(0.5, 1.5, False), (1.0, 0.5, True)])
+def test_the_leader_is_best_as_often_as_it_says(spread, noise, alike):
+    plain, ours, right = np.array(
+        [
+            (fit.prob_top(1)[fit.scores.argmax()], prob_first(fit), fit.scores.argmax() == best)
+            for fit, best in fits(spread, noise)
+        ]
+    ).T
+    luck = 2.0 * np.sqrt((ours * (1.0 - ours)).sum()) / len(ours)
+    assert abs(ours.mean() - right.mean()) < luck
+    assert (abs(plain - ours).mean() < 0.02) == alike
+    if not alike:
+        assert plain.mean() - right.mean() > 0.05
+
+
+def test_of_a_judge_that_tells_nothing_every_text_is_as_likely():
+    rng = np.random.default_rng(0)
+    pairs = poe.select(12, 60, seed=0)
+    c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
+    fit = poe.fit(c)
+    while told(fit) > 0:  # a draw that looks like nothing at all
+        c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
+        fit = poe.fit(c)
+    assert prob_top(fit, 3) == pytest.approx(np.full(12, 0.25), abs=0.15)
+    assert prob_top(fit, 3).sum() == pytest.approx(3.0)
+
+
+def test_the_table_the_first_line_and_the_best_few_agree():
+    fit, _ = next(fits(0.5, 1.5))
+    top = prob_top(fit, 1)
+    assert prob_first(fit) == pytest.approx(top[fit.scores.argmax()])
+    assert prob_top_set(fit, 20) == 1.0
+    assert f"{prob_first(fit):.0%}" in words.standing(fit, 0.95, "text")[0]
+    rng = np.random.default_rng(0)
+    one = judging.rank(range(8), lambda pairs: expit(rng.standard_normal(len(pairs))), budget=30)
+    assert sorted(one.to_frame()["p_top"]) == pytest.approx(sorted(prob_top(one.fit, one.top)))
