@@ -26,6 +26,7 @@ _NAMES = {
     "ranking.ranking": ["Ranking"],
     "ranking.report": ["report"],
     "ranking.settings": ["Asking", "Fitting"],
+    "ranking.sure": ["top_known"],
     "reading": ["read"],
     "reading.texts": ["Text", "read_texts"],
     "simulated": ["SimulatedJudge"],

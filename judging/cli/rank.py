@@ -310,7 +310,8 @@ def rank(
 def _rules(
     top: int | None, within: int | None, error: float | None, level: float
 ) -> list[StopRule]:
-    from poe.choose.stopping import ranks_within, se_below, top_known
+    from judging.ranking.sure import top_known
+    from poe.choose.stopping import ranks_within, se_below
 
     rules = [] if top is None else [top_known(top, level)]
     rules += [] if within is None else [ranks_within(within, level)]

@@ -80,7 +80,7 @@ def rank(
         Those that the store has count, but texts that are new to it have their share
         (`judging.ranking.rounds.opening`).
     until
-        A stopping rule or several (`poe.top_known`, `poe.ranks_within`, `poe.se_below`, or any
+        A stopping rule or several (`judging.top_known`, `poe.ranks_within`, `poe.se_below`, or any
         function of a fit); the first that is met stops.
     asking
         How comparisons are chosen and what may be spent, `judging.Asking(rule="random")`.

@@ -12,12 +12,16 @@ the place of s. A judge that tells the texts apart has r near 1, and nothing cha
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+import poe
 from poe.arrays import Floats
+from poe.choose.stopping import StopRule
 from poe.result import Fit
 
-__all__ = ["prob_first", "prob_top", "prob_top_set", "told"]
+__all__ = ["prob_first", "prob_top", "prob_top_set", "told", "top_known"]
 
 DRAWS = 2000
 
@@ -48,6 +52,20 @@ def prob_top_set(fit: Fit, k: int) -> float:
         return 1.0
     drawn = _drawn(fit)[:, np.argsort(-fit.scores, kind="stable")]
     return float((drawn[:, :k].min(axis=1) > drawn[:, k:].max(axis=1)).mean())
+
+
+def top_known(k: int, probability: float = 0.95) -> StopRule:
+    """Stop when the k best are, with this probability, exactly those now on top.
+
+    As `poe.top_known`, but it allows for luck of those on top, as the table of a ranking does
+    (`judging.ranking.sure`): a noisy judge is asked longer. This is `judging rank --until-top`.
+
+    Examples
+    --------
+    >>> judging.top_known(3).name
+    'probability of the top 3'
+    """
+    return replace(poe.top_known(k, probability), measure=lambda fit: prob_top_set(fit, k))
 
 
 def _drawn(fit: Fit) -> Floats:

@@ -59,3 +59,26 @@ def test_the_table_the_first_line_and_the_best_few_agree():
     rng = np.random.default_rng(0)
     one = judging.rank(range(8), lambda pairs: expit(rng.standard_normal(len(pairs))), budget=30)
     assert sorted(one.to_frame()["p_top"]) == pytest.approx(sorted(prob_top(one.fit, one.top)))
+
+
+def test_a_rule_that_stops_when_the_top_is_known_means_the_same_top():
+    """The control: the rule of scores as they stand ends sooner, where the table is not so sure."""
+    earlier = 0
+    for seed in range(12):
+        true = 0.7 * np.random.default_rng(seed).standard_normal(12)
+
+        def asked(until, seed=seed, true=true):
+            rng = np.random.default_rng(seed)
+
+            def judge(pairs):
+                d = np.diff(true[pairs[:, ::-1]], axis=1)[:, 0]
+                return expit(d + 1.5 * rng.standard_normal(len(d)))
+
+            return judging.rank(range(12), judge, budget="all", until=until, seed=seed)
+
+        ours, plain = asked(judging.top_known(1, 0.8)), asked(poe.top_known(1, 0.8))
+        assert len(plain.comparisons) <= len(ours.comparisons)
+        if ours.stop.kind == "rule":
+            assert prob_first(ours.fit) >= 0.8
+        earlier += prob_first(plain.fit) < 0.8 <= plain.fit.prob_top_set(1)
+    assert earlier
