@@ -1,7 +1,8 @@
 """What a speaker says to a slide, and the steps of its derivations: the chapter's own words.
 
 A slide stands in its chapter before what it sums up, so what follows, up to the next slide or the
-exercises, is its notes; where nothing does, the section of its title. With the tag `steps` the
+exercises, is its notes, with what a cell prints where a sentence announces it; where nothing
+follows, the section of its title. With the tag `steps` the
 derivation of that section follows it, a formula at a time with the sentence that leads to it. What
 is folded away in the chapter is left out.
 """
@@ -25,6 +26,8 @@ STEPS = "steps"  # the tag of a slide that a derivation follows
 MOST = 11  # lines that fit on a slide
 WIDTH = 75  # characters of a line
 LONGEST = 220  # characters of a sentence on a slide
+ROWS, COLUMNS = 12, 90  # of what a cell prints, where its notes show it
+HIDDEN = {"remove-cell", "remove-output", "hide-output", "hide-cell"}
 
 
 def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
@@ -33,6 +36,9 @@ def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
     slide, whole = -1, list[str]()  # what stands before the first is said to none
     for k, cell in enumerate(notebook.cells):
         if cell.cell_type != "markdown":
+            announced = prose.get(slide, [""])[-1].rstrip().endswith(":")
+            if announced and (text := printed(cell)):
+                prose[slide].append(text)
             continue
         if tags(cell) & {"slide", ONLY}:
             slide = k if cell.source.startswith("#") else slide
@@ -49,6 +55,25 @@ def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
             found = re.search(rf"^{title}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.M)
             told |= {k: found[1]} if found else {}
     return told
+
+
+def printed(cell: nbformat.NotebookNode) -> str:
+    """What a sentence before a cell announces, where it is short: the text that the cell prints."""
+    texts = []
+    for output in [] if tags(cell) & HIDDEN else cell.get("outputs", []):
+        data = output.get("data", {})
+        if output.output_type == "stream":
+            texts.append(output.text.rstrip("\n"))
+        elif output.output_type == "execute_result" and set(data) == {"text/plain"}:
+            texts.append(data["text/plain"])
+    lines = "\n".join(texts).splitlines()
+    if not lines or len(lines) > ROWS or max(map(len, lines)) > COLUMNS:
+        return ""
+    # Spaces at the beginning of a line are the markup of a list elsewhere.
+    kept = [
+        re.sub("^ +", lambda space: "\N{NO-BREAK SPACE}" * len(space[0]), line) for line in lines
+    ]
+    return "\n".join(["```text", *kept, "```"])
 
 
 def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[int, str]:

@@ -108,6 +108,28 @@ def test_notes_are_the_prose_after_a_slide_and_steps_its_formulas() -> None:
         assert steps(section(f"{text}\n{folded}{other}")) == steps(shown)
 
 
+def test_notes_have_what_a_sentence_announces_and_a_cell_prints() -> None:
+    new = nbformat.v4
+
+    def cell(text: str, *tags: str) -> nbformat.NotebookNode:
+        outputs = [new.new_output("stream", text=text)]
+        return new.new_code_cell("...", outputs=outputs, metadata={"tags": [*tags]})
+
+    def found(*cells: nbformat.NotebookNode) -> str:
+        slide = new.new_markdown_cell("## S", metadata={"tags": ["slide-only"]})
+        return said(new.new_notebook(cells=[slide, *cells]))[0]
+
+    announced, other = new.new_markdown_cell("The sum:"), new.new_markdown_cell("A sum.")
+    rows = cell("  a  b\nx 1  2\n")
+    assert (
+        found(announced, cell(""), rows, cell("y"))
+        == "The sum:\n\n```text\n\xa0\xa0a  b\nx 1  2\n```"
+    )
+    assert found(other, rows) == "A sum."
+    for silent in (cell("x\n", "hide-output"), cell("x\n" * 40), cell("x" * 200), cell("")):
+        assert found(announced, silent) == "The sum:"
+
+
 def test_a_derivation_is_told_by_the_words_of_its_slide(tmp_path: Path) -> None:
     path = tmp_path / "03-sums.md"
     slide = '+++ {"tags": ["slide-only", "steps"]}\n\n## S\n\n- in short\n\n+++\n\n'
