@@ -31,6 +31,7 @@ ROLE = re.compile(r"(?<!`)\{(?P<role>[a-z]+(?::[a-z]+)*)\}`(?P<text>[^`]+)`")
 TITLED = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^>]+)>$", re.DOTALL)
 SPAN = re.compile(r"\[([^\]\[]+)\]\{\.[\w-]+\}")
 TARGET = re.compile(r"^(\([\w-]+\)=|%.*)\n", re.MULTILINE)
+DEFINED = re.compile(r"^(?P<term>\S[^\n]*)\n:[ \t]+(?=\S)", re.MULTILINE)
 LABELLED = re.compile(r"\$\$(?P<tex>(?:[^$]|\$(?!\$))+?)\n?\$\$[ \t]*\((?P<label>eq-[\w-]+)\)")
 LINK = re.compile(r"\]\((?P<page>[\w-]+)\.md(?P<anchor>#[\w-]+)?\)")
 GLUE_IMPORT = re.compile(r"^from myst_nb import glue$", re.MULTILINE)
@@ -150,7 +151,7 @@ def linked(match: re.Match[str], *, book: Book) -> str:
 
 def inline(text: str, *, page: str, book: Book) -> str:
     """Roles, spans, labels and links as words and plain links."""
-    text = TARGET.sub("", text)
+    text = DEFINED.sub(r"**\g<term>**: ", TARGET.sub("", text))
     text = LABELLED.sub(
         lambda m: f"$${m['tex']}\n\\tag{{{book.numbers[m['label']].strip('()')}}}\n$$", text
     )

@@ -83,6 +83,7 @@ def test_without_it_a_notebook_of_a_site_installs_the_one_beside_its_pages(
             "$$\n\\text{a $k$}\n$$\n\n$x$\n\n$$\n\\text{an $i$}\n\\tag{6.1}\n$$",
         ),
         ("{py:func}`~poe.fit`", "`poe.fit`"),
+        ("Ada\n: The ferry.\n\nBen\n: One: two", "**Ada**: The ferry.\n\n**Ben**: One: two"),
     ],
 )
 def test_what_only_sphinx_knows_becomes_words(text: str, wanted: str) -> None:
