@@ -22,7 +22,7 @@ from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError, SpendingLimitError
 from judging.meter import Meter
 from judging.ranking import words
-from judging.ranking.ending import Stop
+from judging.ranking.ending import Stop, too_few
 from judging.ranking.settings import HOPELESS
 from judging.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
@@ -147,10 +147,7 @@ class Tournament:
                 if not (self.linked or self.refused):  # a board would leave systems out
                     if not isinstance(error, SpendingLimitError):
                         raise
-                    raise SpendingLimitError(
-                        f"{error}; the {len(self.p):,} answers so far are kept and too few to rank "
-                        f"{n:,} systems; the same command goes on from there"
-                    ) from None
+                    raise too_few(error, len(self.p), n, "systems") from None
                 self.stop = Stop.of(error)
                 break
         if self.orders == "auto" and self.decision is None:

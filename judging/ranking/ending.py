@@ -9,7 +9,7 @@ from judging.errors import JudgeError
 from judging.judges.spending import RoundWrittenError, SpendingLimitError
 from poe.comparisons import Comparisons
 
-__all__ = ["RankingFailedError", "RankingInterruptedError", "Stop"]
+__all__ = ["RankingFailedError", "RankingInterruptedError", "Stop", "too_few"]
 
 Kind = Literal["rule", "budget", "limit", "interrupted", "lost", "offline", "batch"]
 
@@ -67,3 +67,11 @@ class RankingInterruptedError(KeyboardInterrupt):
     def __init__(self, comparisons: Comparisons) -> None:
         super().__init__("the answers so far are the attribute `comparisons`")
         self.comparisons = comparisons
+
+
+def too_few(limit: SpendingLimitError, answers: int, n: int, things: str) -> SpendingLimitError:
+    """A limit that was reached before anything could be ranked, and that a reader may go on."""
+    return SpendingLimitError(
+        f"{limit}; the {answers:,} answers so far are kept and too few to rank {n:,} {things}; "
+        "the same command goes on from there"
+    )

@@ -21,7 +21,7 @@ from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
 from judging.ranking import confirmation
 from judging.ranking.confirmation import Confirmation
-from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop
+from judging.ranking.ending import RankingFailedError, RankingInterruptedError, Stop, too_few
 from judging.ranking.ranking import Ranking
 from judging.ranking.readings import typical_error
 from judging.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
@@ -338,10 +338,7 @@ class Rounds:
             if self.left:  # all that is stored may tell more
                 raise _FilledOtherwise from None
             if isinstance(self.ended, SpendingLimitError):
-                raise SpendingLimitError(
-                    f"{self.ended}; the {len(self.made):,} answers so far are kept and too few to "
-                    f"rank {len(self.names):,} texts; the same command goes on from there"
-                ) from None
+                raise too_few(self.ended, len(self.made), len(self.names), "texts") from None
             if self.ended is not None:  # too few answers for a ranking
                 raise self.ended from None
             if self.offline and not isinstance(error, SeparableError):

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,29 +79,33 @@ def test_a_chapter_promises_the_minutes_that_are_counted() -> None:
         assert abs(promised - int(minutes)) <= 5, (name, promised, minutes)
 
 
-def test_the_answer_to_part_3_fits_as_the_package_does() -> None:
-    names: dict[str, object] = {}
+def answer_to_part_3() -> Any:
+    """The model answer's function."""
+    names: dict[str, Any] = {}
     exec(GUIDE.split("~~~python\n")[1].split("~~~")[0], names)
-    rng = np.random.default_rng(0)
+    return names["fit"]
+
+
+def five_texts(seed: int) -> poe.Comparisons:
+    """Every pair of five texts once, at random."""
+    rng = np.random.default_rng(seed)
     first, second = np.triu_indices(5, 1)
     p, weight = rng.uniform(0.2, 0.8, 10), rng.uniform(0.5, 2.0, 10)
-    scores, covariance = names["fit"](first, second, p, weight, 5)
-    items = list(range(5))
-    fit = poe.fit(poe.Comparisons(first=first, second=second, p=p, items=items, weight=weight))
+    return poe.Comparisons(first=first, second=second, p=p, items=list(range(5)), weight=weight)
+
+
+def test_the_answer_to_part_3_fits_as_the_package_does() -> None:
+    c = five_texts(0)
+    scores, covariance = answer_to_part_3()(*c.pairs.T, c.p, c.weight, 5)
+    fit = poe.fit(c)
     np.testing.assert_allclose(scores, fit.scores, atol=1e-8)
     own = fit.with_covariance("curvature").covariance()
     np.testing.assert_allclose(covariance, own, atol=1e-8)
 
 
 def test_the_tests_that_part_3_asks_for_pass_as_they_are_named() -> None:
-    names: dict[str, object] = {}
-    exec(GUIDE.split("~~~python\n")[1].split("~~~")[0], names)
-    rng = np.random.default_rng(1)
-    first, second = np.triu_indices(5, 1)
-    p, weight = rng.uniform(0.2, 0.8, 10), rng.uniform(0.5, 2.0, 10)
-    _, covariance = names["fit"](first, second, p, weight, 5)
-    items = list(range(5))
-    c = poe.Comparisons(first=first, second=second, p=p, items=items, weight=weight)
+    answer, c = answer_to_part_3(), five_texts(1)
+    _, covariance = answer(*c.pairs.T, c.p, c.weight, 5)
     variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     (told,) = set(re.findall(r'`covariance="(\w+)"`', GUIDE))
     named = poe.fit(c, covariance=told).difference_se(0, 1)  # type: ignore[arg-type]
@@ -108,7 +113,7 @@ def test_the_tests_that_part_3_asks_for_pass_as_they_are_named() -> None:
     assert poe.fit(c).difference_se(0, 1) ** 2 != pytest.approx(variance, rel=0.05)
     # Certain answers that agree: the loop stops where rounding does, and the package refuses.
     certain = np.array([0, 1, 0]), np.array([1, 2, 2]), np.ones(3)
-    scores, _ = names["fit"](*certain, np.ones(3), 3)
+    scores, _ = answer(*certain, np.ones(3), 3)
     assert f"near {np.ptp(scores) / 2:.0f} rounding" in GUIDE
     with pytest.raises(poe.SeparableError):
         poe.fit(poe.Comparisons(first=certain[0], second=certain[1], p=certain[2], items=range(3)))
