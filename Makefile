@@ -14,7 +14,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf epub test test-core attack lint format notebooks slides judge measure handout course wasm pyodide lab bench bench-judge clean distclean
+.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout course pyodide lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -28,9 +28,6 @@ book: $(STAMP) ## Execute every chapter and render the book
 
 pdf: book ## The whole book as a PDF (needs Chromium)
 	@$(PY) -m book.tools pdf
-
-epub: book ## The whole book as an EPUB, for e-readers (needs Chromium)
-	@$(PY) -m book.tools epub
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
 	@echo "Running the tests (about four minutes on two cores); the percentage says how far they are"
@@ -75,10 +72,6 @@ handout: $(STAMP) ## Write student notebooks without the solutions
 
 course: book ## Write the course kit: decks, handouts, solutions
 	@$(PY) -m book.tools course
-
-wasm: $(STAMP) ## Run the pages' cells under a WebAssembly Python (ARGS="04 11" to choose)
-	@$(PIP) -e ".[dev,wasm]"
-	@$(PY) -m book.tools.run_wasm $(ARGS)
 
 pyodide: $(STAMP) ## Fetch the browser's Python (106 MB), for the tests that press "Run this page here"
 	@$(PY) -m tests.browser.pyodide

