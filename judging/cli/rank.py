@@ -165,21 +165,12 @@ def rank(
     undecided: o.Undecided = "skip",
     on_refusal: o.OnRefusal = "skip",
     retry_refused: o.RetryRefused = False,
-    mlflow: Annotated[
-        str | None,
-        o.opt(
-            "Log settings, numbers and the files written to MLflow, as a run of this experiment.",
-            "--mlflow",
-            panel=o.FILES,
-            metavar="EXPERIMENT",
-        ),
-    ] = None,
     config: cfg.Config = None,
     save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     cfg.save(ctx, save_config)
-    from judging import judges, tracking
+    from judging import judges
     from judging.judges.spending import RoundWrittenError
     from judging.ranking.changes import read_ranking
     from judging.ranking.rank import jobs, run, with_people
@@ -192,8 +183,6 @@ def rank(
 
     for name in [] if offline else judge:
         judges.check_name(name)
-    if mlflow is not None:
-        tracking.module()
     require_level(confidence)
     rules = _rules(until_top, until_ranks_within, until_error, confidence)
     more = [path for path in (compare_with, people) if path is not None]
@@ -292,14 +281,6 @@ def rank(
             (lambda: _everything(rankings)) if as_json else None,
             {path: content for path, content in files.items() if path is not None},
         )
-        if mlflow is not None:
-            run_id = tracking.log_run(
-                rankings,
-                experiment=mlflow,
-                files=[path for path in (out, comparisons, report) if path is not None],
-                settings={"texts": texts, "budget": budget, "rule": rule, "orders": orders},
-            )
-            print(f"judging: in MLflow as run {run_id} of {mlflow}", file=sys.stderr)
         if stop is not None and stop.kind == "interrupted":
             raise KeyboardInterrupt  # the store says what it kept
         if stop is not None and stop.kind == "batch":

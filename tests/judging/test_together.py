@@ -1,9 +1,7 @@
-"""Several judges in one ranking, a run in MLflow, and --json on every command."""
+"""Several judges in one ranking, and --json on every command."""
 
 import json
 import re
-import sys
-import types
 
 import numpy as np
 import pandas as pd
@@ -11,10 +9,8 @@ import pytest
 from scipy.special import expit, log_expit
 
 import judging
-from judging import tracking
 from judging.cli import main
 from judging.cli.options import app
-from judging.errors import JudgeError
 from judging.judges import Answer
 from judging.ranking import words
 from judging.ranking.ranking import apart, names_of_judges
@@ -120,75 +116,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"id": list(TEXTS), "text": list(TEXTS.values())}).to_csv("t.csv", index=False)
     return tmp_path
-
-
-class StandIn(types.ModuleType):
-    """What of MLflow's API is used, and what it was given."""
-
-    def __init__(self):
-        super().__init__("mlflow")
-        self.said = {"params": {}, "metrics": {}, "files": []}
-        self.info = types.SimpleNamespace(run_id="run-1")
-
-    def set_experiment(self, name):
-        self.said["experiment"] = name
-
-    def start_run(self):
-        return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.said["ended"] = True
-
-    def log_params(self, given):
-        assert not set(given) & set(self.said["params"]), "MLflow refuses a parameter twice"
-        self.said["params"] |= given
-
-    def log_metrics(self, given):
-        assert all(isinstance(value, float) for value in given.values())
-        self.said["metrics"] |= given
-
-    def log_artifact(self, path):
-        self.said["files"].append(path)
-
-
-def test_a_run_goes_to_mlflow(folder, monkeypatch, capsys):
-    stand_in = StandIn()
-    monkeypatch.setitem(sys.modules, "mlflow", stand_in)
-    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--budget", "4x"]
-    assert main([*command, "--mlflow", "mine", "--report", "r.html"]) == 0
-    assert "in MLflow as run run-1 of mine" in capsys.readouterr().err
-    said = stand_in.said
-    assert said["experiment"] == "mine"
-    assert said["files"] == ["r.html"]
-    assert said["metrics"]["comparisons"] == 48.0
-    assert said["params"]["budget"] == "4x"
-    assert said["params"]["advice"] in ("ask", "alike", "decide")
-    assert said["ended"]
-
-
-def test_what_mlflow_refuses_costs_nothing(folder, monkeypatch, capsys):
-    stand_in = StandIn()
-    monkeypatch.setitem(sys.modules, "mlflow", stand_in)
-    monkeypatch.setattr(stand_in, "log_metrics", lambda given: 1 / 0)
-    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--budget", "4x"]
-    assert main([*command, "--mlflow", "mine", "--out", "o.csv"]) == 1
-    said = capsys.readouterr()
-    assert "MLflow took nothing (ZeroDivisionError" in said.err
-    assert "t11" in said.out
-    assert len(pd.read_csv("o.csv")) == 12
-
-
-def test_without_mlflow_nothing_is_asked(folder, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--mlflow", "mine"]
-    assert main(command) == 1
-    assert "pip install mlflow-skinny" in capsys.readouterr().err
-    assert not (folder / "judgements.sqlite").exists()
-    with pytest.raises(JudgeError, match="needs MLflow"):
-        tracking.module()
 
 
 def commands():
