@@ -21,6 +21,7 @@ from reproduction.llmbar_texts import load
 
 DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
 SUMMARY = ("coherence", "consistency", "fluency", "relevance")
+PLANTED = ("explanation", "cheerfulness")  # the second is a control
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Run:
         return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
 
 
+LADDER = (Run("ladder", "poe", PLANTED), Run("ladder", "g-eval", PLANTED))
 RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
     Run("topicalchat", "g-eval", DIALOGUE),
@@ -85,6 +87,7 @@ RUNS = (
     Run("topicalchat", "words", DIALOGUE, 20),
     Run("summeval", "poe", ("coherence",)),
     Run("summeval", "g-eval", ("coherence",)),
+    *LADDER,
 )
 
 
@@ -106,6 +109,7 @@ QWEN_RUNS = (
     Run("llmbar", "poe", ("instruction",)),
     Run("topicalchat", "g-eval", DIALOGUE),
     Run("summeval", "g-eval", ("coherence",), 30),
+    *LADDER,
     Run("hanna", "poe", ("coherence",), calls=HANNA),
 )
 ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}

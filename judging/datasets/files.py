@@ -39,7 +39,10 @@ class Attribute:
 
 @dataclass(frozen=True)
 class File:
-    """An original file, as data/datasets.toml has it: without `url` one's own copy (`obtain`)."""
+    """An original file, as data/datasets.toml has it: without `url` one's own copy (`obtain`).
+
+    shipped : its path below data/, where the texts are ours and part of the package.
+    """
 
     dataset: str
     role: str
@@ -48,6 +51,7 @@ class File:
     sha256: str = ""
     size: int = 0
     obtain: str = ""
+    shipped: str = ""
 
     @property
     def way(self) -> str:
@@ -158,6 +162,8 @@ def data_folder() -> Path | None:
 
 def looked_for(file: File) -> list[Path]:
     """Every path at which a file may lie, in the order in which they are tried."""
+    if file.shipped:
+        return [data_dir() / file.shipped]
     folder = data_folder()
     names = [f"{name}{ending}" for name in file.names for ending in ("", ".gz")]
     return [*([] if folder is None else map(folder.joinpath, names)), cache_dir() / file.names[0]]
@@ -214,11 +220,14 @@ def overview() -> str:
 def fetch(name: str) -> Path:
     """Download the original files of a dataset or recording, unless good copies are there already.
 
-    Several processes may do so at once. The licence notice is put beside each file. Returns the
-    file with the texts, in the cache. Raises UnknownDatasetError, DataNotFoundError if there is no
-    pinned address to fetch from, DownloadError if a file cannot be downloaded, verified or stored.
+    Texts that are part of the package are here. Several processes may do so at once. The licence
+    notice is put beside each file. Returns the file with the texts, in the cache. Raises
+    UnknownDatasetError, DataNotFoundError if there is no pinned address to fetch from,
+    DownloadError if a file cannot be downloaded, verified or stored.
     """
     entry = info(name)
+    if entry.main.shipped:
+        return looked_for(entry.main)[0]
     if not entry.main.url:
         raise DataNotFoundError(
             f"{name}: there is no pinned public address to fetch it from; {entry.main.way}; "

@@ -110,6 +110,13 @@ def _podcast(data: bytes) -> Iterator[Row]:
         yield context, item["transcript"], candidate, item["summary"], grade
 
 
+def _ladder(data: bytes) -> Iterator[Row]:
+    for row in _csv(data):
+        topic, rung = row["id"].split("-")
+        planted = {"planted": float(-int(rung)), "nothing": 0.0}
+        yield topic, row["context"], f"rung-{rung}", row["text"], planted
+
+
 READERS: dict[str, Callable[[bytes], Iterator[Row]]] = {
     "summeval": _summeval,
     "topicalchat": _topicalchat,
@@ -117,6 +124,7 @@ READERS: dict[str, Callable[[bytes], Iterator[Row]]] = {
     "cmcqrd": _cmcqrd,
     "webnlg": _webnlg,
     "podcast": _podcast,
+    "ladder": _ladder,
 }
 
 

@@ -13,6 +13,7 @@ from judging.datasets import dataset
 
 LABELLED = ("summeval", "topicalchat", "hanna")
 OWN = ("cmcqrd", "webnlg", "podcast")
+SHIPPED = ("ladder",)
 RECORDED = ("llmbar", "pandalm")
 
 
@@ -39,9 +40,9 @@ def place(monkeypatch, tmp_path):
 
 
 def test_every_file_is_pinned_or_says_how_to_get_it():
-    assert datasets.names() == LABELLED + OWN
+    assert datasets.names() == LABELLED + OWN + SHIPPED
     assert datasets.recordings() == RECORDED
-    for entry in map(datasets.info, LABELLED + OWN + RECORDED):
+    for entry in map(datasets.info, LABELLED + OWN + SHIPPED + RECORDED):
         assert entry.licence
         assert entry.citation
         assert entry.bibkey
@@ -51,6 +52,8 @@ def test_every_file_is_pinned_or_says_how_to_get_it():
                 assert file.url.startswith("https://raw.githubusercontent.com/")
                 assert len(file.sha256) == 64
                 assert any(len(part) == 40 for part in file.url.split("/")), "a commit"
+            elif entry.name in SHIPPED:
+                assert datasets.fetch(entry.name).read_bytes()
             else:
                 assert "http" in file.obtain, (entry.name, file.role)
 

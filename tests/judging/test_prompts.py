@@ -86,7 +86,7 @@ def test_every_prompt_is_well_formed_and_says_where_it_comes_from():
 def test_every_attribute_of_every_dataset_has_a_comparison_and_a_score():
     for name in datasets.names():
         known = tuple(a.name for a in datasets.info(name).attributes)
-        papers = name in ("summeval", "topicalchat", "hanna", "cmcqrd")
+        papers = name in ("summeval", "topicalchat", "hanna", "cmcqrd", "ladder")
         assert all(("poe" in prompts.templates(name, a)) == papers for a in known)
         assert sorted(prompts.attributes(name)) == sorted(known)
         for attribute in known:
