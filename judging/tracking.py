@@ -15,7 +15,6 @@ from typing import Any
 
 from judging.errors import JudgeError
 from judging.ranking.ranking import Ranking
-from judging.ranking.sure import prob_first
 from judging.ranking.verdict import verdict
 
 __all__ = ["log_run", "module"]
@@ -94,7 +93,7 @@ def _numbers(one: Ranking) -> dict[str, float]:
     numbers = {
         "texts": float(len(one.fit.items)),
         "comparisons": float(len(one.comparisons)),
-        "p_best": prob_first(one.fit),
+        "p_best": one.fit.prob_top_set(1),
         "first_rate": float(one.history["rate"].iloc[-1]),
         "error": float(one.history["error"].iloc[-1]),
         "refused": float(one.refused),

@@ -310,8 +310,7 @@ def rank(
 def _rules(
     top: int | None, within: int | None, error: float | None, level: float
 ) -> list[StopRule]:
-    from judging.ranking.sure import top_known
-    from poe.choose.stopping import ranks_within, se_below
+    from poe.choose.stopping import ranks_within, se_below, top_known
 
     rules = [] if top is None else [top_known(top, level)]
     rules += [] if within is None else [ranks_within(within, level)]

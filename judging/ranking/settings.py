@@ -14,12 +14,20 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from poe.choose.adaptive import NextRule
-from poe.choose.stopping import StopRule, Until
+from poe.choose.stopping import StopRule, Until, top_known
 from poe.experts import Expert, Gaussian, get_expert
 from poe.fitting import FARTHEST
 from poe.result import Covariance, require_level
 
-__all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget", "require_rules"]
+__all__ = [
+    "HOPELESS",
+    "Asking",
+    "Fitting",
+    "as_rules",
+    "parse_budget",
+    "require_rules",
+    "top_known",
+]
 
 HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
 
