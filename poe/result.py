@@ -89,6 +89,10 @@ class Fit:
             their error (book eq. 14.9): a sandwich clustered on the pair, with variance and
             covariance pooled over all pairs. Where no pair was asked twice it is "scatter".
 
+        Decisions of a judge that is sharper than the model need a prior, which then sets the scale
+        of the scores: intervals of their differences hold far less often than they say, while
+        ranks and the order of pairs hold.
+
         The last two are those of Bradley-Terry experts and of Gaussian experts without a sigma or
         variance. For other experts, with a fitted prior, above 6,000 items, and where too few
         answers are left to tell how they scatter (`scatter` is None), they are the curvature's.

@@ -49,8 +49,9 @@ class Asking:
     ----------
     rule
         Which comparisons come next: "adaptive", the most informative, given the answers so far once
-        they say enough; "reordering", the pair whose order is least sure; "greedy", the most
-        informative before any answer; "random"; see `poe.next_comparisons`.
+        they say enough; "reordering", the pair whose order is least sure, whose intervals
+        are too narrow; "greedy", the most informative before any answer; "random"; see
+        `poe.next_comparisons`.
     orders
         "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
         of the two is worth its calls, from a few pairs in both orders at the beginning

