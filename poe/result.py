@@ -15,7 +15,7 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import DENSE_ITEMS, Graph, component_labels
-from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, reliability, sandwich
+from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, james_stein, sandwich
 from poe.stack import differences, pseudo_inverse
 
 if TYPE_CHECKING:
@@ -163,8 +163,8 @@ class Fit:
         return np.column_stack([self.scores - half, self.scores + half])
 
     @cached_property
-    def reliability(self) -> float:
-        """How much of the scores' spread is no error, r in [0, 1] (`poe.scatter.reliability`).
+    def james_stein(self) -> float:
+        """How much of the scores' spread is no error, r in [0, 1] (`poe.scatter.james_stein`).
 
         The probabilities below count every lead, in standard errors, sqrt(r) times: who leads,
         leads partly by luck. Intervals, of ranks too, do not: they are the frequentist's. With
@@ -176,9 +176,9 @@ class Fit:
             pairs = np.random.default_rng(0).integers(len(self.items), size=(SAMPLED, 2))
             some = [self.items[i] for i in pairs.ravel()]
             errors = [self.difference_se(*pair) for pair in zip(some[::2], some[1::2], strict=True)]
-            return reliability(self.scores, 0.5 * float(np.mean(np.square(errors))))
+            return james_stein(self.scores, 0.5 * float(np.mean(np.square(errors))))
         self.standard_errors()  # which says what errors lack
-        return reliability(self.scores, float(np.trace(self._noise)) / (len(self.items) - 1))
+        return james_stein(self.scores, float(np.trace(self._noise)) / (len(self.items) - 1))
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
         """Probability that `one` scores above `other` (book eq. 7.6, the gap times sqrt(r))."""
@@ -197,7 +197,7 @@ class Fit:
 
     def _leads(self, gap: Any, error: Any) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            p = stdtr(self.freedom, np.sqrt(self.reliability) * gap / error)
+            p = stdtr(self.freedom, np.sqrt(self.james_stein) * gap / error)
         # Without an error: the same item, or answers that agree to the last digit.
         return np.where(np.asarray(error) > 0.0, p, 0.5 + 0.5 * np.sign(gap))
 
@@ -217,7 +217,7 @@ class Fit:
 
     def _truths(self, draws: int, seed: int) -> Floats:
         """(draws, N) what scores may be, luck allowed for; up to a factor, which no rank shows."""
-        return np.sqrt(self.reliability) * self.scores + self._drawn(self._noise, draws, seed)
+        return np.sqrt(self.james_stein) * self.scores + self._drawn(self._noise, draws, seed)
 
     # Ranks -----------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ __all__ = [
     "curvature",
     "estimate",
     "moments",
-    "reliability",
+    "james_stein",
     "remainder",
     "sandwich",
 ]
@@ -276,7 +276,7 @@ def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:
     return np.asarray(0.5 * (joint + joint.T))
 
 
-def reliability(scores: Floats, error: float) -> float:
+def james_stein(scores: Floats, error: float) -> float:
     """Share r of the spread of N scores that is not their error, in [0, 1] (book chapter 14).
 
     error : mean squared standard error, of a score about the mean, times N / (N - 1). The scale

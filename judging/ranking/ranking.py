@@ -209,7 +209,7 @@ class Ranking:
         Columns rank, name, score, error (standard error), low, high (central interval of the score
         of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where people gave
         scores, and partial (True) where the ranking is. p_top, the probability to be among the
-        `top` best, allows for luck of those on top (`poe.Fit.reliability`). The first columns are
+        `top` best, allows for luck of those on top (`poe.Fit.james_stein`). The first columns are
         those of `poe.Fit.to_frame` and of a leaderboard.
         """
         return self._frame.copy()

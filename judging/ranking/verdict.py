@@ -12,7 +12,7 @@ a budget, or all that can be asked would settle who is best. With T times as man
     scores to come ~ N(m, V),  m = s (1/T + (1 - 1/T) r),  V = (1 - 1/T)^2 (r C + C / (T - 1)),
 
 and their covariance is C / T: scores s of covariance C, which say of the true ones that these lie
-round r s with covariance r C (`poe.Fit.reliability`). Answers spread as they were; a rule that
+round r s with covariance r C (`poe.Fit.james_stein`). Answers spread as they were; a rule that
 asks about the top does better. Only where all is improbable is asking on no advice.
 """
 
@@ -281,7 +281,7 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     asked = max(int(fit.real.sum()), 1)
     times = 1.0 + min(more / asked, MOST_TIMES)
-    new, r = 1.0 - 1.0 / times, fit.reliability
+    new, r = 1.0 - 1.0 / times, fit.james_stein
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
     noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))

@@ -46,7 +46,7 @@ def test_of_a_judge_that_tells_nothing_every_text_is_as_likely():
     pairs = poe.select(12, 60, seed=0)
     c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
     fit = poe.fit(c)
-    while fit.reliability > 0:  # a draw that looks like nothing at all
+    while fit.james_stein > 0:  # a draw that looks like nothing at all
         c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
         fit = poe.fit(c)
     assert fit.prob_top(3) == pytest.approx(np.full(12, 0.25), abs=0.15)

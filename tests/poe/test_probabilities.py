@@ -76,7 +76,7 @@ def test_a_prior_does_not_shrink_twice():
     centred = np.eye(N) - 1.0 / N
     error = np.trace(centred @ noise @ centred) / (N - 1)
     r = max(1.0 - (N - 3) * error / (fit.scores @ fit.scores), 0.0)
-    assert fit.reliability == pytest.approx(r)
+    assert fit.james_stein == pytest.approx(r)
     se = np.sqrt(noise[2, 2] + noise[5, 5] - 2.0 * noise[2, 5])
     wanted = ndtr(np.sqrt(r) * (fit.scores[2] - fit.scores[5]) / se)
     assert fit.prob_better(2, 5) == pytest.approx(wanted)
@@ -90,7 +90,7 @@ def test_two_or_three_scores_by_integration(n, q):
     weight = [
         quad(lambda u, k=k: u ** ((n - 1) / 2 + k) * np.exp(-u * q / 2), 0, 1)[0] for k in (0, 1)
     ]
-    r = poe.scatter.reliability(scores, float(scores @ scores) / q)
+    r = poe.scatter.james_stein(scores, float(scores @ scores) / q)
     assert r == pytest.approx(1.0 - weight[1] / weight[0], rel=1e-6)
 
 
@@ -103,7 +103,7 @@ def test_of_two_or_three_it_is_right_on_average(n):
     seen = true + rng.standard_normal(true.shape)
     seen -= seen.mean(axis=1, keepdims=True)
     z = (seen[:, 0] - seen[:, 1]) / np.sqrt(2.0)
-    r = np.array([poe.scatter.reliability(one, 1.0) for one in seen])
+    r = np.array([poe.scatter.james_stein(one, 1.0) for one in seen])
     right = z * (true[:, 0] - true[:, 1]) > 0.0
     said, plain = ndtr(np.sqrt(r) * np.abs(z)), ndtr(np.abs(z))
     assert said.mean() == pytest.approx(right.mean(), abs=0.03)
