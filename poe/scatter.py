@@ -31,8 +31,8 @@ __all__ = [
     "Scatter",
     "curvature",
     "estimate",
-    "moments",
     "james_stein",
+    "moments",
     "remainder",
     "sandwich",
 ]
