@@ -324,7 +324,9 @@ def test_neighbours_are_those_of_the_fit(found):
     for (_, _, p, verdict), i, j in zip(near, places[:-1], places[1:], strict=True):
         gap = found.fit.scores[i] - found.fit.scores[j]
         error = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
-        assert p == pytest.approx(stdtr(found.fit.freedom, gap / error))
+        assert p == pytest.approx(
+            stdtr(found.fit.freedom, np.sqrt(found.fit.james_stein) * gap / error)
+        )
         assert (verdict == "settled") == (p >= 0.95)
 
 
