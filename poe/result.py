@@ -15,7 +15,7 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import DENSE_ITEMS, Graph, component_labels
-from poe.scatter import Answers, Scatter, curvature, estimate, sandwich
+from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, james_stein, sandwich
 from poe.stack import differences, pseudo_inverse
 
 if TYPE_CHECKING:
@@ -24,40 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Fit", "Prior", "Scatter", "require_level"]
 
 Covariance = Literal["paired", "scatter", "curvature", "clustered"]
+SAMPLED = 32  # differences of a large problem whose errors stand for all
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
-
-
-@dataclass(frozen=True)
-class Prior:
-    """The prior s ~ N(0, tau^2 I) of largest evidence, and the noise sigma of an opinion.
-
-    ratio : lambda = sigma^2 / tau^2. evidence : log marginal likelihood of the opinions.
-    parameters : tr L (L + lambda I)^-1, of the N - 1 differences how many the answers determine.
-    limit : 0, or the end at which lambda was found: -1 where the evidence rises as lambda falls
-    to 0 (answers without noise: the paper's Gaussian experts), 1 where it rises for ever (answers
-    that tell nothing: scores in the order of the summed opinions, next to no spread). Numbers, or
-    for a stack (D,) arrays.
-    """
-
-    ratio: Any
-    sigma: Any
-    tau: Any
-    evidence: Any
-    parameters: Any
-    limit: Any
-
-    @property
-    def in_words(self) -> str:
-        """What was found of one problem, for messages."""
-        ends = {
-            0: "",
-            1: ", as large as it may be: the answers do not tell the items apart",
-            -1: ", as small as it may be: no noise",
-        }
-        return (
-            f"prior of evidence {self.evidence:.1f}, lambda {self.ratio:.3g}{ends[self.limit]}, "
-            f"{self.parameters:.1f} effective parameters"
-        )
 
 
 @dataclass(eq=False)
@@ -120,6 +88,10 @@ class Fit:
         "paired" : the same, but answers about one pair of items, in whatever order, may share
             their error (book eq. 14.9): a sandwich clustered on the pair, with variance and
             covariance pooled over all pairs. Where no pair was asked twice it is "scatter".
+
+        Decisions of a judge that is sharper than the model need a prior, which then sets the scale
+        of the scores: intervals of their differences hold far less often than they say, while
+        ranks and the order of pairs hold.
 
         The last two are those of Bradley-Terry experts and of Gaussian experts without a sigma or
         variance. For other experts, with a fitted prior, above 6,000 items, and where too few
@@ -190,21 +162,62 @@ class Fit:
         half = self.quantile(level) * self.standard_errors()
         return np.column_stack([self.scores - half, self.scores + half])
 
+    @cached_property
+    def james_stein(self) -> float:
+        """How much of the scores' spread is no error, r in [0, 1] (`poe.scatter.james_stein`).
+
+        The probabilities below count every lead, in standard errors, sqrt(r) times: who leads,
+        leads partly by luck. Intervals, of ranks too, do not: they are the frequentist's. With
+        `prior="fit"` 1, since that has shrunk the scores already.
+        """
+        if self.prior is not None and not self._noiseless:
+            return 1.0
+        if self._is_large:  # a sample of differences tells their mean variance
+            pairs = np.random.default_rng(0).integers(len(self.items), size=(SAMPLED, 2))
+            some = [self.items[i] for i in pairs.ravel()]
+            errors = [self.difference_se(*pair) for pair in zip(some[::2], some[1::2], strict=True)]
+            return james_stein(self.scores, 0.5 * float(np.mean(np.square(errors))))
+        self.standard_errors()  # which says what errors lack
+        return james_stein(self.scores, float(np.trace(self._noise)) / (len(self.items) - 1))
+
     def prob_better(self, one: Hashable, other: Hashable) -> float:
-        """Probability that `one` scores above `other` (book eq. 7.6; Student's t, `freedom`)."""
+        """Probability that `one` scores above `other` (book eq. 7.6, the gap times sqrt(r))."""
         i, j = self._position(one), self._position(other)
-        gap, error = self.scores[i] - self.scores[j], self.difference_se(one, other)
-        if not error:  # the same item, or answers that agree to the last digit
-            return 0.5 + 0.5 * float(np.sign(gap))
-        return float(stdtr(self.freedom, gap / error))
+        if self._is_large:
+            return float(
+                self._leads(self.scores[i] - self.scores[j], self.difference_se(one, other))
+            )
+        return float(self.better(i, j))
+
+    def better(self, i: Indices | int, j: Indices | int) -> Floats:
+        """`prob_better` of many items at once, by their positions."""
+        c, own = self._noise, np.diag(self._noise)
+        error = np.sqrt(np.maximum(own[i] + own[j] - 2.0 * c[i, j], 0.0))
+        return self._leads(self.scores[i] - self.scores[j], error)
+
+    def _leads(self, gap: Any, error: Any) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = stdtr(self.freedom, np.sqrt(self.james_stein) * gap / error)
+        # Without an error: the same item, or answers that agree to the last digit.
+        return np.where(np.asarray(error) > 0.0, p, 0.5 + 0.5 * np.sign(gap))
 
     def sample(self, draws: int, *, seed: int = 0) -> Floats:
         """(draws, N) draws of all scores around the mode, normal or multivariate t (`freedom`)."""
-        rng, root = np.random.default_rng(seed), self._root  # which says what errors lack
+        return self.scores + self._drawn(self.covariance(), draws, seed)
+
+    def _drawn(self, covariance: Floats, draws: int, seed: int) -> Floats:
+        value, vector = np.linalg.eigh(covariance)
+        # The symmetric root is unique, so a seed draws the same everywhere.
+        root = vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T
+        rng = np.random.default_rng(seed)
         noise = rng.standard_normal((draws, len(self.items)))
         if np.isfinite(self.freedom):
             noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
-        return self.scores + noise @ root
+        return np.asarray(noise @ root)
+
+    def _truths(self, draws: int, seed: int) -> Floats:
+        """(draws, N) what scores may be, luck allowed for; up to a factor, which no rank shows."""
+        return np.sqrt(self.james_stein) * self.scores + self._drawn(self._noise, draws, seed)
 
     # Ranks -----------------------------------------------------------------------------
 
@@ -220,15 +233,15 @@ class Fit:
         return ends.T.astype(np.intp)
 
     def prob_top(self, k: int, *, draws: int = 2000, seed: int = 0) -> Floats:
-        """(N,) probability of each item to be among the k best (book eq. 14.3)."""
-        places = _places(self.sample(draws, seed=seed))
+        """(N,) probability of each item to be among the k best, luck allowed for (eq. 14.3)."""
+        places = _places(self._truths(draws, seed))
         return np.asarray((places <= self._count(k)).mean(axis=0))
 
     def prob_top_set(self, k: int, *, draws: int = 2000, seed: int = 0) -> float:
         """Probability that the k best are exactly the k with the highest scores (book eq. 14.5)."""
         if self._count(k) == len(self.items):
             return 1.0
-        drawn = self.sample(draws, seed=seed)[:, np.argsort(-self.scores, kind="stable")]
+        drawn = self._truths(draws, seed)[:, np.argsort(-self.scores, kind="stable")]
         return float((drawn[:, :k].min(axis=1) > drawn[:, k:].max(axis=1)).mean())
 
     # To look at ------------------------------------------------------------------------
@@ -260,12 +273,6 @@ class Fit:
         what = f"{len(self.items)} items, {self.expert.family}"
         return f"Fit({what}: {', '.join(shown)}; {self.message})"
 
-    @cached_property
-    def _root(self) -> Floats:
-        """The symmetric root of the covariance: unique, so a seed draws the same everywhere."""
-        value, vector = np.linalg.eigh(self.covariance())
-        return np.asarray(vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T)
-
     # Parts -----------------------------------------------------------------------------
 
     @cached_property
@@ -287,7 +294,7 @@ class Fit:
         size = 1.0 if soft and np.isin(p, (0.0, 0.5, 1.0)).all() else None
         powers = ((1,) if size else powers) if soft else (0,)
         paired = self.covariance_choice == "paired"
-        return estimate(self._answers, powers, size=size, paired=paired)
+        return estimate(self._answers, powers, size=size, paired=paired, toss=self._toss)
 
     @property
     def freedom(self) -> float:
@@ -297,7 +304,8 @@ class Fit:
         """
         if self.covariance_choice != "curvature" and self.scatter is not None:
             return self.scatter.freedom
-        return self._residual_freedom if self.estimates_sigma else np.inf
+        estimated = self.estimates_sigma or (self._noiseless and self._residual_freedom >= 1)
+        return self._residual_freedom if estimated else np.inf
 
     @property
     def real(self) -> Mask:
@@ -376,6 +384,16 @@ class Fit:
             return self._scale * self.inverse_curvature
         return sandwich(self._answers, self.inverse_curvature, self.scatter)
 
+    @cached_property
+    def _noise(self) -> Floats:
+        """(N, N) covariance of the scores as estimates: a prior's ties pull, and do not err."""
+        pooled = self.scatter is not None or self.covariance_choice == "clustered"
+        if pooled or self.prior is not None or self._is_large or self.real.all():
+            return self.covariance()
+        stiffness, bread = self.stiffness * self.real, self.inverse_curvature
+        told = curvature(self.comparisons, stiffness, self.tilts * self.bias_fitted)
+        return np.asarray(self._scale * (bread @ told @ bread)[:-1, :-1])
+
     def _unlinked(self, some: Mask) -> list[int]:
         """Positions of the items that some of the comparisons do not link with the first."""
         c = self.comparisons
@@ -409,18 +427,39 @@ class Fit:
         weight = float(self.comparisons.weight[self.real].sum())
         return weight - len(self.items) + 1 - self.bias_fitted
 
+    @property
+    def _noiseless(self) -> bool:
+        """Whether a fitted prior found no noise, which says that answers were few, not perfect."""
+        return self.prior is not None and self.prior.limit == -1
+
+    @property
+    def _toss(self) -> float:
+        """Standard deviation of a toss of a coin as an opinion of Gaussian experts."""
+        expert, near = self.expert, np.array([0.49, 0.51])
+        soft = not isinstance(expert, Gaussian)
+        return 1.0 if soft else 25.0 * abs(float(np.diff(expert.f_mu(near))[0]))
+
     @cached_property
     def _scale(self) -> float:
-        if not self.estimates_sigma:
+        """What variances of the curvature are multiplied by: sigma^2, where it is estimated.
+
+        A sum of squares has the floor of `poe.scatter.estimate`. A fitted prior without noise has
+        the errors of the Gaussian experts that it has become; of a tree, those of a toss.
+        """
+        if not (self.estimates_sigma or self._noiseless):
             return 1.0
         c, real, freedom = self.comparisons, self.real, self._residual_freedom
+        unit = self.prior.sigma**2 if self.prior is not None else 1.0
+        if self._noiseless and freedom < 1:
+            return float(self._toss**2 / unit)
         if freedom < 1:
             raise ValueError(
                 f"{c.weight[real].sum():g} comparisons of {len(self.items)} items leave no "
                 "residuals to estimate sigma from; give it, Gaussian(sigma=...), or make more "
                 "comparisons"
             )
-        return float((c.weight[real] * self._residuals[real] ** 2).sum() / freedom)
+        left = float((c.weight[real] * self._residuals[real] ** 2).sum())
+        return float(max(left, (MISS * self._toss) ** 2) / freedom / unit)
 
     def _position(self, name: Hashable) -> int:
         return position_of(name, self.items)

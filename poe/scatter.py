@@ -15,9 +15,10 @@ A weight of two is two rows, here as everywhere.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import gammainc
 
 from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
@@ -26,9 +27,11 @@ from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
 __all__ = [
     "FEWEST",
     "Answers",
+    "Prior",
     "Scatter",
     "curvature",
     "estimate",
+    "james_stein",
     "moments",
     "remainder",
     "sandwich",
@@ -36,6 +39,7 @@ __all__ = [
 
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
+MISS = 0.1  # what is left is at least one answer that misses by this much of a toss's error
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,39 @@ class Scatter:
         if self.shared:
             words += f", with errors about one pair that correlate by {self.shared:.2f}"
         return words
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The prior s ~ N(0, tau^2 I) of largest evidence, and the noise sigma of an opinion.
+
+    ratio : lambda = sigma^2 / tau^2. evidence : log marginal likelihood of the opinions.
+    parameters : tr L (L + lambda I)^-1, of the N - 1 differences how many the answers determine.
+    limit : 0, or the end at which lambda was found: -1 where the evidence rises as lambda falls
+    to 0 (answers without noise: the paper's Gaussian experts), 1 where it rises for ever (answers
+    that tell nothing: scores in the order of the summed opinions, next to no spread). Numbers, or
+    for a stack (D,) arrays.
+    """
+
+    ratio: Any
+    sigma: Any
+    tau: Any
+    evidence: Any
+    parameters: Any
+    limit: Any
+
+    @property
+    def in_words(self) -> str:
+        """What was found of one problem, for messages."""
+        ends = {
+            0: "",
+            1: ", as large as it may be: the answers do not tell the items apart",
+            -1: ", as small as it may be: no noise",
+        }
+        return (
+            f"prior of evidence {self.evidence:.1f}, lambda {self.ratio:.3g}{ends[self.limit]}, "
+            f"{self.parameters:.1f} effective parameters"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +172,14 @@ class Answers:
 
 
 def estimate(
-    answers: Answers, powers: tuple[int, ...], *, size: float | None, paired: bool
+    answers: Answers, powers: tuple[int, ...], *, size: float | None, paired: bool, toss: float
 ) -> Scatter | None:
     """The scatter of some answers, or None where too few of them are left to tell it.
 
     powers : of q (1 - q), of which the one with the highest restricted likelihood is taken.
-    size : where it is known. paired : whether answers about one pair may share errors.
+    size : where it is known. paired : whether answers about one pair may share errors. toss : the
+    standard deviation of a toss's opinion. In power 0 the sum of squares has a floor, (toss /
+    10)^2, so that few answers which happen to agree are no certainty; of many it is nothing.
     """
     repeats, n = answers.total(np.ones(len(answers.weight))), answers.pairs.n_items
     couples = paired and bool((repeats > 1.0 + 1e-9).any())
@@ -154,13 +193,14 @@ def estimate(
         return None
     left = min((remainder(answers, power) for power in powers), key=lambda one: one.unlikely)
     own, shared = left.squares / left.freedom, 0.0
+    least = LEAST if left.power else max(MISS * toss / np.sqrt(left.freedom), LEAST)
     if couples:
         own, common = _components(answers, left)
-        own = max(own, LEAST**2)
+        own = max(own, least**2)
         # Further below the mean of a pair's answers would have a negative variance.
         lowest = -(1.0 - LEAST) / max(float(repeats.max()) - 1.0, 1.0)
         shared = float(np.clip(common / own, lowest, 1.0))
-    size = max(float(np.sqrt(own)), LEAST) if size is None else size
+    size = max(float(np.sqrt(own)), least) if size is None else size
     return Scatter(left.power, size, shared, freedom)
 
 
@@ -234,6 +274,30 @@ def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:
     filling = (1.0 - scatter.shared) * answers.singly(t * t) + scatter.shared * answers.jointly(t)
     joint = scatter.size**2 * bread @ filling @ bread
     return np.asarray(0.5 * (joint + joint.T))
+
+
+def james_stein(scores: Floats, error: float) -> float:
+    """Share r of the spread of N scores that is not their error, in [0, 1] (book chapter 14).
+
+    error : mean squared standard error, of a score about the mean, times N / (N - 1). The scale
+    separation reliability of comparative judgement, as James and Stein estimate it:
+
+        r = 1 - (N - 3) / q,   q = sum (s - mean s)^2 / error.
+
+    Of scores of covariance C it is then known, before anybody looks at who leads, that the true
+    ones lie round r s with covariance r C. Where r is 0 every order is as likely as not, which
+    claims too little. Two or three scores tell too little of their spread for that (N - 3 is 0 or
+    less): there 1 - r is the mean of u = error / (error + tau^2) given q, where u is uniform
+    before, as in `poe.posterior`.
+    """
+    n, centred = len(scores), scores - scores.mean()
+    if not error > 0.0:
+        return 1.0
+    q = float(centred @ centred) / error
+    if n > 3:
+        return max(1.0 - (n - 3) / q, 0.0) if q else 0.0
+    a, half = max(q / 2.0, 1e-9), (n + 1) / 2.0
+    return 1.0 - half / a * float(gammainc(half + 1.0, a) / gammainc(half, a))
 
 
 def curvature(c: Comparisons, stiffness: Floats, tilt: Floats) -> Floats:

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
-MOST_LINES = 450  # of a module of poe: one sitting
-WHOLE = 6320, 42  # lines and files of all of poe: a morning
+MOST_LINES = 490  # of a module of poe: one sitting; `result` has both intervals and probabilities
+WHOLE = 6450, 42  # lines and files of all of poe: a morning
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:

@@ -81,8 +81,8 @@ def rank(
             "The comparisons that come next. adaptive: the most informative, given the answers so "
             "far once they say enough; laplace: given them from the first round on, fewer calls "
             "for a sharp judge, intervals too narrow for one that only decides or is noisy without "
-            "being sharp; reordering: the pair whose order is least sure; greedy: the most "
-            "informative before any answer; random.",
+            "being sharp; reordering: the pair whose order is least sure, intervals too narrow as "
+            "well; greedy: the most informative before any answer; random.",
             panel=o.ASKED,
         ),
     ] = "adaptive",
@@ -291,8 +291,7 @@ def rank(
 def _rules(
     top: int | None, within: int | None, error: float | None, level: float
 ) -> list[StopRule]:
-    from judging.ranking.sure import top_known
-    from poe.choose.stopping import ranks_within, se_below
+    from poe.choose.stopping import ranks_within, se_below, top_known
 
     rules = [] if top is None else [top_known(top, level)]
     rules += [] if within is None else [ranks_within(within, level)]

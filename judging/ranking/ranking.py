@@ -17,7 +17,6 @@ from judging.ranking.confirmation import Confirmation
 from judging.ranking.ending import Stop
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.ranking.settings import Asking, Fitting
-from judging.ranking.sure import prob_top
 from judging.trust.people import People, read_people
 from judging.trust.trust import Trust, trust
 from poe.choose.orders import Decision
@@ -210,7 +209,7 @@ class Ranking:
         Columns rank, name, score, error (standard error), low, high (central interval of the score
         of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where people gave
         scores, and partial (True) where the ranking is. p_top, the probability to be among the
-        `top` best, allows for luck of those on top (`judging.ranking.sure`). The first columns are
+        `top` best, allows for luck of those on top (`poe.Fit.james_stein`). The first columns are
         those of `poe.Fit.to_frame` and of a leaderboard.
         """
         return self._frame.copy()
@@ -229,7 +228,7 @@ class Ranking:
         table = fit.to_frame(self.level)
         table.insert(3, "error", fit.standard_errors()[order])
         table = table.assign(
-            p_top=prob_top(fit, self.top)[order], comparisons=asked[order], same_text_as=""
+            p_top=fit.prob_top(self.top)[order], comparisons=asked[order], same_text_as=""
         )
         copies = [
             table[table["name"] == original].assign(name=copy, same_text_as=original)

@@ -10,12 +10,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
 from scipy.stats import binomtest
 
 from judging.ranking.ranking import Ranking
 from judging.trust.trust import percent
-from poe.arrays import Floats, Indices
+from poe.arrays import Indices
 from poe.choose.adaptive import curvature_at, next_comparisons, resistances
 from poe.debias import Rate, first_position_rate
 from poe.resistance import effective_resistance
@@ -26,7 +25,6 @@ __all__ = [
     "Position",
     "Prospect",
     "Sureness",
-    "better",
     "calibration",
     "drowned",
     "listed",
@@ -103,7 +101,7 @@ def settled_share(fit: Fit, level: float) -> float:
         rng = np.random.default_rng(0)
         i = rng.integers(n, size=PAIRS)
         j = (i + rng.integers(1, n, size=PAIRS)) % n
-    p = better(fit, i, j)
+    p = fit.better(i, j)
     return float((np.maximum(p, 1.0 - p) >= level).mean())
 
 
@@ -145,20 +143,10 @@ def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
     """Each item and the one ranked next: upper, lower, P(the upper is better), verdict."""
     order = np.argsort(-fit.scores, kind="stable")
     rows = []
-    for i, j, p in zip(order, order[1:], better(fit, order[:-1], order[1:]), strict=False):
+    for i, j, p in zip(order, order[1:], fit.better(order[:-1], order[1:]), strict=False):
         verdict = "settled" if p >= level else "likely" if p >= LIKELY else "open"
         rows.append((fit.items[i], fit.items[j], float(p), verdict))
     return rows
-
-
-def better(fit: Fit, i: Indices, j: Indices) -> Floats:
-    """P(item i scores above item j) for many pairs at once; `Fit.prob_better` for one."""
-    c = fit.covariance()
-    error = np.sqrt(np.maximum(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0))
-    gap = fit.scores[i] - fit.scores[j]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = stdtr(fit.freedom, gap / error)
-    return np.where(error > 0, p, 0.5 + 0.5 * np.sign(gap))
 
 
 class Position(NamedTuple):

@@ -26,7 +26,6 @@ import numpy as np
 from judging.machine import write
 from judging.ranking import readings, words
 from judging.ranking.ranking import Ranking
-from judging.ranking.sure import prob_first, prob_top_set
 from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
@@ -176,7 +175,7 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     ]
     if len(rankings) == 1:
         best = one.fit.ranking()[0]
-        sure = percent(prob_first(one.fit))
+        sure = percent(one.fit.prob_top_set(1))
         boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
         if agreement := words.agreement_of(one):
             rho, r, n = agreement
@@ -291,7 +290,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "settled": verdicts.count("settled"),
         "open": verdicts.count("open"),
         "top_sets": [
-            (k, percent(prob_top_set(one.fit, k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
+            (k, percent(one.fit.prob_top_set(k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
         ]
         if n <= LARGEST
         else [],

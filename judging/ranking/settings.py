@@ -14,12 +14,20 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from poe.choose.adaptive import NextRule
-from poe.choose.stopping import StopRule, Until
+from poe.choose.stopping import StopRule, Until, top_known
 from poe.experts import Expert, Gaussian, get_expert
 from poe.fitting import FARTHEST
 from poe.result import Covariance, require_level
 
-__all__ = ["HOPELESS", "Asking", "Fitting", "as_rules", "parse_budget", "require_rules"]
+__all__ = [
+    "HOPELESS",
+    "Asking",
+    "Fitting",
+    "as_rules",
+    "parse_budget",
+    "require_rules",
+    "top_known",
+]
 
 HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
 
@@ -41,8 +49,9 @@ class Asking:
     ----------
     rule
         Which comparisons come next: "adaptive", the most informative, given the answers so far once
-        they say enough; "reordering", the pair whose order is least sure; "greedy", the most
-        informative before any answer; "random"; see `poe.next_comparisons`.
+        they say enough; "reordering", the pair whose order is least sure, whose intervals
+        are too narrow; "greedy", the most informative before any answer; "random"; see
+        `poe.next_comparisons`.
     orders
         "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
         of the two is worth its calls, from a few pairs in both orders at the beginning

@@ -12,7 +12,7 @@ a budget, or all that can be asked would settle who is best. With T times as man
     scores to come ~ N(m, V),  m = s (1/T + (1 - 1/T) r),  V = (1 - 1/T)^2 (r C + C / (T - 1)),
 
 and their covariance is C / T: scores s of covariance C, which say of the true ones that these lie
-round r s with covariance r C (`judging.ranking.sure`). Answers spread as they were; a rule that
+round r s with covariance r C (`poe.Fit.james_stein`). Answers spread as they were; a rule that
 asks about the top does better. Only where all is improbable is asking on no advice.
 """
 
@@ -28,14 +28,12 @@ from judging import kinds
 from judging.cost import Price
 from judging.ranking.readings import (
     HARDLY,
-    better,
     drowned,
     listed,
     percent,
     plural,
     two_digits,
 )
-from judging.ranking.sure import prob_first, told
 from judging.reading.tables import called
 from judging.trust.needed import needed
 from judging.trust.trust import Trust
@@ -107,7 +105,7 @@ def of_fit(
     that a judge of texts answered, and not people.
     """
     told = _not_by_this_judge(fit, level, thing, people) or _label(people)
-    if told is None and prob_first(fit) >= level:
+    if told is None and fit.prob_top_set(1) >= level:
         told = _decide(fit, level, thing, people, by_judge=by_judge)
     if told is not None:
         return told
@@ -264,7 +262,7 @@ def _more(fit: Fit, level: float) -> int | None:
     """
     order = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     first, others = np.full(len(order) - 1, order[0]), order[1:]
-    p = better(fit, first, others)
+    p = fit.better(first, others)
     open_ = p < 1.0 - (1.0 - level) / len(p)
     quantile = ndtri(1.0 - (1.0 - level) / max(int(open_.sum()), 1))
     gap = fit.scores[order[0]] - fit.scores[others]
@@ -283,7 +281,7 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     asked = max(int(fit.real.sum()), 1)
     times = 1.0 + min(more / asked, MOST_TIMES)
-    new, r = 1.0 - 1.0 / times, told(fit)
+    new, r = 1.0 - 1.0 / times, fit.james_stein
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
     noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))

@@ -22,7 +22,6 @@ from judging.ranking.readings import (
     position,
     settled_share,
 )
-from judging.ranking.sure import prob_first
 from judging.ranking.together import Together, together
 from judging.ranking.verdict import of_fit, verdict
 from judging.reading.tables import called, printable, short
@@ -97,7 +96,7 @@ def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> li
     if refused:
         return [settled]
     first = fit.ranking()[0]
-    sure = prob_first(fit)
+    sure = fit.prob_top_set(1)
     best, of_all = called(first, thing), f"the best of {len(fit.items):,} {plural(thing)}"
     if sure >= 0.5:
         probably = "" if sure >= 0.9 else "probably "

@@ -47,7 +47,8 @@ def next_comparisons(
         until you fit again, which a batch of one does after every answer.
         "reordering", the pair whose order is least sure (Fathullah and Gales 2025,
         arXiv:2505.15240): the largest P(s_i < s_j) with s_i above s_j, Phi(-|s_i - s_j| /
-        R_ij^0.5), so argmax R_ij / (s_i - s_j)^2. R falls with each pick as above.
+        R_ij^0.5), so argmax R_ij / (s_i - s_j)^2. R falls with each pick as above. Intervals
+        afterwards are too narrow: the answers have chosen which pairs were asked.
         "determinant", argmax R_ij with c_ij = 1 (paper eq. 16): looks at what was asked, not at the
         answers.
         "random", uniform.

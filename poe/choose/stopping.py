@@ -50,8 +50,9 @@ class StopRule:
 def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int = 0) -> StopRule:
     """Stop when the k best are, with this probability, exactly those now on top.
 
-    The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, a share of draws
-    around the mode: with 2000 draws its standard error at 0.95 is 0.005.
+    The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, which allows for the luck of
+    those on top: with 2000 draws its standard error at 0.95 is 0.005. This is also
+    `judging.top_known`, and `judging rank --until-top`.
 
     Examples
     --------

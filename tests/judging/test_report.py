@@ -28,7 +28,6 @@ from judging.ranking.ending import Stop
 from judging.ranking.readings import next_pairs, position, prospects
 from judging.ranking.report import _orders, report
 from judging.ranking.settings import Asking, Fitting
-from judging.ranking.sure import prob_top
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
 LIMIT = Stop("limit", "the limit of 60 calls is reached")
@@ -235,7 +234,7 @@ def test_a_judge_that_hardly_reads_is_said_to():
 
 def test_the_first_line_says_what_a_manager_wants(found):
     advice, first, settled, people = words.headline(found, "essay")
-    sure = prob_top(found.fit, 1)
+    sure = found.fit.prob_top(1)
     assert first == f"t5 is probably the best of 12 essays ({sure.max():.0%} sure)."
     i, j = np.triu_indices(12, 1)
     names = found.fit.items
@@ -325,7 +324,9 @@ def test_neighbours_are_those_of_the_fit(found):
     for (_, _, p, verdict), i, j in zip(near, places[:-1], places[1:], strict=True):
         gap = found.fit.scores[i] - found.fit.scores[j]
         error = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
-        assert p == pytest.approx(stdtr(found.fit.freedom, gap / error))
+        assert p == pytest.approx(
+            stdtr(found.fit.freedom, np.sqrt(found.fit.james_stein) * gap / error)
+        )
         assert (verdict == "settled") == (p >= 0.95)
 
 
