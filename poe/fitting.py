@@ -131,10 +131,10 @@ def fit(
         solution, message = _by_linear_program(problem, chosen, gamma, tilt)
     else:
         graph = _graph(problem, solver)
-        if fit_bias and not (prior and comparisons.components()[1:]):
-            # Where only a prior links some items, it tells the bias too.
-            seen = _graph(comparisons, solver) if prior else graph
-            existence.require_bias_identified(comparisons, seen)
+        if (
+            fit_bias and not prior
+        ):  # which ties the scores and not the bias, and so tells them apart
+            existence.require_bias_identified(problem, graph)
         convex = chosen.convex
         tol = tol or (1e-10 if solver == "dense" else 1e-8)
         solution = newton.solve(
@@ -155,7 +155,10 @@ def fit(
         if not convex:
             message += "; the energy is not convex, so this mode may be one of several"
     if not solution.converged[0]:
-        raise NotConvergedError(f"no optimum after {solution.steps[0]} steps: {message}")
+        raise NotConvergedError(
+            f"no optimum after {solution.steps[0]} steps: {message}; allow more (max_steps), move "
+            "answers away from 0 and 1, give a prior, or give an expert of your own its derivatives"
+        )
     fitted = Fit(
         items=problem.items,
         scores=solution.scores[0],
@@ -182,9 +185,9 @@ def _is_one_of_many(fit: Fit) -> bool:
     At a minimum their pulls cancel there, so the energy is flat until one of them bends.
     """
     c, bends = fit.comparisons, fit.stiffness > 0.0
-    if component_labels(c.first[bends], c.second[bends], c.n_items).any():
-        return True
-    return fit.bias_fitted and fit.bias_information <= 1e-9 * float(fit.stiffness.sum())
+    return bool(component_labels(c.first[bends], c.second[bends], c.n_items).any()) or (
+        fit.bias_is_loose
+    )
 
 
 def _as_comparisons(given: Any) -> Comparisons:

@@ -346,6 +346,12 @@ class Fit:
         return graph.bias_information(graph.laid(stiffness), graph.laid(self.tilts))
 
     @property
+    def bias_is_loose(self) -> bool:
+        """Whether the energy is flat where a fitted bias moves and the scores follow it."""
+        flat = self.bias_fitted and not self.stiffness.all()
+        return flat and self.bias_information <= 1e-9 * float(self.stiffness.sum())
+
+    @property
     def inverse_curvature(self) -> Floats:
         """(N + 1, N + 1) inverse curvature along scores and bias, which is zero where fixed."""
         if self._shared.bread is None:
@@ -364,6 +370,11 @@ class Fit:
             raise ValueError(
                 f"at these scores no expert that links {names} with the rest has any curvature, so "
                 "nothing says how sure their scores are; take another expert, or a wider one"
+            )
+        if self.bias_is_loose and not self._ridge:
+            raise ValueError(
+                "at these scores no expert that could tell the bias has any curvature, so nothing "
+                "says how sure it is; give the bias as a number, or take a wider expert"
             )
         precision = curvature(c, stiffness, self.tilts * self.bias_fitted)
         precision[:-1, :-1] += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
