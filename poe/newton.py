@@ -42,7 +42,9 @@ LOOSE, FINE = 1e-2, 0.1
 KEPT, NOISE, FLAT = 1e-4, 1e-12, 1e-6
 STILL = 1e-3  # of a last step: the next is about its square
 LONG = 1e3  # of a difference: on the way there a slope may lose all its digits
-HALVINGS = 40  # to a step of 1e-12, after which nothing that can be told changes
+HALVINGS = (
+    100  # from as far as next to no curvature throws to where nothing that can be told changes
+)
 SINGULAR = (
     "no step can be computed: at these scores some experts hardly curve, others do; move answers "
     "away from 0 and 1, give a prior, or give the slope and curvature of an expert of your own"

@@ -30,6 +30,11 @@ def log_cosh_slope(d, p):
     return np.tanh(d - special.logit(p))
 
 
+def log_cosh_curvature(d, p):
+    tail = np.exp(-2.0 * np.abs(d - special.logit(p)))
+    return 4.0 * tail / (1.0 + tail) ** 2
+
+
 def softplus(d, p):
     """Bradley-Terry's energy without a difference of large numbers."""
     return (1.0 - p) * np.logaddexp(0.0, d) + p * np.logaddexp(0.0, -d)
@@ -98,7 +103,7 @@ EXPERTS = {
     "log cosh, energy": (custom(log_cosh), log_cosh, log_cosh_slope),
     "log cosh, slope": (custom(log_cosh, log_cosh_slope), log_cosh, log_cosh_slope),
     "log cosh, both": (
-        custom(log_cosh, log_cosh_slope, lambda d, p: np.cosh(d - special.logit(p)) ** -2.0),
+        custom(log_cosh, log_cosh_slope, log_cosh_curvature),
         log_cosh,
         log_cosh_slope,
     ),
