@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
-MOST_LINES = 450  # of a module of poe: one sitting
-WHOLE = 6320, 42  # lines and files of all of poe: a morning
+MOST_LINES = 460  # of a module of poe: one sitting; what a fit says of its errors is one idea
+WHOLE = 6390, 42  # lines and files of all of poe: a morning; what no fit may claim took seventy
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:
