@@ -40,7 +40,7 @@ LOOSE, FINE = 1e-2, 0.1
 # The share of what a step promises that it must keep (Armijo's rule, whose usual value it is), and
 # what is only rounding, of an energy and of a slope.
 KEPT, NOISE, FLAT = 1e-4, 1e-12, 1e-6
-STILL = 1e-3  # of a last step, and a hundredth where steps are exact: the next is about its square
+STILL = 2e-4  # of a last step: the next is about its square
 LONG = 1e3  # of a difference: on the way there a slope may lose all its digits
 HALVINGS = 100  # from as far as next to no curvature throws to where nothing changes
 SINGULAR = (
@@ -133,7 +133,7 @@ def solve(
             gradient = np.maximum(gradient, np.abs(bias_pull) / most)
         going = ~(gradient <= tol)
         if not quadratic:  # far out experts hardly pull: little gradient, and yet a way to go
-            going = going | (size > (STILL if graph.has_strain else STILL / 100.0))
+            going = going | (size > STILL)
         if step == max_steps or not _any(going):
             break
         stiffness = weight * np.maximum(expert.curvature(d, p), STIFFEST * stiffest)

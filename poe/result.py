@@ -369,8 +369,8 @@ class Fit:
         if (loose or self.bias_is_loose) and not self._ridge:
             what = f"links {loose} with the rest" if loose else "could tell the bias"
             raise ValueError(
-                f"at these scores no expert that {what} has any curvature, so nothing says how sure "
-                "that is; take another expert, or a wider one"
+                f"at these scores no expert that {what} has any curvature, so nothing says how "
+                "sure that is; take another expert, or a wider one"
             )
         precision = curvature(c, stiffness, self.tilts * self.bias_fitted)
         precision[:-1, :-1] += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)
