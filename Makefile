@@ -43,6 +43,7 @@ test-core: ## Run the tests of poe in an environment with its five dependencies 
 attack: $(STAMP) ## All faults, kills, mutated replies and inputs (minutes; nightly)
 	@POE_ATTACK=1 $(PY) -m pytest tests/judging/test_attack.py $(ARGS)
 	@$(PY) -m tests.poe.attack_fits
+	@$(PY) -m tests.poe.attack_optima
 
 lint: $(STAMP) ## Check style, format and types
 	@$(PY) -m ruff check .

@@ -46,8 +46,10 @@ CASES = {
     "g": "panel",
     "h": "trees",
     "i": "start",
+    "j": "sizes",
 }
 SOFT, WITH_BIAS = "soft Bradley-Terry", "soft Bradley-Terry, bias fitted"
+DECISIONS = "Bradley-Terry on decisions"
 PRIOR = 1.0 / 15.0
 CHECKED = "with poe's checks: linked, finite"
 FRESH = "poe.fit on comparisons not seen before: layout, connection, existence, solution"
@@ -251,11 +253,7 @@ def _decisions(like: Problem) -> Iterator[Entry]:
 
     The items are close to each other, so that none wins everything and scores are finite.
     """
-    method, (first, second) = "Bradley-Terry on decisions", like.pairs.T
-    rng = np.random.default_rng([like.n, len(like.p)])
-    quality = 0.3 * rng.standard_normal(like.n)
-    chance = 1.0 / (1.0 + np.exp(quality[second] - quality[first]))
-    one = Problem(like.n, like.pairs, (rng.random(len(chance)) < chance).astype(float))
+    method, one = DECISIONS, _decided_closely(like, 0.3)
     yield one.fit(method, FRESH, solver="sparse")
     if peers.HAVE_CHOIX:
         data = peers.winners_and_losers(*one.given[:3])
@@ -263,6 +261,14 @@ def _decisions(like: Problem) -> Iterator[Entry]:
             call = lambda _, run=run: run()
             yield Entry(f"choix, {name}", method, call, read=centred, within=within)
     yield from (entry for entry in one.bradley_terry(method) if entry.who == "evalica")
+
+
+def _decided_closely(like: Problem, spread: float) -> Problem:
+    first, second = like.pairs.T
+    rng = np.random.default_rng([like.n, len(like.p)])
+    quality = spread * rng.standard_normal(like.n)
+    chance = 1.0 / (1.0 + np.exp(quality[second] - quality[first]))
+    return Problem(like.n, like.pairs, (rng.random(len(chance)) < chance).astype(float))
 
 
 def million(mode: str) -> list[Row]:
@@ -367,6 +373,56 @@ def growth(mode: str) -> list[Row]:
             row.off, row.more = None, {"n": n}
             results.append(row)
     return results
+
+
+# (j) Sizes ----------------------------------------------------------------------------------------
+
+CHOIX, EVALICA = (
+    500,
+    500_000,
+)  # items of a dense matrix, answers as Python's lists: seconds, not more
+
+
+def sizes(mode: str) -> list[Row]:
+    """(j) From ten items to a million, soft and on decisions, beside those who do either.
+
+    Equal work: evalica knows decisions only, so a probability is two of them to it, and a decision
+    one. Where a peer would take minutes, or gigabytes, it is left out, and the row says so.
+    """
+    items, repeats, budget = {
+        "tiny": ((10, 30), 1, 0.1),
+        "full": ((10, 30, 100, 200, 300, 500, 1000, 5000, 100_000, 1_000_000), 51, 1.0),
+    }[mode]
+    results = []
+    for n, per_item in product(items, (10, 50)):
+        count = n * per_item
+        if count > 10**7:
+            continue
+        some = [] if n <= CHOIX else ["choix"]
+        some += [] if count <= EVALICA else ["evalica"]
+        note = f"left out, as minutes or gigabytes are too much: {', '.join(some)}" if some else ""
+        one = Problem(n, *comparisons(n, per_item))
+        races = [[one.fit(SOFT, FRESH), *_peers(one, SOFT, some)]]
+        if n <= 5000:  # more, and some item loses to all by chance
+            close = _decided_closely(one, 0.1)
+            fitted = close.fit(DECISIONS, FRESH)
+            races.append([fitted, *_peers(close, DECISIONS, [*some, "choix"])])
+        for entries in races:
+            name = f"{n:,} items, {per_item}N comparisons"
+            raced = race(name, entries, repeats=repeats, budget=budget)
+            raced[0].note = note
+            for row in raced:
+                row.more |= {"n": n, "per_item": per_item}
+            results += raced
+    return results
+
+
+def _peers(one: Problem, method: str, but: list[str]) -> Iterator[Entry]:
+    if {*but} >= {"choix", "evalica"}:
+        return
+    for entry in one.bradley_terry(method):
+        if entry.who not in but:  # its own tolerance and limit: how far off it is stands in the row
+            yield dataclasses.replace(entry, within=np.inf)
 
 
 # (h) Trees ---------------------------------------------------------------------------------------

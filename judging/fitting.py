@@ -15,6 +15,7 @@ import numpy as np
 
 from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError
+from poe.existence import require_bias_identified
 from poe.experts import Expert, Laplacian
 from poe.fitting import fit
 from poe.result import Covariance, Fit
@@ -64,6 +65,8 @@ def settled(
     while True:
         one_way = False
         try:
+            if wins and bias == "fit" and len(c.components()) == 1:
+                require_bias_identified(c)  # a prior alone would tell it, from next to nothing
             settled_fit = fit(c, expert, bias=bias, prior=wins, covariance=covariance)
             # Nearly certain answers leave a bias that is finite and says nothing.
             information = settled_fit.bias_information if settled_fit.bias_fitted else np.inf

@@ -106,12 +106,16 @@ def require_bias_held(rises: Mask, falls: Mask) -> None:
         )
 
 
-def require_bias_identified(comparisons: Comparisons, graph: Graph) -> None:
+def require_bias_identified(comparisons: Comparisons, graph: Graph | None = None) -> None:
     """Raise UnidentifiedBiasError if scores alone could imitate a position bias.
 
     They can if some scores make every difference first minus second the same, as along a
     chain a-b-c that is never shown the other way round. graph : of these comparisons.
     """
+    if graph is None:
+        from poe.large import LargeGraph
+
+        graph = LargeGraph(comparisons)
     ones = np.ones(len(comparisons))
     # What scores leave of a bias is a whole number of comparisons or so, or rounding.
     if graph.bias_information(ones, ones) < 1e-8 * len(comparisons):

@@ -14,17 +14,24 @@ __all__ = [
     "Layout",
     "component_labels",
     "eliminate",
+    "is_small",
     "reachable",
     "strong_components",
     "sums",
 ]
 
 
-# All four are about speed alone, timed on two ordinary cores; results do not depend on them.
+# All are about speed alone, timed on two ordinary cores; results do not depend on them.
 SMALL = 10_000  # entries of W up to which products with the dense matrix are quickest
 FEW = 100  # items up to which products of matrices find groups sooner than a search
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
-DENSE_ITEMS = 300  # above this the sparse solver is faster than a dense factorisation
+# In multiplications: what conjugate gradients cost before they begin, and a comparison.
+FIXED, EACH = 7e6, 200.0
+
+
+def is_small(problem: Any) -> bool:
+    """Whether a dense factorisation of one problem, N^3, costs less than conjugate gradients."""
+    return float(problem.n_items) ** 3 <= FIXED + EACH * len(problem.p)
 
 
 class Graph:
@@ -117,6 +124,8 @@ class Graph:
         both = self.solve(stiffness, np.stack([right, border], axis=1))
         plain, moved = both[:, 0], both[:, 1]
         information = (tilt * tilted).sum(axis=0) - (border * moved).sum(axis=0)
+        if not self.batch and not information > 0.0:
+            raise np.linalg.LinAlgError("Singular matrix")
         shift = (right_bias + (border * plain).sum(axis=0)) / information
         return plain + moved * shift, shift
 
@@ -139,7 +148,7 @@ class Graph:
         """Solve W' diag(stiffness) W x = right with x_0 = 0; (N, *batch) or (N, R, *batch)."""
         links = self.links(stiffness)
         if not self.batch:
-            return solve_one(-(links + links.T), right)
+            return solve_one(links, right)
         if self.n <= FEW_ITEMS and self.size >= MANY_PROBLEMS * self.n:
             return eliminate(links, right)
         matrices_last = (*range(2, links.ndim), 0, 1)
@@ -152,16 +161,18 @@ class Graph:
         return x.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
 
 
-def solve_one(matrix: Floats, right: Floats) -> Floats:
-    """Solve L x = right with x_0 = 0; matrix : L but for its diagonal. (N,) or (N, R).
+def solve_one(links: Floats, right: Floats) -> Floats:
+    """Solve L x = right with x_0 = 0; links : as `eliminate` reads them. (N,) or (N, R).
 
     By LAPACK itself: for sixteen items, calling it through NumPy costs more than solving.
     """
-    from scipy.linalg.lapack import dgesv
+    from scipy.linalg.lapack import dgesv, dposv
 
-    matrix.reshape(-1)[:: len(matrix) + 1] = -matrix.sum(axis=1)
-    x = np.zeros(right.shape)
-    _, _, x[1:], failed = dgesv(matrix[1:, 1:], right[1:])
+    matrix, x = -links, np.zeros(right.shape)
+    matrix.reshape(-1)[:: len(links) + 1] = links.sum(axis=0) + links.sum(axis=1)
+    _, x[1:], failed = dposv(matrix[1:, 1:], right[1:], lower=1)
+    if failed:  # rounding has left a pivot below zero, and exchanges of rows may do without it
+        _, _, x[1:], failed = dgesv((matrix - np.triu(links.T, 1))[1:, 1:], right[1:])
     if failed:
         raise np.linalg.LinAlgError("Singular matrix")
     return x

@@ -149,9 +149,20 @@ class LargeGraph(Graph):
 
     def laplacian(self, stiffness: Floats) -> tuple[Floats, Linear]:
         """The diagonal of W' diag(stiffness) W + ridge I, and its product with (N,) or (N, R)."""
-        shown: Any = csr_array((stiffness, self.second, self.start), shape=(self.n, self.n))
-        degree, back = self.degrees(stiffness) + self.ridge, shown.T
-        return degree, lambda x: (degree * x.T).T - shown @ x - back @ x
+        degree, (shown, back) = self.degrees(stiffness) + self.ridge, self._shown
+
+        def times(x: Floats) -> Floats:
+            shown.data = back.data = stiffness
+            return (degree * x.T).T - shown @ x - back @ x
+
+        return degree, times
+
+    @cached_property
+    def _shown(self) -> tuple[Any, Any]:
+        """Who was shown before whom, (N, N), and its transpose, to be filled with numbers."""
+        one = np.broadcast_to(1.0, self.second.shape)
+        shown: Any = csr_array((one, self.second, self.start), shape=(self.n, self.n))
+        return shown, shown.T
 
     def solve(self, stiffness: Floats, right: Floats) -> Floats:
         """Solve for one right hand side (N,) or several (N, R) by a factorisation."""

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from poe.arrays import Floats, Indices, Mask
-from poe.experts import Expert, Gaussian
+from poe.errors import NotConvergedError
+from poe.experts import FAMILIES, Expert, Gaussian
 from poe.graph import Graph
 from poe.stack import Problem, Stack, block_size, in_blocks
 
@@ -39,8 +40,13 @@ LOOSE, FINE = 1e-2, 0.1
 # The share of what a step promises that it must keep (Armijo's rule, whose usual value it is), and
 # what is only rounding, of an energy and of a slope.
 KEPT, NOISE, FLAT = 1e-4, 1e-12, 1e-6
-STILL = 1e-3  # of a last step: the next is about its square
-HALVINGS = 40  # to a step of 1e-12, after which nothing that can be told changes
+STILL = 2e-4  # of a last step: the next is about its square
+LONG = 1e3  # of a difference: on the way there a slope may lose all its digits
+HALVINGS = 100  # from as far as next to no curvature throws to where nothing changes
+SINGULAR = (
+    "no step can be computed: at these scores some experts hardly curve, others do; move answers "
+    "away from 0 and 1, give a prior, or give the slope and curvature of an expert of your own"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +102,7 @@ def solve(
     graph = Graph.of(problem) if graph is None else graph
     p, weight = graph.laid(problem.p), graph.laid(problem.weight)
     batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
+    unproven = not isinstance(expert, FAMILIES)
     tilt = np.asarray(tilt, dtype=float)
     tilt = graph.laid(tilt) if tilt.ndim else tilt
     scores = np.zeros((graph.n, *batch)) + np.asarray(start, dtype=float).T
@@ -124,7 +131,7 @@ def solve(
         if fit_bias:
             bias_pull = (tilt * pull).sum(axis=0)  # the bias enters d with a minus
             gradient = np.maximum(gradient, np.abs(bias_pull) / most)
-        going = gradient > tol
+        going = ~(gradient <= tol)
         if not quadratic:  # far out experts hardly pull: little gradient, and yet a way to go
             going = going | (size > STILL)
         if step == max_steps or not _any(going):
@@ -137,27 +144,31 @@ def solve(
         largest = float(gradient.max() if batch else gradient)
         rest = 0.0 if quadratic else min(LOOSE, largest) * largest
         # W' diag(stiffness) W rise = -slope, bordered by a row for the bias.
-        rise, shift = graph.direction(
-            stiffness,
-            -slope,
-            bias_pull,
-            tilt=tilt if fit_bias else None,
-            enough=max(FINE * tol, rest),
-            scale=unit,
-        )
+        try:
+            rise, shift = graph.direction(
+                stiffness,
+                -slope,
+                bias_pull,
+                tilt=tilt if fit_bias else None,
+                enough=max(FINE * tol, rest),
+                scale=unit,
+            )
+        except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and LAPACK's; SuperLU's
+            raise NotConvergedError(SINGULAR) from None
         along, promised = graph.differences(rise), _inner(slope, rise)
         if fit_bias:
             along, promised = along - tilt * shift, promised - bias_pull * shift
         moved = d + along
         ahead = weight * expert.slope(moved, p)
-        # Where a convex energy does not rise at the end of a step, it fell all the way.
-        rising = _inner(ahead, along) > -FLAT * promised
-        doubtful = going & (promised < -NOISE * total) & (rising | (not expert.convex))
+        size = np.abs(along).max(axis=0)
+        # Where a convex energy does not rise at the end of a step, it fell all the way: if its
+        # slope can be trusted there. That of an expert of one's own may be made of differences.
+        rising = (_inner(ahead, along) > -FLAT * promised) | (size > LONG)
+        doubtful = going & (promised < -NOISE * total) & (rising | unproven)
         if _any(doubtful | ~going):
             length = _shortened(expert, p, weight, d, along, promised, going, doubtful)
             rise, shift, moved = length * rise, length * shift, d + length * along
-            ahead = weight * expert.slope(moved, p)
-        size = np.abs(moved - d).max(axis=0)
+            ahead, size = weight * expert.slope(moved, p), length * size
         scores += rise
         gamma = gamma + shift
         steps = steps + going

@@ -14,7 +14,7 @@ from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.graph import DENSE_ITEMS, Graph, component_labels
+from poe.graph import Graph, component_labels, is_small
 from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, james_stein, sandwich
 from poe.stack import differences, pseudo_inverse
 
@@ -347,11 +347,17 @@ class Fit:
         # Where the energy is flat a comparison tells nothing here, yet it still links its items.
         stiffness = np.where(stiffness == 0.0, 1e-12 * stiffness.max(), stiffness)
         graph = Graph.of(c)
-        if self._ridge or c.n_items > DENSE_ITEMS:
+        if self._ridge or not is_small(c):
             from poe.large import LargeGraph
 
             graph = LargeGraph(c, ridge=self._ridge)
         return graph.bias_information(graph.laid(stiffness), graph.laid(self.tilts))
+
+    @property
+    def bias_is_loose(self) -> bool:
+        """Whether the energy is flat where a fitted bias moves and the scores follow it."""
+        flat = self.bias_fitted and not self.stiffness.all()
+        return flat and self.bias_information <= 1e-9 * float(self.stiffness.sum())
 
     @property
     def inverse_curvature(self) -> Floats:
@@ -367,11 +373,12 @@ class Fit:
                 f"the covariance of {c.n_items} items would take {8e-9 * c.n_items**2:.0f} GB; ask "
                 "for difference_se or prob_better of the pairs that matter"
             )
-        if (loose := self._unlinked(stiffness != 0.0)) and not self._ridge:
-            names = name_some(self.items[i] for i in loose)
+        loose = name_some(self.items[i] for i in self._unlinked(stiffness != 0.0))
+        if (loose or self.bias_is_loose) and not self._ridge:
+            what = f"links {loose} with the rest" if loose else "could tell the bias"
             raise ValueError(
-                f"at these scores no expert that links {names} with the rest has any curvature, so "
-                "nothing says how sure their scores are; take another expert, or a wider one"
+                f"at these scores no expert that {what} has any curvature, so nothing says how "
+                "sure that is; take another expert, or a wider one"
             )
         precision = curvature(c, stiffness, self.tilts * self.bias_fitted)
         precision[:-1, :-1] += self._ridge * (np.eye(c.n_items) - 1.0 / c.n_items)

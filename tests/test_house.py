@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
-MOST_LINES = 490  # of a module of poe: one sitting; `result` has both intervals and probabilities
-WHOLE = 6450, 42  # lines and files of all of poe: a morning
+MOST_LINES = 500  # of a module of poe: one sitting
+WHOLE = 6550, 42  # lines and files of all of poe: a morning; fewer once `hierarchical` has left
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:
@@ -140,7 +140,7 @@ def test_from_a_file_to_a_fit_is_a_short_walk(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     files, lines = map(int, done.stdout.split())
     assert 4 < files <= 8
-    assert 300 < lines <= 650
+    assert 300 < lines <= 660  # where a fit begins is one more function
 
 
 # Tables out: who asks for one has pandas.

@@ -13,6 +13,8 @@ from poe.experts.normaliser import log_normaliser, peak
 
 __all__ = ["Custom", "custom"]
 
+ROUNDING = 1e-14  # of a function whose differences are taken
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Custom(Expert):
@@ -87,6 +89,8 @@ def custom(
         )
     else:
         second = _difference(first, 1e-3) if slope is not None else _second_difference(energy, 1e-2)
+        of, unit = (first, 1e-3) if slope is not None else (energy, 1e-4)
+        second = _above_rounding(second, of, ROUNDING / unit)
     centre = opinion if opinion is not None else peak(first)
 
     def density(d: Floats, p: Floats) -> Floats:
@@ -114,6 +118,16 @@ def _full(function: OfBoth) -> OfBoth:
         return np.full(np.shape(d), value[()]) if value.shape == () else value
 
     return spread
+
+
+def _above_rounding(curvature: OfBoth, of: OfBoth, share: float) -> OfBoth:
+    """The curvature, or where it is less what rounding of a function makes of it."""
+
+    def known(d: Floats, p: Floats) -> Floats:
+        value, noise = curvature(d, p), share * np.abs(of(d, p))
+        return np.where(np.abs(value) < noise, noise, value)
+
+    return known
 
 
 def _difference(function: OfBoth, h: float) -> OfBoth:

@@ -50,6 +50,8 @@ def test_a_bias_that_cannot_be_told_or_explains_everything_is_left_out():
     assert notes == [
         "too few comparisons to tell a position bias from the scores: none was assumed"
     ]
+    # A prior makes the optimum one, of which next to nothing is told by the answers.
+    assert (settled(chain, prior=0.1)[0].bias, settled(chain.hard())[0].bias) == (0.0, 0.0)
     always = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1, 1, 1])
     fit, notes = settled(always)
     assert not fit.bias_fitted

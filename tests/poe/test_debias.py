@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import judging
@@ -67,6 +68,24 @@ class TestUnidentified:
             for solver in ("dense", "sparse"):
                 with pytest.raises(poe.UnidentifiedBiasError, match="show some of the pairs"):
                     poe.fit(c, expert, bias="fit", solver=solver)
+
+    @pytest.mark.parametrize("solver", ["dense", "sparse"])
+    def test_a_prior_tells_it_from_the_scores(self, solver):
+        """Its ties hold the scores and were shown in no order: one optimum, found by scipy too."""
+        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.7, 0.8])
+
+        def energy(x):  # two ties of weight 0.2 a pair
+            a, b, c, gamma = x
+            d = np.array([a - b - gamma, b - c - gamma])
+            ties = np.array([a - b, b - c, a - c])
+            answers = np.logaddexp(0.0, d) - np.array([0.7, 0.8]) * d
+            return (
+                answers.sum() + 0.2 * (np.logaddexp(0.0, ties) - 0.5 * ties).sum() + sum(x[:3]) ** 2
+            )
+
+        expected = minimize(energy, np.zeros(4), tol=1e-12).x
+        fit = poe.fit(c, bias="fit", prior=0.1, solver=solver)
+        assert [*fit.scores, fit.bias] == pytest.approx(expected, abs=1e-5)
 
     def test_two_steps_against_one_identify_it(self):
         c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[0.7, 0.8, 0.8])

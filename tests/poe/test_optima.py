@@ -1,0 +1,73 @@
+"""No fit that says it converged lies above an optimum found by scipy; refusals are ours."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+import poe
+from tests.poe import attack_optima
+
+
+@pytest.mark.parametrize("name", attack_optima.EXPERTS)
+def test_what_converged_is_the_optimum(name):
+    """`make attack` runs thousands of these."""
+    counts, faults = attack_optima.attack(name, 25)
+    assert not faults
+    assert counts["fitted"] >= 15
+
+
+@pytest.mark.parametrize("name", ["bradley-terry", "laplacian", "cauchy"])
+def test_scores_a_little_off_would_be_noticed(monkeypatch, name):
+    fit = poe.fit
+
+    def off(*given, **how):
+        made = fit(*given, **how)
+        return replace(made, scores=1.001 * made.scores)
+
+    monkeypatch.setattr(poe, "fit", off)
+    counts, _ = attack_optima.attack(name, 25)
+    assert counts["FAULT"] >= 12
+
+
+def test_an_energy_alone_finds_what_its_slope_finds():
+    """Far out, differences of a small step vanish: scores of 1e18 were called an optimum."""
+    c = poe.Comparisons(first=[0, 2, 0, 0], second=[1, 1, 1, 1], p=[0.0001, 0.9999, 0.9999, 0.9999])
+    energy, slope = attack_optima.log_cosh, attack_optima.log_cosh_slope
+    alone = poe.fit(c, poe.experts.custom(energy))
+    # One opinion at -9.21 pulls with its whole force of 1, two at 9.21 with half of it.
+    apart = logit(0.9999) - np.arctanh(0.5)
+    assert alone.scores[0] - alone.scores[1] == pytest.approx(apart, abs=1e-5)
+    assert alone.scores == pytest.approx(poe.fit(c, poe.experts.custom(energy, slope)).scores)
+
+
+def test_what_does_not_converge_says_what_helps():
+    c = poe.Comparisons.from_pairs([[0, 1], [1, 0]], [1.0 - 1e-15, 0.5], items=2)
+    with pytest.raises(poe.NotConvergedError, match="answers away from 0 and 1, give a prior"):
+        poe.fit(c, max_steps=3)
+
+
+def test_huber_says_where_nothing_tells_the_bias():
+    """Along the bias every expert is straight: its error was the root of rounding, or NaN."""
+    fitted = accepted = refused = 0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(2, 6))
+        first = rng.integers(n, size=n + 3)
+        pairs = np.column_stack([first, (first + rng.integers(1, n, size=n + 3)) % n])
+        p = rng.choice([0.0, 0.01, 0.5, 0.99, 1.0], size=n + 3)
+        try:
+            fit = poe.fit(poe.Comparisons.from_pairs(pairs, p, items=n), "huber", bias="fit")
+        except poe.ComparisonError:
+            continue
+        fitted += 1
+        assert np.isfinite([*fit.scores, fit.bias]).all()
+        try:
+            error = fit.bias_se
+        except ValueError as why:  # of which NumPy's own are a kind
+            refused += "how sure that is" in str(why) and "of many optima one" in fit.message
+        else:
+            assert error > 0.0
+            accepted += 1
+    assert (accepted + refused, refused > 3) == (fitted, True)
