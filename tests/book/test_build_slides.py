@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,10 @@ from typing import Any
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from pybtex.database import parse_file
 
 from book.tools.handout import write_handouts
 from book.tools.notes import told
 from book.tools.pages import BuildError, Page, find_pages, read_page
-from book.tools.plain import Book
 from book.tools.slides import (
     GLUE,
     ONLY,
@@ -27,7 +26,7 @@ from book.tools.slides import (
     write_decks,
 )
 from tests.browser.checks import quiet_page
-from tests.scratch_book import HEADER
+from tests.scratch_book import HEADER, Whatever, numberless
 
 TEXT = (
     HEADER
@@ -111,22 +110,6 @@ def test_what_a_slide_cannot_show_is_refused(executed: nbformat.NotebookNode) ->
         collect(executed, name="03-sums")
 
 
-class Whatever(dict[str, Any]):
-    """Has every name."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> Any:
-        return self.value
-
-    def get(self, name: str, otherwise: Any = None) -> Any:
-        return self.value
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 def dead_links(deck: Path) -> list[str]:
     """Links that lead neither out of the deck nor to one of its slides."""
     parsed = BeautifulSoup(
@@ -147,9 +130,7 @@ def test_no_deck_has_a_dead_link(
     for page in pages:
         nbformat.write(page.notebook(), tmp_path / f"{page.name}.ipynb")
     monkeypatch.setattr("book.tools.slides.glued", lambda notebook: Whatever("1"))
-    entries = parse_file(str(root / "book/references.bib")).entries
-    executed = frozenset(page.name for page in pages)
-    book = Book(Whatever("(1.1)"), Whatever(Whatever("1")), entries, site, executed)
+    book = replace(numberless(pages), site=site)
     folder = tmp_path / "decks"
     decks = write_decks(
         pages, executed=tmp_path, folder=folder, shared=True, told=partial(told, book=book)
