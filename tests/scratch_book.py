@@ -54,7 +54,7 @@ class Whatever(dict[str, Any]):
 
 
 def numberless(pages: list[Page]) -> Book:
-    """Return this book before anything is executed: what cells would glue is 1, every place (1.1)."""
+    """Return this book before it is executed: what cells glue is 1, every place (1.1)."""
     entries = parse_file(str(ROOT / "book/references.bib")).entries
     executed = frozenset(page.name for page in pages if page.executes)
     return Book(Whatever("(1.1)"), Whatever(Whatever("1")), entries, None, executed)
