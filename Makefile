@@ -77,10 +77,11 @@ course: book ## Write the course kit: decks, handouts, solutions
 pyodide: $(STAMP) ## Fetch the browser's Python (106 MB), for the tests that press "Run this page here"
 	@$(PY) -m tests.browser.pyodide
 
-lab: $(STAMP) ## Open the chapters in JupyterLab
+lab: book ## Open copies of the chapters in JupyterLab, yours to write in (_build/lab)
+	@$(PY) -m book.tools lab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings
 	@cp book/tools/lab_settings.json $(VENV)/share/jupyter/lab/settings/overrides.json
-	@$(PY) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+	@$(PY) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) _build/lab
 
 bench: $(STAMP) ## Run the benchmarks
 	@$(PY) -m benchmarks
@@ -88,8 +89,9 @@ bench: $(STAMP) ## Run the benchmarks
 bench-judge: judge ## Measure how fast language models judge (on a GPU, if any)
 	@$(PY) -m benchmarks.judge $(ARGS)
 
-clean: ## Remove what was built, keep the environment
-	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ## Remove what was built, keep the environment and _build/lab
+	@test ! -d _build || find _build -mindepth 1 -maxdepth 1 ! -name lab -exec rm -rf {} +
+	@rm -rf dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find poe judging reproduction tests book notebooks benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## Remove the environment as well

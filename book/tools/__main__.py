@@ -16,6 +16,7 @@ from pathlib import Path
 from book.tools.course import write_course
 from book.tools.execute import execute_pages
 from book.tools.handout import write_handouts
+from book.tools.lab import write_lab
 from book.tools.notes import told
 from book.tools.pages import BuildError, find_pages, rendered
 from book.tools.pdf import print_book
@@ -28,6 +29,7 @@ TARGETS = {
     "build": "execute the pages and render them",
     "execute": "execute the pages only",
     "notebooks": "write every executed page as a plain .ipynb, with the wheel it needs",
+    "lab": "write copies of the pages to work in, where there are none yet",
     "pdf": "print the rendered book",
     "slides": "write the decks from the executed chapters",
     "handout": "write the notebooks without solutions",
@@ -114,6 +116,9 @@ def run(options: argparse.Namespace) -> None:
             written = write_notebooks(root, build=build)
         elif target == "handout":
             written = write_handouts(find_pages(root), folder=build / target)
+        elif target == "lab":
+            book = read_book(rendered(build), executed=build / "executed", root=root)
+            written = write_lab(find_pages(root), book=book, folder=build / target)
         else:
             executed = build / "executed"
             book = read_book(rendered(build), executed=executed, root=root)

@@ -84,7 +84,8 @@ def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[in
 
 
 def plain(text: str, *, page: Page, book: Book) -> str:
-    """A chapter's text as anybody's Markdown."""
+    """A chapter's text as anybody's Markdown; no notebook lies beside a deck to link to."""
+    book = replace(book, executed=frozenset())
     text = inline(unboxed(text, page=page.name, book=book), page=page.name, book=book)
     return MARKUP.sub("", HEADING.sub("", text)).strip()
 

@@ -7,8 +7,10 @@ numbers the pages and makes bookmarks of the headings. Live figures keep their s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -84,7 +86,7 @@ DOCUMENT = Environment(autoescape=True).from_string(
     "<div class='bd-content'><div class='bd-article-container bd-article'>"
     '<section class="jc-cover"><p class="jc-title">{{ titles[0] }}</p>'
     "<p>Products of experts for language models that compare texts</p>"
-    "{% for words in executed %}<p>{{ words }}</p>{% endfor %}</section>"
+    "<p>{{ author }}</p><p>{{ executed }}</p></section>"
     '{% if contents %}<section class="jc-contents"><h2>Contents</h2><ol>'
     '{% for name, title in contents %}<li><a href="#{{ name }}--top">{{ title }}</a></li>'
     "{% endfor %}</ol></section>{% endif %}</div></div>"
@@ -143,13 +145,19 @@ def chapter(page: BeautifulSoup, name: str, *, pages: set[str], site: str | None
     return article
 
 
+def day(executed: str) -> date:
+    """The day of "Executed on 27 November 2026 with ..."; a build may pass midnight."""
+    found = re.search(r"\d+ \w+ \d{4}", executed)
+    return datetime.strptime(found[0], "%d %B %Y").date() if found else date.min
+
+
 def one_document(html: Path, names: list[str], *, site: str | None = None) -> str:
     """Put these pages of the book into one."""
     pages = set(names)
     texts = {name: (html / f"{name}.html").read_text(encoding="utf-8") for name in names}
     whole = {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
     first = whole[names[0]]
-    executed = dict.fromkeys(p.get_text() for w in whole.values() for p in w.select(".jc-executed"))
+    executed = {p.get_text() for page in whole.values() for p in page.select(".jc-executed")}
     articles = [chapter(page, name, pages=pages, site=site) for name, page in whole.items()]
     # Some pages have styles that others do without; each is taken once, where it first stands.
     linked = [str(link) for page in whole.values() for link in page.select(STYLES)]
@@ -160,7 +168,8 @@ def one_document(html: Path, names: list[str], *, site: str | None = None) -> st
         style=STYLE,
         styles="".join(dict.fromkeys(linked)),
         scripts="".join(map(str, scripts)),
-        executed=executed,
+        executed=max(executed, key=day, default=""),
+        author=AUTHOR,
         titles=titles,
         contents=list(zip(names, titles, strict=True))[1:],
         articles=articles,

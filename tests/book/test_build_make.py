@@ -49,6 +49,16 @@ def test_help_is_the_default_and_lists_every_target(fresh: Path) -> None:
         assert re.search(rf"^  make {target} +[A-Z]", done.stdout, re.MULTILINE), target
 
 
+def test_what_a_student_wrote_survives_a_cleaning(fresh: Path) -> None:
+    for name in ("lab/05-mine.ipynb", "html/index.html", ".hidden/file"):
+        (fresh / "_build" / name).parent.mkdir(parents=True)
+        (fresh / "_build" / name).touch()
+    assert make(fresh, "clean").returncode == 0
+    left = [path for path in (fresh / "_build").rglob("*") if path.is_file()]
+    assert left == [fresh / "_build/lab/05-mine.ipynb"]
+    assert make(fresh, "clean").returncode == 0
+
+
 def test_a_python_that_cannot_do_is_named_with_the_way_out(fresh: Path) -> None:
     for python, words in (
         (fake_python(fresh, version_is_fine=False), ("3.11 or newer is needed", "Python 3.9.2")),

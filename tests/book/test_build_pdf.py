@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 
 from book.tools import pdf
 from book.tools.__main__ import build_book
@@ -54,6 +55,20 @@ def test_links_lead_inside_plumbing_is_left_out_and_answers_are_open(html: Path)
     assert text.count('id="two--part"') == 1
     assert "plumbing" not in text
     assert '<details open="">answer</details>' in text
+
+
+def test_the_cover_has_an_author_and_the_last_of_the_days(html: Path) -> None:
+    """A build that passes midnight executes its pages on two days."""
+    days = {"one": "30 September 2026", "two": "1 October 2026"}
+    for name, day in days.items():
+        path = html / f"{name}.html"
+        stamp = f'<p class="jc-executed">Executed on {day} with Python 3.12.</p></section>'
+        path.write_text(path.read_text().replace("</section>", stamp))
+    cover = BeautifulSoup(one_document(html, order(TOC)), "html.parser").select_one(".jc-cover")
+    assert cover is not None
+    author, executed = [line.get_text() for line in cover.find_all("p")][2:]
+    assert author == AUTHOR
+    assert executed == "Executed on 1 October 2026 with Python 3.12."
 
 
 HEADS = "".join(f'<th><button type="button">head-{k}</button></th>' for k in range(12))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 
 from book.tools.handout import write_handouts
-from book.tools.pages import BuildError, Page, read_page
+from book.tools.notes import told
+from book.tools.pages import BuildError, Page, find_pages, read_page
 from book.tools.slides import (
     GLUE,
     ONLY,
@@ -22,7 +26,7 @@ from book.tools.slides import (
     write_decks,
 )
 from tests.browser.checks import quiet_page
-from tests.scratch_book import HEADER
+from tests.scratch_book import HEADER, Whatever, numberless
 
 TEXT = (
     HEADER
@@ -104,6 +108,41 @@ def test_what_a_slide_cannot_show_is_refused(executed: nbformat.NotebookNode) ->
     executed.cells = [cell for cell in executed.cells if cell.cell_type == "code"]
     with pytest.raises(BuildError, match="must be a slide with a heading"):
         collect(executed, name="03-sums")
+
+
+def dead_links(deck: Path) -> list[str]:
+    """Links that lead neither out of the deck nor to one of its slides."""
+    parsed = BeautifulSoup(
+        re.sub("<script.*?</script>", "", deck.read_text(), flags=re.S), "html.parser"
+    )
+    places = {f"#{one['id']}" for one in parsed.find_all(id=True)}
+    links = [str(link["href"]) for link in parsed.find_all("a", href=True)]
+    return [to for to in links if not to.startswith("https://") and to not in places]
+
+
+@pytest.mark.parametrize("site", [None, "https://someone.example/book"])
+def test_no_deck_has_a_dead_link(
+    site: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decks of all chapters with their notes; what cells would glue is 1 everywhere."""
+    root = Path(__file__).resolve().parents[2]
+    pages = [page for page in find_pages(root) if page.executes]
+    for page in pages:
+        nbformat.write(page.notebook(), tmp_path / f"{page.name}.ipynb")
+    monkeypatch.setattr("book.tools.slides.glued", lambda notebook: Whatever("1"))
+    book = replace(numberless(pages), site=site)
+    folder = tmp_path / "decks"
+    decks = write_decks(
+        pages, executed=tmp_path, folder=folder, shared=True, told=partial(told, book=book)
+    )
+    assert {deck.name: found for deck in decks if (found := dead_links(deck))} == {}
+    linked = [deck for deck in decks if site and f'href="{site}/' in deck.read_text()]
+    assert len(linked) > 10 if site else not linked
+    dead = (
+        '<section id="s1"><a href="#s1">a</a><a href="two.ipynb">b</a><a href="#x">c</a></section>'
+    )
+    (tmp_path / "dead.html").write_text(dead)
+    assert dead_links(tmp_path / "dead.html") == ["two.ipynb", "#x"]
 
 
 def test_numbers_take_the_formats_of_the_chapters() -> None:

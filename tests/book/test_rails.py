@@ -1,5 +1,7 @@
 """The mathematics of rails, of the recipe and of ranking eight things, run on node, is poe's."""
 
+import csv
+import io
 import json
 import shutil
 import subprocess
@@ -193,10 +195,11 @@ def test_with_few_answers_the_scatter_is_supposed() -> None:
     assert found["reach"] == pytest.approx(1.96, abs=1e-4), "of a scatter that is given"
 
 
-def test_the_next_pair_joins_what_is_apart_and_then_has_the_largest_variance() -> None:
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
+def test_the_next_pair_joins_what_is_apart_and_then_has_the_largest_variance(seed: int) -> None:
     asked: list[tuple[int, int, float]] = []
     for count in range(28):
-        (pair,) = run(("nextPair", 8, rows(asked)))
+        (pair,) = run(("nextPair", 8, rows(asked), seed))
         i, j = int(pair["first"]), int(pair["second"])
         assert {i, j} not in [{a, b} for a, b, _ in asked], "a pair is not asked twice"
         if count >= 7:  # seven answers join eight things
@@ -209,8 +212,33 @@ def test_the_next_pair_joins_what_is_apart_and_then_has_the_largest_variance() -
         asked.append((i, j, 0.6 if i < j else 0.4))
     firsts = [i for i, *_ in asked]
     assert max(map(firsts.count, range(8))) <= 5, "nobody always stands first"
-    (again,) = run(("nextPair", 8, rows(asked)))
+    (again,) = run(("nextPair", 8, rows(asked), seed))
     assert again is not None, "when all pairs have been asked they are asked again"
+
+
+def asked_of(seed: int, count: int = 12) -> list[tuple[int, int]]:
+    """The first questions of somebody who likes the earlier thing better."""
+    asked: list[tuple[int, int, float]] = []
+    for _ in range(count):
+        (pair,) = run(("nextPair", 8, rows(asked), seed))
+        i, j = int(pair["first"]), int(pair["second"])
+        asked.append((i, j, 0.6 if i < j else 0.4))
+    return [(i, j) for i, j, _ in asked]
+
+
+def test_a_class_is_asked_about_everything_in_both_orders() -> None:
+    """Thirty people, twelve questions each: 360 over 56 orders; one fixed way would ask twelve."""
+    seeds = np.random.default_rng(3).integers(2**32, size=30)
+    ways = [asked_of(int(seed)) for seed in seeds]
+    assert ways[0] == asked_of(int(seeds[0])), "one seed, one way"
+    assert len({tuple(way[:8]) for way in ways}) == 30
+    shown = [pair for way in ways for pair in way]
+    assert len({frozenset(pair) for pair in shown}) == 28
+    assert len(set(shown)) > 50
+    led = np.bincount([i for i, _ in shown], minlength=8) / np.bincount(np.ravel(shown))
+    assert np.abs(led - 0.5).max() < 0.15, "nothing has the better place in the room"
+    fixed = [asked_of(int(seeds[0])) for _ in ways]  # the control: a class with one seed
+    assert len({pair for way in fixed for pair in way}) == 12
 
 
 def test_the_worst_contradiction_is_what_the_misfits_of_its_ring_add_up_to() -> None:
@@ -229,7 +257,7 @@ def test_the_worst_contradiction_is_what_the_misfits_of_its_ring_add_up_to() -> 
 def test_answers_survive_a_table_and_a_class_pastes_many() -> None:
     names = ["Alien", 'The "Thing", 1982', "Heat"]
     answers = rows([(0, 1, 0.8), (2, 1, 0.4)])
-    (table,) = run(("toCsv", names, answers))
+    (table,) = run(("toCsv", names, answers, "p1"))
     (back,) = run(("fromCsv", table))
     assert [(names[r["first"]], r["p"]) for r in answers] == [
         (back["names"][r["first"]], r["p"]) for r in back["comparisons"]
@@ -240,6 +268,7 @@ def test_answers_survive_a_table_and_a_class_pastes_many() -> None:
     assert len(pooled["comparisons"]) == 4
     assert sorted(pooled["names"]) == sorted(names)
     assert pooled["refused"] == 4
+    assert pooled["people"] == 1
     fit = poe.fit(
         poe.Comparisons.from_pairs(
             [(r["first"], r["second"]) for r in pooled["comparisons"]],
@@ -250,3 +279,23 @@ def test_answers_survive_a_table_and_a_class_pastes_many() -> None:
     )
     (found,) = run(("rank", 3, pooled["comparisons"]))
     np.testing.assert_allclose(found["scores"], fit.scores, atol=1e-9)
+
+
+def test_a_spreadsheet_runs_no_name_and_it_comes_back_as_it_was() -> None:
+    names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "'=1", "'tis", "a=b", '=a,"b";c']
+    answers = rows([(i, i + 1, 0.6) for i in range(7)])
+    (table,) = run(("toCsv", names, answers, "p1"))
+    for first, second, *_ in list(csv.reader(io.StringIO(table)))[1:]:
+        assert not set(first[0] + second[0]) & set("=+-@")
+    (back,) = run(("fromCsv", table))
+    assert (back["names"], back["comparisons"]) == (names, answers)
+
+
+def test_tables_of_a_spreadsheet_abroad_are_read() -> None:
+    """Semicolons with decimal commas, tabs, a mark at the beginning, who answered or not."""
+    abroad = '\ufefffirst;second;p;judge\r\nAlien;Heat, 1995;0,8;p1\r\n"A;B";Alien;0.4;p2\r\n'
+    tabs = "first\tsecond\tp\nAlien\tHeat, 1995\t0,6\n\tAlien\t0,6\n"
+    (read,) = run(("fromCsv", abroad + tabs + "Alien,Heat,0,8\n"))
+    assert read["names"] == ["Alien", "Heat, 1995", "A;B"]
+    assert read["comparisons"] == rows([(0, 1, 0.8), (2, 0, 0.4), (0, 1, 0.6)])
+    assert (read["people"], read["refused"]) == (2, 2)

@@ -238,8 +238,19 @@ poeLive.mathematics = (() => {
   };
   const spearman = (a, b) => pearson(ranks(a), ranks(b));
 
+  // A sequence of pseudo-random numbers in (0, 1), the same in every browser (mulberry32).
+  const random = (seed) => {
+    let a = seed >>> 0;
+    return () => {
+      a = (a + 0x6d2b79f5) >>> 0;
+      let t = Math.imul(a ^ (a >>> 15), 1 | a);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296 + 1e-12;
+    };
+  };
+
   return {
     sigmoid, logit, mean, gaussian, bradleyTerry, laplace, resistance, logDeterminant, shares,
-    normalCdf, ranks, pearson, spearman, pseudoInverse, laplacian,
+    normalCdf, ranks, pearson, spearman, pseudoInverse, laplacian, random,
   };
 })();

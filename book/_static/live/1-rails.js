@@ -5,7 +5,7 @@
 // and how stiff it is. Energies are zero where every answer gets what it wants.
 window.poeLive = window.poeLive || { figures: {} };
 poeLive.rails = (() => {
-  const { bradleyTerry, gaussian, laplace, laplacian, logit, mean, pseudoInverse, resistance, sigmoid } =
+  const { bradleyTerry, gaussian, laplace, laplacian, logit, mean, pseudoInverse, random, resistance, sigmoid } =
     poeLive.mathematics;
   const KINK = 1e-6; // a Laplacian misfit below this is none: laplace() is that exact
 
@@ -177,10 +177,21 @@ poeLive.rails = (() => {
     return scores;
   };
 
+  const shuffled = (n, seed) => {
+    const [order, draws] = [Array.from({ length: n }, (_, i) => i), random(seed)];
+    for (let k = n - 1; k > 0; k--) {
+      const l = Math.floor(draws() * (k + 1));
+      [order[k], order[l]] = [order[l], order[k]];
+    }
+    return order;
+  };
+
   // The pair worth asking about: first one that joins two parts, then the one whose difference is
   // known worst (an answer there adds most to log det; book chapter 10), and of equals the closer.
-  // Pairs already asked wait until all have been.
-  const nextPair = (n, comparisons) => {
+  // Pairs already asked wait until all have been. Of a whole class everybody goes their own way: the
+  // seed says which of equally good pairs comes first, and which of its two stands first.
+  const nextPair = (n, comparisons, seed) => {
+    const order = shuffled(n, seed);
     const label = parts(n, comparisons);
     const count = Array(n).fill(0);
     const asked = new Set();
@@ -192,9 +203,10 @@ poeLive.rails = (() => {
     const whole = joined(n, comparisons);
     const state = whole ? rank(n, comparisons) : null;
     let best = null;
-    for (let i = 0; i < n; i++) {
-      for (let j = i + 1; j < n; j++) {
-        const fresh = asked.size === (n * (n - 1)) / 2 || !asked.has(i * n + j);
+    for (let k = 0; k < n; k++) {
+      for (let l = k + 1; l < n; l++) {
+        const [i, j] = [order[k], order[l]];
+        const fresh = asked.size === (n * (n - 1)) / 2 || !asked.has(Math.min(i, j) * n + Math.max(i, j));
         if (!fresh || (!whole && label[i] === label[j])) continue;
         const value = whole
           ? state.differences[i][j] - 1e-6 * Math.abs(state.scores[i] - state.scores[j])
@@ -206,7 +218,8 @@ poeLive.rails = (() => {
     // Whoever was first more often stands second now: no text always has the better place.
     const led = (i) => comparisons.filter(({ first }) => first === i).length;
     const { i, j } = best;
-    return led(i) <= led(j) ? { first: i, second: j } : { first: j, second: i };
+    const toss = random(seed + comparisons.length)() < 0.5 ? 0.5 : -0.5; // where they led as often
+    return led(i) + toss < led(j) ? { first: i, second: j } : { first: j, second: i };
   };
 
   // The mean of what was said about i over j, or null where nobody asked.
@@ -253,25 +266,31 @@ poeLive.rails = (() => {
     return null;
   };
 
-  // Answers as a table that a spreadsheet, `poe` and `judging` read: first, second, p.
-  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const toCsv = (names, comparisons) =>
-    ["first,second,p", ...comparisons.map(({ first, second, p }) =>
-      `${quoted(names[first])},${quoted(names[second])},${p}`)].join("\n") + "\n";
+  // Answers as a table that a spreadsheet, `poe` and `judging` read: first, second, p, judge. A
+  // spreadsheet would run a name that begins like a formula, so an apostrophe stands before it.
+  const harmless = (text) => (/^'*[=+\-@]/.test(text) ? `'${text}` : text);
+  const quoted = (text) => (/[",;\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const toCsv = (names, comparisons, judge) =>
+    ["first,second,p,judge", ...comparisons.map(({ first, second, p }) =>
+      [names[first], names[second]].map((name) => quoted(harmless(name))).concat(p, judge).join())].join("\n") + "\n";
 
+  // The cells of a line, which semicolons, tabs or commas divide, and a number as such a file has it.
   const cells = (line) => {
+    const bare = line.replaceAll(/"(?:[^"]|"")*"/g, "");
+    const mark = [";", "\t"].find((one) => bare.includes(one)) ?? ",";
     const found = [];
-    const pattern = /\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))\s*(?:[,;\t]|$)/y;
+    const pattern = new RegExp(` *(?:"((?:[^"]|"")*)"|([^${mark}]*)) *(?:${mark}|$)`, "y");
     while (pattern.lastIndex < line.length) {
       const at = pattern.exec(line);
       if (!at) return null;
-      found.push(at[1] === undefined ? at[2].trim() : at[1].replaceAll('""', '"'));
+      found.push((at[1]?.replaceAll('""', '"') ?? at[2].trim()).replace(/^'(?='*[=+\-@])/, ""));
     }
     return found;
   };
+  const number = (text) => (/\d/.test(text ?? "") ? Number(text.replace(",", ".")) : NaN);
 
-  // Any number of such tables, one after another, as a class pastes them. Lines that are no answers
-  // are counted and left out.
+  // Any number of such tables, one after another, as a class pastes them, and how many people are
+  // named in them. Lines that are no answers are counted and left out.
   const fromCsv = (text) => {
     const names = [];
     const position = (name) => {
@@ -279,16 +298,19 @@ poeLive.rails = (() => {
       return names.indexOf(name);
     };
     const comparisons = [];
+    const judges = new Set();
     let refused = 0;
     text.split(/\r?\n/).forEach((line) => {
       if (!line.trim() || /^\s*"?first"?\s*[,;\t]\s*"?second"?\s*[,;\t]/i.test(line)) return;
-      const row = cells(line);
-      const p = row?.length === 3 && row[2] !== "" ? Number(row[2]) : NaN;
-      if (p >= 0 && p <= 1 && row[0] && row[1] && row[0] !== row[1]) {
-        comparisons.push({ first: position(row[0]), second: position(row[1]), p });
+      const [first, second, said, judge = "", ...more] = cells(line) ?? [];
+      const torn = /^[01]$/.test(said) && /^\d+$/.test(judge); // a decimal comma between commas
+      const p = torn ? NaN : number(said);
+      if (p >= 0 && p <= 1 && first && second && first !== second && more.length === 0) {
+        comparisons.push({ first: position(first), second: position(second), p });
+        if (judge) judges.add(judge);
       } else refused += 1;
     });
-    return { names, comparisons, refused };
+    return { names, comparisons, people: judges.size, refused };
   };
 
   return {

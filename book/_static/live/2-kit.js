@@ -2,6 +2,7 @@
 // words what the picture shows. A live figure takes the place of the still picture of an ordinary
 // figure whose name starts with "fig-live-"; without JavaScript the still picture stays.
 poeLive.kit = (() => {
+  const { random } = poeLive.mathematics;
   const NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana"];
   // The running example of the book.
   const EXAMPLE = [
@@ -178,17 +179,6 @@ poeLive.kit = (() => {
   const pairName = ({ first, second }) => `${NAMES[first]} over ${NAMES[second]}`;
   const inOrder = (scores) =>
     scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a]).map((i) => NAMES[i]).join(", ");
-
-  // A sequence of pseudo-random numbers in (0, 1), the same in every browser (mulberry32).
-  const random = (seed) => {
-    let a = seed >>> 0;
-    return () => {
-      a = (a + 0x6d2b79f5) >>> 0;
-      let t = Math.imul(a ^ (a >>> 15), 1 | a);
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-      return ((t ^ (t >>> 14)) >>> 0) / 4294967296 + 1e-12;
-    };
-  };
 
   const enliven = () =>
     Object.entries(poeLive.figures).forEach(([name, build]) => {

@@ -18,13 +18,17 @@
   const toNames = (text) =>
     [...new Set(text.split(/\r?\n|;/).map((line) => line.trim().slice(0, LONGEST)).filter(Boolean))].slice(0, MOST);
 
+  // What makes one's order of questions one's own; an answer's file names it as who answered.
+  const seedling = () => crypto.getRandomValues(new Uint32Array(1))[0];
+  const judge = (seed) => `p${seed.toString(36)}`;
+
   const recall = () => {
     try {
       const kept = JSON.parse(localStorage.getItem(KEPT));
       const sound = Array.isArray(kept?.names) && kept.names.every((name) => typeof name === "string")
         && kept.names.length >= FEWEST && kept.names.length <= MOST && Array.isArray(kept.answers)
         && kept.answers.every(({ first, second, p }) => kept.names[first] && kept.names[second] && first !== second && p >= 0 && p <= 1);
-      return sound ? kept : null;
+      return sound ? { seed: seedling(), ...kept } : null;
     } catch {
       return null; // nothing kept, or a browser that keeps nothing
     }
@@ -47,6 +51,16 @@
       return names.length >= FEWEST ? names : null;
     } catch {
       return null;
+    }
+  };
+
+  // A file of a spreadsheet may be in the letters of an older Windows.
+  const readFile = async (file) => {
+    const bytes = await file.arrayBuffer();
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      return new TextDecoder("windows-1252").decode(bytes);
     }
   };
 
@@ -133,7 +147,8 @@
     const root = html("div", { class: "live live-eight", role: "group", "aria-label": "Rank things of your own" }, box);
     let names = [];
     let answers = [];
-    const remember = () => keep(names.length ? { names, answers } : null);
+    let seed = seedling();
+    const remember = () => keep(names.length ? { names, answers, seed } : null);
 
     // ---- First: names -------------------------------------------------------------------------
     const naming = html("form", { class: "live-naming" }, root);
@@ -153,6 +168,7 @@
       }
       names = given;
       answers = [];
+      seed = seedling();
       trouble.textContent = "";
       update({ focus: true });
     });
@@ -183,19 +199,29 @@
     });
     tool("Picture (PNG)", () => savePicture(svg, "png"));
     tool("Picture (SVG)", () => savePicture(svg, "svg"));
-    tool("Answers (CSV)", () => save(new Blob([toCsv(names, answers)], { type: "text/csv" }), "answers.csv"));
-    const share = tool("Copy a link with these names", () => {
-      const address = location.href.split("#")[0] + PREFIX + pack(names);
-      const shown = () => (share.textContent = poeLive.address.copied);
-      const byHand = () => {
-        share.textContent = "It is in the address bar";
-        try {
-          history.replaceState(history.state, "", address);
-        } catch { /* a page opened where addresses cannot be changed */ }
-      };
-      if (navigator.clipboard) navigator.clipboard.writeText(address).then(shown, byHand);
-      else byHand();
-      setTimeout(() => (share.textContent = "Copy a link with these names"), 2500);
+    const table = () => toCsv(names, answers, judge(seed));
+    tool("Answers (CSV)", () => save(new Blob([table()], { type: "text/csv" }), "answers.csv"));
+    const copying = (text, copied, wanted, byHand) => {
+      const press = tool(text, () => {
+        const told = (words) => (press.textContent = words);
+        const otherwise = () => told(byHand());
+        if (navigator.clipboard) navigator.clipboard.writeText(wanted()).then(() => told(copied), otherwise);
+        else otherwise();
+        setTimeout(() => told(text), 2500);
+      });
+    };
+    copying("Copy my answers", "Copied", table, () => {
+      lines.hidden = false;
+      lines.value = table();
+      lines.select();
+      return "Copy these lines";
+    });
+    const address = () => location.href.split("#")[0] + PREFIX + pack(names);
+    copying("Copy a link with these names", poeLive.address.copied, address, () => {
+      try {
+        history.replaceState(history.state, "", address());
+      } catch { /* a page opened where addresses cannot be changed */ }
+      return "It is in the address bar";
     });
     tool("Other things", () => {
       area.value = names.join("\n");
@@ -204,9 +230,10 @@
       update();
       area.focus();
     });
+    const lines = html("textarea", { readonly: "", rows: 6, hidden: "", "aria-label": "My answers" }, asking);
 
     const answer = (p) => {
-      const pair = nextPair(names.length, answers);
+      const pair = nextPair(names.length, answers, seed);
       answers.push({ ...pair, p });
       update();
     };
@@ -219,6 +246,7 @@
     const listed = (items) => `${items.slice(0, -1).join(", ")} and ${items[items.length - 1]}`;
     const update = ({ focus = false } = {}) => {
       remember();
+      lines.hidden = true;
       naming.hidden = names.length > 0;
       asking.hidden = names.length === 0;
       if (!names.length) {
@@ -226,7 +254,7 @@
         return;
       }
       const n = names.length;
-      const next = nextPair(n, answers);
+      const next = nextPair(n, answers, seed);
       const enough = n + 4; // a ring, and as many again as make the scatter known
       question.textContent = answers.length < enough
         ? `Question ${answers.length + 1} of about ${enough}: which one is better?`
@@ -252,7 +280,7 @@
       conflict.textContent = ring
         ? `You have contradicted yourself by ${fixed(ring.sum, 1)} round ${listed(ring.ring.map((i) => names[i]))}: you put each before the next, and the last before the first.`
         : found && answers.length > n ? "You have not contradicted yourself so far." : "";
-      root.dataset.state = JSON.stringify({ names, comparisons: answers, next, scores, errors: found?.errors ?? null, reach: found?.reach ?? null, sigma: found?.sigma ?? null, contradiction: ring });
+      root.dataset.state = JSON.stringify({ names, comparisons: answers, seed, next, scores, errors: found?.errors ?? null, reach: found?.reach ?? null, sigma: found?.sigma ?? null, contradiction: ring });
       if (focus) card[0].big.focus();
     };
 
@@ -260,7 +288,14 @@
     const classroom = html("details", { class: "live-class" }, root);
     html("summary", {}, classroom, "For a class: everybody’s answers together");
     html("label", { for: "eight-class" }, classroom, "Paste the lines of everybody’s CSV, one after another");
-    const pasted = html("textarea", { id: "eight-class", rows: 6, spellcheck: "false", placeholder: "first,second,p\nAlien,Heat,0.8" }, classroom);
+    const pasted = html("textarea", { id: "eight-class", rows: 6, spellcheck: "false", placeholder: "first,second,p,judge\nAlien,Heat,0.8,p7" }, classroom);
+    html("label", { for: "eight-files" }, classroom, "or choose all their files at once");
+    const chosen = html("input", { id: "eight-files", type: "file", multiple: "", accept: ".csv,.txt,text/csv" }, classroom);
+    chosen.addEventListener("change", async () => {
+      pasted.value = (await Promise.all([...chosen.files].map(readFile))).join("\n");
+      chosen.value = ""; // or the same files could not be chosen again
+      together.click();
+    });
     const together = html("button", { type: "button" }, html("div", { class: "live-controls" }, classroom), "Rank them together");
     const result = draw(classroom, "svg", { role: "img", "aria-labelledby": "eight-class-says", class: "live-picture" });
     const outcome = html("p", { class: "live-says", id: "eight-class-says", "aria-live": "polite" }, classroom);
@@ -288,15 +323,16 @@
       const order = chart(result, { names: table.names, scores: found.scores, found, pairs: table.comparisons.length, title: "Our ranking" });
       showClass(true);
       const ring = contradiction(n, table.comparisons);
-      outcome.textContent = `${table.comparisons.length} answers about ${n} things: ${order.map((i, k) => `${k + 1} ${table.names[i]}`).join(", ")}.` +
+      const by = table.people > 1 ? ` of ${table.people} people` : "";
+      outcome.textContent = `${table.comparisons.length} answers${by} about ${n} things: ${order.map((i, k) => `${k + 1} ${table.names[i]}`).join(", ")}.` +
         (ring ? ` Together you contradict yourselves by ${fixed(ring.sum, 1)} round ${listed(ring.ring.map((i) => table.names[i]))}.` : "") + left;
-      classroom.dataset.state = JSON.stringify({ names: table.names, comparisons: table.comparisons, scores: found.scores, errors: found.errors });
+      classroom.dataset.state = JSON.stringify({ names: table.names, comparisons: table.comparisons, people: table.people, scores: found.scores, errors: found.errors });
     });
 
     const given = unpack(location.hash);
     const kept = recall();
     if (given && !(kept && given.join("\n") === kept.names.join("\n"))) names = given;
-    else if (kept) ({ names, answers } = kept);
+    else if (kept) ({ names, answers, seed } = kept);
     update();
   };
 })();

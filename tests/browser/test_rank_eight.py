@@ -1,0 +1,86 @@
+"""The page that ranks eight things: everybody's own questions, and a class's files together."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.checks import quiet_page
+from tests.browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+STATIC = ROOT / "book" / "_static"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page with its scripts alone."""
+    styles = f"<link rel='stylesheet' href='{(STATIC / 'live.css').as_uri()}'>"
+    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
+    written = tmp_path_factory.mktemp("eight") / "page.html"
+    head = f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>x</title>{styles}"
+    written.write_text("".join([head, *scripts, "<div id='fig-live-eight'></div>"]))
+    return written
+
+
+@pytest.fixture
+def page(browser: Any, path: Path) -> Iterator[Any]:
+    with quiet_page(browser, path) as opened:
+        yield opened
+
+
+def state(page: Any) -> dict[str, Any]:
+    return dict(json.loads(page.locator(".live-eight").get_attribute("data-state")))
+
+
+def answer(page: Any, count: int) -> list[tuple[int, int]]:
+    for _ in range(count):
+        page.locator(".live-card").first.click()
+    return [(one["first"], one["second"]) for one in state(page)["comparisons"]]
+
+
+def begin(page: Any) -> None:
+    page.click("text=Use eight films")
+    page.click("text=Start")
+
+
+def test_everybody_has_their_own_questions_and_keeps_them(
+    browser: Any, page: Any, path: Path
+) -> None:
+    begin(page)
+    mine = answer(page, 8)
+    before = state(page)
+    page.reload()
+    assert state(page) == before, "seed, answers and the next question are kept"
+    with quiet_page(browser, path) as other:
+        begin(other)
+        assert answer(other, 8) != mine
+
+
+def test_answers_can_be_copied_where_a_browser_offers_no_clipboard(page: Any) -> None:
+    begin(page)
+    answer(page, 2)
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.click("text=Copy my answers")
+    lines = page.get_by_label("My answers")
+    head, first, *_ = lines.input_value().splitlines()
+    assert head == "first,second,p,judge"
+    assert first.rsplit(",", 2)[1] == "0.8"
+    assert page.evaluate("getSelection().toString()") == lines.input_value()
+
+
+def test_all_files_of_a_class_are_chosen_at_once(page: Any, tmp_path: Path) -> None:
+    """One of commas, one as a spreadsheet abroad writes it, in the letters of an older Windows."""
+    comma = "first,second,p,judge\nAmélie,Heat,0.8,p1\nHeat,Jaws,0.6,p1\n"
+    abroad = "first;second;p;judge\r\nAmélie;Jaws;0,8;p2\r\n"
+    (tmp_path / "answers.csv").write_text(comma, encoding="utf-8")
+    (tmp_path / "answers (1).csv").write_bytes(abroad.encode("windows-1252"))
+    page.click("text=For a class")
+    for _ in range(2):  # choosing again begins anew
+        page.set_input_files("#eight-files", sorted(tmp_path.iterdir()))
+        page.wait_for_selector(".live-class[data-state]")
+        together = json.loads(page.locator(".live-class").get_attribute("data-state"))
+        assert together["names"] in (["Amélie", "Jaws", "Heat"], ["Amélie", "Heat", "Jaws"])
+        assert (len(together["comparisons"]), together["people"]) == (3, 2)
