@@ -163,6 +163,32 @@ def test_more_is_not_predicted_once_the_judge_has_been_asked(monkeypatch):
         predict_more.main()
 
 
+def test_hannas_predictions_are_the_same_each_time_and_say_all_that_is_needed():
+    known = predictions.sources()
+    for predicted in list(predict_more.SETS)[-2:]:
+        name, attributes, one = predict_more.SETS[predicted]
+        assert name == "hanna-poe"
+        draws = [predict_more.draws_of(one, known, draws=1) for _ in range(2)]
+        assert all((draws[0][q] == draws[1][q]).all() for q in draws[0])
+        (read,) = tomllib.loads(predict_more.as_toml(predicted, attributes, draws[0]))["set"]
+        assert len(read["date"]) == len("2026-11-27T02:00:00Z")
+        rows = read["prediction"]
+        means = {"mean"} if len(attributes) > 1 else set()
+        assert {row["attribute"] for row in rows} == {*attributes, *means}
+        assert {row["quantity"] for row in rows} == set(draws[0])
+        claims = predict_more.CLAIMS_OF_FEW if predicted == predict_more.FEW else {}
+        assert {row.get("claim") for row in rows} >= set(claims)
+
+
+def test_hanna_is_not_predicted_once_a_quarter_is_kept(monkeypatch):
+    others = predict_more.written()[:-1]
+    monkeypatch.setattr(predict_more, "written", lambda: others)
+    monkeypatch.setattr(ask_model, "kept", lambda name, *_: ["answers"] * (name == "hanna-poe"))
+    monkeypatch.setattr(predict_more, "sources", list)
+    with pytest.raises(SystemExit, match=r"hanna-poe.*too late"):
+        predict_more.main()
+
+
 @pytest.fixture
 def answers_of_pairs(monkeypatch):
     """Invented answers to LLMBar's first pairs: right in every call about them, and no others."""
@@ -189,6 +215,7 @@ def test_outcomes_are_absent_before(monkeypatch):
         raise LookupError
 
     monkeypatch.setattr(ask_model, "answers", nothing)
-    monkeypatch.setattr(ask_model, "kept", lambda *a: ask_model.pd.DataFrame())
+    nothing_kept = ask_model.pd.DataFrame(columns=ask_model.PLACES)
+    monkeypatch.setattr("reproduction.answers.kept", lambda *a: nothing_kept)
     monkeypatch.setattr(predict_more, "asked", lambda *a: None)
     assert predict_more.outcomes().empty

@@ -146,7 +146,9 @@ def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
         raise LookupError
 
     monkeypatch.setattr(real_judge.ask_model, "answers", nothing)
-    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: pd.DataFrame())
+    monkeypatch.setattr(
+        "reproduction.answers.kept", lambda *_: pd.DataFrame(columns=ask_model.PLACES)
+    )
     assert real_judge.llmbar() == ""
     assert real_judge.stories() == ""
 
@@ -198,12 +200,12 @@ def test_stories_appear_when_all_calls_are_there(monkeypatch):
             "log_p_2": log_expit(-gap),
         }
     )
-    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: table)
+    monkeypatch.setattr("reproduction.answers.kept", lambda *_: table)
     shown = re.sub(r"<[^>]+>", " ", real_judge.stories())
     (value,) = re.findall(r"PoE-BT\s+([\d.]+)", shown)
     assert float(value) > 95.0
     assert "2112 pairs" in shown
-    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: table[:-2])
+    monkeypatch.setattr("reproduction.answers.kept", lambda *_: table[:-2])
     assert real_judge.stories() == ""
 
 
