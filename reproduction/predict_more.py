@@ -10,7 +10,8 @@ that the worse output looks better: there it should fail, and by how much is wha
 HANNA: all stories in one set, twice as many pairs as stories, each in both orders; and what the
 first N, 2N and all 4N of these calls tell, in the order in which they are asked
 (`reproduction.few_calls`). Single raters hardly agree about coherence there (their correlations are
--0.02 to -0.08), so what any judge can reach is low and unknown; the twin knows nothing of it.
+-0.02 to -0.08), so what any judge can reach is low and unknown; the twin knows nothing of it. The
+smaller model's calls are foretold from its own answers about TopicalChat.
 
 Scores: a comparison's error is taken to be that of two readings, one of each text, and a score to
 be one reading: s = a q + (tau / sqrt 2) e. All comparisons then average over many readings of a
@@ -52,6 +53,7 @@ DECISIONS = ("accuracy of one order", "both orders - one, accuracy", "first plac
 ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
 STORIES = ("coherence", "complexity")  # what is asked of HANNA
 FEW = "HANNA, the first N, 2N and 4N calls in the order asked"
+SMALLER = f"HANNA asked of SmolLM2-135M, {FEW.removeprefix('HANNA, ')}"
 CLAIMS = {
     "averaging both orders makes decisions better": ("both orders - one, accuracy", "above 0.0"),
     "PoE-BT beats counting wins at 2N pairs": ("PoE-BT - win-ratio", "above 0.0"),
@@ -237,7 +239,12 @@ SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
     ),
     FEW: ("hanna-poe", STORIES, few_stories),
 }
-DRAWS_OF = {FEW: 100}  # seconds each; else `DRAWS`
+DRAWS_OF = {FEW: 100, SMALLER: 100}  # seconds each; else `DRAWS`
+
+
+def model_of(predicted: str) -> str:
+    """Whose answers a set is about, and comes from."""
+    return "smollm2" if predicted == SMALLER else "qwen"
 
 
 def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Floats]:
@@ -251,13 +258,14 @@ def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> 
 
 def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, Floats]) -> str:
     """One set, to be put at the end of data/predictions.toml."""
+    place = "qwen/" if model_of(predicted) == "qwen" else ""
     about = {
         "predicted": predicted,
-        "calibrated_on": "TopicalChat, data/measured/qwen/topicalchat-poe.csv.gz",
+        "calibrated_on": f"TopicalChat, data/measured/{place}topicalchat-poe.csv.gz",
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": "python -m reproduction.predict_more",
     }
-    claims = CLAIMS_OF_FEW if predicted == FEW else CLAIMS
+    claims = CLAIMS_OF_FEW if attributes == STORIES else CLAIMS
     lines = rows(quantities, attributes, claims, "set.prediction")
     if "all" in attributes:  # which is no attribute beside others, and no mean of them
         lines = _without_means(lines)
@@ -304,7 +312,7 @@ def asked_stories(attribute: str = "coherence") -> tuple[Indices, Floats]:
     return calls, logits.loc[[tuple(one) for one in calls.tolist()]].to_numpy()
 
 
-def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], float]:
+def _measured(name: str, attributes: Sequence[str], which: str) -> dict[tuple[str, str], float]:
     """The judge's own numbers, by quantity and attribute; those that there are."""
     quantities: dict[tuple[str, str], float] = {}
     if name == "llmbar-poe":
@@ -319,7 +327,7 @@ def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], flo
             quantities |= {(q, attributes[0]): v for q, v in of_set(calls, logits, gold).items()}
     elif name == "hanna-poe":
         for attribute in attributes:
-            calls, logits = few_calls.asked(attribute, ask_model.QWEN)
+            calls, logits = few_calls.asked(attribute, ask_model.MODELS[which])
             gold = labels("hanna").scores[attribute][0]
             of = few_calls.numbers(calls, logits, gold)
             quantities |= {(q, attribute): v for q, v in of.items()}
@@ -360,7 +368,7 @@ def outcomes() -> pd.DataFrame:
     rows = []
     for one in written():
         name, attributes, _ = SETS[str(one["predicted"])]
-        values = _measured(name, attributes)
+        values = _measured(name, attributes, model_of(str(one["predicted"])))
         for row in cast(list[dict[str, Any]], one["prediction"]):
             value = values.get((row["quantity"], row["attribute"]))
             if value is not None:
@@ -372,15 +380,16 @@ def outcomes() -> pd.DataFrame:
 
 def main() -> None:
     """Predict what is not predicted yet; refuses what the judge has been asked."""
-    path, known = data_dir() / FILE, sources()
+    path = data_dir() / FILE
     there = {one["predicted"] for one in written()}
     for predicted, (name, attributes, one) in SETS.items():
         if predicted in there:
             continue
-        if len(ask_model.kept(name, ask_model.QWEN)):
+        which = model_of(predicted)
+        if len(ask_model.kept(name, ask_model.MODELS[which])):
             raise SystemExit(f"the judge has been asked ({name}); it is too late to predict")
         draws = DRAWS_OF.get(predicted, DRAWS)
-        text = as_toml(predicted, attributes, draws_of(one, known, draws=draws))
+        text = as_toml(predicted, attributes, draws_of(one, sources(which), draws=draws))
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
 

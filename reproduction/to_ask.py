@@ -89,6 +89,8 @@ class Run:
         return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
 
 
+# Last, for it takes longest: N = 1056 texts of 250 words.
+STORIES = Run("hanna", "poe", ("coherence", "complexity"), calls=HANNA, quarters=True)
 RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
     Run("topicalchat", "g-eval", DIALOGUE),
@@ -100,6 +102,7 @@ RUNS = (
     Run("topicalchat", "words", DIALOGUE, 20),
     Run("summeval", "poe", ("coherence",)),
     Run("summeval", "g-eval", ("coherence",)),
+    STORIES,
 )
 
 
@@ -122,7 +125,7 @@ QWEN_RUNS = (
     Run("llmbar", "poe", ("instruction",)),
     Run("topicalchat", "g-eval", DIALOGUE),
     Run("summeval", "g-eval", ("coherence",), 30),
-    Run("hanna", "poe", ("coherence", "complexity"), calls=HANNA, quarters=True),
+    STORIES,
 )
 ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Iterable
 
-from judging.datasets.dataset import table
+from judging.machine import data_dir
 
 
 def stories(parts: Iterable[bytes]) -> bytes:
@@ -13,7 +14,8 @@ def stories(parts: Iterable[bytes]) -> bytes:
 
     Only what is HANNA's is kept: story_id, prompt and story, and the system that data/labels knows.
     """
-    systems = table("hanna.csv")["system"]
+    with (data_dir() / "labels" / "hanna.csv").open(encoding="utf-8", newline="") as file:
+        systems = [row["system"] for row in csv.DictReader(file)]
     every = sorted((one for part in parts for one in json.loads(part)), key=lambda s: s["story_id"])
     kept = (
         {

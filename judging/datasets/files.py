@@ -272,15 +272,15 @@ def _make(entry: Entry, file: File, why: DownloadError) -> None:
     except DownloadError as error:
         raise DownloadError(f"{why}. The same texts from elsewhere: {error}") from error
     parts = [cache_dir() / part.names[0] for part in file.made_of]
-    made = MAKERS[entry.name](part.read_bytes() for part in parts)
+    made = MAKERS[entry.name](place.read_bytes() for place in parts)
     assert hashlib.sha256(made).hexdigest() == file.sha256, "the parts are the pinned ones"
     notice = _notice(entry, " and ".join(part.url for part in file.made_of))
     try:
         path.with_name(path.name + ".NOTICE.txt").write_text(notice, encoding="utf-8")
         write(path, made)
-        for part in parts:
-            part.unlink()
-            part.with_name(part.name + ".NOTICE.txt").unlink()
+        for place in parts:
+            place.unlink()
+            place.with_name(place.name + ".NOTICE.txt").unlink()
     except OSError as error:
         raise DownloadError(f"{entry.name}: cannot store the file at {path} ({error})") from error
 
