@@ -238,6 +238,7 @@ SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
         lambda known, rng: stories(known, rng, "complexity"),
     ),
     FEW: ("hanna-poe", STORIES, few_stories),
+    SMALLER: ("hanna-poe", STORIES, few_stories),
 }
 DRAWS_OF = {FEW: 100, SMALLER: 100}  # seconds each; else `DRAWS`
 

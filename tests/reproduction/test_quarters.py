@@ -129,11 +129,19 @@ def said(calls, attributes=("coherence", "complexity"), scale=1.0):
     return pd.concat(parts, ignore_index=True)
 
 
+def keep_of_hanna(monkeypatch, table):
+    """Put a table in place of what is kept about HANNA; all else stays as it is."""
+    real = answers.kept
+    monkeypatch.setattr(
+        answers, "kept", lambda name, *of: table if name == "hanna-poe" else real(name, *of)
+    )
+
+
 @pytest.mark.parametrize(("quarter", "sizes"), [(1, {"N"}), (2, {"N", "2N"}), (3, {"N", "2N"})])
 def test_a_part_of_the_run_is_read_as_far_as_it_goes(monkeypatch, quarter, sizes):
     calls = few_calls.story_calls()
     table = said(calls[:quarter].reshape(-1, 2))
-    monkeypatch.setattr(answers, "kept", lambda *_: table)
+    keep_of_hanna(monkeypatch, table)
     got, logits = few_calls.asked("complexity", ask_model.QWEN)
     assert np.array_equal(got, calls[:quarter])
     assert logits.shape == (quarter, N)
@@ -175,7 +183,7 @@ def test_a_judge_that_knows_ranks_all_whatever_it_makes_of_places():
 def test_all_calls_are_read_as_the_predictions_of_2112_pairs_read_them(monkeypatch):
     calls = few_calls.story_calls()
     table = said(calls.reshape(-1, 2), scale=0.5)
-    monkeypatch.setattr(answers, "kept", lambda *_: table)
+    keep_of_hanna(monkeypatch, table)
     both, logits = predict_more.asked_stories("complexity")
     gold = ask_model.load("hanna").scores["complexity"][0]
     there = predict_more.of_set(both, logits, gold)

@@ -14,6 +14,7 @@ from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
 from reproduction.targets import Target
 from reproduction.telling import real_judge
+from tests.reproduction.test_quarters import keep_of_hanna
 
 CLAIMS = pd.DataFrame(
     [
@@ -198,8 +199,7 @@ def test_stories_appear_quarter_by_quarter(monkeypatch, quarters, sizes):
         tables.append(
             pd.DataFrame({**about, "log_p_1": log_expit(gap), "log_p_2": log_expit(-gap)})
         )
-    table = pd.concat(tables)
-    monkeypatch.setattr("reproduction.answers.kept", lambda *_: table)
+    keep_of_hanna(monkeypatch, pd.concat(tables))
     target = Target(name="x", run="stories.table", paper="measured", options={"model": "qwen"})
     rows = stories.table(Settings().of(target))
     value = rows.set_index(["attribute", "quantity"])["value"]
