@@ -47,6 +47,7 @@ from reproduction.answers import (
     kept,
 )
 from reproduction.llmbar_texts import load
+from reproduction.quarters import whole as whole_quarters
 from reproduction.to_ask import (
     ASKED,
     DIALOGUE,
@@ -56,6 +57,7 @@ from reproduction.to_ask import (
     Run,
     chosen,
     in_order,
+    parts_of,
     together,
 )
 
@@ -82,6 +84,7 @@ __all__ = [
     "in_order",
     "kept",
     "load",
+    "parts_of",
     "together",
 ]
 NAME = SMOLLM2.name
@@ -96,6 +99,8 @@ def work(
 ) -> None:
     """Ask all questions of every `parts`-th context, counted from `part`, a line after each.
 
+    Of one large set that is asked in quarters, a line after each `to_ask.PART` questions.
+
     names : of runs, to ask these alone. What data/measured has is not asked again; a dataset
     whose texts are not on this machine is left out.
     """
@@ -107,17 +112,14 @@ def work(
             print(f"{name}: its texts are not on this machine, so it is left out", flush=True)
             continue
         known = {run.name: _places(kept(run.name, model)) for run in runs}
-        left = {
-            c: questions
-            for c in in_order(runs[0], model)[part::parts]
-            if (questions := [q for run in runs for q in run.of_context(data, c, known[run.name])])
-        }
+        left = parts_of(runs, data, in_order(runs[0], model)[part::parts], known)
+        what = "parts" if runs[0].quarters else "contexts"
         began = time.monotonic()
-        for k, questions in enumerate(left.values(), start=1):
+        for k, questions in enumerate(left, start=1):
             with Store(store) as answers:
                 answers.ask(reader, questions)
             minutes = (time.monotonic() - began) / k * (len(left) - k) / 60.0
-            print(f"{name}: {k} of {len(left)} contexts, {minutes:.0f} min left", flush=True)
+            print(f"{name}: {k} of {len(left)} {what}, {minutes:.0f} min left", flush=True)
 
 
 def measure(store: Path, which: str = "smollm2", names: Sequence[str] = ()) -> None:
@@ -189,7 +191,7 @@ def keep(store: Path, which: str = "smollm2") -> None:
 
     Contexts and texts are positions in the dataset, as `judging.datasets` has them;
     log-probabilities are natural, one column a label word. Only contexts that were asked in full
-    are kept; of a design (`Run.calls`), pairs with both orders.
+    are kept; of a design (`Run.calls`), pairs with both orders, or whole quarters.
     """
     model, runs = MODELS[which], ASKED[which]
     folder(model).mkdir(parents=True, exist_ok=True)
@@ -243,7 +245,13 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
     judgements.insert(2, "first", rows["first"].map(item))
     judgements.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
     n = data.n_candidates
-    if any(run.calls for run in runs):
+    if any(run.quarters for run in runs):
+        (run,) = runs
+        complete = pd.Series(False, judgements.index)
+        for (_, c), part in judgements.groupby(CONTEXT):
+            calls = part[["first", "second"]].to_numpy(dtype=np.intp)
+            complete[part.index] = whole_quarters(calls, run.in_quarters(data, int(c)))
+    elif any(run.calls for run in runs):
         ends = np.sort(judgements[["first", "second"]].to_numpy(), axis=1)
         pair = [judgements["attribute"], judgements["context"], *ends.T]
         complete = judgements.groupby(pair)["first"].transform("size") == 2
@@ -259,8 +267,8 @@ def _cost(rows: pd.DataFrame, data: Dataset) -> dict[str, Any]:
         "answers": len(rows),
         **{name: int(rows[name].sum()) for name in ("tokens", "computed", "seconds")},
         "texts": _digest_of_texts(data),
-        "first": str(rows["at"].min())[:10],
-        "last": str(rows["at"].max())[:10],
+        "first": rows["at"].min().isoformat(timespec="seconds"),
+        "last": rows["at"].max().isoformat(timespec="seconds"),
     }
 
 

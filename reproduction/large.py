@@ -105,7 +105,7 @@ def compared(
 
 
 def scores(
-    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none"
+    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-12
 ) -> dict[str, Floats]:
     """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()
@@ -115,16 +115,18 @@ def scores(
         "avg-prob": lambda: average_probability(c),
         # The prior as the paper's text has it, on each comparison made: on every pair, as in its
         # code, the graph would be complete.
-        "BT": lambda: _mode(add_prior(hard, 1.0 / (c.n_items - 1), on="compared"), BradleyTerry()),
-        "PoE-g-hard": lambda: _mode(hard, Gaussian()),
-        "PoE-BT": lambda: _mode(c, BradleyTerry(), bias=-float(logit(mean))),
-        "PoE-g": lambda: _mode(c, Gaussian(), bias=0.5 - mean),
+        "BT": lambda: _mode(
+            add_prior(hard, 1.0 / (c.n_items - 1), on="compared"), BradleyTerry(), tol
+        ),
+        "PoE-g-hard": lambda: _mode(hard, Gaussian(), tol),
+        "PoE-BT": lambda: _mode(c, BradleyTerry(), tol, bias=-float(logit(mean))),
+        "PoE-g": lambda: _mode(c, Gaussian(), tol, bias=0.5 - mean),
     }
     return {name: solvers[name]() for name in methods}
 
 
-def _mode(c: Comparisons, expert: Expert, bias: float = 0.0) -> Floats:
-    return large.solve(c, expert, bias=bias, tol=1e-12).scores[0]
+def _mode(c: Comparisons, expert: Expert, tol: float, bias: float = 0.0) -> Floats:
+    return large.solve(c, expert, bias=bias, tol=tol).scores[0]
 
 
 # Draws ---------------------------------------------------------------------------------------

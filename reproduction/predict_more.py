@@ -7,7 +7,11 @@ LLMBar: a pair is a context of two texts, z = +1 for the better output and -1 fo
 the twin reads as well as it reads dialogues. It knows nothing of adversarial pairs, written so
 that the worse output looks better: there it should fail, and by how much is what they measure.
 
-HANNA: all stories in one set, twice as many pairs as stories, each in both orders.
+HANNA: all stories in one set, twice as many pairs as stories, each in both orders; and what the
+first N, 2N and all 4N of these calls tell, in the order in which they are asked
+(`reproduction.few_calls`). Single raters hardly agree about coherence there (their correlations are
+-0.02 to -0.08), so what any judge can reach is low and unknown; the twin knows nothing of it. The
+smaller model's calls are foretold from its own answers about TopicalChat.
 
 Scores: a comparison's error is taken to be that of two readings, one of each text, and a score to
 be one reading: s = a q + (tau / sqrt 2) e. All comparisons then average over many readings of a
@@ -33,7 +37,7 @@ from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.scores import average_probability
 from poe.stack import Stack
-from reproduction import ask_model, large
+from reproduction import ask_model, few_calls, large
 from reproduction.answers import HANNA
 from reproduction.llmbar_texts import ATTRIBUTE, sets
 from reproduction.measured_tables import absolute_of, asked
@@ -47,11 +51,33 @@ METHODS = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
 GAINS = (("PoE-BT", "win-ratio"), ("PoE-BT", "BT"), ("PoE-BT", "avg-prob"))
 DECISIONS = ("accuracy of one order", "both orders - one, accuracy", "first place preferred")
 ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
+STORIES = ("coherence", "complexity")  # what is asked of HANNA
+FEW = "HANNA, the first N, 2N and 4N calls in the order asked"
+SMALLER = f"HANNA asked of SmolLM2-135M, {FEW.removeprefix('HANNA, ')}"
 CLAIMS = {
     "averaging both orders makes decisions better": ("both orders - one, accuracy", "above 0.0"),
     "PoE-BT beats counting wins at 2N pairs": ("PoE-BT - win-ratio", "above 0.0"),
     "PoE-BT beats Bradley-Terry on decisions at 2N pairs": ("PoE-BT - BT", "above 0.0"),
     "comparing beats scoring": ("avg-prob - expected", "above 0.0"),
+}
+CLAIMS_OF_FEW = {
+    "0.19% of all comparisons do about as well as 0.38%": ("PoE-BT, 4N - 2N", "at most 1.0"),
+    "half the calls do as well as counting the wins of all": (
+        "PoE-BT, 2N - win-ratio, 4N",
+        "above 0.0",
+    ),
+    "with very few comparisons PoE-g can be poor": ("PoE-BT - PoE-g, N", "above 3.0"),
+    "with more comparisons PoE-g is about as good": ("PoE-BT - PoE-g, 4N", "at most 1.0"),
+    **{
+        f"{better} beats {what} at {size} calls": (f"{better} - {other}, {size}", "above 0.0")
+        for size in ("N", "2N", "4N")
+        for better, other, what in (
+            ("PoE-BT", "win-ratio", "counting wins"),
+            ("PoE-BT", "BT", "Bradley-Terry on decisions"),
+            ("PoE-BT", "avg-prob", "the average probability"),
+            ("avg-prob", "win-ratio", "counting wins"),
+        )
+    },
 }
 
 # What is read off answers, a twin's and the judge's own -----------------------------------------
@@ -139,13 +165,28 @@ def pairs(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
     return {name: [one[name] for one in each] for name in each[0]}
 
 
-def stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
-    """HANNA's coherence, one draw."""
-    gold = labels("hanna").scores["coherence"][0]
+def stories(
+    known: Known, rng: np.random.Generator, attribute: str = "coherence"
+) -> dict[str, list[float]]:
+    """One attribute of HANNA, one draw."""
+    gold = labels("hanna").scores[attribute][0]
     calls = pairs_of(len(gold), HANNA, both_orders=True, seed=(0, 0))
-    p = _twin(_again(known, rng), "hanna", "coherence").asker(gold, rng)(calls)
+    p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls)
     quantities = of_set(calls, np.log(p) - np.log1p(-p), gold)
     return {name: [value] for name, value in quantities.items()}
+
+
+def few_stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
+    """HANNA's coherence and complexity after N, 2N and 4N calls, one draw."""
+    quantities: dict[str, list[float]] = {}
+    for attribute in STORIES:
+        gold = labels("hanna").scores[attribute][0]
+        calls = few_calls.story_calls()
+        p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls.reshape(-1, 2))
+        logits = (np.log(p) - np.log1p(-p)).reshape(calls.shape[:2])
+        for name, value in few_calls.numbers(calls, logits, gold).items():
+            quantities.setdefault(name, []).append(value)
+    return quantities
 
 
 def scoring(
@@ -191,7 +232,20 @@ SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
         ("coherence",),
         lambda known, rng: scoring(known, rng, "summeval", ("coherence",), 10),
     ),
+    "HANNA's complexity, both orders of 2112 pairs": (
+        "hanna-poe",
+        ("complexity",),
+        lambda known, rng: stories(known, rng, "complexity"),
+    ),
+    FEW: ("hanna-poe", STORIES, few_stories),
+    SMALLER: ("hanna-poe", STORIES, few_stories),
 }
+DRAWS_OF = {FEW: 100, SMALLER: 100}  # seconds each; else `DRAWS`
+
+
+def model_of(predicted: str) -> str:
+    """Whose answers a set is about, and comes from."""
+    return "smollm2" if predicted == SMALLER else "qwen"
 
 
 def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Floats]:
@@ -205,13 +259,15 @@ def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> 
 
 def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, Floats]) -> str:
     """One set, to be put at the end of data/predictions.toml."""
+    place = "qwen/" if model_of(predicted) == "qwen" else ""
     about = {
         "predicted": predicted,
-        "calibrated_on": "TopicalChat, data/measured/qwen/topicalchat-poe.csv.gz",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "calibrated_on": f"TopicalChat, data/measured/{place}topicalchat-poe.csv.gz",
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": "python -m reproduction.predict_more",
     }
-    lines = rows(quantities, attributes, CLAIMS, "set.prediction")
+    claims = CLAIMS_OF_FEW if attributes == STORIES else CLAIMS
+    lines = rows(quantities, attributes, claims, "set.prediction")
     if "all" in attributes:  # which is no attribute beside others, and no mean of them
         lines = _without_means(lines)
     return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *lines]) + "\n"
@@ -246,19 +302,18 @@ def asked_pairs(contexts: Sequence[int]) -> tuple[list[int], Floats, Floats]:
     return known, np.stack([logits[:, 0, 1], logits[:, 1, 0]], axis=-1), gold[:, 0] - gold[:, 1]
 
 
-def asked_stories() -> tuple[Indices, Floats]:
+def asked_stories(attribute: str = "coherence") -> tuple[Indices, Floats]:
     """HANNA's calls (K, 2), both orders of each pair in succession, and their logits; or none."""
-    table = ask_model.kept("hanna-poe", ask_model.QWEN)
-    if table.empty:
+    logits = few_calls.said(attribute, ask_model.QWEN)
+    if logits.empty:
         return np.empty((0, 2), dtype=np.intp), np.empty(0)
-    rows = table[table["attribute"] == "coherence"].set_index(["first", "second"])
-    logits = rows["log_p_1"] - rows["log_p_2"]
-    pairs = [(i, j) for i, j in logits.index if i < j]
+    there = set(logits.index)
+    pairs = [(i, j) for i, j in logits.index if i < j and (j, i) in there]
     calls = np.array([pair for i, j in pairs for pair in ((i, j), (j, i))], dtype=np.intp)
     return calls, logits.loc[[tuple(one) for one in calls.tolist()]].to_numpy()
 
 
-def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], float]:
+def _measured(name: str, attributes: Sequence[str], which: str) -> dict[tuple[str, str], float]:
     """The judge's own numbers, by quantity and attribute; those that there are."""
     quantities: dict[tuple[str, str], float] = {}
     if name == "llmbar-poe":
@@ -266,11 +321,18 @@ def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], flo
         for kind, at in by_set(known).items():
             if at:
                 quantities |= {(q, kind): v for q, v in of_pairs(logits[at], better[at]).items()}
-    elif name == "hanna-poe":
-        calls, logits = asked_stories()
+    elif name == "hanna-poe" and len(attributes) == 1:
+        calls, logits = asked_stories(attributes[0])
         if len(calls) == HANNA:
-            gold = labels("hanna").scores["coherence"][0]
-            quantities |= {(q, "coherence"): v for q, v in of_set(calls, logits, gold).items()}
+            gold = labels("hanna").scores[attributes[0]][0]
+            quantities |= {(q, attributes[0]): v for q, v in of_set(calls, logits, gold).items()}
+    elif name == "hanna-poe":
+        for attribute in attributes:
+            calls, logits = few_calls.asked(attribute, ask_model.MODELS[which])
+            gold = labels("hanna").scores[attribute][0]
+            of = few_calls.numbers(calls, logits, gold)
+            quantities |= {(q, attribute): v for q, v in of.items()}
+        quantities |= _means(quantities, attributes)
     else:
         dataset = name.partition("-")[0]
         here = ask_model.in_order(ask_model.Run(dataset, "g-eval", (), 10), ask_model.QWEN)
@@ -283,12 +345,19 @@ def _measured(name: str, attributes: Sequence[str]) -> dict[tuple[str, str], flo
                 values = each[quantity,][0, known]
                 if np.isfinite(values).any():
                     quantities[quantity, attribute] = 100.0 * float(np.nanmean(values))
-        if len(attributes) > 1 and len(quantities) == 2 * len(attributes):
-            for quantity in ("expected", "avg-prob - expected"):
-                quantities[quantity, "mean"] = float(
-                    np.mean([quantities[quantity, a] for a in attributes])
-                )
+        quantities |= _means(quantities, attributes)
     return quantities
+
+
+def _means(
+    quantities: Mapping[tuple[str, str], float], attributes: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    """Over several attributes, of each quantity that all of them have."""
+    if len(attributes) < 2:
+        return {}
+    every = {q: [quantities.get((q, a), np.nan) for a in attributes] for q, _ in quantities}
+    means = {(q, "mean"): float(np.mean(values)) for q, values in every.items()}
+    return {place: value for place, value in means.items() if np.isfinite(value)}
 
 
 def outcomes() -> pd.DataFrame:
@@ -300,7 +369,7 @@ def outcomes() -> pd.DataFrame:
     rows = []
     for one in written():
         name, attributes, _ = SETS[str(one["predicted"])]
-        values = _measured(name, attributes)
+        values = _measured(name, attributes, model_of(str(one["predicted"])))
         for row in cast(list[dict[str, Any]], one["prediction"]):
             value = values.get((row["quantity"], row["attribute"]))
             if value is not None:
@@ -312,14 +381,16 @@ def outcomes() -> pd.DataFrame:
 
 def main() -> None:
     """Predict what is not predicted yet; refuses what the judge has been asked."""
-    path, known = data_dir() / FILE, sources()
+    path = data_dir() / FILE
     there = {one["predicted"] for one in written()}
     for predicted, (name, attributes, one) in SETS.items():
         if predicted in there:
             continue
-        if len(ask_model.kept(name, ask_model.QWEN)):
+        which = model_of(predicted)
+        if len(ask_model.kept(name, ask_model.MODELS[which])):
             raise SystemExit(f"the judge has been asked ({name}); it is too late to predict")
-        text = as_toml(predicted, attributes, draws_of(one, known))
+        draws = DRAWS_OF.get(predicted, DRAWS)
+        text = as_toml(predicted, attributes, draws_of(one, sources(which), draws=draws))
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
 

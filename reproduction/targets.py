@@ -98,6 +98,11 @@ def _target(name: str, row: dict[str, Any]) -> Target:
     )
 
 
+def _there(row: dict[str, Any]) -> bool:
+    """Whether a model has been asked what the target is about."""
+    return (data_dir() / "measured" / row.pop("asked", "")).exists()
+
+
 with (data_dir() / "targets.toml").open("rb") as _file:
     _rows = tomllib.load(_file)
 
@@ -106,7 +111,7 @@ ALIASES: dict[str, str] = _rows.pop("aliases")
 # Results that are read and not made again, by name: what they are.
 KEPT: dict[str, str] = {name: row["what"] for name, row in _rows.items() if "kept" in row}
 TARGETS: dict[str, Target] = {
-    name: _target(name, row) for name, row in _rows.items() if "kept" not in row
+    name: _target(name, row) for name, row in _rows.items() if "kept" not in row and _there(row)
 }
 
 

@@ -5,7 +5,7 @@ Small parts come first, so that every stop is useful; `reproduction.ask_model` d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -13,11 +13,13 @@ import numpy as np
 
 from judging import prompts
 from judging.datasets import Dataset
-from judging.datasets.questions import questions_of
+from judging.datasets.questions import pairs_of, questions_of
 from judging.errors import JudgeError
 from judging.question import Prompt, Question
+from poe.arrays import Indices
 from reproduction.answers import HANNA, PARAPHRASES, WORDINGS, Model, Place
 from reproduction.llmbar_texts import load
+from reproduction.quarters import quarters
 
 DIALOGUE = ("coherency", "continuity", "engagingness", "naturalness")
 SUMMARY = ("coherence", "consistency", "fluency", "relevance")
@@ -30,6 +32,7 @@ class Run:
 
     contexts : the first so many in the model's order, all by default. calls : of each context,
     both orders of each pair, where all would be too many; they link all texts from 2(N-1) on.
+    quarters : whether these are asked, and kept, a quarter at a time (`reproduction.quarters`).
     """
 
     dataset: str
@@ -37,6 +40,7 @@ class Run:
     attributes: tuple[str, ...]
     contexts: int | None = None
     calls: int | None = None
+    quarters: bool = False
 
     @property
     def name(self) -> str:
@@ -52,7 +56,8 @@ class Run:
     ) -> list[Question]:
         """One context's questions but those at `known` places, the attributes together.
 
-        They share all but the last words.
+        They share all but the last words, and where they are asked in quarters each call is put
+        for all attributes at once.
         """
         item = {name: k for k, name in enumerate(data.candidate_ids)}
         questions: list[Question] = []
@@ -68,7 +73,17 @@ class Run:
                 second = -1 if one.second is None else item[one.second.id]
                 if (attribute, c, item[one.first.id], second) not in known:
                     questions.append(one)
+        if self.quarters:
+            asked = self.in_quarters(data, c).reshape(-1, 2).tolist()
+            place = {
+                (data.candidate_ids[i], data.candidate_ids[j]): k for k, (i, j) in enumerate(asked)
+            }
+            questions.sort(key=lambda one: place[one.first.id, one.second.id if one.second else ""])
         return questions
+
+    def in_quarters(self, data: Dataset, c: int = 0) -> Indices:
+        """(4, N, 2) one context's calls, quarter by quarter."""
+        return quarters(pairs_of(data.n_candidates, self.calls, both_orders=True, seed=(0, c))[::2])
 
     def prompt(self, attribute: str) -> Prompt:
         """Of one attribute, in its form for decoder-only models."""
@@ -76,6 +91,8 @@ class Run:
 
 
 LADDER = (Run("ladder", "poe", PLANTED), Run("ladder", "g-eval", PLANTED))
+# Last, for it takes longest: N = 1056 texts of 250 words.
+STORIES = Run("hanna", "poe", ("coherence", "complexity"), calls=HANNA, quarters=True)
 RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
     Run("topicalchat", "g-eval", DIALOGUE),
@@ -88,12 +105,14 @@ RUNS = (
     Run("summeval", "poe", ("coherence",)),
     Run("summeval", "g-eval", ("coherence",)),
     *LADDER,
+    STORIES,
 )
 
 
 # What is asked of the larger one: small parts first, so that every stop is useful. SummEval, HANNA
 # and LLMBar wait for data/predictions.toml. `python -m reproduction.asking_costs` says how long
 # each part takes.
+PART = 64  # questions between two lines, where a context has thousands
 DESIGN = 4 * 16  # SummEval in other words: both orders of 2N pairs of an article
 QWEN_RUNS = (
     Run("topicalchat", "poe", DIALOGUE),
@@ -110,7 +129,7 @@ QWEN_RUNS = (
     Run("topicalchat", "g-eval", DIALOGUE),
     Run("summeval", "g-eval", ("coherence",), 30),
     *LADDER,
-    Run("hanna", "poe", ("coherence",), calls=HANNA),
+    STORIES,
 )
 ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
 
@@ -127,6 +146,30 @@ def in_order(run: Run, model: Model) -> list[int]:
         own = [name.startswith(("Natural", "Adversarial")) for name in data.context_ids]
         order = order[np.argsort(~np.array(own)[order], kind="stable")]
     return [int(c) for c in order[: run.contexts]]
+
+
+def parts_of(
+    runs: Sequence[Run], data: Dataset, contexts: Iterable[int], known: Mapping[str, set[Place]]
+) -> list[list[Question]]:
+    """What is put to a judge at once, of runs that are asked together: a context's questions.
+
+    known : places of each run that are kept. Of quarters, about `PART` questions, those together
+    that show a text first.
+    """
+    parts: list[list[Question]] = []
+    for c in contexts:
+        questions = [one for run in runs for one in run.of_context(data, c, known[run.name])]
+        if not runs[0].quarters:
+            parts += [questions] if questions else []
+            continue
+        new: list[Question] = []
+        for _, same in groupby(questions, key=lambda one: one.first.id):
+            new += same
+            if len(new) >= PART:
+                parts.append(new)
+                new = []
+        parts += [new] if new else []
+    return parts
 
 
 def together(runs: Sequence[Run]) -> list[list[Run]]:

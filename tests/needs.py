@@ -75,6 +75,12 @@ def _texts() -> bool:
     return all(datasets.load(name).has_texts for name in ("summeval", "topicalchat"))
 
 
+def _stories() -> bool:
+    from judging import datasets
+
+    return datasets.load("hanna").has_texts
+
+
 def _checkout() -> bool:
     if shutil.which("git") is None:
         return False
@@ -113,6 +119,7 @@ NEEDS = {
         here=lambda: (PYODIDE / "pyodide-lock.json").is_file(),
     ),
     "texts": Need(f"judging data fetch summeval topicalchat, or {TEXTS}", here=_texts),
+    "stories": Need(f"judging data fetch hanna, or {TEXTS}", here=_stories),
     "originals": Need(TEXTS, here=lambda: (ORIGINALS / "summeval").is_dir()),
     "checkout": Need("git clone, and git itself", here=_checkout),
     "transformers-serve": Need(

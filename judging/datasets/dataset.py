@@ -169,10 +169,11 @@ def _labelled(entry: Entry) -> Dataset:
     candidates = tuple(rows["candidate"][: entry.candidates])
 
     def read() -> Content:
-        content = parse(entry, files.read(entry.main))
+        content = parse(entry, files.read(entry.there))
         there = (tuple(content.contexts), content.candidates)
         if there != (contexts, candidates) or not all(
-            np.allclose(content.scores[name], means[name], rtol=0, atol=TOLERANCE) for name in means
+            np.allclose(content.scores[name], means[name], rtol=0, atol=TOLERANCE)
+            for name in content.scores
         ):
             raise InvalidDataError(
                 f"{entry.name}: the file of the texts is not of the version that the labels in "

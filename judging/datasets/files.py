@@ -17,7 +17,7 @@ from typing import Any
 import platformdirs
 
 from judging.errors import DataNotFoundError, DownloadError, InvalidDataError, UnknownDatasetError
-from judging.machine import data_dir
+from judging.machine import data_dir, write
 
 DATA_VARIABLE = "POE_DATA_DIR"
 CACHE_VARIABLE = "POE_CACHE_DIR"
@@ -42,6 +42,7 @@ class File:
     """An original file, as data/datasets.toml has it: without `url` one's own copy (`obtain`).
 
     shipped : its path below data/, where the texts are ours and part of the package.
+    made_of : files that `judging.datasets.again` makes it of.
     """
 
     dataset: str
@@ -52,6 +53,7 @@ class File:
     size: int = 0
     obtain: str = ""
     shipped: str = ""
+    made_of: tuple[File, ...] = ()
 
     @property
     def way(self) -> str:
@@ -83,11 +85,19 @@ class Entry:
     raters: str = ""
     attributes: tuple[Attribute, ...] = ()
     decimals: int | None = None
+    again: File | None = None
 
     @property
     def main(self) -> File:
         """The file with the texts."""
         return self.files[0]
+
+    @property
+    def there(self) -> File:
+        """The file with the texts; the same from elsewhere where that alone is on this machine."""
+        if self.again is not None and find(self.main) is None and find(self.again) is not None:
+            return self.again
+        return self.main
 
 
 @cache
@@ -106,8 +116,19 @@ def _entry(name: str, table: dict[str, Any], mit: str) -> Entry:
             File(**{**row, "dataset": name, "names": tuple(row["names"])}) for row in table["files"]
         ),
         "attributes": tuple(Attribute(**row) for row in table.get("attributes", ())),
+        "again": _made(name, table["again"]) if "again" in table else None,
     }
     return Entry(name=name, **{**table, **changed})
+
+
+def _made(name: str, row: dict[str, Any]) -> File:
+    """A file that is made of others; these lie beside it for as long as that takes."""
+    own = row["names"][0]
+    parts = tuple(
+        File(name, row["role"], (f"{own}.part-{k}",), **part)
+        for k, part in enumerate(row["made_of"], start=1)
+    )
+    return File(**{**row, "dataset": name, "names": tuple(row["names"]), "made_of": parts})
 
 
 def names() -> tuple[str, ...]:
@@ -210,7 +231,7 @@ def overview() -> str:
         lines.append(f"{entry.name}: {entry.title}; licence: {entry.licence}")
         if entry.labels:
             lines.append("    scores: part of the package")
-        file = entry.main
+        file = entry.there
         place = find(file) or f"not on this machine; {file.way}"
         goes = "" if find(file) or file.url else f"; it goes to {looked_for(file)[0]}"
         lines.append(f"    texts: {place}{goes}")
@@ -233,9 +254,47 @@ def fetch(name: str) -> Path:
             f"{name}: there is no pinned public address to fetch it from; {entry.main.way}; "
             f"it goes to {looked_for(entry.main)[0]}"
         )
+    main = entry.main
     for file in entry.files:
-        download(entry, file)
-    return cache_dir() / entry.main.names[0]
+        try:
+            download(entry, file)
+        except DownloadError as error:
+            if entry.again is None or file is not main:
+                raise
+            main = entry.again
+            _make(entry, main, error)
+    return cache_dir() / main.names[0]
+
+
+def _make(entry: Entry, file: File, why: DownloadError) -> None:
+    """Put a file together of those that it is made of, which are not kept; `why` its need arose."""
+    from judging.datasets.again import MAKERS
+
+    path = cache_dir() / file.names[0]
+    if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256:
+        return
+    try:
+        for part in file.made_of:
+            download(entry, part)
+    except DownloadError as error:
+        raise DownloadError(f"{why}. The same texts from elsewhere: {error}") from error
+    parts = [cache_dir() / part.names[0] for part in file.made_of]
+    made = MAKERS[entry.name](place.read_bytes() for place in parts)
+    assert hashlib.sha256(made).hexdigest() == file.sha256, "the parts are the pinned ones"
+    notice = _notice(entry, " and ".join(part.url for part in file.made_of))
+    try:
+        path.with_name(path.name + ".NOTICE.txt").write_text(notice, encoding="utf-8")
+        write(path, made)
+        for place in parts:
+            place.unlink()
+            place.with_name(place.name + ".NOTICE.txt").unlink()
+    except OSError as error:
+        raise DownloadError(f"{entry.name}: cannot store the file at {path} ({error})") from error
+
+
+def _notice(entry: Entry, source: str) -> str:
+    """What stands beside a file that was downloaded."""
+    return f"source: {source}\n\nlicence: {entry.licence}\n\nnotice: {entry.notice}\n"
 
 
 def download(entry: Entry, file: File) -> None:
@@ -245,7 +304,6 @@ def download(entry: Entry, file: File) -> None:
 
     path = cache_dir() / file.names[0]
     pooch.get_logger().setLevel(logging.WARNING)
-    notice = f"source: {file.url}\n\nlicence: {entry.licence}\n\nnotice: {entry.notice}\n"
     try:
         pooch.create(
             path=path.parent,
@@ -254,7 +312,9 @@ def download(entry: Entry, file: File) -> None:
             urls={path.name: file.url},
             retry_if_failed=RETRIES,
         ).fetch(path.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
-        path.with_name(path.name + ".NOTICE.txt").write_text(notice, encoding="utf-8")
+        path.with_name(path.name + ".NOTICE.txt").write_text(
+            _notice(entry, file.url), encoding="utf-8"
+        )
     except ValueError as error:  # what came is not the pinned file
         raise DownloadError(
             f"{file.dataset}: {file.url}: {error}. Something between here and the server may "

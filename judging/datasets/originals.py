@@ -54,7 +54,7 @@ class Content:
     """What an original file holds, for C contexts with N candidates each.
 
     contexts : id to text, empty where the candidates share nothing. candidates : (N,) ids.
-    texts : (C, N). scores : attribute to (C, N).
+    texts : (C, N). scores : attribute to (C, N); empty of a file that has texts alone.
     """
 
     contexts: dict[str, str]
@@ -76,14 +76,22 @@ def _topicalchat(data: bytes) -> Iterator[Row]:
 
 
 def _hanna(data: bytes) -> Iterator[Row]:
+    if data.startswith(b"{"):  # the stories alone, one a line
+        for one in map(json.loads, data.decode().removesuffix("\n").split("\n")):
+            yield ALL, "", *_story(one["story_id"], one["prompt"], one["story"]), {}
+        return
     stories: dict[int, list[dict[str, str]]] = {}
     for rating in _csv(data):  # several a story
         stories.setdefault(int(rating["Story ID"]), []).append(rating)
     fields = ("Coherence", "Complexity", "Surprise", "Relevance", "Empathy", "Engagement")
     for k, ratings in sorted(stories.items()):
-        text = f"Prompt: {ratings[0]['Prompt']}\n\nGenerated Story: {ratings[0]['Story']}"
         means = {f: sum(float(rating[f]) for rating in ratings) / len(ratings) for f in fields}
-        yield ALL, "", f"story-{k:04d}", text, means
+        yield ALL, "", *_story(k, ratings[0]["Prompt"], ratings[0]["Story"]), means
+
+
+def _story(number: int, prompt: str, story: str) -> tuple[str, str]:
+    """Its id and its text."""
+    return f"story-{number:04d}", f"Prompt: {prompt}\n\nGenerated Story: {story}"
 
 
 def _cmcqrd(data: bytes) -> Iterator[Row]:
@@ -136,9 +144,11 @@ def _csv(data: bytes) -> list[dict[str, str]]:
 def parse(entry: Entry, data: bytes) -> Content:
     """Read an original file, checking every row; InvalidDataError names what is wrong and where."""
     try:
+        read = list(READERS[entry.name](data))
+        scored = entry.attributes if any(scores for *_, scores in read) else ()
         records = [
-            (context, about, candidate, text, *(float(scores[a.field]) for a in entry.attributes))
-            for context, about, candidate, text, scores in READERS[entry.name](data)
+            (context, about, candidate, text, *(float(scores[a.field]) for a in scored))
+            for context, about, candidate, text, scores in read
         ]
     except (KeyError, TypeError, AttributeError, ValueError, csv.Error) as error:
         raise InvalidDataError(
@@ -147,7 +157,7 @@ def parse(entry: Entry, data: bytes) -> Content:
         ) from error
     if not records:
         raise InvalidDataError(f"{entry.name}: the file holds no texts")
-    attributes = [a.name for a in entry.attributes]
+    attributes = [a.name for a in scored]
     rows = pd.DataFrame(records, columns=["context", "about", "candidate", "text", *attributes])
 
     def refuse(wrong: pd.Series, why: str) -> None:
@@ -159,7 +169,7 @@ def parse(entry: Entry, data: bytes) -> Content:
     refuse(rows.duplicated(["context", "candidate"]), "is there a second time")
     first = rows.groupby("context")["about"].transform("first")
     refuse(rows["about"] != first, "answers to another text than those before")
-    for a in entry.attributes:
+    for a in scored:
         known = rows[a.name].between(a.low, a.high) & np.isfinite(rows[a.name])
         refuse(~known, f"has a {a.field} that is no number from {a.low:g} to {a.high:g}")
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from judging.judges import recorded
 from poe.arrays import Floats
-from reproduction import ask_model, predict_more, run
+from reproduction import ask_model, few_calls, predict_more, run
 from reproduction.answers import HANNA
 from reproduction.claims import accepted
 from reproduction.published import NAMES
@@ -25,7 +25,7 @@ MARKS = {
     "avg-prob - expected": "comparing - expected mark",
     "c, of being right": "correlation of the two orders' being right",
 }
-CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
+CLAIMS, TWIN, LARGE = "measured-qwen-claims", "measured-qwen-twin", "measured-qwen-stories"
 
 
 def at(result: str, **wanted: object) -> tuple[float, float]:
@@ -132,16 +132,48 @@ def _shown(logits: Floats, better: Floats) -> dict[str, str]:
 
 
 def stories() -> Markup:
-    """What few calls about HANNA's stories come to, by method; nothing before they were asked."""
-    calls, logits = predict_more.asked_stories()
-    if len(calls) < HANNA:
-        return Markup()
-    of = predict_more.of_set(calls, logits, labels("hanna").scores["coherence"][0])
-    rows = [{"method": m, "Spearman x 100": f"{of[m]:.1f}"} for m in predict_more.METHODS]
-    caption = Markup(
-        "<p>{} on the coherence of HANNA’s stories, both orders of {} pairs.</p>"
-    ).format(ask_model.QWEN.name, len(calls) // 2)
-    return caption + pages.frame(pd.DataFrame(rows), kind="measured")
+    """What few calls about HANNA's stories come to, and how many of all were asked so far.
+
+    One row an attribute and method, a column a number of calls; below, in a fold, what was
+    predicted. The table is absent until `judging reproduce measured-qwen-stories` has made it.
+    """
+    made = sum(few_calls.asked(one, ask_model.QWEN)[1].size for one in predict_more.STORIES)
+    every = HANNA * len(predict_more.STORIES)
+    caption = Markup("<p>{} was asked {:,} of {:,} calls about HANNA’s stories so far.</p>").format(
+        ask_model.QWEN.name, made, every
+    )
+    rows = run.read(LARGE)
+    if rows is None or not made:
+        return caption
+    n = labels("hanna").n_candidates
+    values = {
+        (row.attribute, row.quantity): f"{row.value:.1f} ± {row.se:.1f}"
+        for row in rows.itertuples()
+    }
+    shares = {
+        f"{size} calls ({100 * k / (n - 1):.2f}%)": size for size, k in few_calls.SIZES.items()
+    }
+    table = [
+        {
+            "attribute, method": f"{attribute}, {method}",
+            **{
+                head: values.get((attribute, f"{method}, {size}"), "")
+                for head, size in shares.items()
+            },
+        }
+        for attribute in dict.fromkeys(rows["attribute"])
+        for method in few_calls.METHODS
+    ]
+    told = came_of(large=True)
+    return (
+        caption
+        + pages.frame(pd.DataFrame(table), kind="measured")
+        + (
+            pages.frame(told, kind="simulated measured", fold="What was predicted before a call")
+            if len(told)
+            else Markup()
+        )
+    )
 
 
 def where(rows: pd.DataFrame) -> list[str]:
@@ -225,15 +257,18 @@ def twin() -> pd.DataFrame:
     return wide.reindex(rows["twin"].unique())[list(rows["dataset"].unique())]
 
 
-def came_of() -> pd.DataFrame:
-    """Predictions about LLMBar, HANNA and scores beside what was measured; empty before."""
+def came_of(*, large: bool = False) -> pd.DataFrame:
+    """Predictions about LLMBar and scores beside what was measured; empty before.
+
+    large : those about HANNA instead.
+    """
     rows = predict_more.outcomes()
-    if rows.empty:
-        return rows
+    if rows.empty or (rows := rows[rows["predicted"].str.startswith("HANNA") == large]).empty:
+        return pd.DataFrame()
     return pd.DataFrame(
         {
             "texts, quantity": [
-                f"{one.split(',')[0]}, {of}: {MARKS.get(what, what).replace(' - ', ' minus ')}"
+                f"{_texts(one)}, {of}: {_words(what)}"
                 for one, of, what in zip(
                     rows["predicted"], rows["attribute"], rows["quantity"], strict=True
                 )
@@ -245,3 +280,12 @@ def came_of() -> pd.DataFrame:
             "inside": rows["inside"].map({True: "yes", False: "no"}),
         }
     )
+
+
+def _texts(predicted: str) -> str:
+    """Of a set of predictions, its dataset."""
+    return predicted.partition(",")[0].partition("'")[0]
+
+
+def _words(quantity: str) -> str:
+    return MARKS.get(quantity, quantity).replace(" - ", " minus ")

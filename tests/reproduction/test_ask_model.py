@@ -10,7 +10,8 @@ from scipy.special import expit
 from judging import datasets
 from judging.judges.recorded import llmbar
 from reproduction import answers as stored
-from reproduction import ask_model, asking_costs, measured_tables
+from reproduction import ask_model, asking_costs, measured_tables, to_ask
+from reproduction.quarters import whole
 from reproduction.settings import Settings
 
 SETTINGS = Settings(draws=4)
@@ -118,6 +119,42 @@ def test_a_design_keeps_pairs_with_both_orders_and_fills_up(small, monkeypatch):
     assert DESIGN.of_context(data, 0, known) == []
 
 
+QUARTERS = ask_model.Run("summeval", "poe", ("coherence", "fluency"), 1, 4 * 16, quarters=True)
+
+
+def test_a_large_set_is_asked_and_kept_a_quarter_at_a_time(small, monkeypatch, capsys):
+    monkeypatch.setitem(ask_model.ASKED, "smollm2", (QUARTERS,))
+    monkeypatch.setattr(to_ask, "PART", 10)
+    reader, data = ask_model.judges.open("demo"), datasets.load("summeval")
+    questions, asked = QUARTERS.of_context(data, 0), QUARTERS.in_quarters(data)
+    item = {name: k for k, name in enumerate(data.candidate_ids)}
+    calls = [(item[q.first.id], item[q.second.id]) for q in questions]
+    assert calls[::2] == calls[1::2] == [tuple(x) for x in asked.reshape(-1, 2).tolist()]
+    assert {q.prompt.name for q in questions[:2]} == {"summeval/coherence", "summeval/fluency"}
+    with ask_model.Store(small) as store:
+        store.ask(reader, questions[: 2 * 16 + 9])  # a quarter, and some calls more
+    ask_model.keep(small)
+    table = ask_model.kept("summeval-poe")
+    assert len(table) == 2 * 16
+    there = table[table["attribute"] == "fluency"][["first", "second"]]
+    assert {tuple(x) for x in there.to_numpy().tolist()} == {tuple(x) for x in asked[0].tolist()}
+    (cost,) = ask_model.about()["runs"]["summeval-poe"]
+    assert len(cost["first"]) == len("2026-11-27T02:00:00+00:00")
+    ask_model.work(small)
+    said = capsys.readouterr().out
+    count = len(ask_model.parts_of([QUARTERS], data, [0], {"summeval-poe": to_known(table)}))
+    assert f"summeval-poe: {count} of {count} parts" in said
+    assert 5 < count < 10
+    ask_model.keep(small)
+    table = ask_model.kept("summeval-poe")
+    assert len(table) == 2 * 64
+    assert ask_model.parts_of([QUARTERS], data, [0], {"summeval-poe": to_known(table)}) == []
+
+
+def to_known(table):
+    return set(table[ask_model.PLACES].itertuples(index=False, name=None))
+
+
 def test_pairs_of_llmbar_are_asked_in_both_orders_its_own_first(small, monkeypatch, capsys):
     monkeypatch.setitem(ask_model.ASKED, "qwen", (FEW[0], PAIRS))
     model = ask_model.MODELS["qwen"]
@@ -197,7 +234,13 @@ def test_kept_answers_are_whole_and_probabilities(which, name):
     assert not table.duplicated(ask_model.PLACES).any()
     data = ask_model.load(name.partition("-")[0])
     n = data.n_candidates
-    if any(run.calls for run in ask_model.ASKED[which] if run.name == name):
+    runs = [run for run in ask_model.ASKED[which] if run.name == name]
+    if any(run.quarters for run in runs):
+        asked = runs[0].in_quarters(data)
+        for _, part in table.groupby("attribute"):
+            assert whole(part[["first", "second"]].to_numpy(), asked).all()
+        return
+    if any(run.calls for run in runs):
         both = table.merge(table, left_on=ask_model.PLACES, right_on=TURNED)
         assert len(both) == len(table)
         return
@@ -213,7 +256,8 @@ def test_the_texts_were_those_of_the_datasets():
     every = [ask_model.about(model)["runs"].items() for model in ask_model.MODELS.values()]
     for name, runs in chain(*every):
         data = ask_model.load(name.partition("-")[0])
-        assert {run["texts"] for run in runs} == {ask_model._digest_of_texts(data)}, name
+        if data.has_texts:
+            assert {run["texts"] for run in runs} == {ask_model._digest_of_texts(data)}, name
 
 
 # What answers show -------------------------------------------------------------------------

@@ -144,8 +144,8 @@ def test_the_sets_that_were_written_are_those_that_are_computed():
     """Each set's numbers, by a few draws, against the intervals in the file."""
     written = {one["predicted"]: one for one in predict_more.written()}
     assert list(written) == list(predict_more.SETS)
-    known = predictions.sources()
     for predicted, (_, attributes, one) in predict_more.SETS.items():
+        known = predictions.sources(predict_more.model_of(predicted))
         found = predict_more.draws_of(one, known, draws=6, seed=1)
         rows = written[predicted]["prediction"]
         assert {row["quantity"] for row in rows} == set(found)
@@ -160,6 +160,33 @@ def test_more_is_not_predicted_once_the_judge_has_been_asked(monkeypatch):
     monkeypatch.setattr(ask_model, "kept", lambda *a: ["an answer"])
     monkeypatch.setattr(predict_more, "sources", list)
     with pytest.raises(SystemExit, match="too late"):
+        predict_more.main()
+
+
+def test_hannas_predictions_are_the_same_each_time_and_say_all_that_is_needed():
+    new = [one for one, (name, *_) in predict_more.SETS.items() if name == "hanna-poe"][1:]
+    for predicted in new:
+        _, attributes, one = predict_more.SETS[predicted]
+        known = predictions.sources(predict_more.model_of(predicted))
+        draws = [predict_more.draws_of(one, known, draws=1) for _ in range(2)]
+        assert all((draws[0][q] == draws[1][q]).all() for q in draws[0])
+        (read,) = tomllib.loads(predict_more.as_toml(predicted, attributes, draws[0]))["set"]
+        assert len(read["date"]) == len("2026-11-27T02:00:00Z")
+        rows = read["prediction"]
+        means = {"mean"} if len(attributes) > 1 else set()
+        assert {row["attribute"] for row in rows} == {*attributes, *means}
+        assert {row["quantity"] for row in rows} == set(draws[0])
+        assert ("qwen/" in read["calibrated_on"]) == ("SmolLM2" not in predicted)
+        claims = predict_more.CLAIMS_OF_FEW if attributes == predict_more.STORIES else {}
+        assert {row.get("claim") for row in rows} >= set(claims)
+
+
+def test_hanna_is_not_predicted_once_a_quarter_is_kept(monkeypatch):
+    others = predict_more.written()[:-1]
+    monkeypatch.setattr(predict_more, "written", lambda: others)
+    monkeypatch.setattr(ask_model, "kept", lambda name, *_: ["answers"] * (name == "hanna-poe"))
+    monkeypatch.setattr(predict_more, "sources", list)
+    with pytest.raises(SystemExit, match=r"hanna-poe.*too late"):
         predict_more.main()
 
 
@@ -189,6 +216,7 @@ def test_outcomes_are_absent_before(monkeypatch):
         raise LookupError
 
     monkeypatch.setattr(ask_model, "answers", nothing)
-    monkeypatch.setattr(ask_model, "kept", lambda *a: ask_model.pd.DataFrame())
+    nothing_kept = ask_model.pd.DataFrame(columns=ask_model.PLACES)
+    monkeypatch.setattr("reproduction.answers.kept", lambda *a: nothing_kept)
     monkeypatch.setattr(predict_more, "asked", lambda *a: None)
     assert predict_more.outcomes().empty

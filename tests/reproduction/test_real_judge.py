@@ -8,12 +8,13 @@ import pytest
 from scipy.special import log_expit
 
 import poe
-from judging.datasets.questions import pairs_of
 from judging.judges.recorded import llmbar
-from reproduction import ask_model, predict_more, real_coverage
+from reproduction import ask_model, few_calls, predict_more, real_coverage, stories
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
+from reproduction.targets import Target
 from reproduction.telling import real_judge
+from tests.reproduction.test_quarters import keep_of_hanna
 
 CLAIMS = pd.DataFrame(
     [
@@ -146,9 +147,12 @@ def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
         raise LookupError
 
     monkeypatch.setattr(real_judge.ask_model, "answers", nothing)
-    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: pd.DataFrame())
+    monkeypatch.setattr(
+        "reproduction.answers.kept", lambda *_: pd.DataFrame(columns=ask_model.PLACES)
+    )
     assert real_judge.llmbar() == ""
-    assert real_judge.stories() == ""
+    assert "was asked 0 of 8,448 calls" in real_judge.stories()
+    assert "<table" not in real_judge.stories()
 
 
 def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
@@ -183,28 +187,39 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
     assert int(cell) == round(100 * right)
 
 
-def test_stories_appear_when_all_calls_are_there(monkeypatch):
-    """A judge that knows people's scores, asked about every call of a small design."""
-    gold = ask_model.load("hanna").scores["coherence"][0]
-    calls = pairs_of(len(gold), real_judge.HANNA, both_orders=True, seed=(0, 0))
-    gap = 3.0 * (gold[calls[:, 0]] - gold[calls[:, 1]])
-    table = pd.DataFrame(
-        {
-            "attribute": "coherence",
-            "context": 0,
-            "first": calls[:, 0],
-            "second": calls[:, 1],
-            "log_p_1": log_expit(gap),
-            "log_p_2": log_expit(-gap),
-        }
+@pytest.mark.parametrize(("quarters", "sizes"), [(1, 1), (2, 2), (4, 3)])
+def test_stories_appear_quarter_by_quarter(monkeypatch, quarters, sizes):
+    """A judge that knows people's scores of one attribute, and turns those of the other."""
+    calls = few_calls.story_calls()[:quarters].reshape(-1, 2)
+    tables = []
+    for attribute, sign in (("coherence", 3.0), ("complexity", -3.0)):
+        gold = ask_model.load("hanna").scores[attribute][0]
+        gap = sign * (gold[calls[:, 0]] - gold[calls[:, 1]])
+        about = {"attribute": attribute, "context": 0, "first": calls[:, 0], "second": calls[:, 1]}
+        tables.append(
+            pd.DataFrame({**about, "log_p_1": log_expit(gap), "log_p_2": log_expit(-gap)})
+        )
+    keep_of_hanna(monkeypatch, pd.concat(tables))
+    target = Target(name="x", run="stories.table", paper="measured", options={"model": "qwen"})
+    rows = stories.table(Settings().of(target))
+    value = rows.set_index(["attribute", "quantity"])["value"]
+    last = list(few_calls.SIZES)[sizes - 1]
+    assert value["coherence", f"PoE-BT, {last}"] > (95.0 if sizes > 1 else 60.0)
+    assert value["mean", f"PoE-BT, {last}"] == pytest.approx(
+        np.mean([value[name, f"PoE-BT, {last}"] for name in predict_more.STORIES])
     )
-    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: table)
+    assert value["complexity", f"PoE-BT, {last}"] < -60.0
+    assert set(rows["calls"]) == {quarters * 1056}
+    assert (rows["se"] >= 0.0).all()
+    gains = rows.set_index(["attribute", "quantity"])["se"]
+    whole = gains["coherence", f"avg-prob, {last}"]
+    assert gains["coherence", f"avg-prob - win-ratio, {last}"] < 2.0 * whole, "paired"
+    monkeypatch.setattr(real_judge.run, "read", lambda name: rows)
     shown = re.sub(r"<[^>]+>", " ", real_judge.stories())
-    (value,) = re.findall(r"PoE-BT\s+([\d.]+)", shown)
-    assert float(value) > 95.0
-    assert "2112 pairs" in shown
-    monkeypatch.setattr(real_judge.ask_model, "kept", lambda *_: table[:-2])
-    assert real_judge.stories() == ""
+    assert f"was asked {2 * quarters * 1056:,} of 8,448 calls" in shown
+    assert len(re.findall(r"complexity, PoE-BT", shown)) == 1
+    assert "N calls (0.09%)" in shown
+    assert "What was predicted before a call" in shown
 
 
 def test_intervals_hold_by_hand():
