@@ -241,7 +241,7 @@ GAINS = (
 )
 
 
-# A judge that only decides has a decision for each call, and no average of both orders to decide on.
+# A judge that only decides has a decision for each call, and no average of both orders.
 DECIDED = ("win-ratio", "BT")
 EACH_CALL = ", each call"
 

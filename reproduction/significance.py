@@ -45,7 +45,7 @@ def holm(p: Floats) -> Floats:
 
 
 def words(table: pd.DataFrame) -> pd.Series:
-    """ "clear", "likely" or "could be chance" of each row: the rows are one family of tests.
+    """Say "clear", "likely" or "could be chance" of each row: the rows are one family of tests.
 
     table : columns value, se and contexts, as `paired_p` has them. clear : p after `holm` over all
     rows is below `LEVEL`. likely : beyond two standard errors, and not clear.

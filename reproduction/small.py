@@ -116,7 +116,7 @@ def answers(twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draw
 def single_answers(
     twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draws: int
 ) -> tuple[Indices, Floats]:
-    """The calls of `answers` as they came, one by one: pairs (draws, C, K, 2) and p (draws, C, K)."""
+    """The calls of `answers` one by one: pairs (draws, C, K, 2) and p (draws, C, K)."""
     contexts, n = gold.shape
     name = stream(twin)
     judge = twin.answer(gold, np.random.default_rng([*seed, name]), draws=draws)

@@ -44,9 +44,10 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
 
     The first rows: by how many points of Spearman's correlation PoE-BT ranks better than another
     method, with a fifth of SummEval's calls (published and twins: means over judges) and with two a
-    text of a dialogue (`real`); what is printed stands beside decisions from both orders' average,
-    as the twins take them, though the paper does not say which it took. The others are the shares of predictions that agree with print,
-    beside those that a guess would have got right, on the cells for which it has anything.
+    text of a dialogue (`real`). What is printed stands beside decisions from both orders' average,
+    as the twins take them, though the paper does not say which it took. The others are the shares
+    of predictions that agree with print, beside those that a guess would have got right, on the
+    cells for which it has anything.
     """
     rows: list[dict[str, str]] = [_gain(card, other) for other in RIVALS]
     blank = dict.fromkeys(list(rows[0])[3:-1], "")
@@ -91,10 +92,10 @@ def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
 
 
 def points(row: Any, *, chance: str = "") -> str:
-    """A gain, its error and its word: "+4.2 ± 1.0, clear"; chance : the word where it is neither."""
+    """A gain with its word: "+4.2 ± 1.0 (clear)"; chance : the word where it is neither."""
     said = chance if row.said == CHANCE else row.said
     number = f"{row.value:+.1f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{row.se:.1f}"
-    return f"{number}{f', {said}' if said else ''}".replace("-", "\N{MINUS SIGN}")
+    return f"{number}{f' ({said})' if said else ''}".replace("-", "\N{MINUS SIGN}")
 
 
 def counted(said: pd.Series) -> str:

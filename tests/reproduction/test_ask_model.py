@@ -266,7 +266,7 @@ def test_all_calls_of_a_perfect_judge_agree_with_people(biased):
 
 
 def test_decisions_of_single_calls_know_nothing_where_the_place_decides(biased):
-    """Averaged first, its decisions are right; call by call, every text wins as often as it loses."""
+    """Averaged first, its decisions are right; call by call, a text wins as often as it loses."""
     found = measured_tables.gains(SETTINGS)
     found = found[found["versus"] == "people"]
     for method in ("win-ratio", "BT"):

@@ -37,7 +37,8 @@ def test_holm_is_the_closure_of_bonferroni(seed: int) -> None:
 
 def test_the_p_value_is_that_of_a_paired_t_test() -> None:
     rng = np.random.default_rng(0)
-    one, other = rng.standard_normal((2, 10)) + [[0.8], [0.0]]
+    one, other = rng.standard_normal((2, 10))
+    one = one + 0.8
     said = paired_p((one - other).mean(), bootstrap_se((one - other)[None]), 10)
     assert said == pytest.approx(stats.ttest_rel(one, other).pvalue, rel=1e-12)
     np.testing.assert_array_equal(
