@@ -76,8 +76,8 @@ def guess() -> str:
     )
     return (
         "A guess that simulates nothing, the mean of the other judges' printed numbers scaled for "
-        f"each judge, agrees with {seen} and {blind}; in the earlier paper, where it is the judge's "
-        f"own printed number for debiased decisions, with {earlier}."
+        f"each judge, agrees with {seen} and {blind}; in the earlier paper, where it is the "
+        f"judge's own printed number for debiased decisions, with {earlier}."
     )
 
 
