@@ -38,9 +38,10 @@ from reproduction.small import (
     correlations,
     few_and_all,
     per_context,
+    single_answers,
 )
 from reproduction.stored_judge import Measured
-from reproduction.twins import ATTRIBUTES, labels
+from reproduction.twins import ATTRIBUTES, labels, symmetric_stack
 
 DATASETS = ("topicalchat", "summeval")
 CALLS = 21  # seeds the draws of calls: one for all tables, so that a number is the same in each
@@ -240,14 +241,20 @@ GAINS = (
 )
 
 
+# A judge that only decides has a decision for each call, and no average of both orders.
+DECIDED = ("win-ratio", "BT")
+EACH_CALL = ", each call"
+
+
 def gains(settings: Settings) -> pd.DataFrame:
     """How much better one method is than another, paired over contexts and draws.
 
     k : calls in a context, both orders of each pair; two per text, or a fifth, the papers' few, and
     all. versus : "people", Spearman with people's scores; "itself", with the judge's own
     average probability over all calls, which asks how much of the judge a method saves, whatever
-    people think of the judge. method : "PoE-BT - win-ratio" and its like; "PoE-BT, greedy - random"
-    what a method gains from greedily chosen calls.
+    people think of the judge. method : "PoE-BT - win-ratio" and its like, where decisions are taken
+    on the average of both orders; "PoE-BT - win-ratio, each call", where every call in every order
+    decides by itself; "PoE-BT, greedy - random" what a method gains from greedily chosen calls.
     """
     return _table(settings, partial(_gains, settings=settings), ("k", "versus", "method"))
 
@@ -256,19 +263,25 @@ def _gains(one: Asked, settings: Settings) -> Found:
     judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
     own = average_probability(one.all_calls()).reshape(one.gold.shape)
     (few, every), values = few_and_all(one.dataset), dict[tuple[Any, ...], Floats]()
+    n, decided = one.gold.shape[1], {name: METHODS[name] for name in DECIDED}
 
-    def drawn(k: int, rule: str) -> Stack:
+    def drawn(k: int, rule: str) -> tuple[Stack, Stack]:
         draws = 1 if k == every else settings.draws  # all calls can be drawn in one way only
-        calls = Calls(one.dataset, k, rule)
-        return answers(judge, calls, one.gold, seed=[settings.seed, CALLS], draws=draws)
+        calls, seed = Calls(one.dataset, k, rule), [settings.seed, CALLS]
+        pairs, p = single_answers(judge, calls, one.gold, seed=seed, draws=draws)
+        return symmetric_stack(n, pairs, p), Stack.of(n, pairs, p)
 
     for k in sorted({few, PRINTED[one.dataset], every}):
-        random, greedy = drawn(k, "symmetric"), None if k == every else drawn(k, "greedy")
+        random, calls = drawn(k, "symmetric")
+        greedy = None if k == every else drawn(k, "greedy")[0]
         for versus, scores in (("people", one.gold), ("itself", own)):
             each = correlations(random, scores, METHODS, ("spearman",))
             for better, other in GAINS:
                 name = f"{better} - {other}"
                 values[k, versus, name] = each[better, "spearman"] - each[other, "spearman"]
+            for (other, _), scored in correlations(calls, scores, decided).items():
+                name = f"PoE-BT - {other}{EACH_CALL}"
+                values[k, versus, name] = each["PoE-BT", "spearman"] - scored
             chosen = correlations(greedy, scores, METHODS, ("spearman",)) if greedy else {}
             for (method, _), scored in chosen.items():
                 of_random = each[method, "spearman"]

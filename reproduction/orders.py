@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from zlib import crc32
 
 import numpy as np
@@ -117,10 +117,7 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
     name = f"{cell.system}/{cell.attribute}/{cell.template}"
     rng = np.random.default_rng([settings.seed, 32, calls, crc32(name.encode())])
     draws = max(settings.draws // 5, 4)
-    every = all_pairs(n)
-    correlation = orders.correlation(
-        [Comparisons.from_pairs(every, one[tuple(every.T)], items=n) for one in cell.p]
-    )
+    correlation = _correlation(cell.p)
     target = all_answers(cell.p)
     error = {"one": np.zeros((draws, contexts)), "both": np.zeros((draws, contexts))}
     pilot, chose = np.zeros((draws, contexts)), np.zeros(draws)
@@ -160,6 +157,63 @@ def row(cell: Cell, calls: int, settings: Settings) -> dict[str, object]:
         "kind": cell.kind,
         "labels": "none" if cell.dataset == "none" else "real",
     }
+
+
+def again(settings: Settings) -> pd.DataFrame:
+    """The law's rows of one judge and six texts once more, with many draws of calls and no pilot.
+
+    In `table` the ratio of a row comes from 20 draws, and one of them fell outside of `WITHIN`: how
+    much of that was the luck of the draw? A row an attribute and prompt. c, exact, measured,
+    measured_se : as in `table`. draw_se : Monte Carlo error of measured, a jackknife over draws.
+    """
+    which = ask_model.MODELS[str(settings.target.options["model"])].name
+    every = [cell for cell in measured() if cell.system == which and cell.p.shape[-1] == 6]
+    work = partial(_again, settings=settings)
+    return pd.DataFrame([*settings.map(work, every).values()]).assign(
+        kind="measured", labels="real", draws=settings.draws, seed=settings.seed
+    )
+
+
+def _again(cell: Cell, settings: Settings) -> dict[str, object]:
+    contexts, n, _ = cell.p.shape
+    (calls,) = CALLS[n]
+    name = f"{cell.system}/{cell.attribute}/{cell.template}"
+    rng = np.random.default_rng([settings.seed, 35, calls, crc32(name.encode())])
+    target, parts = all_answers(cell.p), []
+    for draws in np.diff([*range(0, settings.draws, 100), settings.draws]):
+        p, truth = np.tile(cell.p, (draws, 1, 1)), np.tile(target, (draws, 1))
+        one, half = (
+            select_stack(len(p), n, count, rule="no-repeat", seed=rng)
+            for count in (calls, calls // 2)
+        )
+        both = np.concatenate([half, half[..., ::-1]], axis=1)
+        error = [squared(_scores(p, pairs), truth) for pairs in (one, both)]
+        parts.append(np.reshape(error, (2, draws, contexts)))
+    one, both = np.concatenate(parts, axis=1)
+    ratio, se = ratio_of_means(one.mean(axis=0), both.mean(axis=0))
+    c = _correlation(cell.p).c
+    return {
+        "system": cell.system,
+        "dataset": cell.dataset,
+        "attribute": cell.attribute,
+        "template": cell.template,
+        "k": calls,
+        "units": contexts,
+        "c": c,
+        "exact": orders.predicted_ratio(c, *_links(n, calls), everything=2.0 / n),
+        "measured": ratio,
+        "measured_se": se,
+        "draw_se": ratio_of_means(one.mean(axis=1), both.mean(axis=1))[1],
+    }
+
+
+def _correlation(p: Floats) -> orders.Correlation:
+    """C of a judge from all that it answered, p (C, N, N)."""
+    n = p.shape[-1]
+    every = all_pairs(n)
+    return orders.correlation(
+        [Comparisons.from_pairs(every, one[tuple(every.T)], items=n) for one in p]
+    )
 
 
 def all_answers(p: Floats) -> Floats:

@@ -379,6 +379,19 @@ def outcomes() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def standing() -> pd.DataFrame:
+    """How many predictions of each set were written, scored, inside, and not asked yet (open)."""
+    found, rows = outcomes(), {}
+    for one in written():
+        here = found[found["predicted"] == one["predicted"]] if len(found) else found
+        count = len(cast(list[Any], one["prediction"]))
+        inside = int(here["inside"].sum()) if len(here) else 0
+        rows[str(one["predicted"])] = (count, len(here), inside, count - len(here))
+    return pd.DataFrame.from_dict(
+        rows, orient="index", columns=["written", "scored", "inside", "open"]
+    )
+
+
 def main() -> None:
     """Predict what is not predicted yet; refuses what the judge has been asked."""
     path = data_dir() / FILE

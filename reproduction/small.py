@@ -102,7 +102,21 @@ def block(job: Job, number: int) -> Correlations:
 
 
 def answers(twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draws: int) -> Stack:
-    """Fresh twins, fresh sets of calls, and what the twins answer: (draws, C, K) as a stack."""
+    """Fresh twins, fresh sets of calls, and what the twins answer: (draws, C, K) as a stack.
+
+    Where calls come in both orders, a comparison is a pair and its p the average of both.
+    """
+    pairs, p = single_answers(twin, calls, gold, seed=seed, draws=draws)
+    n = gold.shape[1]
+    if calls.rule in ("symmetric", "greedy"):
+        return symmetric_stack(n, pairs, p)
+    return Stack.of(n, pairs, p)
+
+
+def single_answers(
+    twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draws: int
+) -> tuple[Indices, Floats]:
+    """The calls of `answers` one by one: pairs (draws, C, K, 2) and p (draws, C, K)."""
     contexts, n = gold.shape
     name = stream(twin)
     judge = twin.answer(gold, np.random.default_rng([*seed, name]), draws=draws)
@@ -110,10 +124,7 @@ def answers(twin: Twin, calls: Calls, gold: Floats, *, seed: Sequence[int], draw
     design = np.random.default_rng([*seed, name, *which])
     pairs = draw_pairs(calls.rule, calls.count, draws * contexts, n, design)
     pairs = pairs.reshape(draws, contexts, calls.count, 2)
-    p = judge.answer(pairs)
-    if calls.rule in ("symmetric", "greedy"):
-        return symmetric_stack(n, pairs, p)
-    return Stack.of(n, pairs, p)
+    return pairs, judge.answer(pairs)
 
 
 def draw_pairs(rule: str, count: int, sets: int, n: int, rng: np.random.Generator) -> Indices:

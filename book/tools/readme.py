@@ -13,8 +13,9 @@ from judging import datasets
 from reproduction import ask_model, verdicts
 from reproduction.claims import main_claims
 from reproduction.run import read, read_whole
+from reproduction.significance import CHANCE
 from reproduction.targets import TARGETS
-from reproduction.telling import log, power
+from reproduction.telling import answer, log, power
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -75,25 +76,34 @@ def guess() -> str:
     )
     return (
         "A guess that simulates nothing, the mean of the other judges' printed numbers scaled for "
-        f"each judge, agrees with {seen} and {blind}; in the earlier paper, with {earlier}."
+        f"each judge, agrees with {seen} and {blind}; in the earlier paper, where it is the "
+        f"judge's own printed number for debiased decisions, with {earlier}."
     )
 
 
 def few_calls() -> str:
-    """What the product of experts gains on counting wins with the larger model's answers."""
-    gains = read("measured-qwen-gains").query("versus == 'people' and attribute == 'mean'")
-    gains = gains[gains["method"] == "PoE-BT - win-ratio"]
-    paper = gains.query("dataset == 'topicalchat' and k == 18").iloc[0]
-    gains = gains[gains["k"] == gains.groupby("dataset")["k"].transform("min")]
-    gain, news = (gains.set_index("dataset").loc[name] for name in ("topicalchat", "summeval"))
+    """What the product of experts gains on Bradley-Terry with the larger model's answers."""
+    every = answer.gains()
+    rows = every[every["system"] == ask_model.QWEN.name].set_index(["dataset", "k", "other"])
+
+    def over(dataset: str, k: int) -> list[str]:
+        said = (
+            answer.points(rows.loc[(dataset, k, other)], chance=CHANCE)
+            for other in ("BT", f"BT{answer.EACH_CALL}")
+        )
+        return [words.replace("\N{NO-BREAK SPACE}", " ").removeprefix("+") for words in said]
+
+    both, alone = over("topicalchat", 12)
+    paper, news = (" and ".join(over(*at)) for at in (("topicalchat", 18), ("summeval", 48)))
+    articles = int(rows.loc[("summeval", 48, "BT"), "contexts"])
     return (
-        f"with {int(gain['k'])} of a dialogue's 30 comparisons, the product of "
-        f"experts on the probabilities of {gain['system']}, a model of 1.5 billion parameters, "
-        "agrees with people's scores of TopicalChat by "
-        f"{gain['value']:.1f} ± {gain['se']:.1f} points of Spearman's correlation more than "
-        f"counting wins, with the papers' 18 by {paper['value']:.1f} ± {paper['se']:.1f}; with "
-        f"{int(news['k'])} of an article's 240, on {int(news['contexts'])} "
-        f"articles of SummEval, by {news['value']:.1f} ± {news['se']:.1f}"
+        "with 12 of a dialogue's 30 comparisons, the product of experts on the probabilities of "
+        f"{ask_model.QWEN.name}, a model of 1.5 billion parameters, agrees with people's scores of "
+        f"TopicalChat by {both} points of Spearman's correlation more than {answer.RIVALS['BT']}, "
+        f"and by {alone} more than {answer.RIVALS[f'BT{answer.EACH_CALL}']}; with the papers' 18 "
+        f"by {paper}; with 48 of an article's 240, on {articles} articles of SummEval, by "
+        f"{news} (*clear*: after Holm's correction for all {len(every)} comparisons; *likely*: "
+        "beyond two standard errors)"
     )
 
 

@@ -6,13 +6,15 @@ models that were asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from reproduction import claims, run, verdicts
+from reproduction import claims, run, significance, verdicts
+from reproduction.measured_tables import EACH_CALL
 from reproduction.published import NAMES, TITLES
+from reproduction.significance import CHANCE, CLEAR, LIKELY
 from reproduction.small import PRINTED
 from reproduction.telling import real_judge
 from reproduction.telling.pages import css, listing
@@ -20,11 +22,16 @@ from reproduction.telling.power import shares
 from reproduction.telling.sentences import HEADLINES, NO_INFORMATION, chance
 from reproduction.verdicts import predictions
 
+# By method in the stored gains. Decisions are taken on the average of both orders' probabilities,
+# which a judge that only decides cannot give, or by each call in each order.
 RIVALS = {
-    "win-ratio": "counting wins",
-    "BT": "Bradley-Terry on decisions",
+    "win-ratio": "counting wins on decisions from both orders' average",
+    f"win-ratio{EACH_CALL}": "counting wins on each call's decision",
+    "BT": "Bradley-Terry on decisions from both orders' average",
+    f"BT{EACH_CALL}": "Bradley-Terry on each call's decision",
     "avg-prob": "averaging probabilities",
 }
+DECIDED = list(RIVALS)[:-1]
 EACH = {"topicalchat": "a dialogue", "summeval": "an article"}
 AHEAD = 10.0  # per cent of the cells: by so much twins are better than a guess, or they are not
 
@@ -37,16 +44,15 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
 
     The first rows: by how many points of Spearman's correlation PoE-BT ranks better than another
     method, with a fifth of SummEval's calls (published and twins: means over judges) and with two a
-    text of a dialogue (`real`). The others are the shares of predictions that agree with print,
-    beside those that a guess would have got right, on the cells for which it has anything.
+    text of a dialogue (`real`). What is printed stands beside decisions from both orders' average,
+    as the twins take them, though the paper does not say which it took. The others are the shares
+    of predictions that agree with print, beside those that a guess would have got right, on the
+    cells for which it has anything.
     """
     rows: list[dict[str, str]] = [_gain(card, other) for other in RIVALS]
     blank = dict.fromkeys(list(rows[0])[3:-1], "")
-    ahead = False  # on one of this paper's own groups, which come before all together
     for row in shares(card).to_dict("records"):
         more = row["beside"] > row["guess"] + AHEAD
-        ahead |= more and row["group"].startswith("PoE")
-        only = " only through the earlier paper" * (more and row["group"] == "all" and not ahead)
         fewer = row["on"] < row["predictions"]
         others = f", twins {row['beside']:.0f}%, of {row['on']}" if fewer else ""
         rows.append(
@@ -56,8 +62,7 @@ def table(card: pd.DataFrame) -> pd.DataFrame:
                 "published": "",
                 "twins": f"{row['agree']:.0f}% ({row['low']:.0f} to {row['high']:.0f})",
                 **blank,
-                "verdict": f"{'' if more else 'no '}better{only} "
-                f"(guess {row['guess']:.0f}%{others})",
+                "verdict": f"{'' if more else 'no '}better (guess {row['guess']:.0f}%{others})",
             }
         )
     return pd.DataFrame(rows)
@@ -69,46 +74,68 @@ def _gain(card: pd.DataFrame, other: str) -> dict[str, str]:
     wide = cells.pivot(index="system", columns="method", values=["number", "ours"])
     printed, ours = (
         f"{(wide[of, 'PoE-BT'] - wide[of, other]).astype(float).mean():+.1f}"
+        if (of, other) in wide
+        else ""
         for of in ("number", "ours")
     )
     asked = real(other)
-    sure = clear(asked)
     return {
         "claim": f"PoE-BT ranks better than {RIVALS[other]}",
         "published": printed,
         "twins": ours,
         **{
-            f"{row.system.split('-')[0]}, {NAMES[row.dataset]}": (
-                f"{row.value:+.1f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{row.se:.1f}"
-                f"{', clear' if known else ''}"
-            )
-            for row, known in zip(asked.itertuples(), sure, strict=True)
+            f"{row.system.split('-')[0]}, {NAMES[row.dataset]}": points(row)
+            for row in asked.itertuples()
         },
-        "verdict": f"clear in {sure.sum()} of {len(sure)}",
+        "verdict": counted(asked["said"]),
     }
 
 
-def clear(gains: pd.DataFrame) -> pd.Series:
-    """Which exceed two of their standard errors."""
-    return gains["value"] > 2.0 * gains["se"]
+def points(row: Any, *, chance: str = "") -> str:
+    """A gain with its word: "+4.2 ± 1.0 (clear)"; chance : the word where it is neither."""
+    said = chance if row.said == CHANCE else row.said
+    number = f"{row.value:+.1f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{row.se:.1f}"
+    return f"{number}{f' ({said})' if said else ''}".replace("-", "\N{MINUS SIGN}")
+
+
+def counted(said: pd.Series) -> str:
+    """How many gains have which word: "clear in 1 of 3, likely in 2"."""
+    likely = int((said == LIKELY).sum())
+    return (
+        f"clear in {(said == CLEAR).sum()} of {len(said)}{f', likely in {likely}' * bool(likely)}"
+    )
+
+
+def gains() -> pd.DataFrame:
+    """What PoE-BT gains on each of `RIVALS` with a part of the calls, against people's scores.
+
+    Means over attributes, of each judge and data set with information: a judge whose ranking by
+    all its answers cannot be told from chance is left out. Columns: system, dataset, contexts, k,
+    other (of `RIVALS`), value and se, points and their standard error over contexts, and said,
+    their word (`significance.words`): all rows are one family of tests, wherever one is told.
+    """
+    rows = _measured("gains")
+    rows = rows[(rows["attribute"] == "mean") & (rows["versus"] == "people")]
+    whole = rows.groupby(["system", "dataset"])["k"].transform("max")
+    rows = rows.assign(other=rows["method"].str.removeprefix("PoE-BT - "))[rows["k"] < whole]
+    nothing = chance(_measured("methods"))
+    judges = zip(rows["system"], rows["dataset"], rows["other"], strict=True)
+    keep = [key[:2] not in nothing and key[2] in RIVALS for key in judges]
+    rows = rows[keep].reset_index(drop=True)
+    columns = ["system", "dataset", "contexts", "k", "other", "value", "se"]
+    return rows[columns].assign(said=significance.words(rows))
 
 
 def real(other: str, *, printed: bool = False) -> pd.DataFrame:
-    """What PoE-BT gains on another method with the fewest calls, for each judge with information.
+    """Rows of `gains` over one rival with the fewest calls.
 
-    printed : with the paper's own few calls instead, where these are more. Columns: system,
-    dataset, k, value and se, points and their standard error over contexts. A judge whose ranking
-    by all its answers cannot be told from chance is left out.
+    printed : with the paper's own few calls instead, where these are more.
     """
-    gains = _measured("gains")
-    gains = gains[(gains["attribute"] == "mean") & (gains["versus"] == "people")]
-    fewest = gains.groupby(["system", "dataset"])["k"].transform("min")
-    paper = gains["dataset"].map(PRINTED)
-    gains = gains[(gains["k"] == paper) & (paper > fewest) if printed else gains["k"] == fewest]
-    gains = gains[gains["method"] == f"PoE-BT - {other}"]
-    nothing = chance(_measured("methods"))
-    keep = [key not in nothing for key in zip(gains["system"], gains["dataset"], strict=True)]
-    return gains.loc[keep, ["system", "dataset", "k", "value", "se"]].reset_index(drop=True)
+    rows = gains()
+    fewest = rows.groupby(["system", "dataset"])["k"].transform("min")
+    paper = rows["dataset"].map(PRINTED)
+    rows = rows[(rows["k"] == paper) & (paper > fewest) if printed else rows["k"] == fewest]
+    return rows[rows["other"] == other].reset_index(drop=True)
 
 
 def at_chance() -> list[str]:
@@ -139,7 +166,7 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
     lost = held["published verdict"].eq("holds") & held["simulated verdict"].eq("does not hold")
     judge = odd["system"].value_counts().index[0]
     agree, n, cells = (rows["verdict"] == "agrees").sum(), len(rows), len(card)
-    few, more = ([real(other, printed=of) for other in ("win-ratio", "BT")] for of in (False, True))
+    few, more = (pd.concat([real(other, printed=of) for other in DECIDED]) for of in (False, True))
     told = held["measured verdict"].value_counts()
     hold, fail, near = (int(told.get(x, 0)) for x in ("holds", "does not hold", "borderline"))
 
@@ -178,11 +205,12 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
         "twins. None of the papers’ own judges was asked.",
     )
     out += _box(
-        "agrees" if all(clear(one).all() for one in (*few, *more)) else "undecided",
+        "agrees" if (pd.concat([few, more])["said"] == CLEAR).all() else "undecided",
         "What real models showed",
-        _clear_of(few),
-        f"gains of PoE-BT are clear over counting wins, and over Bradley-Terry, with {_calls(few)}",
-        f"With the paper’s own {_calls(more)}: {_clear_of(more)}.",
+        f"{(few['said'] == CLEAR).sum()} of {len(few)}",
+        f"gains of PoE-BT over methods on decisions are clear with {_calls(few)}, "
+        f"{(few['said'] == LIKELY).sum()} more are likely",
+        f"With the paper’s own {_calls(more)}: {counted(more['said'])}.",
         f"SmolLM2-135M gives a verdict on {hold + fail + near} of the {len(held)} claims: {hold} "
         f"hold, {near} are borderline, {fail} fail. At chance: {', '.join(at_chance())}.",
         f"The headline claims on the larger model, on dialogues and on summaries: of "
@@ -193,13 +221,9 @@ def boxes(card: pd.DataFrame, tables: pd.DataFrame, held: pd.DataFrame) -> Marku
     return Markup('<div class="in-short">{}</div>').format(out)
 
 
-def _clear_of(gains: Sequence[pd.DataFrame]) -> str:
-    return ", ".join(f"{clear(one).sum()} of {len(one)}" for one in gains)
-
-
-def _calls(gains: Sequence[pd.DataFrame]) -> str:
+def _calls(gains: pd.DataFrame) -> str:
     """Of which texts: "12 calls a dialogue or 48 an article"."""
-    each = gains[0].drop_duplicates("dataset")
+    each = gains.drop_duplicates("dataset")
     parts = [f"{k} {EACH[of]}" for of, k in zip(each["dataset"], each["k"], strict=True)]
     return " or ".join(parts).replace(" ", " calls ", 1)
 

@@ -143,26 +143,28 @@ def baseline(card: pd.DataFrame) -> pd.Series:
 
     Scaling: the mean of the other judges' printed numbers in the same place, times one parameter of
     the judge. That is the judge's printed number over the others' for the average probability of
-    all calls (Spearman, same dataset), which is what the level of its twin is calibrated on; in
-    comparative_assessment for the debiased decisions (same dataset and measure), by least squares
-    over attributes. No row of the judge but that one is used.
+    all calls (Spearman, same dataset), which is what the level of its twin is calibrated on. No row
+    of the judge but that one is used.
 
     Table 3 of poe_v2 instead interpolates its calibrated cells: the average probability along a
     straight line in 1/K from 5N to 50N, and PoE-BT at every K as the average probability at 50N.
+
+    comparative_assessment: the judge's own printed number for debiased decisions, of the same
+    dataset, attribute and measure, which its twin is calibrated on: as if nothing changed it.
     """
     (paper,) = card["paper"].unique()
+    if paper == "comparative_assessment":
+        return _own(card)
     printed = all_tables(paper=paper)
     full = (printed["selection"] == "full") & printed["number"].notna()
     level = (printed["method"] == "avg-prob") & (printed["metric"] == "spearman")
-    anchors = printed[full & (level | (printed["method"] == "debiased"))]
+    anchors = printed[full & level]
     by_judge = card.assign(place=_places(card)).pivot(
         index="place", columns="system", values="number"
     )
     guesses = pd.Series(np.nan, index=card.index)
-    for (dataset, metric, system), rows in card.groupby(["dataset", "metric", "system"]):
+    for (dataset, system), rows in card.groupby(["dataset", "system"]):
         known = anchors[anchors["dataset"] == dataset]
-        if (known["method"] == "debiased").any():
-            known = known[known["metric"] == metric]
         others = by_judge[sorted(set(known["system"]) - {system})].mean(axis=1)
         own = known[known["system"] == system]
         rest = others[_places(own)].to_numpy()
@@ -177,6 +179,14 @@ def baseline(card: pd.DataFrame) -> pd.Series:
         share = (1 / 5 - 1 / float(row["k"].removesuffix("N"))) / (1 / 5 - 1 / 50)
         guesses[at] = many if row["method"] == "PoE-BT" else few + share * (many - few)
     return guesses
+
+
+def _own(card: pd.DataFrame) -> pd.Series:
+    """Each cell's judge's calibrated number of the same dataset, attribute and measure, or NaN."""
+    place = ["dataset", "system", "attribute", "metric", "unit"]
+    known = card[(card["role"] == "calibrated") & (card["method"] == "debiased")]
+    own = known.groupby(place)["number"].mean().rename("guess")
+    return card[place].join(own, on=place)["guess"]
 
 
 # Together --------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+from scipy.stats import spearmanr
 
 from judging import datasets
 from judging.judges.recorded import llmbar
@@ -305,6 +307,44 @@ def test_all_calls_of_a_perfect_judge_agree_with_people(biased):
     few = {"k": 12, "selection": "random"}
     assert value(found, method="win-ratio", **few) < value(found, method="PoE-BT", **few)
     assert value(found, "draw_se", method="win-ratio", **few) > 0.0
+
+
+def test_decisions_of_single_calls_know_nothing_where_the_place_decides(biased):
+    """Averaged first, its decisions are right; call by call, a text wins as often as it loses."""
+    found = measured_tables.gains(SETTINGS)
+    found = found[found["versus"] == "people"]
+    for method in ("win-ratio", "BT"):
+        assert value(found, k=30, method=f"PoE-BT - {method}") == pytest.approx(0.0)
+        assert value(found, k=30, method=f"PoE-BT - {method}, each call") == pytest.approx(100.0)
+
+
+def test_bradley_terry_on_single_calls_by_another_optimiser(biased):
+    """All 30 calls of one dialogue: SciPy's minimum of the same likelihood, SciPy's correlation."""
+    rng = np.random.default_rng(5)
+    log_p = np.log(np.stack([p := rng.random((1, 6, 6)), 1.0 - p], -1))
+    one = replace(biased, contexts=(0,), log_p=log_p, gold=biased.gold[:1])
+    found = measured_tables._gains(one, SETTINGS)
+
+    pairs, n = np.argwhere(~np.eye(6, dtype=bool)), 6
+    averaged = (p + 1.0 - np.swapaxes(p, -1, -2)) / 2.0
+
+    def scores(won, prior):
+        def energy(s):
+            d = s[pairs[:, 0]] - s[pairs[:, 1]]
+            # A prior of so many wins to either side of each pair, which stands in two rows.
+            lost = 1.0 - won
+            prior_wins = prior / 2.0
+            return -((won + prior_wins) * log_expit(d) + (lost + prior_wins) * log_expit(-d)).sum()
+
+        return np.round(minimize(energy, np.zeros(n), tol=1e-9).x, 3)  # ties stay ties
+
+    product = scores(averaged[0][tuple(pairs.T)], 0.0)
+    decided = scores((p[0][tuple(pairs.T)] > 0.5).astype(float), 1 / (n - 1))
+    expected = [spearmanr(s, one.gold[0]).statistic for s in (product, decided)]
+    said = found[30, "people", "PoE-BT - BT, each call"]
+    assert said.item() == pytest.approx(expected[0] - expected[1], abs=1e-9)
+    together = found[30, "people", "PoE-BT - BT"]
+    assert abs(together.item() - said.item()) > 0.02, "the two baselines differ here"
 
 
 def test_shares_of_calls(biased):

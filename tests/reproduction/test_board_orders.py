@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from judging.simulated import SimulatedJudge
 from reproduction import board_orders, orders
 from reproduction.settings import Settings
 
@@ -63,3 +64,15 @@ def test_the_law_holds_for_a_judge_made_by_it_and_fails_for_another_c(c):
     best, worst = ("both", "one") if c < 0 else ("one", "both")
     assert row[f"regret_{best}"] == 0.0
     assert row[f"regret_{worst}"] > 20.0
+
+
+def test_more_draws_take_the_luck_of_calls_away() -> None:
+    """Six texts, c = -0.5: nearer to the law than a few draws need be, by an error that halves."""
+    rng = np.random.default_rng(3)
+    judge = SimulatedJudge(rng.standard_normal((60, 6)), bias=0.4, noise=0.5, shared=-0.5, seed=rng)
+    cell = orders.Cell("made", "none", "", "", judge.matrix(), "simulated", -0.5)
+    some, more = (orders._again(cell, Settings(draws=draws)) for draws in (40, 160))
+    assert more["measured"] == pytest.approx(more["exact"], abs=4 * more["draw_se"] + 0.05)
+    assert more["draw_se"] == pytest.approx(some["draw_se"] / 2, rel=0.4)
+    assert abs(some["measured"] - more["measured"]) < 4 * some["draw_se"]
+    assert more["measured_se"] > more["draw_se"]

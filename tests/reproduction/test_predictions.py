@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 
+from judging.machine import data_dir
 from reproduction import ask_model, predict_more, predictions
 from reproduction.measured_tables import Asked
+from reproduction.predictions import FILE
 from reproduction.twins import Twin, labels, quality_scores
 
 TRUTH = {"rho": 0.6, "sharpness": 1.4, "noise": 0.8, "bias": 0.4, "shared": -0.5}
@@ -220,3 +222,17 @@ def test_outcomes_are_absent_before(monkeypatch):
     monkeypatch.setattr("reproduction.answers.kept", lambda *a: nothing_kept)
     monkeypatch.setattr(predict_more, "asked", lambda *a: None)
     assert predict_more.outcomes().empty
+
+
+def test_what_was_written_and_not_asked_is_counted():
+    """From the file's text: 38 later predictions, of which HANNA's wait for its answers."""
+    text = (data_dir() / FILE).read_text("utf-8")
+    found = predict_more.standing()
+    assert found["written"].sum() == text.count("[[set.prediction]]") == 38
+    assert (found["scored"] + found["open"] == found["written"]).all()
+    hanna = found.index.str.startswith("HANNA")
+    if not len(ask_model.kept("hanna-poe", ask_model.QWEN)):
+        about = text.split('predicted = "HANNA')[1].split("[[set]]")[0]
+        assert found.loc[hanna, "open"].sum() == about.count("[[set.prediction]]") == 11
+    assert found.loc[~hanna, "open"].sum() == 0
+    assert (found["inside"] <= found["scored"]).all()

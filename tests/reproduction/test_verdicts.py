@@ -242,6 +242,27 @@ class TestBaselines:
             cell.index
         ].item() == pytest.approx(scale * (np.sum(there) - there[2]) / 4)
 
+    def test_an_earlier_cell_is_guessed_by_the_judges_own_debiased_number(self):
+        """Standard decisions are said to be the debiased ones; 36.6 stays 36.6 in another table."""
+        card = verdicts.scorecard("comparative_assessment")
+        found = power.baseline(card).set_axis(card["id"])
+        head = "comparative_assessment/table{}/Llama2-7B/TopicalChat-ENG/{}"
+        for table, method, own in ((10, "standard", 10), (3, "comparative", 6)):
+            cell = head.format(table, method)
+            assert found[cell] == published.number(head.format(own, "debiased"))
+            assert found[cell] != published.number(cell)
+        # No number of the cell itself or of another judge has a say.
+        other = (card["system"] != "Llama2-7B") | card["method"].isin(["standard", "comparative"])
+        again = power.baseline(card.assign(number=card["number"].mask(other, 0.0)))
+        assert (
+            again.set_axis(card["id"])[head.format(10, "standard")]
+            == found[head.format(10, "standard")]
+        )
+        # Rates of the first place and of the final ranking have no such number.
+        assert (
+            found[[x for x in found.index if "/table9/" in x or x.endswith("/final")]].isna().all()
+        )
+
     def test_interpolation_by_hand(self, v2):
         head = "poe_v2/table3/Mistral-7B/K{}N/HANNA-SUR/{}"
         few, many = (published.number(head.format(k, "avg-prob")) for k in (5, 50))

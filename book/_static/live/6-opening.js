@@ -34,7 +34,9 @@
       draw(svg, "text", { x: 346, y: 178, class: "live-label live-1", "text-anchor": "end" }, "grading, dashed");
       const needs = [grade, compare].map((v) => v * NINE_IN_TEN ** 2);
       const ratio = grade === 0 ? 1 : compare / grade;
-      const winner = Math.abs(ratio - 1) < 0.02 ? "Nobody wins." : ratio < 1 ? "Comparing wins." : "Grading wins.";
+      const even = read === 1 && tau() === 0 && kappa() === 0 && grade > 0;
+      const winner = even ? `A tie, but for the (N − 1)/N of ${TEXTS} texts.`
+        : Math.abs(ratio - 1) < 0.02 ? "Nobody wins." : ratio < 1 ? "Comparing wins." : "Grading wins.";
       const words =
         `Nine pairs in ten right: grading needs ${fixed(needs[0], 1)} ${name}, comparing ` +
         `${fixed(needs[1], 1)}. ${winner}`;

@@ -41,11 +41,14 @@
         const handle = draw(svg, "circle", { cx: peg, cy: y, r: 17, class: "live-handle" });
         firm(handle).addEventListener("pointerdown", (event) => begin(event, k));
       });
+      const [m, low] = [x(mean(values)), 178];
+      if (strings)
+        draw(svg, "path", { d: `M${m - 6} ${low - 6}L${m + 6} ${low + 6}M${m - 6} ${low + 6}L${m + 6} ${low - 6}`, class: "live-line live-cross" });
       draw(svg, "rect", { x: x(ring) - 6, y: 34, width: 12, height: 122, rx: 6, class: "live-ring" });
       const [left, right] = [values.filter((v) => v < ring - 1e-9).length, values.filter((v) => v > ring + 1e-9).length];
       const pegs = values.map((value, k) => `${FROM[k]} ${signed(value)}`).join(", ");
       const words = `Pegs: ${pegs}. ` + (strings
-        ? `Weights on strings: the ring rests at the median, ${signed(ring)}, with ${left} of three pulling down and ${right} up.`
+        ? `Weights on strings: the ring rests at the median, ${signed(ring)}, with ${left} of three pulling left and ${right} right; springs would take it to the mean, ${signed(mean(values))} (cross).`
         : `Springs: the ring rests at the mean, ${signed(ring)}; every peg that moves takes it along by a third.`);
       return { words, state: { values, kind: kind(), ring } };
     };
