@@ -1,4 +1,4 @@
-"""Every "Before you read on" asks before it tells: an answer can be given, and is veiled till then."""
+"""Every "Before you read on" asks before it tells: an answer is taken, and veiled before."""
 
 import re
 

@@ -83,7 +83,7 @@ poeLive.commit = (() => {
     };
     // Of a section that begins behind the veil the heading is hidden.
     const hides = (element) =>
-      veils.some((one) => one.contains(element) || one.contains(element.querySelector(":scope > :is(h2, h3, h4)") || document));
+      veils.some((one) => one.contains(element) || one.contains(element.querySelector("h1, h2, h3, h4") || document));
     const marked = () => veils.some((one) => one.querySelector(".highlighted"));
     return { lift, drop, hides, marked };
   };
