@@ -21,6 +21,7 @@ import pytest
 
 from book.tools.exercises import functions, placed
 from book.tools.pages import Page, find_pages
+from reproduction.exercises import NUMBER
 from tests.helpers import ROOT
 
 CHAPTERS = {page.name: page for page in find_pages(ROOT) if "def check_" in page.text}
@@ -144,6 +145,8 @@ def fed(name: str, check: Callable[..., Any], solution: tuple[Any, ...]) -> Iter
     for answer in [*ODD, *(RETURNED if any(map(callable, solution)) else [])]:
         for answers in ([answer] * places, [*solution[:-1], answer])[:places]:
             said = told(check, answers)
+            if all(map(NUMBER.fits, [answer, *solution])) and np.allclose(answers, solution):
+                continue  # it is the solution
             ones = list(said.values()) if isinstance(said, dict) else [said]
             if not all(isinstance(one, str) and len(one) > 3 for one in ones):
                 yield f"{name} says {said!r} of {answer!r}, which is no sentence"
