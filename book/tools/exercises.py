@@ -2,8 +2,7 @@
 
 In a chapter a check is a function `check_...` in a cell beside the exercises, and often contains
 what it asks for. Here these cells move into `poe_exercises.py`, made from the chapters at build
-time, and a notebook calls it in their place. There a check answers anything with a sentence: what
-it cannot use, or what stops with an error, is "not right" and says why.
+time, and a notebook calls it in their place.
 """
 
 from __future__ import annotations
@@ -22,40 +21,12 @@ FENCE = re.compile(r"^[`:]{3,}\{(exercise|solution)-(start|end)\}[ \t]*(.*)$", r
 MODULE = "poe_exercises"
 SOURCE = '''"""Checks of the exercises, which hold answers. Made from the chapters: do not edit."""
 
-import functools
-import warnings
-
 CELLS = {cells}
-
-
-def guarded(check):
-    """The check, answering anything with a sentence."""
-
-    @functools.wraps(check)
-    def verdict(*answers, **named):
-        if any(answer is ... for answer in (*answers, *named.values())):
-            return "not yet"
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                said = check(*answers, **named)
-        except Exception as error:
-            why = f"{{type(error).__name__}}: {{error}}"
-            return f"not right: with this answer the check stops ({{why}})"
-        told = said.values() if isinstance(said, dict) else [said]
-        if all(isinstance(one, str) for one in told):
-            return said
-        return "not right: this is no answer that the check can use"
-
-    return verdict
 
 
 def checks(chapter, cell, namespace):
     """Define the checks of one cell of a chapter among the notebook's own names."""
     exec(compile(CELLS[chapter][cell], f"checks of {{chapter}}", "exec"), namespace)
-    for name in [name for name in namespace if name.startswith("check_")]:
-        if not hasattr(namespace[name], "__wrapped__"):
-            namespace[name] = guarded(namespace[name])
 '''
 CALL = """\
 # The checks of the exercises stand in a module of their own.

@@ -1,14 +1,93 @@
-"""Every "Before you read on" asks before it tells: a box whose answer can be given."""
+"""Every "Before you read on" asks before it tells: an answer is taken, and veiled before."""
 
 import re
 
 import pytest
 
+from book.tools.pages import read_page
+from book.tools.slides import without_slides
 from tests.needs import ROOT
 
 BOX = re.compile(r":::\{admonition\} Before you read on\n(.*?)\n:::\n", re.DOTALL)
 PLACE = re.compile(r'<div class="jc-commit" ([^>]*)></div>')
-PAGES = [*sorted((ROOT / "notebooks").glob("*.md")), ROOT / "book" / "beyond.md"]
+MARK = '\n\n<div class="jc-told"></div>\n\n'
+HEADING = re.compile(r"^#{1,4} ", re.MULTILINE)
+PAGES = [
+    *sorted((ROOT / "notebooks").glob("*.md")),
+    *(ROOT / "book" / name for name in ("beyond.md", "read-again.md")),
+]
+# What gives an answer away, in the words, captions and pictures of its page.
+TELLS = {
+    "01-reader": r"Dan's to the kind Reader 1|Ben and Dan at reader 1|marker =",
+    "01-twice": r"V_\{\\text\{grade\}\}|a call is a call",
+    "01-authors": r"Two things \(|How were the grades read\?|did each get\?",
+    "02-places": r"[Aa]lmost nothing happens|With Ada shown first and with Dan shown first",
+    "02-bias": r"bias is many times larger|difference \{difference",
+    "02-temperature": r"does not notice \$T\$|uses the probabilities does",
+    "03-second": r"wins put Ben second|Ben and Cleo change places|1\.5/3|another that says",
+    "03-connected": r"per cent of all sets fall apart|\"any set\"|from above 0\.9",
+    "03-systems": r"knows only the systems|one judge beats|systems alone",
+    "03-calls": r"the win-ratio needs about|most clearly below 100 calls",
+    "04-cleo": r"promises Ada more|expected \{10 \* share",
+    "04-finite": r"Hardly ever|Good judges break the model",
+    "04-weak": r"The weak ones",
+    "05-ring": r"0\.25|a quarter of the surplus",
+    "05-product": r"is sharper than each|narrower than each expert|sd / np\.sqrt\(3\)",
+    "06-score": r"4 s_A = 0\.8",
+    "06-least": r"\bR = 1\$|it is the largest|Ben and Dan 1\b",
+    "06-full": r"Nothing\.|\bin disguise|are average probabilities|rank alike",
+    "07-claims": r"too timid|too bold|soft-eighty-[14]|nearly every case|two out of three",
+    "07-small": r"both orders averaged|[Ff]ar below the diagonal|taste for the first place",
+    "08-liar": r"Ben wins|puts Ben first|one answer of six decides|poe\.fit\(answered",
+    "08-floor": r"\*Between\* the two|flat floor|is flat at 0\.3",
+    "08-slips": r"when nothing is wrong and win|Laplacian line is clearly the highest",
+    "09-left": r"is in how an answer differs|when it sees no difference",
+    "09-rings": r"go round in a ring|quality cancels",
+    "09-averaged": r"are the same numbers, and must be|\"both orders\"\}",
+    "09-once": r"with the joint fit|the joint fit about",
+    "10-chain": r"Ada and Dan, are 3 ohms",
+    "10-price": r"times ideal|down to|greedy at 2\.0",
+    "11-tokens": r"265|five second ones",
+    "11-scores": r"Read as a tree they cost|judges-topical-shared",
+    "11-place": r"all but vanished|put first what varies least",
+    "11-roofline": r"Generating is expensive|wait for its memory|waits for its memory",
+    "12-guess": r"Pure guessing reaches|looks like a guesser",
+    "12-contexts": r"reach this|dots of guesses|the tables in which a guesser",
+    "12-scoring": r"sixty dialogues cannot tell",
+    "12-gain": r"small-gain-summ|points does the product \(PoE-BT\) gain",
+    "13-exact": r"For Ben and Dan it is exact|exact \{exact",
+    "13-sort": r"inherits a wrong decision",
+    "14-bet": r"one chance in six|long tails",
+    "14-sharper": r"a sharper judge does not",
+    "14-looks": r"crowns one of two equals",
+    "15-three": r"outvotes two mediocre|= 4 \.",
+    "15-opposite": r"None\. A square root",
+    "15-llmbar": r"most trusted columns are the worst|below chance",
+    "15-fourth": r"an adversary cancels",
+    "15-reorder": r"It cannot\.|never reorders",
+    "15-orders": r"pay for the other order",
+    "t1-least": r"pages\.heat|The upper number",
+    "beyond-believed": r"is believed after n answers|of 0\.400",
+    "05-decided": r"where certainty is earned, and loses",
+}
+
+
+def shown(path):
+    """A page as its readers see it: without the cells of its slides."""
+    page = read_page(path)
+    if not page.executes:
+        return page.text
+    cells = without_slides(page.notebook()).cells
+    return "\n\n".join(
+        cell.source if cell.cell_type == "markdown" else f"```\n{cell.metadata}{cell.source}\n```"
+        for cell in cells
+        if "remove-cell" not in cell.metadata.get("tags", [])
+    ).replace("\\n", "\n")
+
+
+def name_of(box):
+    found = re.search(r'data-name="([^"]+)"', box)
+    return found[1] if found else ""
 
 
 def faults(text):
@@ -29,9 +108,34 @@ def faults(text):
     return found
 
 
+def leaks(text, tells):
+    """Where an answer of a page can be read before it is given, in words."""
+    boxes, found = list(BOX.finditer(text)), []
+    ends = [box.start() for box in boxes[1:]] + [len(text)]
+    for box, end in zip(boxes, ends, strict=True):
+        name = name_of(box[0])
+        veiled, mark, after = text[box.end() : end].partition(MARK)
+        if not mark or MARK in after:
+            found.append(f"{name}: one end mark must follow")
+            continue
+        above = text[: box.start()] + PLACE.sub("", box[0])
+        section = HEADING.split(after)[0]
+        for where, part in (("above", above), ("below the veil", section)):
+            if given := re.search(tells[name], part):
+                found.append(f"{name}: {given[0]!r} stands {where}")
+        if not re.search(tells[name], veiled):
+            found.append(f"{name}: the veil covers no answer")
+    return found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_question_takes_an_answer(page):
     assert not faults(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_answer_is_read_before_it_is_given(page):
+    assert not leaks(shown(page), TELLS)
 
 
 def test_names_are_used_once():
@@ -42,6 +146,7 @@ def test_names_are_used_once():
     ]
     assert len(names) > 40
     assert len(set(names)) == len(names)
+    assert set(names) == set(TELLS)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +162,38 @@ def test_names_are_used_once():
 def test_a_box_without_an_answer_is_noticed(place):
     text = f":::{{admonition}} Before you read on\n:class: question\n\nWhy?\n\n{place}\n:::\n"
     assert faults(text)
+
+
+ASKED = """## Rings
+
+Five answers.
+
+:::{admonition} Before you read on
+:class: question
+
+How much?
+
+<div class="jc-commit" data-name="a" data-answer="10" data-tolerance="1"></div>
+:::
+
+A sum.
+
+It is 10.
+"""
+
+
+def test_an_answer_above_its_veil_or_below_it_is_noticed():
+    """The negative control."""
+    tells = {"a": r"\b10\b"}
+    good = f"{ASKED.rstrip()}{MARK}And so on.\n\n## Later\n\nThe 10 again.\n"
+    assert leaks(good, tells) == []
+    for bad in (
+        ASKED,
+        f"{ASKED.rstrip()}{MARK}Again: 10.\n\n## Later\n",
+        ASKED.replace("\n\nIt is", f"{MARK}It is"),
+        good.replace("Five answers.", "Ten, or 10."),
+        good.replace("How much?", "Is it 10?"),
+        good.replace("It is 10.", "It is so."),
+        good + ASKED.replace("## Rings", MARK),
+    ):
+        assert leaks(bad, tells), bad
