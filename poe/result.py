@@ -25,6 +25,7 @@ __all__ = ["Fit", "Prior", "Scatter", "require_level"]
 
 Covariance = Literal["paired", "scatter", "curvature", "clustered"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
+EQUAL = 1e-6  # difference of scores that share a rank: far below any error, above a solver's
 
 
 @dataclass(frozen=True)
@@ -236,14 +237,15 @@ class Fit:
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row an item, best first: rank, name, score, low, high, rank_low, rank_high.
 
-        low, high and rank_low, rank_high bound central intervals, of this level, of both.
+        Equal scores share a rank, 1, 1, 3; low, high and rank_low, rank_high bound central
+        intervals, of this level, of score and rank.
         """
         import pandas as pd
 
         interval, places = self.interval(level), self.rank_interval(level)
         order = np.argsort(-self.scores, kind="stable")
         columns: dict[str, Any] = {
-            "rank": np.arange(1, len(order) + 1),
+            "rank": shared_ranks(self.scores[order]),
             "name": pd.Series(self.items, dtype=object)[order].to_numpy(),
             "score": self.scores[order],
             "low": interval[order, 0],
@@ -436,6 +438,12 @@ def position_of(name: Hashable, items: tuple[Hashable, ...]) -> int:
     if name not in items:
         raise KeyError(f"no item is called {name!r}")
     return items.index(name)
+
+
+def shared_ranks(falling: Floats) -> Indices:
+    """(N,) ranks of scores that fall, which those share that are equal to a millionth: 1, 1, 3."""
+    new = np.append(True, falling[:-1] - falling[1:] > EQUAL)
+    return np.maximum.accumulate(np.where(new, np.arange(1, len(falling) + 1), 1))
 
 
 def require_level(level: float) -> float:
