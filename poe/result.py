@@ -15,6 +15,7 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import DENSE_ITEMS, Graph, component_labels
+from poe.ranks import places_of, shared_ranks
 from poe.scatter import Answers, Scatter, curvature, estimate, sandwich
 from poe.stack import differences, pseudo_inverse
 
@@ -25,7 +26,6 @@ __all__ = ["Fit", "Prior", "Scatter", "require_level"]
 
 Covariance = Literal["paired", "scatter", "curvature", "clustered"]
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences
-EQUAL = 1e-6  # difference of scores that share a rank: far below any error, above a solver's
 
 
 @dataclass(frozen=True)
@@ -216,13 +216,13 @@ class Fit:
     def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
         """(N, 2) lowest and highest rank, 1 the best, of each central interval, over draws."""
         tail = (1.0 - require_level(level)) / 2.0
-        places = _places(self.sample(draws, seed=seed))
+        places = places_of(self.sample(draws, seed=seed))
         ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
         return ends.T.astype(np.intp)
 
     def prob_top(self, k: int, *, draws: int = 2000, seed: int = 0) -> Floats:
         """(N,) probability of each item to be among the k best (book eq. 14.3)."""
-        places = _places(self.sample(draws, seed=seed))
+        places = places_of(self.sample(draws, seed=seed))
         return np.asarray((places <= self._count(k)).mean(axis=0))
 
     def prob_top_set(self, k: int, *, draws: int = 2000, seed: int = 0) -> float:
@@ -440,19 +440,8 @@ def position_of(name: Hashable, items: tuple[Hashable, ...]) -> int:
     return items.index(name)
 
 
-def shared_ranks(falling: Floats) -> Indices:
-    """(N,) ranks of scores that fall, which those share that are equal to a millionth: 1, 1, 3."""
-    new = np.append(True, falling[:-1] - falling[1:] > EQUAL)
-    return np.maximum.accumulate(np.where(new, np.arange(1, len(falling) + 1), 1))
-
-
 def require_level(level: float) -> float:
     """A probability strictly between 0 and 1, or ValueError."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     return level
-
-
-def _places(scores: Floats) -> Indices:
-    """(draws, N) ranks in each draw, 1 for the highest score."""
-    return np.argsort(np.argsort(-scores, axis=1), axis=1) + 1

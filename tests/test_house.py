@@ -17,7 +17,7 @@ PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
 MOST_LINES = 450  # of a module of poe: one sitting
-WHOLE = 6320, 42  # lines and files of all of poe: a morning
+WHOLE = 6340, 42  # lines and files of all of poe: a morning, with the ranks that equal scores share
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:

@@ -134,7 +134,8 @@ def _frame(result: Any, level: float) -> Any:
     """`Fit.to_frame`, without intervals where there are too many items for them."""
     import pandas as pd
 
-    from poe.result import COVARIANCE_ITEMS, shared_ranks
+    from poe.ranks import shared_ranks
+    from poe.result import COVARIANCE_ITEMS
 
     if len(result.items) <= COVARIANCE_ITEMS:
         shown = result.to_frame(level)

@@ -17,7 +17,7 @@ from judging.errors import InvalidDataError
 from judging.reading.tables import as_name, as_number, find_column, read_table
 from poe.arrays import Floats, Mask
 from poe.errors import name_some
-from poe.result import shared_ranks
+from poe.ranks import shared_ranks
 
 __all__ = ["Changes", "changes", "read_ranking"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from poe.result import EQUAL
+from poe.ranks import EQUAL
 
 __all__ = ["on_top"]
 
 
 def on_top(fit: Any) -> list[Any]:
-    """Items of the highest score: one, or more where scores are equal (`poe.result.shared_ranks`).
+    """Items of the highest score: one, or more where scores are equal (`poe.ranks.shared_ranks`).
 
     fit : has items and (N,) scores.
     """

@@ -26,7 +26,8 @@ from judging.reading.tables import called
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
-from poe.result import EQUAL, Fit
+from poe.ranks import EQUAL
+from poe.result import Fit
 
 __all__ = ["Fragility", "fragility", "fragility_of"]
 

@@ -25,7 +25,7 @@ from judging.ranking.equal import on_top
 from judging.ranking.ranking import Ranking, names_of_judges
 from judging.ranking.readings import listed, percent
 from poe.errors import ComparisonError, NotConvergedError
-from poe.result import shared_ranks
+from poe.ranks import shared_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
