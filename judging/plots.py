@@ -158,7 +158,7 @@ def ranking(table: pd.DataFrame, *, ax: Axes | None = None, level: float = 0.95)
         height = 1.0 + 0.22 * n if n <= NAMED else 8.0
         _, ax = plt.subplots(figsize=(6.6, height), layout="constrained")
     y, look, many = np.arange(1, n + 1), METHODS["PoE-BT"], n > NAMED
-    low, high, score = (table[c].to_numpy() for c in ("low", "high", "score"))
+    low, high, score, ranks = (table[c].to_numpy() for c in ("low", "high", "score", "rank"))
     ax.hlines(y, low, high, color=look.colour, alpha=0.35 if many else 0.45, lw=1 if many else 3)
     ax.plot(score, y, "o", color=look.colour, ms=2 if many else 5)
     ax.set_ylim(n + 0.8, 0.2)
@@ -174,7 +174,7 @@ def ranking(table: pd.DataFrame, *, ax: Axes | None = None, level: float = 0.95)
     places += [(n - 1 - k, n - gap * k) for k in range(bottom)]
     for k, at in places:
         ax.annotate(
-            f"{k + 1}  {names[k]}",
+            f"{ranks[k]}  {names[k]}",
             xy=(high[k], y[k]),
             xytext=(1.03, at),
             textcoords=("axes fraction", "data"),

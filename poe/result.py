@@ -15,6 +15,7 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import Graph, component_labels, is_small
+from poe.ranks import places_of, shared_ranks
 from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, james_stein, sandwich
 from poe.stack import differences, pseudo_inverse
 
@@ -228,13 +229,13 @@ class Fit:
     def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
         """(N, 2) lowest and highest rank, 1 the best, of each central interval, over draws."""
         tail = (1.0 - require_level(level)) / 2.0
-        places = _places(self.sample(draws, seed=seed))
+        places = places_of(self.sample(draws, seed=seed))
         ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
         return ends.T.astype(np.intp)
 
     def prob_top(self, k: int, *, draws: int = 2000, seed: int = 0) -> Floats:
         """(N,) probability of each item to be among the k best, luck allowed for (eq. 14.3)."""
-        places = _places(self._truths(draws, seed))
+        places = places_of(self._truths(draws, seed))
         return np.asarray((places <= self._count(k)).mean(axis=0))
 
     def prob_top_set(self, k: int, *, draws: int = 2000, seed: int = 0) -> float:
@@ -249,14 +250,15 @@ class Fit:
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row an item, best first: rank, name, score, low, high, rank_low, rank_high.
 
-        low, high and rank_low, rank_high bound central intervals, of this level, of both.
+        Equal scores share a rank, 1, 1, 3; low, high and rank_low, rank_high bound central
+        intervals, of this level, of score and rank.
         """
         import pandas as pd
 
         interval, places = self.interval(level), self.rank_interval(level)
         order = np.argsort(-self.scores, kind="stable")
         columns: dict[str, Any] = {
-            "rank": np.arange(1, len(order) + 1),
+            "rank": shared_ranks(self.scores[order]),
             "name": pd.Series(self.items, dtype=object)[order].to_numpy(),
             "score": self.scores[order],
             "low": interval[order, 0],
@@ -489,8 +491,3 @@ def require_level(level: float) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     return level
-
-
-def _places(scores: Floats) -> Indices:
-    """(draws, N) ranks in each draw, 1 for the highest score."""
-    return np.argsort(np.argsort(-scores, axis=1), axis=1) + 1

@@ -34,6 +34,7 @@ from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.judges.asking import Undecided
 from judging.ranking import words
+from judging.ranking.equal import on_top
 from judging.ranking.fragile import Fragility, fragility_of
 from judging.reading.forms import Columns, read
 from judging.reading.tables import is_table, read_table, read_tables
@@ -98,6 +99,11 @@ class Leaderboard:
     def fit(self) -> Fit:
         """What the ranking goes by: the fit without lengths."""
         return self.plain
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge is known to have made the comparisons; a table may be of anybody's."""
+        return bool(self.stopped)
 
     @property
     def clusters(self) -> str:
@@ -256,6 +262,7 @@ class Leaderboard:
             "system",
             in_order=self.found.in_order,
             left=self.left,
+            judged=self.judged,
         )
         more = [self.stopped] if self.stopped else []
         more += [*self._on_ties(), *self._on_length()]
@@ -289,7 +296,7 @@ class Leaderboard:
                 f"longer answer ({size - half:+.2f} to {size + half:+.2f})"
             )
         lines = [f"Beside the ranking: {lengths.METHOD}; {said}."]
-        first, there = self.plain.ranking()[0], self.equal.ranking()[0]
+        first, there = (words.listed(sorted(map(str, on_top(f)))) for f in (self.plain, self.equal))
         if first != there:
             lines.append(
                 f"Warning: length control changes the winner, from {first} to {there}; look at "

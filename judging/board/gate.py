@@ -109,7 +109,8 @@ def check(
         p = float(student.cdf(gap / error, freedom)) if error else 0.5 + 0.5 * float(np.sign(gap))
     said = f"{wanted}: {_percent(p)} sure that it holds (win rate {apart['win_rate']:.1%})"
     if (share := drowned(fit, board.level)) >= HARDLY and max(p, 1.0 - p) >= sure:
-        why = f"but the judge hardly reads: in {share:.0%} the place decides, so it stays open"
+        who = "the judge hardly reads: " if board.judged else ""
+        why = f"but {who}in {share:.0%} the place decides, so it stays open"
         return Verdict("open", p, None, f"{said}; {why}.")
     if p >= sure:
         return Verdict("holds", p, None, f"{said}; it holds.")

@@ -89,7 +89,7 @@ def fit(
         result, notes = settled(c, expert=family, bias=tilt, prior=prior)
         kind = kind_of(said, errors)
         result = with_errors(result, said, kind)
-        notes = [*rows.attrs["notes"], *said.notes, *notes]
+        notes = [*rows.attrs["notes"], *said.notes, *(labels.notes if labels else ()), *notes]
         if c.n_items > COVARIANCE_ITEMS:
             notes.append(
                 f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory"
@@ -134,6 +134,7 @@ def _frame(result: Any, level: float) -> Any:
     """`Fit.to_frame`, without intervals where there are too many items for them."""
     import pandas as pd
 
+    from poe.ranks import shared_ranks
     from poe.result import COVARIANCE_ITEMS
 
     if len(result.items) <= COVARIANCE_ITEMS:
@@ -143,5 +144,5 @@ def _frame(result: Any, level: float) -> Any:
         return shown
     shown = pd.DataFrame({"name": result.items, "score": result.scores})
     shown = shown.sort_values("score", ascending=False, kind="stable")
-    shown.insert(0, "rank", range(1, len(shown) + 1))
+    shown.insert(0, "rank", shared_ranks(shown["score"].to_numpy()))
     return shown

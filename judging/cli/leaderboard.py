@@ -222,6 +222,7 @@ def leaderboard(
         if labels is not None:
             beside = among_people(columns, labels, confidence)
             sentences.insert(len(verdicts), sentence(columns, labels, confidence))
+            sentences += [f"Note: {people}: {note}." for note in labels.notes]
 
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"

@@ -17,6 +17,7 @@ from judging.errors import InvalidDataError
 from judging.reading.tables import as_name, as_number, find_column, read_table
 from poe.arrays import Floats, Mask
 from poe.errors import name_some
+from poe.ranks import shared_ranks
 
 __all__ = ["Changes", "changes", "read_ranking"]
 
@@ -134,7 +135,8 @@ def _standardised(table: pd.DataFrame, some: Mask, *, robust: bool) -> tuple[Flo
 
 
 def _ranks(score: Floats) -> np.ndarray:
-    return np.asarray(np.argsort(np.argsort(-score, kind="stable"))) + 1
+    order = np.argsort(-score, kind="stable")
+    return shared_ranks(score[order])[np.argsort(order)]
 
 
 def _require_ranking(table: pd.DataFrame, where: str = "") -> None:

@@ -21,10 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from judging.fitting import settled
+from judging.ranking.equal import on_top
 from judging.reading.tables import called
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
+from poe.ranks import EQUAL
 from poe.result import Fit
 
 __all__ = ["Fragility", "fragility", "fragility_of"]
@@ -73,11 +75,11 @@ def fragility(fit: Fit) -> Fragility:
 
 
 def fragility_of(fit: Fit) -> Fragility | None:
-    """`fragility`; None for too many votes to try, or an expert that it does not know."""
+    """`fragility`; None for too many votes to try, an unknown expert, or where nobody leads."""
     votes = int(fit.real.sum())
     small = votes <= TRIED and votes * len(fit.items) <= CELLS
     known = type(fit.expert).__name__ == "BradleyTerry"
-    return fragility(fit) if small and known else None
+    return fragility(fit) if small and known and len(on_top(fit)) == 1 else None
 
 
 def _leads(fit: Fit, first: int, rivals: Sequence[int]) -> Floats:
@@ -123,7 +125,7 @@ def _fewest(
         except (ComparisonError, NotConvergedError):
             return None
         leader = int(np.argmax(again.scores))
-        return None if leader == first else leader
+        return leader if again.scores[leader] - again.scores[first] > EQUAL else None
 
     low, high = 0, max(1, min(guess, most))
     while (who := winner(high)) is None:

@@ -25,7 +25,9 @@ import numpy as np
 
 from judging.machine import write
 from judging.ranking import readings, words
+from judging.ranking.equal import on_top
 from judging.ranking.ranking import Ranking
+from judging.ranking.readings import listed
 from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
@@ -174,9 +176,9 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
         ("Read by the judge", f"{tokens:,}" if tokens else "unknown", unit),
     ]
     if len(rankings) == 1:
-        best = one.fit.ranking()[0]
-        sure = percent(one.fit.prob_top_set(1))
-        boxes.insert(1, ("On top", str(best), f"best with probability {sure}"))
+        equal = on_top(one.fit)
+        sure = f"best with probability {percent(one.fit.prob_top_set(1))}"
+        boxes.insert(1, ("On top", listed(map(str, equal)), sure if len(equal) == 1 else "equal"))
         if agreement := words.agreement_of(one):
             rho, r, n = agreement
             remark = f"Spearman; Pearson {r:.2f}; {n} texts"
@@ -244,8 +246,8 @@ def _settings(one: Ranking) -> dict[str, object]:
 def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
-    whole = table[table["same_text_as"] == ""]
-    shown = whole[whole["rank"].isin(_rows_shown(whole, one.top))]
+    whole = table[table["same_text_as"] == ""].reset_index(drop=True)
+    shown = whole.iloc[_rows_shown(whole, one.top)]
     near, later = (
         readings.neighbours(one.fit, one.level),
         readings.prospects(one) if n <= LARGEST else [],
@@ -257,6 +259,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     context = "" if judged.context is None else " ".join(judged.context.text.split())
     texts = {text.id: text.text.strip() for text in judged.texts}
     agreement, share = one.history["agreement"], readings.drowned(one.fit, one.level)
+    equal = on_top(one.fit)
     return {
         "found": one,
         "level": f"{100 * one.level:g}%",
@@ -271,12 +274,13 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         and one.fragility.sentence(one.fit.ranking()[0], "answer", thing),
         "calibration": [words.calibrated(row) for row in readings.calibration(one)],
         "drowned": percent(share) if share >= readings.HARDLY else "",
-        "ranking": _ranking_table(one, table[table["rank"].isin(shown["rank"])], gaps=True),
+        "ranking": _ranking_table(one, table[_original(table).isin(of)], whole["name"]),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
         "search": _searched(one, table) if len(whole) > len(shown) else {},
         "download": base64.b64encode(csv_text(table).encode()).decode(),
-        "best": one.fit.ranking()[0],
+        "best": listed(map(str, equal)),
+        "equal": len(equal) > 1,
         "last": one.fit.ranking()[-1],
         "shown": _strips(shown, ranks=n > NAMED),
         "scale": around([*shown["low"], *shown["high"]]),
@@ -349,24 +353,25 @@ def _joint(one: Together) -> dict[str, Any]:
     return {"where": where, "said": one.sentences(), "table": table, "judges": judges}
 
 
-def _rows_shown(table: pd.DataFrame, top: int) -> set[int]:
-    """Ranks that are shown: all, or the ends and those who may or may not be among the best."""
+def _rows_shown(table: pd.DataFrame, top: int) -> list[int]:
+    """Rows that are shown: all, or the ends and those who may or may not be among the best."""
     n = len(table)
     if n <= NAMED:
-        return set(range(1, n + 1))
+        return list(range(n))
     maybe = table[(table["rank_low"] <= top) & (table["rank_high"] > top)]
     nearest = maybe.iloc[np.argsort(np.abs(maybe["rank"] - top - 0.5), kind="stable")[:AROUND]]
-    return {*range(1, ENDS[0] + 1), *range(n - ENDS[1] + 1, n + 1), *nearest["rank"].tolist()}
+    return sorted({*range(ENDS[0]), *range(n - ENDS[1], n), *nearest.index.tolist()})
 
 
 def _strips(table: pd.DataFrame, *, ranks: bool) -> list[tuple[Any, ...]]:
     """What the picture shows a row: name (with its rank), score, interval; None for a gap."""
-    rows, last = list[tuple[Any, ...]](), 0
-    for rank, name, *values in table[["rank", "name", "score", "low", "high"]].to_numpy():
-        if rank > last + 1:
+    rows, last = list[tuple[Any, ...]](), -1
+    shown = table[["rank", "name", "score", "low", "high"]].to_numpy()
+    for at, (rank, name, *values) in zip(table.index, shown, strict=True):
+        if at > last + 1:
             rows.append(("…", None, None, None))
         rows.append((f"{rank}. {name}" if ranks else name, *values))
-        last = rank
+        last = at
     return rows
 
 
@@ -387,7 +392,7 @@ def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
     """The rows that the search box finds, and the beginnings of their texts."""
     head, rows = _ranking_table(one, table)
     begins = {text.id: " ".join(text.text.split())[:BEGINNING] for text in judged_of(one).texts}
-    ids = table["same_text_as"].where(table["same_text_as"] != "", table["name"])
+    ids = _original(table)
     few = [0, 1, 2, 4, *range(7, len(head))]  # rank, text, score, ranks, people's
     return {
         "head": [*(head[k] for k in few), "Begins"],
@@ -428,13 +433,14 @@ def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
 
 
 def _ranking_table(
-    one: Ranking, table: pd.DataFrame, *, gaps: bool = False
+    one: Ranking, table: pd.DataFrame, whole: Iterable[Any] = ()
 ) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of texts; with `gaps` an ellipsis where ranks are left out."""
+    """Head and rows of the table of texts; an ellipsis where some of the `whole` are left out."""
     head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
     head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
-    rows = list[list[str]]()
-    for row in table.to_dict("records"):
+    rows, last = list[list[str]](), -1
+    stand = {name: k for k, name in enumerate(whole)}
+    for row, name in zip(table.to_dict("records"), _original(table), strict=True):
         same = row["same_text_as"]
         cells = [
             str(row["rank"]),
@@ -447,10 +453,16 @@ def _ranking_table(
         ]
         if one.gold:
             cells.append("" if np.isnan(row["gold"]) else f"{row['gold']:.4g}")
-        if gaps and rows and row["rank"] > int(rows[-1][0]) + 1:
+        if (at := stand.get(name, last)) > last + 1:
             rows.append(["…"] * len(head))
+        last = max(last, at)
         rows.append(cells)
     return head, rows
+
+
+def _original(table: pd.DataFrame) -> pd.Series:
+    """The text that each row is about: of a word-for-word copy the one ranked in its place."""
+    return table["same_text_as"].where(table["same_text_as"] != "", table["name"])
 
 
 def _basis(one: Ranking) -> str:

@@ -21,9 +21,11 @@ from scipy.stats import norm
 from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
+from judging.ranking.equal import on_top
 from judging.ranking.ranking import Ranking, names_of_judges
-from judging.ranking.readings import percent
+from judging.ranking.readings import listed, percent
 from poe.errors import ComparisonError, NotConvergedError
+from poe.ranks import shared_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +62,7 @@ class Together:
         order = np.argsort(-self.fit.scores, kind="stable")
         score, error = self.fit.scores[order], self.fit.standard_errors[order]
         half = norm.ppf(0.5 + self.level / 2.0) * error
-        columns = {"rank": range(1, len(order) + 1), "name": [self.fit.items[k] for k in order]}
+        columns = {"rank": shared_ranks(score), "name": [self.fit.items[k] for k in order]}
         return pd.DataFrame(
             {**columns, "score": score, "error": error, "low": score - half, "high": score + half}
         )
@@ -108,7 +110,11 @@ class Together:
         error = float(np.sqrt(max(spread[i, i] + spread[j, j] - 2.0 * spread[i, j], 1e-12)))
         best, second = (self.fit.items[k] for k in order)
         sure = percent(float(ndtr(gap / error)))
-        said.append(f"By all judges {best} is best ({sure} sure that it is better than {second}).")
+        said.append(
+            f"By all judges {best} is best ({sure} sure that it is better than {second})."
+            if len(equal := on_top(self.fit)) == 1
+            else f"By all judges {listed(map(str, equal))} share first place."
+        )
         if weak := _weak(self.fit):
             said.append(
                 f"Not to be relied on, because the answers do not follow the others': "

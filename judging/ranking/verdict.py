@@ -26,6 +26,7 @@ from scipy.special import chdtri, ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
+from judging.ranking.equal import on_top
 from judging.ranking.readings import (
     HARDLY,
     drowned,
@@ -97,23 +98,25 @@ def of_fit(
     takes: Callable[[int], str] | None = None,
     people: Trust | None = None,
     by_judge: bool = False,
+    judged: bool = False,
 ) -> Verdict:
     """The same of any fit. what : an answer. left : how many there can be more.
 
     partial, rest : whether asking was cut short, and how many of the budget were not made.
     takes : a function of more answers that says what they take. by_judge : whether it is known
-    that a judge of texts answered, and not people.
+    that a judge of texts answered, and not people; judged : or a judge of systems' answers.
     """
-    told = _not_by_this_judge(fit, level, thing, people) or _label(people)
-    if told is None and fit.prob_top_set(1) >= level:
+    told = _not_by_this(fit, level, thing, people, judged=by_judge or judged) or _label(people)
+    equal = on_top(fit)
+    if told is None and len(equal) == 1 and fit.prob_top_set(1) >= level:
         told = _decide(fit, level, thing, people, by_judge=by_judge)
     if told is not None:
         return told
-    could = leaders(fit, level)
+    could = max(leaders(fit, level), equal, key=len)
     named = _named(could, thing, len(fit.items))
     take = "either" if len(could) == 2 else "any of them"
-    blind = ""
-    if not _tells_apart(fit, level):
+    blind = f"{_named(equal, thing, len(fit.items))} are equal" if len(equal) > 1 else ""
+    if not blind and not _tells_apart(fit, level):
         things = f"these {plural(thing)}"
         what_of_them = f"this judge tells {things} apart" if by_judge else f"{things} differ"
         blind = (
@@ -148,16 +151,22 @@ def of_fit(
     )
 
 
-def _not_by_this_judge(fit: Fit, level: float, thing: str, people: Trust | None) -> Verdict | None:
+def _not_by_this(
+    fit: Fit, level: float, thing: str, people: Trust | None, *, judged: bool
+) -> Verdict | None:
     """Where the place decides, or people and the judge do not agree more often than by chance."""
     heard = people is not None and people.state == "agrees"
     if (share := drowned(fit, level)) >= HARDLY and not heard:
-        place = "first" if fit.bias < 0 else "second"
-        return Verdict(
-            "not by this judge",
-            f"Do not decide by this ranking, because the judge hardly reads: in {percent(share)} "
-            f"of the comparisons it would choose what is shown {place}, whichever {thing} that is.",
+        place, rate = "first" if fit.bias < 0 else "second", percent(share)
+        why = (
+            f"the judge hardly reads: in {rate} of the comparisons it would choose what is shown "
+            f"{place}, whichever {thing} that is"
+            if judged
+            else f"the place decides: in {rate} of the comparisons the {place} would win, whatever "
+            f"{thing} that is. If the table does not have the order in which {plural(thing)} were "
+            "shown, say so in a column in_order that is 0"
         )
+        return Verdict("not by this judge", f"Do not decide by this ranking, because {why}.")
     if people is None or people.state != "useless":
         return None
     a = people.agreement
@@ -240,7 +249,7 @@ def leaders(fit: Fit, level: float) -> list[Any]:
 
 def _named(could: list[Any], thing: str, n: int) -> str:
     if len(could) > NAMED:
-        return f"{len(could):,} of {n:,} {plural(thing)}"
+        return f"{'all' if len(could) == n else f'{len(could):,} of'} {n:,} {plural(thing)}"
     return listed(called(name, thing) for name in could)
 
 

@@ -13,6 +13,7 @@ from judging import kinds
 from judging.judges.asking import NEITHER
 from judging.question import Answer
 from judging.ranking.confirmation import Confirmation
+from judging.ranking.equal import on_top
 from judging.ranking.ranking import Ranking, apart
 from judging.ranking.readings import (
     Sureness,
@@ -95,9 +96,13 @@ def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> li
     settled = _settled_in_words(settled_share(fit, level), thing, level)
     if refused:
         return [settled]
-    first = fit.ranking()[0]
-    sure = fit.prob_top_set(1)
-    best, of_all = called(first, thing), f"the best of {len(fit.items):,} {plural(thing)}"
+    equal, every = on_top(fit), f"{len(fit.items):,} {plural(thing)}"
+    if len(equal) > 1:
+        named = listed(called(one, thing) for one in equal)
+        if len(equal) > NAMED:
+            named = f"All {every}" if len(equal) == len(fit.items) else f"{len(equal):,} of {every}"
+        return [f"{named} share first place.", settled]
+    best, of_all, sure = called(equal[0], thing), f"the best of {every}", fit.prob_top_set(1)
     if sure >= 0.5:
         probably = "" if sure >= 0.9 else "probably "
         return [f"{best} is {probably}{of_all} ({percent(sure)} sure).", settled]
@@ -395,18 +400,21 @@ def in_words(
     in_order: bool = True,
     people: Trust | None = None,
     left: float = np.inf,
+    judged: bool = False,
 ) -> list[str]:
     """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
 
     left : how many more comparisons there can be.
     people : what labels of theirs say of these comparisons.
+    judged : whether it is known that a judge made them.
     in_order : whether the table says what was shown first; otherwise nothing is told of positions.
     """
     c = fit.comparisons.take(fit.real)
     known = len(fit.items) <= COVARIANCE_ITEMS
     lines = []
     if known:
-        advice = of_fit(fit, level, thing=thing, what="comparison", people=people, left=left)
+        asked: Any = {"thing": thing, "what": "comparison", "left": left, "judged": judged}
+        advice = of_fit(fit, level, people=people, **asked)
         refused = advice.state == "not by this judge"
         lines.append(" ".join([advice.text, *standing(fit, level, thing, refused=refused)]))
         lines += [] if people is None else people.sentences()

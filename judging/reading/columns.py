@@ -67,9 +67,7 @@ class Columns:
         import pandas as pd
 
         table = pd.DataFrame({"first": self.first, "second": self.second, "p": self.p})
-        more: dict[str, Any] = {}
-        if not self.in_order:
-            more["in_order"] = 0
+        more: dict[str, Any] = {"in_order": int(self.in_order)}
         if self.weight is not None:
             more["weight"] = self.weight
         if self.cluster is not None and not self.shares_prompts:

@@ -5,11 +5,16 @@
     first, second, p                     P(the first is better)
     model_a, model_b, winner             model_a, model_b, tie, tie (bothbad) (Chatbot Arena)
     winner_model_a, winner_model_b, winner_tie beside model_a and model_b, 0 or 1 (the same)
-    generator_1, generator_2, preference 1 the first, 2 the second, 1.5 a tie, and between
+    generator_1, generator_2, preference 1 the first, 2 the second, 1.5 or 0 a tie, and between
                                          (alpaca_eval's annotations)
     left, right, winner                  (evalica)
     winner, loser                        decisions whose order is not known
-    first, second, p, in_order           the same of probabilities, where in_order is 0 throughout
+    first, second, p, in_order           1 throughout where the first was shown first, 0 where that
+                                         is not known
+
+What a table does not say is not guessed: codes such as 0, 1 and 2 are refused, and what was read in
+one of several ways is told in a note. Nor is the order of two columns taken for the order in which
+texts were shown where it cannot be (`_undone`).
 """
 
 from __future__ import annotations
@@ -44,9 +49,11 @@ PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "tas
 PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
 TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
         "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
+CODES = {"-1", "0", "1", "2", "true", "false", "yes", "no"}  # verdicts that need a key
 ONE_SIDED = 20  # rows from which one item always on one side is no accident
+SAME_SIDE = 6  # decisions all for one side that are no accident: of a coin, 2 / 2^6 = 3%
 FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there are
-NO_ORDER = {"0", "0.0", "false"}  # in a column in_order
+NO_ORDER, ORDER = {"0", "0.0", "false"}, {"1", "1.0", "true"}  # in a column in_order
 
 
 class UnnamedError(ComparisonError):
@@ -90,14 +97,13 @@ def read(
     sides = _sides(find, first, second)
     if sides is None:
         raise UnnamedError(
-            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; name "
-            "them (first= and second=, or --first and --second), or call them first and second, or "
-            "model_a and model_b"
+            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; a row "
+            "is one comparison, with a column for each of the two: name them (first= and second=, "
+            "or --first and --second), or call them first and second, or model_a and model_b"
         )
     in_order = [_plain(name) for name in sides] != ["winner", "loser"]
-    values = _verdicts(table, sides, find, p, winner)
+    values, notes = _verdicts(table, sides, find, p, winner)
     kept = ~np.isnan(values)
-    notes = []
     if not kept.all():
         rows = int((~kept).sum())
         notes.append(f"{rows:,} {'row' if rows == 1 else 'rows'} without a verdict left out")
@@ -118,7 +124,7 @@ def read(
     if not len(table):
         why = "".join(f" ({note})" for note in notes)
         raise ComparisonError(f"{where}there are no comparisons in the table{why}")
-    if in_order and (undone := _undone(table, sides, find, first_names, second_names)):
+    if in_order and (undone := _undone(table, sides, find, first_names, second_names, values)):
         in_order = False
         notes.append(f"{undone}, so nothing is said of a preference for a position")
     heavy = find(["weight"], weight)
@@ -149,11 +155,19 @@ def _undone(
     find: Callable[..., Any],
     first: list[Any],
     second: list[Any],
+    p: Floats,
 ) -> str:
-    """Why the places in a table are not those in which texts were shown, "" if they may be."""
+    """Why the places in a table are not those in which texts were shown, "" if they may be.
+
+    p : (K,) P(the first is better). Where the winner is written first, all decisions name one
+    side, and a preference for it would explain away what they say of the items.
+    """
     known = find(["in_order"])
-    if known is not None and {text.lower() for text in _texts(table[known])} <= NO_ORDER:
+    said = set() if known is None else {text.lower() for text in _texts(table[known])}
+    if said and said <= NO_ORDER:
         return "the column in_order says that the order in which texts were shown is not known"
+    if said and said <= ORDER:
+        return ""
     if [_plain(name) for name in sides] == ["generator_1", "generator_2"] and (
         find(["preference"]) is not None
     ):
@@ -162,6 +176,19 @@ def _undone(
         for names, others, place in ((first, second, "first"), (second, first, "second")):
             if len(set(names)) == 1 and names[0] not in others and len(set(others)) > 1:
                 return f"{names[0]} stands {place} in all {len(names):,} rows"
+    decided = p[p != 0.5]
+    if (
+        np.isin(decided, (0.0, 1.0)).all()
+        and len(decided) >= SAME_SIDE
+        and set(first) & set(second)
+    ):
+        for column, won in zip(sides, (1.0, 0.0), strict=True):
+            if (decided == won).all():
+                return (
+                    f"all {len(decided):,} decisions are for {column}, as in a table where a "
+                    "winner's place is fixed (a column in_order that is 1 says that what stands "
+                    "first was shown first)"
+                )
     return ""
 
 
@@ -210,50 +237,80 @@ def _names(values: pd.Series) -> list[Any]:
 
 def _verdicts(
     table: pd.DataFrame, sides: tuple[Any, Any], find: Callable[..., Any], p: Any, winner: Any
-) -> Floats:
-    """(K,) P(the first is better), NaN where a row says nothing."""
+) -> tuple[Floats, list[str]]:
+    """(K,) P(the first is better), NaN where a row says nothing; and how it was read."""
     if [_plain(name) for name in sides] == ["winner", "loser"]:
-        return np.ones(len(table))
+        return np.ones(len(table)), []
     if winner is None and (column := find(PROBABILITIES, p)) is not None:
         values = _numbers(table[column], column)
         _refuse(
             (values < 0.0) | (values > 1.0), table[column], column, "no probability, from 0 to 1"
         )
-        return values
+        return values, []
     if winner is None and (column := find(["preference"])) is not None:
-        preferences = _numbers(table[column], column)
-        preferences = np.where(preferences == 0.0, 1.5, preferences)  # older files call a draw 0
-        _refuse(
-            (preferences < 1.0) | (preferences > 2.0), table[column], column, "not between 1 and 2"
-        )
-        return 2.0 - preferences
+        return _preferences(table[column], column, sides)
     marks = [find([name]) for name in ("winner_model_a", "winner_model_b", "winner_tie")]
     if winner is None and None not in marks:
         won, lost, tied = (_numbers(table[name], name) for name in marks)
         _refuse(won + lost + tied != 1.0, table[marks[0]], marks[0], "not one of three marked")
-        return won + 0.5 * tied
+        return won + 0.5 * tied, []
     column = find(VERDICTS, winner)
     if column is None:
         raise UnsaidError(
             f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= or "
-            "--winner for names and ties, p= or --p for the probability that the first is better)"
+            "--winner for names and ties, p= or --p for the probability that the first is better); "
+            "counts of wins become two rows a pair, each with its winner and the count as weight"
         )
     return _words(table[column], column, table[sides[0]], table[sides[1]], sides)
 
 
+def _preferences(said: pd.Series, column: Any, sides: tuple[Any, Any]) -> tuple[Floats, list[str]]:
+    """Numbers from 1, the first, to 2, the second; in alpaca_eval's older files a tie is 0."""
+    values = _numbers(said, column)
+    zero = values == 0.0
+    if zero.any():
+        alpaca = [_plain(name) for name in sides] == ["generator_1", "generator_2"]
+        if not (alpaca and (values > 1.0).any()):
+            there = np.unique(values[~np.isnan(values)])
+            raise _unkeyed(said, column, [f"{value:g}" for value in there], sides)
+        values = np.where(zero, 1.5, values)
+    notes = ["0 was read as a tie"] if zero.any() else []
+    notes += (
+        [] if _ends_in_numbers(sides) else [f"1 was read as a win of {sides[0]}, 2 of {sides[1]}"]
+    )
+    _refuse((values < 1.0) | (values > 2.0), said, column, "not between 1 and 2")
+    return 2.0 - values, notes
+
+
+def _ends_in_numbers(sides: tuple[Any, Any]) -> bool:
+    """Whether the columns themselves say which is 1 and which is 2."""
+    return [str(side)[-1:] for side in sides] == ["1", "2"]
+
+
+def _unkeyed(
+    said: pd.Series, column: Any, codes: Iterable[str], sides: tuple[Any, Any]
+) -> ComparisonError:
+    """The refusal of verdicts that mean one thing in one table and another in the next."""
+    source, codes = said.attrs.get("source"), sorted(codes)
+    way_out = f"write the winner's name, or {sides[0]}, {sides[1]} and tie"
+    if set(codes) <= {"0", "1"}:
+        way_out = (
+            f"if 1 says that the first won, name it as the probability (p= or --p {column}), "
+            f"otherwise {way_out}"
+        )
+    return ComparisonError(
+        f"{f'{source}: ' if source else ''}the column {column!r} has {name_some(codes)}, which may "
+        f"mean two things, and nothing says which; {way_out}"
+    )
+
+
 def _words(
     said: pd.Series, column: Any, first: pd.Series, second: pd.Series, sides: tuple[Any, Any]
-) -> Floats:
+) -> tuple[Floats, list[str]]:
     """Verdicts in words: the name of the better, or its place, or a tie in any spelling."""
     texts = _texts(said)
     plain = {text: _word(text) for text in dict.fromkeys(texts)}
-    places = _places(set(plain.values()), sides)
-    if {"0"} <= set(plain.values()) <= {"0", "1", "0.5"}:
-        raise ComparisonError(
-            f"the column {column!r} has 0 and 1, which may mean two things; if 1 says that the "
-            f"first won, name it as the probability (p= or --p {column}), otherwise write the "
-            "winner's name"
-        )
+    places = _places(sides)
     by_place = np.array([places.get(plain[text], np.nan) for text in texts])
     tied = np.array([plain[text] in TIES for text in texts], dtype=bool)
     empty = np.array([text.lower() in EMPTY for text in texts], dtype=bool)
@@ -263,17 +320,37 @@ def _words(
     wholly = (~np.isnan(by_name))[decided].all(), (~np.isnan(by_place))[decided].all()
     # Items called a and b leave it open whether "a" is a name or a place; others settle it.
     items = {_word(name) for name in (*_texts(first), *_texts(second))}
-    if all(wholly) and items <= set(places) and (by_name != by_place)[decided].any():
-        row = int(np.flatnonzero(decided & (by_name != by_place))[0])
-        raise ComparisonError(
-            f"{place(said, row)}: {column!r} is {texts[row]!r}, which names one item and the "
-            "place of the other; give P(the first is better) in a column p"
-        )
+    words = {plain[text] for text, one in zip(texts, decided, strict=True) if one}
+    open_ = not wholly[0] or items <= set(places) | CODES
+    if open_ and (codes := words & CODES) and codes not in ({"1", "2"}, {"2"}):
+        raise _unkeyed(said, column, codes, sides)
+    apart = decided & (by_name != by_place)
+    for wrong, why in (
+        (apart & all(wholly) & (items <= set(places)), "the place of the other"),
+        (tied & ~np.isnan(by_name), "a tie"),
+    ):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ComparisonError(
+                f"{place(said, row)}: {column!r} is {texts[row]!r}, which names one item and "
+                f"{why}; give P(the first is better) in a column p"
+            )
     verdicts = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
     wrong = np.isnan(by_name) & np.isnan(by_place) & decided
-    _refuse(wrong, said, column, f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie")
+    known = f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie"
+    _refuse(wrong, said, column, f"{known}; leave the cell empty to leave a row out")
     _refuse(np.isnan(verdicts) & decided, said, column, "a name, where other rows name places")
-    return np.where(tied, 0.5, np.where(decided, verdicts, np.nan))
+    notes = [
+        f"{won} was read as a win of {sides[0]}, {lost} of {sides[1]}"
+        for won, lost in (("1", "2"), ("win", "loss"))
+        if not wholly[0] and words & {won, lost} and not _ends_in_numbers(sides)
+    ]
+    if all(wholly) and apart.any():
+        texts = [texts[k] for k in np.flatnonzero(apart)]
+        notes.append(
+            f"{name_some(dict.fromkeys(texts), 3)} in {column!r}: read as names, not places"
+        )
+    return np.where(tied, 0.5, np.where(decided, verdicts, np.nan)), notes
 
 
 def _texts(values: pd.Series) -> list[str]:
@@ -290,15 +367,14 @@ def _word(value: Any) -> str:
         return re.sub(r"[^0-9a-z]+", "", text)
 
 
-def _places(words: set[str], sides: tuple[Any, Any]) -> dict[str, float]:
+def _places(sides: tuple[Any, Any]) -> dict[str, float]:
     """P(first is better) of the words for a place, a tie among them."""
     chances = dict[str, float]()
     for k, value in ((0, 1.0), (1, 0.0)):
         names = {_word(sides[k]), *(pair[k] for pair in PLACES)}
         names |= {f"{stem}{pair[k]}" for stem in (*SIDES, *TEXTS, "assistant") for pair in PLACES}
         chances |= dict.fromkeys(names, value)
-    chances |= dict.fromkeys(TIES, 0.5) | {"win": 1.0, "loss": 0.0}
-    return chances | ({"0": 0.5} if "2" in words else {})  # 1, 2 and, for a tie, 0
+    return chances | dict.fromkeys(TIES, 0.5) | {"win": 1.0, "loss": 0.0}
 
 
 def _numbers(values: pd.Series, column: Any) -> Floats:

@@ -19,6 +19,7 @@ __all__ = ["People", "read_people"]
 
 NAMES = ("id", "name", "item", "text_id")
 SCORES = ("score", "gold", "human", "rating", "people")
+RANKS = ("rank", "ranking", "place", "position")  # of which nobody knows where they begin
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,11 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
     try:
         choices = read(table)
     except (UnnamedError, UnsaidError) as error:
+        if name is not None and (ranks := find_column(table, *RANKS)) is not None:
+            raise InvalidDataError(
+                f"{table.attrs['source']}: is 1 your best in {ranks!r}? Then write minus the rank "
+                "into a column score, in which more is better; if 1 is the worst, call it score"
+            ) from None
         raise InvalidDataError(
             f"{table.attrs['source']} says nothing of people: it has the columns "
             f"{name_some(table.columns, 8)}; call two of them id and score, or give choices as "
@@ -96,7 +102,8 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
     except ComparisonError as error:  # of a row, which it names
         raise InvalidDataError(str(error)) from None
     rows = zip(choices.first, choices.second, choices.p.tolist(), strict=True)
-    return People({}, tuple((str(a), str(b), p) for a, b, p in rows))
+    notes = tuple(f"{table.attrs['source']}: {note}" for note in choices.notes)
+    return People({}, tuple((str(a), str(b), p) for a, b, p in rows), notes)
 
 
 def _scores(table: pd.DataFrame, name: str, score: str) -> dict[str, list[float]]:

@@ -18,6 +18,7 @@ from poe.result import Fit
 __all__ = ["Trust", "percent", "probability", "trust", "untold"]
 
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
+TURNED = 0.25  # agreement (Kendall's tau -0.5) up to which it is asked which end is the best
 WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
 PAIRS = 100_000  # of a context, that are looked at
 UPPER = 0.9  # quantile of the judge's probabilities of which it is told what it is worth
@@ -91,12 +92,11 @@ class Trust:
                 f"{'is' if self.ties == 1 else 'are'} equal to people, which says nothing of an "
                 "order."
             )
-        if self.agreement.high < 0.5:
-            turn = "if a small number is good in these labels, as with marks from 1 to 6, write 7 "
-            turn += "minus the mark"
+        if self.agreement.high < 0.5 or self.agreement.rate <= TURNED:
+            turn = "Is 1 the best in them? Then write 7 minus the mark, or minus the rank."
             if self.kind == "choices":
-                turn = "if the column winner names the worse one, name the other"
-            said.append(f"The judge and these labels agree less often than by chance: {turn}.")
+                turn = "Does the column winner name the worse one? Then name the other."
+            said.append(f"The judge and these labels agree less often than a coin would. {turn}")
         if self.sharpness is not None:
             worth, low, high = self.sharpness.worth(self.stated)
             said.append(

@@ -1,0 +1,276 @@
+"""Tables that people really have, after public reports of bugs and forms of files.
+
+Every folder of `cases` has a small table, made up; the right value of each was worked out by hand
+or by the fixed-point iteration below (Hunter 2004), which shares no line with `poe.fit`.
+"""
+
+import io
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judging.cli import main
+from judging.errors import InvalidDataError
+from judging.trust import read_people
+
+CASES = Path(__file__).parent / "cases"
+ROW = re.compile(r" +(\d+)  (\S+)  ")
+
+
+def minorise(wins, *, prior=0.0, steps=20_000):
+    """Bradley-Terry scores of {(winner, loser): count}, with so many wins more on every pair."""
+    names = sorted({name for pair in wins for name in pair})
+    w = np.array([[wins.get((a, b), 0.0) + prior * (a != b) for b in names] for a in names])
+    strength = np.ones(len(names))
+    for _ in range(steps):
+        strength = w.sum(axis=1) / ((w + w.T) / np.add.outer(strength, strength)).sum(axis=1)
+        strength /= strength.sum()
+    scores = np.log(strength)
+    return dict(zip(names, scores - scores.mean(), strict=True))
+
+
+@pytest.fixture
+def case(request, tmp_path, monkeypatch):
+    """The folder that the test's mark names, a copy, to be in."""
+    (name,) = (path.name for path in CASES.glob(f"{request.param}-*"))
+    shutil.copytree(CASES / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path / name)
+    return tmp_path / name
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command: its status, and what it says."""
+
+    def run(*command):
+        status = main([*map(str, command)])
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    return run
+
+
+@pytest.fixture
+def found(capsys):
+    """Run a command with --json: what a program gets."""
+
+    def found(*command):
+        assert main([*map(str, command), "--json"]) in (0, 3)
+        return json.loads(capsys.readouterr().out)
+
+    return found
+
+
+def of(name):
+    return pytest.mark.parametrize("case", [name], indirect=True)
+
+
+def scores(found):
+    return {row["name"]: row["score"] for row in found.get("items") or found["systems"]}
+
+
+def ranks(found):
+    return {row["name"]: row["rank"] for row in found.get("items") or found["systems"]}
+
+
+@of("01")
+def test_a_chain_is_symmetric_and_falls(case, found):
+    wins = Counter(map(tuple, pd.read_csv("votes.csv").to_numpy()))
+    said = found("fit", "votes.csv", "--prior", "0.1")
+    ours = np.array(list(scores(said).values()))
+    assert [*scores(said)] == [f"s{k:02}" for k in range(16)]
+    assert (np.diff(ours) < 0).all()
+    np.testing.assert_allclose(ours, -ours[::-1], atol=1e-9)
+    truth = minorise(wins, prior=0.1)
+    np.testing.assert_allclose(ours, [truth[name] for name in scores(said)], atol=1e-6)
+    assert any("'s00' never lost" in note for note in found("fit", "votes.csv")["notes"])
+
+
+@of("02")
+def test_alpaca_evals_zero_is_a_tie_and_nan_is_left_out(case, found):
+    said = found("leaderboard", "annotations.json", "--reference", "ref")
+    assert said["comparisons"] == 9
+    assert said["win_rates"]["new"]["ref"] == pytest.approx(6 / 9)
+    assert {"Note: 1 row without a verdict left out.", "Note: 0 was read as a tie."} <= {
+        *said["notes"]
+    }
+
+
+@of("03")
+def test_a_prompt_that_one_system_answered_twice_is_refused_by_its_line(case, run):
+    status, said = run("leaderboard", "answers.csv", "--judge", "demo", "--budget", "all")
+    assert status == 1
+    assert "answers.csv, line 18: new answered this prompt before" in said
+
+
+@of("04")
+def test_a_dead_heat_is_told_as_equal(case, run, found, tmp_path):
+    said = found("leaderboard", "votes.csv", "--reference", "Y")
+    assert ranks(said) == {"X": 1, "Y": 1}
+    assert said["win_rates"]["X"]["Y"] == 0.5
+    assert scores(said) == pytest.approx({"X": 0.0, "Y": 0.0}, abs=1e-9)
+    files = "--out", "out.csv", "--report", "report.html"
+    for command in (
+        ["leaderboard", "votes.csv", *files],
+        ["fit", "votes.csv", *files],
+        ["compare", "X", "Y", "votes.csv"],
+    ):
+        _, text = run(*command)
+        assert not re.search(r"probably|the best of|stays first|would be first|leads", text), text
+        if command[0] == "compare":
+            continue
+        assert "X and Y are equal" in text
+        assert [row for row, _ in ROW.findall(text)] == ["1", "1"]
+        assert pd.read_csv("out.csv")["rank"].tolist() == [1, 1]
+        page = Path("report.html").read_text()
+        assert "X and Y are equal" in page
+        assert "stays first" not in page
+    lines = Path("votes.csv").read_text().splitlines()
+    Path("ahead.csv").write_text("\n".join([*lines, "Y,X,model_b", "X,Y,model_a"]))
+    _, ahead = run("leaderboard", "ahead.csv")
+    assert re.search("the best of", ahead), "control: two votes more, and X leads"
+    assert [row for row, _ in ROW.findall(ahead)][:2] == ["1", "2"]
+
+
+@of("06")
+def test_ties_are_half_wins_and_equal_systems_share_a_rank(case, found):
+    said = found("leaderboard", "votes.csv", "--reference", "ref")
+    assert ranks(said) == {"C": 1, "ref": 2, "B": 2, "A": 4}
+    rates = {row["name"]: row["reference_rate"] for row in said["systems"]}
+    assert (rates["A"], rates["B"], rates["C"]) == pytest.approx((0.4, 0.5, 0.7))
+
+
+@of("07")
+def test_codes_that_nothing_explains_are_refused_with_the_way_out(case, run):
+    tables = "votes.csv", "votes-winner.csv", "votes-no-tie.csv"
+    commands = [[c, table] for c in ("fit", "leaderboard") for table in tables]
+    commands += [["fit", "votes.csv", "--winner", "label"], ["compare", "g", "k", "votes.csv"]]
+    for command in commands:
+        status, said = run(*command)
+        assert status not in (0, 3), command
+        assert "write the winner's name, or model_a, model_b and tie" in said
+    with pytest.raises(InvalidDataError, match="write the winner's name"):
+        read_people("votes.csv")
+    table = pd.read_csv("votes.csv")
+    words = {0: "model_a", 1: "tie", 2: "model_b"}
+    table.assign(label=table["label"].map(words)).to_csv("out.csv", index=False)
+    status, said = run("fit", "out.csv")
+    assert status == 0
+    assert [name for _, name in ROW.findall(said)] == ["g", "h", "k"], "the way out is one"
+
+
+@of("08")
+def test_a_word_that_is_no_verdict_is_refused_and_an_empty_cell_is_left_out(case, run, found):
+    status, said = run("fit", "langwatch.csv")
+    assert status == 1
+    assert "a column for each of the two" in said
+    sides = "--first", "candidate_1", "--second", "candidate_2"
+    names = *sides, "--winner", "comparison_winner"
+    status, said = run("fit", "split.csv", *names)
+    assert status == 1
+    assert "split.csv, line 5" in said
+    assert "leave the cell empty to leave a row out" in said
+    Path("out.csv").write_text(Path("split.csv").read_text().replace("unresolved", ""))
+    board = found("leaderboard", "out.csv", *names)
+    assert board["comparisons"] == 4
+    assert board["win_rates"]["mini"]["sonnet"] == 2.5 / 4
+    assert "Note: 2 rows without a verdict left out." in board["notes"]
+
+
+@of("09")
+def test_counts_are_refused_and_the_way_out_is_right(case, run, found):
+    assert run("fit", "counts.csv")[0] == 1
+    status, said = run("fit", "counts.csv", "--first", "home.team", "--second", "away.team")
+    assert status == 1
+    assert "two rows a pair, each with its winner and the count as weight" in said
+    table = pd.read_csv("counts.csv").set_axis(["first", "second", "home", "away"], axis=1)
+    rows = [
+        {"first": row.first, "second": row.second, "winner": winner, "weight": count}
+        for row in table.itertuples()
+        for winner, count in ((row.first, row.home), (row.second, row.away))
+    ]
+    pd.DataFrame(rows).to_csv("out.csv", index=False)
+    wins = Counter()
+    for row in rows:
+        loser = row["second"] if row["winner"] == row["first"] else row["first"]
+        wins[row["winner"], loser] += row["weight"]
+    assert (wins["Ox", "Yak"], wins["Ox", "Emu"], wins["Yak", "Emu"]) == (8, 10, 8)
+    said = found("fit", "out.csv", "--weight", "weight", "--bias", "none")
+    assert [*scores(said)] == ["Ox", "Yak", "Emu"]
+    assert scores(said) == pytest.approx(minorise(wins), abs=1e-6)
+
+
+@of("11")
+def test_two_groups_are_named_and_the_prior_is_told(case, run, found):
+    said = found("fit", "votes.csv")
+    assert any("'P', 'Q' never lost" in note and "0.333" in note for note in said["notes"])
+    wins = Counter(map(tuple, pd.read_csv("votes.csv").to_numpy()))
+    assert scores(said) == pytest.approx(minorise(wins, prior=1 / 3), abs=1e-6)
+    status, refused = run("fit", "votes.csv", "--prior", "0")
+    assert status == 1
+    assert "'P', 'Q' never lost" in refused
+
+
+@of("13")
+def test_label_studios_rows_without_a_verdict_are_left_out(case, run, found):
+    names = "--first", "left", "--second", "right", "--winner", "comparison"
+    said = found("fit", "min.json", *names, "--bias", "none")
+    assert said["comparisons"] == 5
+    assert "Note: 2 rows without a verdict left out." in said["notes"]
+    assert next(iter(scores(said))) == "n1"
+    wins = {("n1", "n2"): 2, ("n1", "n3"): 1, ("n2", "n3"): 1, ("n3", "n2"): 1}
+    assert scores(said) == pytest.approx(minorise(wins, prior=0.5), abs=1e-6)
+    status, refused = run("fit", "full.json")
+    assert status == 1
+    assert "a row is one comparison, with a column for each of the two" in refused
+
+
+@of("14")
+def test_a_column_a_system_is_refused_with_the_way_to_turn_it(case, run):
+    for command, way_out in (
+        (["leaderboard", "pairs.csv", "--judge", "demo"], "melt"),
+        (["fit", "pairs.csv"], "a column for each of the two"),
+    ):
+        status, said = run(*command)
+        assert status == 1
+        assert way_out in said
+
+
+@of("16")
+def test_who_ranks_texts_is_asked_whether_1_is_the_best(case, run):
+    rank = ["rank", "texts.csv", "--judge", "demo", "--attribute", "easier to read", "--quiet"]
+    status, said = run(*rank, "--people", "people.csv")
+    assert status == 1
+    assert "is 1 your best in 'rank'?" in said
+    _, said = run(*rank, "--people", "people-score.csv")
+    assert "Spearman -1.00" in said
+    assert "Is 1 the best in them?" in said
+    table = pd.read_csv("people.csv")
+    table.assign(score=-table["rank"])[["id", "score"]].to_csv("turned.csv", index=False)
+    _, turned = run(*rank, "--people", "turned.csv")
+    assert "Spearman 1.00" in turned
+    assert "Is 1 the best in them?" not in turned
+
+
+@of("23")
+def test_verdicts_of_two_games_are_refused_and_the_way_out_is_right(case, run, found):
+    status, said = run("fit", "flat.csv")
+    assert status == 1
+    assert "flat.csv, line 2" in said
+    assert "the winner's name, model_a, model_b or tie; leave the cell empty" in said
+    status, said = run("fit", "games.jsonl")
+    assert status == 1
+    assert "a row is one comparison" in said
+    place = {"A": "model_a", "B": "model_b", "=": "tie"}
+    text = re.sub(r"([AB])(>>?|=)[AB]$", lambda m: place["=" if m[2] == "=" else m[1]],
+                  Path("flat.csv").read_text(), flags=re.MULTILINE)  # fmt: skip
+    pd.read_csv(io.StringIO(text)).to_csv("out.csv", index=False)
+    board = found("leaderboard", "out.csv")
+    assert board["comparisons"] == 11
+    assert board["win_rates"]["new"]["base"] == 5.5 / 11

@@ -1,0 +1,90 @@
+"""A dead heat is told as one: equal ranks, no leader, and no word on how safe the lead is."""
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+import judging
+import poe
+from judging.judges import Answer, Reader
+from judging.ranking import words
+from judging.ranking.changes import changes
+from judging.ranking.equal import on_top
+from judging.ranking.fragile import fragility_of
+from poe.ranks import shared_ranks
+
+
+def comparisons(rows):
+    first, second, p = zip(*rows, strict=True)
+    return poe.Comparisons(first=first, second=second, p=p)
+
+
+class Even(Reader):
+    """Cannot tell two texts apart; no language model."""
+
+    def __init__(self):
+        self.specification = {"kind": "even"}
+
+    def answer(self, questions):
+        for k, _ in enumerate(questions):
+            yield k, Answer((float(np.log(0.5)), float(np.log(0.5))))
+
+
+def test_ranks_are_competition_ranks():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 40):
+        scores = -np.sort(-rng.integers(0, 6, n) / 3.0)
+        noise = 1e-9 * rng.standard_normal(n)
+        assert shared_ranks(scores + noise).tolist() == rankdata(-scores, "min").tolist()
+    assert shared_ranks(np.array([0.4, 0.39999])).tolist() == [1, 2], "control"
+
+
+@pytest.mark.parametrize("expert", ["gaussian", "bradley-terry", "thurstone", "huber"])
+def test_a_fit_gives_equal_scores_one_rank(expert):
+    """Of three, a and b beat c alike, and each other as often."""
+    rows = [("a", "b", 0.5), ("a", "c", 0.8), ("c", "b", 0.2), ("b", "a", 0.5), ("c", "a", 0.3)]
+    rows += [("b", "c", 0.7)]
+    fit = poe.fit(comparisons(rows), expert)
+    table = fit.to_frame() if expert in ("gaussian", "bradley-terry") else None
+    assert sorted(on_top(fit)) == ["a", "b"]
+    if table is not None:
+        assert table["rank"].tolist() == [1, 1, 3]
+
+
+@pytest.mark.parametrize("n", [2, 4, 70])
+def test_texts_that_a_judge_cannot_tell_apart_have_no_leader(n):
+    texts = {f"t{k}": f"text number {k}" for k in range(n)}
+    found = judging.rank(texts | {"copy": texts["t1"]}, Even(), attribute="better", budget="4x")
+    table = found.to_frame()
+    assert (table["rank"] == 1).all()
+    assert len(table) == n + 1
+    assert found.fragility is None
+    said = words.in_text([found])
+    for wrong in ("probably", "the best of", "leads", "stays first", "would be first", "Decide"):
+        assert wrong not in said
+    assert ("t0 and t1 are equal" in said or "t1 and t0 are equal" in said) == (n == 2)
+    page = judging.report(found)
+    assert page.count("<summary>1. t") == (n if n <= 60 else 30), (
+        "of 70 the first 20 and the last 10"
+    )
+    assert ("…" in page) == (n > 60)
+    assert "best with probability" not in page
+
+
+def test_nobody_is_told_to_be_first_by_a_tie_without_some_votes():
+    """Of three votes for x and two for y, one less makes them equal, and two put y first."""
+    votes = [("x", "y", 1.0)] * 3 + [("x", "y", 0.0)] * 2
+    fit = poe.fit(comparisons(votes))
+    one = fragility_of(fit)
+    assert one.votes == 2
+    tied = poe.fit(comparisons(votes[1:]))
+    assert fragility_of(tied) is None
+
+
+def test_an_earlier_ranking_too_has_shared_ranks():
+    table = judging.rank(
+        {f"t{k}": f"text number {k}" for k in range(5)}, Even(), attribute="better", budget="4x"
+    ).to_frame()
+    table["score"] = [2.0, 1.0, 1.0, 0.0, -4.0]
+    moved = changes(table, table).table.set_index("name").loc[table["name"]]
+    assert moved["rank"].tolist() == moved["rank_before"].tolist() == [1, 2, 2, 4, 5]
