@@ -10,17 +10,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from judging.errors import JudgeError
+from judging.quoting import quoted
 from judging.ranking.ranking import Ranking
 from judging.ranking.sure import prob_first
 from judging.ranking.verdict import verdict
 
 __all__ = ["log_run", "module"]
 
-REASON = 200  # letters of an error that are shown
+LONGEST = 500  # letters of a parameter that every MLflow takes
 
 
 def module() -> Any:
@@ -49,7 +49,7 @@ def log_run(
     try:
         return _logged(mlflow, rankings, experiment, files, settings or {})
     except Exception as error:  # MLflow's own, its server's, its database's
-        why = shorten(str(error), REASON, placeholder="...")
+        why = quoted(" ".join(str(error).split()))
         raise JudgeError(
             f"MLflow took nothing ({type(error).__name__}: {why}); the ranking and its files are "
             "as they should be. MLFLOW_TRACKING_URI says where runs go; mlflow-skinny needs a "
@@ -66,7 +66,7 @@ def _logged(
 ) -> str:
     mlflow.set_experiment(experiment)
     with mlflow.start_run() as run:
-        mlflow.log_params({k: str(v)[:500] for k, v in settings.items() if v is not None})
+        mlflow.log_params({k: quoted(v, LONGEST) for k, v in settings.items() if v is not None})
         for k, one in enumerate(rankings, start=1):
             start = "" if len(rankings) == 1 else f"{k}."
             mlflow.log_params({f"{start}{name}": v for name, v in _settings(one).items()})
@@ -84,7 +84,7 @@ def _settings(one: Ranking) -> dict[str, str]:
         "judge": str(given.get("model") or given.get("kind") or "a function"),
         "expert": type(one.fit.expert).__name__,
         "seed": str(one.seed),
-        "stopped_because": one.stopped_because[:500],
+        "stopped_because": quoted(one.stopped_because, LONGEST),
         "advice": verdict(one).state,
         "best": str(one.fit.ranking()[0]),
     }
