@@ -28,6 +28,11 @@ def data_dir(package: Path | None = None) -> Path:
     )
 
 
+def installed() -> bool:
+    """Whether the data files are those of an installed package, which nobody's results go into."""
+    return data_dir().name == "_data"
+
+
 def write(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write a file whole or not at all; an OSError names it, such as for a full disk.
 

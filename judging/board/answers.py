@@ -136,8 +136,8 @@ def _of_one_system(texts: Mapping[tuple[str, str], str], count: int) -> list[str
     many = len(alone) > 1
     notes = [
         f"{len(alone):,} {'prompts' if many else 'prompt'} of {count:,} "
-        f"{'have' if many else 'has'} answers of one system only, so {'they are' if many else 'it is'} left out "
-        f"({'; '.join(named[:NAMED])}{more})"
+        f"{'have' if many else 'has'} answers of one system only, so "
+        f"{'they are' if many else 'it is'} left out ({'; '.join(named[:NAMED])}{more})"
     ]
     alike: dict[str, list[str]] = {}
     for about in by_prompt:
