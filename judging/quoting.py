@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "quoted"]
+__all__ = ["LONGEST", "on_one_line", "quoted"]
 
 LONGEST = 200  # letters of what others said that a sentence repeats
 
@@ -23,11 +23,12 @@ def quoted(said: object, longest: int = LONGEST) -> str:
     except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
         text = "something that cannot be shown"
     if len(text) <= longest:
-        return _printable(text)
-    begun, after = _printable(text[: longest - 3]), text[longest - 3]
+        return on_one_line(text)
+    begun, after = on_one_line(text[: longest - 3]), text[longest - 3]
     whole = begun if after.isspace() else begun.rpartition(" ")[0]
     return f"{whole.rstrip() or begun}..."
 
 
-def _printable(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """The text with a space for each letter that cannot be shown, such as the end of a line."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

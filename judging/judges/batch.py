@@ -30,7 +30,7 @@ from judging.judges.server.replies import counted, merged, next_token, refusal, 
 from judging.judges.spending import RoundWrittenError
 from judging.machine import write
 from judging.question import Answer, Prompt, Question, Reader
-from judging.quoting import quoted
+from judging.quoting import on_one_line, quoted
 from judging.store import Store
 from judging.store.rows import COUNTS, check, judge_row, row_of
 from judging.store.rows import said as kept_as
@@ -218,7 +218,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
             tally.unknown += 1
             continue
         served = reply.get("model")
-        named = quoted(served if isinstance(served, str) else None) or NOT_SAID
+        named = on_one_line(served)[:300] if served and isinstance(served, str) else NOT_SAID
         came.append((key, named, reply))
     rows, none = list[dict[str, Any]](), list[dict[str, Any]]()
     believed = {} if came or len(refused) >= len(store) else refused

@@ -186,13 +186,16 @@ class Caller:
 
     def shown(self, text: object) -> str:
         """What a server said, fit for a message: short, printable and without the key."""
+        return quoted(self._without_key(text))
+
+    def _without_key(self, text: object) -> str:
         key = find_key(self._base, self.options.key_env)
         clean = quoted(text, LARGEST)
         if key:
             clean = clean.replace(f"Bearer {key}", "Bearer [key]")
             if len(key) >= 8:  # a shorter one is a placeholder, and part of other words
                 clean = clean.replace(key, "[key]")
-        return quoted(clean)
+        return clean
 
     def connect(self) -> httpx.Client:
         """A connection of one thread, through a proxy if the environment says so."""
@@ -460,7 +463,7 @@ class Caller:
         except ValueError as error:
             raise PassingError(f"{self.name} {error}", tries=TRIES, own=True) from None
         model = reply.get("model")
-        served = self.shown(model) if model and isinstance(model, str) else "not said"
+        served = self._without_key(model)[:300] if model and isinstance(model, str) else "not said"
         if counted := token_counts(reply):  # no template adds more than the shortest prompt has
             self._beside = min(counted[0], self._beside) if self.heard else counted[0]
         self.heard = True
