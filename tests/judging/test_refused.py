@@ -340,13 +340,14 @@ def test_a_system_of_which_everything_is_refused_leaves_the_board(tmp_path, run)
     assert any("nothing about them was answered: bad" in note for note in found["notes"])
 
 
-def test_a_reply_of_forty_megabytes_costs_its_own_question(tmp_path, run):
+def test_a_reply_that_is_too_large_costs_its_own_question(tmp_path, run, monkeypatch):
     """It is tried again as others are, and recorded as what a question fails at."""
-    path = table(tmp_path, count=10, bad=(3,))
-    large = Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 40000000\r\n\r\n" + bytes(2**25))
+    monkeypatch.setattr(http, "LARGEST", 2**14)
+    path = table(tmp_path)
+    large = Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n" + bytes(40_000))
     with serving(poison(large)) as server:
         status, out, err = run(*ranking_of(path, server.url), "--json")
     assert status == 0, err
     (found,) = json.loads(out)["rankings"]
-    assert {*found["left_out"]} == {"n3"}
-    assert "more than 16 MB, which is no judgement" in str(found["left_out"])
+    assert {*found["left_out"]} == {"n7"}
+    assert "MB, which is no judgement; check the URL" in found["left_out"]["n7"]
