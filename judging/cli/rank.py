@@ -265,7 +265,7 @@ def rank(
                 fitting=fitting,
                 seed=seed,
                 open=lambda name: by_file.reader(
-                    ready.pop(name, None) or opening.open_judge(name, judge_option)
+                    ready.pop(name) if name in ready else opening.open_judge(name, judge_option)
                 ),
                 progress=not quiet,
             )

@@ -205,9 +205,9 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
     for line in filter(bytes.strip, lines):
         key = None
         try:
-            key, response, error = _parts_of(line)
+            key, response, fault = _parts_of(line)
             if key in asked:
-                reply = _reply(response, error)
+                reply = _reply(response, fault)
                 _require_one_answer(asked[key], reply)
         except _FailedError as failed:
             tally.failed[str(failed)] += 1
