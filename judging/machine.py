@@ -28,10 +28,15 @@ def data_dir(package: Path | None = None) -> Path:
     )
 
 
-def write(path: Path, content: str | bytes) -> None:
+def installed() -> bool:
+    """Whether the data files are those of an installed package, which nobody's results go into."""
+    return data_dir().name == "_data"
+
+
+def write(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write a file whole or not at all; an OSError names it, such as for a full disk.
 
-    A device or a pipe is written to, and stays what it is.
+    A device or a pipe is written to, and stays what it is. private : readable by its owner alone.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -43,8 +48,9 @@ def write(path: Path, content: str | bytes) -> None:
             path = path.resolve()
         part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # nobody's yet
         try:
+            part.touch(0o600 if private else 0o666)
             part.write_bytes(data)
-            if path.exists():
+            if path.exists() and not private:
                 part.chmod(path.stat().st_mode)
             part.replace(path)
         finally:

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judging.quoting import quoted
 from judging.reading.texts import Text
 
 if TYPE_CHECKING:
     from judging.judges.spending import Spending
 
+REASON = 1000  # letters of why a question was refused, our words about it among them
 ROUGHLY = "by the bytes of the texts"  # how tokens are counted where nobody knows them
 # Bytes of a token of ASCII and of other letters, at most, mostly and at least: measured with the
 # tokenizers of SmolLM2 and Qwen2.5 on English, German, code, and text in seven other scripts.
@@ -180,9 +182,8 @@ class Answer:
     @classmethod
     def refusal(cls, prompt: Prompt, why: str, **counts: float) -> Answer:
         """That a judge does not answer a question, and never will; counts : as in `Answer`."""
-        clean = "".join(c if c.isprintable() else " " for c in why)
         none = (float("-inf"),) * len(prompt.labels)
-        return cls(none, refused=clean[:300] or "no reason given", **counts)  # type: ignore[arg-type]
+        return cls(none, refused=quoted(why, REASON) or "no reason given", **counts)  # type: ignore[arg-type]
 
     @property
     def read(self) -> int:

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from judging.errors import DatasetError, JudgeError
-from judging.machine import data_dir
+from judging.machine import data_dir, installed
 from reproduction import claims as papers_claims
 from reproduction import run, verdicts
 from reproduction.run import Made, is_fresh, make
@@ -42,7 +42,10 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the results into this folder (by default data/results)."),
+        typer.Option(
+            help="Write the results into this folder: by default data/results of the clone, or, "
+            "without a clone, results/ where you are."
+        ),
     ] = None,
     store: Annotated[
         Path | None,
@@ -91,6 +94,10 @@ def reproduce(
     if name == "twins":
         return calibrate()
     chosen = _chosen(name)
+    if out is None and installed() and not (twice or check):
+        out = Path("results")
+        out.mkdir(exist_ok=True)
+        print(f"without a clone, results go into {out.resolve()} (--out names another folder)")
     answers = stored(store, system=system) if store else None
     settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
     if twice:
@@ -115,11 +122,18 @@ def calibrate() -> int:
     """Calibrate the twins and write data/twins.toml."""
     from reproduction.calibrate import calibrate_twins, with_twins
 
+    _require_clone("judging reproduce twins")
     shared, twins = calibrate_twins()
     path = data_dir() / "twins.toml"
     path.write_text(with_twins(path.read_text(), shared, twins))
     print(f"{sum(map(len, twins.values()))} twins calibrated; written to {path}")
     return 0
+
+
+def _require_clone(command: str) -> None:
+    """Refuse what rewrites the data files, where they are an installed package's."""
+    if installed():
+        raise JudgeError(f"{command} writes into data/ of a clone, and there is none here")
 
 
 def _chosen(name: str) -> list[Target]:
@@ -302,6 +316,8 @@ def scorecard(
     ] = "",
 ) -> int:
     """Print for every table how many numbers agree, how far others are off, and what it tells."""
+    if accept:
+        _require_clone("judging scorecard --accept")
     card = verdicts.scorecard()
     shown = _cells(card, cells) if cells else None
     for paper, part in power.overview(card).groupby("paper", sort=False):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import numpy as np
 
 from judging.errors import InvalidDataError
+from judging.quoting import quoted
 from judging.ranking.settings import parse_budget
 from judging.reading.formats import missing
 from judging.reading.tables import as_name, as_text, find_column, place, read_table
@@ -19,18 +22,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Answers", "read_answers"]
 
+NAMED, SHOWN = 3, 60  # systems or pairs that a note names, letters of a prompt in it
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What systems answered: texts[k, i] of system i to prompt k, "" where it has no answer.
 
     groups : of each prompt, the value of a column to break results down by; None without one.
+    notes : what of the table is not used, and what was guessed of it.
     """
 
     systems: tuple[str, ...]
     prompts: tuple[str, ...]
     texts: Any
     groups: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def calls(self, budget: int | str, *, both_orders: bool = False) -> int:
         """Comparisons that 500, "100x" (a system) or "all" stand for, at most all there are."""
@@ -56,6 +63,8 @@ def read_answers(
 ) -> Answers:
     """Answers of systems to prompts, from a table with a row an answer; columns in any case.
 
+    Prompts are the same that differ in the space around them alone; the first spelling counts.
+
     by : a column that says to which group a prompt belongs, in all its rows the same.
     Raises InvalidDataError naming the column or row that is wrong.
     """
@@ -72,24 +81,26 @@ def read_answers(
     values = None if by is None else rows[find_column(rows, by, option="--by")].to_list()
     texts: dict[tuple[str, str], str] = {}
     groups: dict[str, str] = {}
+    spelt: dict[str, str] = {}
     for k, (name, about, text) in enumerate(rows[columns].itertuples(index=False, name=None)):
         try:
             name = as_name(name)
             if not isinstance(about, (str, int)) or not str(about).strip():
                 raise InvalidDataError("the prompt is empty")
+            about = spelt.setdefault(normalize("NFC", str(about).strip()), str(about))
             text = as_text(text, "answer")
-            if (name, str(about)) in texts:
+            if (name, about) in texts:
                 raise InvalidDataError(f"{name} answered this prompt before; keep one of the rows")
             if values is not None:
                 group = "" if missing(values[k]) else as_name(values[k])
-                if groups.setdefault(str(about), group) != group:
+                if groups.setdefault(about, group) != group:
                     raise InvalidDataError(
-                        f"the prompt is in two groups, {groups[str(about)]!r} and {group!r}; --by "
+                        f"the prompt is in two groups, {groups[about]!r} and {group!r}; --by "
                         "takes a column that says the same of a prompt in all its rows"
                     )
         except InvalidDataError as error:
             raise InvalidDataError(f"{place(rows, k)}: {error}") from None
-        texts[name, str(about)] = text
+        texts[name, about] = text
     systems = tuple(dict.fromkeys(name for name, _ in texts))
     asked = tuple(dict.fromkeys(about for _, about in texts))
     if len(systems) < 2:
@@ -99,7 +110,47 @@ def read_answers(
         )
     grid = [[texts.get((name, about), "") for name in systems] for about in asked]
     every = None if by is None else tuple(groups[about] for about in asked)
-    return Answers(systems, asked, np.array(grid, dtype=object), every)
+    alone = _of_one_system(texts, len(asked))
+    if all(sum(text != "" for text in row) < 2 for row in grid):
+        raise InvalidDataError(
+            f"{rows.attrs['source']}: no prompt has answers of two systems, so there is nothing to "
+            f"compare: {'; '.join(alone)}"
+        )
+    notes = (*rows.attrs["notes"], *alone)
+    return Answers(systems, asked, np.array(grid, dtype=object), every, notes)
+
+
+def _of_one_system(texts: Mapping[tuple[str, str], str], count: int) -> list[str]:
+    """Of `count` prompts, which have answers of one system only, and which of them look alike."""
+    by_prompt: dict[str, list[str]] = {}
+    for name, about in texts:
+        by_prompt.setdefault(about, []).append(name)
+    alone = {about: names[0] for about, names in by_prompt.items() if len(names) == 1}
+    if not alone:
+        return []
+    first = dict[str, str]()  # of each system, a prompt that it alone answered
+    for about, name in alone.items():
+        first.setdefault(name, about)
+    named = [f"{name}: {quoted(about, SHOWN)!r}" for name, about in first.items()]
+    more = f"; and of {len(named) - NAMED:,} more systems" if len(named) > NAMED else ""
+    many = len(alone) > 1
+    notes = [
+        f"{len(alone):,} {'prompts' if many else 'prompt'} of {count:,} "
+        f"{'have' if many else 'has'} answers of one system only, so "
+        f"{'they are' if many else 'it is'} left out ({'; '.join(named[:NAMED])}{more})"
+    ]
+    alike: dict[str, list[str]] = {}
+    for about in by_prompt:
+        alike.setdefault(" ".join(about.casefold().split()), []).append(about)
+    near = [same for same in alike.values() if len(same) > 1 and any(one in alone for one in same)]
+    if near:
+        pairs = [" and ".join(repr(quoted(one, SHOWN)) for one in same) for same in near]
+        rest = f"; and {len(near) - NAMED:,} more" if len(near) > NAMED else ""
+        notes.append(
+            "prompts that differ in capitals or blanks alone count as different: "
+            f"{'; '.join(pairs[:NAMED])}{rest}"
+        )
+    return notes
 
 
 def _column(rows: pd.DataFrame, *names: str, option: str) -> str | None:

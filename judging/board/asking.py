@@ -315,6 +315,7 @@ class Tournament:
             f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
             f"now, {self.asked - self.equal - new:,} known already",
             *self.meter.notes(),
+            *a.notes,
         ]
         if self.decision is not None and self.decision.reason != "unknown":
             notes.append(words.decided(self.decision).removesuffix("."))

@@ -90,16 +90,22 @@ def among_people(judge: Columns, people: Columns, level: float) -> pd.DataFrame:
 def sentence(judge: Columns, people: Columns, level: float) -> str:
     """How often people decide as the judge does, for a reader."""
     human = matched(judge, people)
+    asked = {key for key, _ in keys(judge)}
+    stray = sum(key not in asked for key, _ in keys(people))
+    about = "is about a comparison" if stray == 1 else "are about comparisons"
+    rest = f" {stray:,} of their {len(people.p):,} verdicts {about} not made here." if stray else ""
     both = np.isfinite(human) & (human != 0.5) & (judge.p != 0.5)
     if both.sum() < FEWEST:
-        return f"People and the judge have {both.sum()} decisions in common, too few to compare."
+        return (
+            f"People and the judge have {both.sum()} decisions in common, too few to compare.{rest}"
+        )
     hit = (human[both] > 0.5) == (judge.p[both] > 0.5)
-    about = _numbers(judge)[both]
-    rate = estimate(np.zeros(len(hit)), hit.astype(float), cluster=about, level=level)
+    prompts = _numbers(judge)[both]
+    rate = estimate(np.zeros(len(hit)), hit.astype(float), cluster=prompts, level=level)
     low, high = max(rate.low, 0.0), min(rate.high, 1.0)
     return (
         f"People decide as the judge does in {rate.value:.0%} ({low:.0%} to {high:.0%}) of "
-        f"{len(hit):,} comparisons that both decided; a coin would in 50%."
+        f"{len(hit):,} comparisons that both decided; a coin would in 50%.{rest}"
     )
 
 

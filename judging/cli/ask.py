@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -90,7 +91,6 @@ def ask(
     larger run asks only what is new. For several machines, give each its own shard and its own
     store, and join the stores with `judging store merge`.
     """
-    cfg.save(ctx, save_config)
     from judging import datasets, judges, prompts
     from judging.datasets.questions import contexts_of, questions_of, shard_of
     from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
@@ -130,6 +130,7 @@ def ask(
         return
     by_file = batches.Batches(batch, store, forbidden=limit_calls or limit_tokens)
     reader = by_file.reader(opening.open_judge(judge, judge_option, limit_calls, limit_tokens))
+    cfg.save(ctx, save_config)
     with opening.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
         if retry_refused and not dry_run:
             kept_answers.forget_refused(reader)
@@ -198,6 +199,8 @@ def _own(
 
     asked = []
     todo = jobs(path, [""], [attribute], budget="all", both_orders=True, **called)
+    for note in dict.fromkeys(note for job in todo for note in job.notes):
+        print(f"judging: note: {note}", file=sys.stderr)
     for c, job in enumerate(todo):
         texts, rng = job.texts, np.random.default_rng([seed, c])
         n = len(texts)

@@ -95,7 +95,11 @@ SaveConfig = Annotated[
 
 
 def save(ctx: typer.Context, path: Path | None) -> None:
-    """Write the options that were given, on the command line or by a file, if it is wanted."""
+    """Write the options that were given, on the command line or by a file, if it is wanted.
+
+    Call it where all of them have been checked, a judge's by opening it: one that was refused may
+    hold a key. The file is for its owner's eyes alone.
+    """
     if path is None:
         return
     values = [one for key, one in ctx.params.items() if key not in OURS]
@@ -110,4 +114,4 @@ def save(ctx: typer.Context, path: Path | None) -> None:
             continue
         value = ctx.params[str(one.name)]
         lines.append(f"{key} = {json.dumps(value, default=str, ensure_ascii=False)}")
-    machine.write(path, "\n".join(lines) + "\n")
+    machine.write(path, "\n".join(lines) + "\n", private=True)

@@ -94,6 +94,7 @@ def fit(
             notes.append(
                 f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory"
             )
+        notes += () if labels is None else labels.notes
         shown = _frame(result, confidence)
         beside = None if labels is None else trust(result, labels, level=confidence)
         if labels is not None and beside is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,7 +122,6 @@ def leaderboard(
     The ranking takes the comparisons as they are; --length-control adds the scores that answers of
     equal length would have.
     """
-    cfg.save(ctx, save_config)
     from judging.board import Tournament, gate, of_columns, read_answers
     from judging.board.board import require_system
     from judging.board.errors import require_prompts
@@ -152,22 +152,23 @@ def leaderboard(
             columns = read(rows, by=by, **names)
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
+        columns = replace(columns, notes=(*rows.attrs["notes"], *columns.notes))
+        cfg.save(ctx, save_config)
     else:
         answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
         require_prompts(errors, len(answers.prompts))
         require_system(reference, answers.systems)
         wanted = [gate.parse(text, answers.systems) for text in require]
         calls = answers.calls(budget, both_orders=orders != "one")
+        if offline:
+            opening.open_first([judge], judge_option, offline=True)
+        else:
+            opened = opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
+        cfg.save(ctx, save_config)
         with opening.open_store(
             store, several=several_judges, dry_run=dry_run, offline=offline
         ) as kept:
-            reader = (
-                stored_judge(kept, judge)
-                if offline
-                else by_file.reader(
-                    opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
-                )
-            )
+            reader = stored_judge(kept, judge) if offline else by_file.reader(opened)
             if retry_refused and not (offline or dry_run):
                 kept.forget_refused(reader)
             asked = Tournament(

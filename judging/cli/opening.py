@@ -41,6 +41,24 @@ def open_judge(
     return judges.open(name, **options)
 
 
+def open_first(
+    names: Sequence[str], settings: Sequence[str], *, offline: bool = False
+) -> dict[str, Reader]:
+    """The judges that are refused, if they are, before a file is written or a store is made.
+
+    Those are the first, and all that are made of their name alone: servers, whose name and options
+    may hold a secret by mistake. Offline a judge goes by its digest as well, and is not loaded.
+    """
+    from judging import judges
+
+    opened: dict[str, Reader] = {}
+    for name in dict.fromkeys(names):
+        light = judges.is_light(name)
+        if light or not (offline or opened):
+            opened[name] = open_judge(name, settings)
+    return opened
+
+
 @contextmanager
 def open_store(
     path: Path, *, several: bool = False, dry_run: bool = False, offline: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from itertools import groupby
@@ -21,7 +21,7 @@ from judging.errors import JudgeError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judging.judges import Store
+    from judging.judges import Question, Reader, Store
     from judging.ranking.rank import Job
     from judging.ranking.ranking import Ranking
     from judging.ranking.settings import Fitting
@@ -169,7 +169,6 @@ def rank(
     save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
-    cfg.save(ctx, save_config)
     from judging import judges
     from judging.judges.spending import RoundWrittenError
     from judging.ranking.changes import read_ranking
@@ -239,9 +238,11 @@ def rank(
         _check_k(job, texts, until_top, until_ranks_within)
         _check_errors(job, texts, fitting)
     several = several_judges or len(set(judge)) > 1
+    ready = opening.open_first(judge, judge_option, offline=offline)
+    cfg.save(ctx, save_config)
     with opening.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept:
         if dry_run:
-            rows = _estimates(todo, judge_option, kept, asking.price)
+            rows = _estimates(todo, ready, judge_option, kept, asking.price)
             screen.print_estimates(rows, store, as_json=as_json)
             return
         try:
@@ -252,7 +253,9 @@ def rank(
                 asking=asking,
                 fitting=fitting,
                 seed=seed,
-                open=lambda name: by_file.reader(opening.open_judge(name, judge_option)),
+                open=lambda name: by_file.reader(
+                    ready.pop(name) if name in ready else opening.open_judge(name, judge_option)
+                ),
                 progress=not quiet,
             )
         except RoundWrittenError:  # the first, before there is anything to rank
@@ -326,6 +329,7 @@ def _check_errors(job: Job, texts: Path, fitting: Fitting) -> None:
 
 def _estimates(
     todo: Sequence[Job],
+    ready: Mapping[str, Reader],
     settings: Sequence[str],
     store: Store,
     price: tuple[float, float] | None,
@@ -336,7 +340,9 @@ def _estimates(
 
     rows = []
     for name, of_one_judge in groupby(todo, key=lambda job: str(job.judge)):
-        reader, sample, calls, stored = opening.open_judge(name, settings), [], 0, 0
+        reader = ready.get(name) or opening.open_judge(name, settings)
+        sample: list[Question] = []
+        calls = stored = 0
         answered = cache(partial(store.answered, reader))  # one look for all contexts
         for job in of_one_judge:
             judged, n = job.judged(reader, store, answered=answered(job.prompt)), len(job.texts)

@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from judging.judges.server.replies import counted, merged, next_token, refusal, 
 from judging.judges.spending import RoundWrittenError
 from judging.machine import write
 from judging.question import Answer, Prompt, Question, Reader
+from judging.quoting import on_one_line, quoted
 from judging.store import Store
 from judging.store.rows import COUNTS, check, judge_row, row_of
 from judging.store.rows import said as kept_as
@@ -37,6 +39,7 @@ __all__ = ["BatchJudge", "Imported", "import_results", "pending"]
 
 URL = "/v1/chat/completions"
 MOST, LARGEST = 50_000, 200_000_000  # requests and bytes that hosted providers take in one file
+NOT_SAID = "not said"  # which model answered, where a reply leaves it out
 NOT_YET = "not yet known"  # which model answers, until the first results
 
 
@@ -123,9 +126,9 @@ class BatchJudge(Reader):
             row |= {"question": question.key, "prefix": question.prompt.prefix}
             notes.append(json.dumps({"judge": described, "draws": draws, "row": row}))
         beside = pending(store)
-        before = beside.read_text("utf-8").splitlines() if beside.exists() else []
-        for line in before:
-            other = json.loads(line)
+        others = _entries(beside)
+        before = [json.dumps(other) for other in others]
+        for other in others:
             alike = other["judge"]["model"] == self.judge.model and other["judge"] != described
             if alike and other["row"]["question"] in self.waiting:
                 raise JudgeError(
@@ -196,26 +199,27 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
     refused: dict[str, str] = {}
     try:
         # Not splitlines(), which breaks at characters that JSON allows inside a text.
-        lines = path.read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise JudgeError(f"{path} cannot be read: {error}") from None
-    for line in filter(str.strip, lines):
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise JudgeError(f"{path} cannot be read: {error.strerror}") from None
+    for line in filter(bytes.strip, lines):
+        key = None
         try:
-            result = json.loads(line)
-            key = result["custom_id"]
-            reply = _reply(result)
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            why = error.args[0] if isinstance(error, _FailedError) else "a line is no result"
-            tally.failed[str(why)] += 1
-            if isinstance(error, _FailedError) and error.refused and key in asked:
-                refused[key] = str(error)
+            key, response, fault = _parts_of(line)
+            if key in asked:
+                reply = _reply(response, fault)
+                _require_one_answer(asked[key], reply)
+        except _FailedError as failed:
+            tally.failed[str(failed)] += 1
+            if failed.refused and key in asked:
+                refused[str(key)] = str(failed)
             continue
         if key not in asked:
             tally.unknown += 1
             continue
         served = reply.get("model")
-        served = served[:300] if isinstance(served, str) and served else "not said"
-        came.append((key, served, reply))
+        named = on_one_line(served)[:300] if served and isinstance(served, str) else NOT_SAID
+        came.append((key, named, reply))
     rows, none = list[dict[str, Any]](), list[dict[str, Any]]()
     believed = {} if came or len(refused) >= len(store) else refused
     for described, entries in _by_judge(asked, came, believed):
@@ -255,24 +259,49 @@ class _FailedError(ValueError):
         self.refused = refused
 
 
-def _reply(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a result; _FailedError with the reason of one that failed."""
-    error = result.get("error")
-    response = result.get("response") or {}
+def _parts_of(line: bytes) -> tuple[str, Any, Any]:
+    """The custom_id of a line, its response and its error; _FailedError where it is no result."""
+    try:
+        result = json.loads(line)
+    except (ValueError, RecursionError):  # bytes that are no UTF-8 among them
+        raise _FailedError("a line is no result: it is not JSON") from None
+    key = result.get("custom_id") if isinstance(result, dict) else None
+    if not isinstance(key, str):
+        raise _FailedError("a line is no result: it has no custom_id")
+    return key, result.get("response"), result.get("error")
+
+
+def _reply(response: Any, error: Any) -> dict[str, Any]:
+    """The body of a response; _FailedError with the reason of one that failed."""
+    if response is not None and not isinstance(response, dict):
+        raise _FailedError("the response is no object")
+    response = response or {}
     status = response.get("status_code", 200 if not error else 0)
     body = response.get("body")
     if error or status != 200 or not isinstance(body, dict):
         reason = error or (body.get("error") if isinstance(body, dict) else None)
         if isinstance(reason, dict):
             reason = reason.get("message") or reason.get("code")
-        clean = "".join(c if c.isprintable() else " " for c in str(reason or "no answer")[:120])
-        message = f"failed ({status or 'no status'}): {clean}"
+        number = status if type(status) is int and status else "no status"
+        message = f"failed ({number}): {quoted(reason) or 'no answer'}"
         raise _FailedError(message, refused=status in OF_A_QUESTION)
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(first, dict) and (why := refusal(first)):
-        raise _FailedError(why, refused=True)
+        raise _FailedError(quoted(why), refused=True)
     return body
+
+
+def _require_one_answer(entries: Sequence[Mapping[str, Any]], reply: Mapping[str, Any]) -> None:
+    """_FailedError with the reason where a reply answers none of those that ask its question."""
+    why = ""
+    for entry in entries:
+        try:
+            _answer(entry, reply)
+            return
+        except (JudgeError, ValueError) as error:
+            why = str(error)
+    raise _FailedError(why)
 
 
 def _asked(store: Store) -> dict[str, list[dict[str, Any]]]:
@@ -284,18 +313,43 @@ def _asked(store: Store) -> dict[str, list[dict[str, Any]]]:
             "store of that command (--store)"
         )
     by_question: dict[str, list[dict[str, Any]]] = {}
-    for k, line in enumerate(beside.read_text("utf-8").splitlines(), start=1):
+    for entry in _entries(beside):
+        by_question.setdefault(entry["row"]["question"], []).append(entry)
+    for entry in chain(*by_question.values()):
+        entry["row"]["question"] = bytes.fromhex(entry["row"]["question"])
+    return by_question
+
+
+def _entries(beside: Path) -> list[dict[str, Any]]:
+    """What the file beside a store says, line by line; JudgeError names a line that is damaged."""
+    entries = list[dict[str, Any]]()
+    if not beside.exists():
+        return entries
+    for k, line in enumerate(beside.read_bytes().splitlines(), start=1):
         try:
             entry = json.loads(line)
-            by_question.setdefault(entry["row"]["question"], []).append(entry)
-        except (KeyError, TypeError, ValueError):
+            judge, row = entry["judge"], entry["row"]
+            _prompt(row)
+            sound = all(isinstance(one, str) for one in (*judge.values(), judge["model"]))
+            sound = sound and all(
+                isinstance(one, str | None) or one in (0, 1) for one in row.values()
+            )
+            json.dumps(entry, ensure_ascii=False).encode()
+            if not (sound and bytes.fromhex(row["question"]) and type(entry["draws"]) is int):
+                raise ValueError
+        except (AttributeError, JudgeError, KeyError, RecursionError, TypeError, ValueError):
             raise JudgeError(
-                f"{beside}, line {k} is damaged; run the --batch command again"
+                f"{beside}, line {k} is damaged; take the line out, and run the --batch command "
+                "again, which writes it anew"
             ) from None
-    for entries in by_question.values():
-        for entry in entries:
-            entry["row"]["question"] = bytes.fromhex(entry["row"]["question"])
-    return by_question
+        entries.append(entry)
+    return entries
+
+
+def _prompt(row: Mapping[str, Any]) -> Prompt:
+    """The label words and the answer prefix of a question, without its texts."""
+    labels = tuple(json.loads(row["labels"]))
+    return Prompt(row["prompt"], "{first}{second}", labels, row["prefix"])
 
 
 def _by_judge(
@@ -343,8 +397,9 @@ def _model_of(
         return wanted
     if len(known) == 1:
         return known.pop()
-    if len(counts := Counter(served)) == 1:
-        return served[0]
+    counts = Counter(name for name in served if name != NOT_SAID) or Counter(served)
+    if len(counts) == 1:
+        return next(iter(counts))
     models = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(4))
     raise JudgeError(
         f"{path} has answers of several models: {models}; answers of two models do not go into one "
@@ -354,9 +409,8 @@ def _model_of(
 
 def _answer(entry: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says of the answer in a reply; ValueError or JudgeError if there is none."""
-    row, draws = entry["row"], entry["draws"]
-    labels = tuple(json.loads(row["labels"]))
-    prompt = Prompt(row["prompt"], "{first}{second}", labels, row["prefix"])
+    draws, prompt = entry["draws"], _prompt(entry["row"])
+    labels = prompt.labels
     choices = reply.get("choices")
     if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
         raise ValueError("no choices in the answer")

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from judging.errors import JudgeError
+from judging.errors import DatasetError, JudgeError
 from judging.question import Answer, Prompt, Question, Reader, Text
 
 __all__ = ["answer_batch"]
 
+# What anything else than a request raises where it is taken for one.
+NOT_ONE = (AttributeError, DatasetError, KeyError, RecursionError, TypeError, ValueError)
 AT_ONCE = 64  # questions that a judge is given together
 NEVER = -9999.0  # how results write a label that has no probability
 
@@ -35,7 +38,7 @@ def answer_batch(
         if whole != content:
             with results.open("r+b") as file:  # never the whole file, which another kill would cost
                 file.truncate(len(whole))
-        done = {json.loads(line)["custom_id"] for line in whole.splitlines() if line.strip()}
+        done = set(map(_answered, filter(bytes.strip, whole.split(b"\n"))))
     asked, failed, refused = list[tuple[str, Question]](), 0, 0
     with results.open("a", encoding="utf-8") as out:
         # Not splitlines() of a text, which breaks at characters that JSON allows inside one.
@@ -46,7 +49,7 @@ def answer_batch(
                 request = json.loads(line)
                 key, body = request["custom_id"], request["body"]
                 question = None if key in done else _question(body, labels)
-            except (KeyError, TypeError, ValueError):
+            except NOT_ONE:
                 raise JudgeError(f"{requests}, line {number} is no request of a batch") from None
             if key in done:
                 continue
@@ -69,6 +72,15 @@ def answer_batch(
                 )
                 out.flush()
     return len(asked) - refused, failed + refused
+
+
+def _answered(line: bytes) -> object:
+    """Which request a line of results answers; None where it is damaged: that is asked again."""
+    with suppress(ValueError, RecursionError):
+        result = json.loads(line)
+        if isinstance(result, dict) and isinstance(result.get("custom_id"), str):
+            return result["custom_id"]
+    return None
 
 
 def _question(body: dict[str, Any], labels: Sequence[str]) -> Question | None:

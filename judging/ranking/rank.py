@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.errors import JudgeError
+from judging.quoting import quoted
 from judging.ranking.ending import Stop
 from judging.ranking.ranking import Ranking
 from judging.ranking.rounds import About, Judge, Rounds
@@ -338,7 +339,7 @@ def jobs(
             texts=sorted(texts, key=lambda text: text.digest),
             copies=copies,
             calls=next(share),
-            notes=(*notes, *note, *injection.notes(prompt, texts)),
+            notes=(*notes, *note, *_merged(group, copies), *injection.notes(prompt, texts)),
         )
         for judge in judges
         for attribute in attributes
@@ -568,8 +569,8 @@ def _groups(items: Any) -> tuple[Sequence[TextGroup], tuple[str, ...], str]:
         return own.groups(), own.notes, own.source
     if not isinstance(items, Iterable):
         raise TypeError(
-            f"{items!r:.40} is no texts: give a path, a data frame, a list of texts or a mapping "
-            "from ids to texts"
+            f"{quoted(repr(items), 40)} is no texts: give a path, a data frame, a list of "
+            "texts or a mapping from ids to texts"
         )
     if isinstance(items, Mapping):
         pairs: Iterable[tuple[Any, Any]] = items.items()
@@ -579,6 +580,21 @@ def _groups(items: Any) -> tuple[Sequence[TextGroup], tuple[str, ...], str]:
         pairs = enumerate(items)
     texts = [text if isinstance(text, Text) else Text(str(name), text) for name, text in pairs]
     return [TextGroup(None, tuple(texts), np.full(len(texts), np.nan))], (), ""
+
+
+def _merged(group: TextGroup, copies: Mapping[str, str]) -> list[str]:
+    """Which texts are the same, and that a budget counts them once."""
+    if not copies:
+        return []
+    named = [f"{copy} as {original}" for copy, original in list(copies.items())[:3]]
+    more = f" and {len(copies) - 3:,} more" if len(copies) > 3 else ""
+    where = "" if group.context is None else f"{group.context.id}: "
+    different = len(group.items) - len(copies)
+    return [
+        f"{where}{len(copies):,} of {len(group.items):,} texts "
+        f"{'is' if len(copies) == 1 else 'are'} word for word another, and ranked with it (the "
+        f"same text: {', '.join(named)}{more}); the budget counts {different:,} different texts"
+    ]
 
 
 def distinct(texts: Sequence[Text]) -> tuple[list[Text], dict[str, str]]:

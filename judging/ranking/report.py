@@ -32,7 +32,6 @@ from judging.ranking.together import Together, together
 from judging.ranking.words import judged_of, percent, places, signed
 from judging.reading.tables import csv_text
 from judging.trust.needed import needed
-from poe.errors import name_some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,8 +187,6 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 
 def _notes(rankings: Sequence[Ranking]) -> list[str]:
     notes = words.notes_of(rankings)
-    if copies := [copy for one in rankings for copy in one.copies]:
-        notes.append(f"Word for word another text, ranked once: {name_some(copies)}; see the table")
     if ties := sum(judged_of(one).ties for one in rankings):
         notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
     return [f"{_begun(note)}{'' if note.endswith('.') else '.'}" for note in notes]

@@ -61,7 +61,7 @@ __all__ = [
 
 WORTH, MOST = 1.1, 10.0  # times as many calls, below and above which nothing is claimed
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
-NAMED, REASON = 3, 120  # texts that are left out and named, letters of what a judge said
+NAMED = 3  # texts that are left out and named
 
 
 # What a manager reads -------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def refusals(one: Ranking) -> list[str]:
     said, again = [], "asked again only with --retry-refused"
     silent = {NEITHER}  # no refusal: an answer that named neither text
     if out := list(one.left_out.items()):
-        named = ", ".join(f"{name} ({why[:REASON]})" for name, why in out[:NAMED])
+        named = ", ".join(f"{name} ({why})" for name, why in out[:NAMED])
         more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
         copies = sum(original in one.left_out for original in one.copies.values())
         of_them = f", with {copies:,} word-for-word copies" if copies else ""
@@ -241,7 +241,7 @@ def refusals(one: Ranking) -> list[str]:
         first, second, why = own[0]
         said.append(
             f"{len(own):,} {'comparisons were' if len(own) > 1 else 'comparison was'} left out, "
-            f"such as {first.id} before {second.id} ({why[:REASON]}); what was left out counts as "
+            f"such as {first.id} before {second.id} ({why}); what was left out counts as "
             "never asked, so that intervals are wider"
             + (f"; what was refused is {again}" if {why for *_, why in own} - silent else "")
         )

@@ -206,7 +206,10 @@ def _whole(text: str) -> list[Any] | None:
     if isinstance(rows := content.get("data"), list) and all(isinstance(row, dict) for row in rows):
         return rows  # pandas' orient="table", and what many programs' interfaces answer
     if {"columns", "data"} <= content.keys():  # orient="split"
-        return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
+        try:
+            return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
+        except (TypeError, ValueError):
+            raise ValueError("its data do not fit its columns") from None
     columns = [
         column if isinstance(column, dict) else dict(enumerate(column))
         for column in content.values()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judging.errors import DataNotFoundError, InvalidDataError
+from judging.quoting import quoted
 from judging.reading import formats
 from judging.reading.formats import missing
 from poe.errors import name_some
@@ -99,7 +100,13 @@ def _folder(path: Path, encoding: str | None) -> pd.DataFrame:
     """The texts that lie in a folder: columns id, the name of a file without its end, and text."""
     import pandas as pd
 
-    there = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
+    shown = sorted(one for one in path.iterdir() if one.name[0] != ".")
+    if links := [one.name for one in shown if one.is_symlink()]:
+        raise InvalidDataError(
+            f"{path}: {name_some(links, 3)} {'is a link' if len(links) == 1 else 'are links'}, and "
+            "what a link points to would be sent to the judge; put a copy of the text in its place"
+        )
+    there = [one for one in shown if one.is_file()]
     files = [one for one in there if one.suffix.lower() in TEXT_FILES]
     kinds = " or ".join(TEXT_FILES)
     if not files:
@@ -239,6 +246,7 @@ def as_name(cell: Any) -> str:
 
     Whole numbers lose the ".0" that tables with gaps give them, days the midnight that workbooks
     do, and a name that a spreadsheet would run the apostrophe that `csv_text` put before it.
+    Letters are those of Unicode's form NFC, so that names that look the same are the same.
     """
     if missing(cell):
         raise InvalidDataError("the id is empty")
@@ -246,7 +254,7 @@ def as_name(cell: Any) -> str:
         cell = int(cell)
     if isinstance(cell, datetime) and cell.time() == time():
         cell = cell.date()
-    name = unquoted(" ".join(str(cell).split()))
+    name = unquoted(" ".join(unicodedata.normalize("NFC", str(cell)).split()))
     require_printable(name)
     return name
 
@@ -276,7 +284,9 @@ def as_text(cell: Any, what: str = "text") -> str:
         return cell
     if missing(cell):
         raise InvalidDataError(f"the {what} is empty; fill it, or take it out")
-    raise InvalidDataError(f"the {what} is {cell!r:.40}, which is no text; write it as one")
+    raise InvalidDataError(
+        f"the {what} is {quoted(repr(cell), 40)}, which is no text; write it as one"
+    )
 
 
 def require_printable(name: str) -> None:

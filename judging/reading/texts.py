@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.errors import InvalidDataError
+from judging.quoting import quoted
 from judging.reading import tables
 
 
@@ -42,7 +43,9 @@ class Text:
     def __post_init__(self) -> None:
         tables.require_printable(self.id)
         if not isinstance(self.text, str):
-            raise InvalidDataError(f"the text {self.id!r} is {self.text!r:.40}, which is no string")
+            raise InvalidDataError(
+                f"the text {self.id!r} is {quoted(repr(self.text), 40)}, which is no string"
+            )
         try:
             self.text.encode()
         except UnicodeEncodeError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from judging.errors import JudgeError
 from judging.machine import WASM
+from judging.quoting import quoted
 from judging.store.schema import READ_ONLY
 
 __all__ = ["writing"]
@@ -53,7 +54,7 @@ def writing(store: Path) -> Iterator[bool]:
                     "pid": os.getpid(),
                     "host": platform.node(),
                     "since": datetime.now().astimezone().isoformat(timespec="seconds"),
-                    "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200],
+                    "command": quoted(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]])),
                 }
             ),
             "utf-8",
@@ -71,8 +72,8 @@ def _holder(path: Path) -> str:
     try:
         held = json.loads(path.read_text("utf-8"))
         return (
-            f"process {held['pid']:d} on {held['host']!s:.80} "
-            f"({held['command']!s:.200}, since {held['since']!s:.40})"
+            f"process {held['pid']:d} on {quoted(held['host'])} "
+            f"({quoted(held['command'])}, since {quoted(held['since'])})"
         )
     except (OSError, KeyError, TypeError, ValueError):
         return "another process"

@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from judging.errors import JudgeError
-from judging.question import PLACES, Answer, Question
+from judging.question import PLACES, REASON, Answer, Question
+from judging.quoting import quoted
 from poe.errors import name_some
 
 COUNTS = ("tokens", "computed", "seconds", "draws")  # of an `Answer`
@@ -60,7 +61,7 @@ def refused_in(row: Mapping[str, Any]) -> str:
     except (TypeError, ValueError):
         return ""
     why = content.get("refused") if isinstance(content, dict) else None
-    return why[:300] if isinstance(why, str) else ""
+    return quoted(why, REASON) if isinstance(why, str) else ""
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, bytes]:

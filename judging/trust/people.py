@@ -84,8 +84,11 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
     name, score = find_column(table, *NAMES), find_column(table, *SCORES)
     if name is not None and score is not None:
         given = _scores(table, name, score)
+        empty = len(table) - sum(map(len, given.values()))
         means = {key: sum(values) / len(values) for key, values in given.items()}
-        return People(means, notes=_several(table.attrs["source"], given))
+        rows = f"{empty:,} rows" if empty > 1 else "1 row"
+        none = (f"{table.attrs['source']}: {rows} without a score left out",) if empty else ()
+        return People(means, notes=(*none, *_several(table.attrs["source"], given)))
     try:
         choices = read(table)
     except (UnnamedError, UnsaidError) as error:

@@ -186,3 +186,63 @@ def test_it_is_not_for_a_dataset(folder, capsys):
     asked = ["ask", "topicalchat", "coherency", "--judge", "demo", "--wording", "w.toml"]
     assert main(asked) == 1
     assert "--wording is for your own texts" in capsys.readouterr().err
+
+
+# Secrets ---------------------------------------------------------------------------------------
+
+SECRET = "hunter2-3f9a17c40bb1"
+URL = "openai:tiny@http://127.0.0.1:9/v1"
+GIVEN = {  # ways in which people give a key where none belongs
+    "password": ["--judge", f"openai:tiny@http://me:{SECRET}@127.0.0.1:9/v1"],
+    "address alone": ["--judge", f"http://me:{SECRET}@127.0.0.1:9/v1", "--judge-option", "model=m"],
+    "query": ["--judge", f"{URL}?key={SECRET}"],
+    "fragment": ["--judge", f"{URL}#{SECRET}"],
+    "option": ["--judge", URL, "--judge-option", f"api_key={SECRET}"],
+    "name of a variable": ["--judge", URL, "--judge-option", f"key_env={SECRET}"],
+    "header": [
+        "--judge", URL, "--judge-option",
+        f'options={{"extra_headers": {{"Authorization": "{SECRET}"}}}}',
+    ],
+    "of a judge without keys": ["--judge", "demo", "--judge-option", f"api_key={SECRET}"],
+}  # fmt: skip
+COMMANDS = {
+    "rank": ["rank", "t.csv", "--attribute", "nicer"],
+    "ask": ["ask", "t.csv", "nicer", "--calls", "6"],
+    "leaderboard": ["leaderboard", "s.csv"],
+}
+
+
+def systems(folder):
+    rows = [f"{who},{k},{who * k}" for who in "ab" for k in range(1, 4)]
+    (folder / "s.csv").write_text("\n".join(["system,prompt,answer", *rows]))
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--offline"], ["--config", "c.toml"]])
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_refused_secret_is_in_no_file(command, given, more, folder, capsys):
+    """And no empty store is left behind."""
+    if more == ["--offline"] and command[0] == "ask":
+        pytest.skip("it has no such option")
+    systems(folder)
+    (folder / "c.toml").write_text("seed = 1\n")
+    files = {path.name for path in folder.iterdir()}
+    status = main([*command, *given, *more, "--quiet", "--save-config", "run.toml"])
+    assert status in (1, 2)
+    assert SECRET not in capsys.readouterr().out
+    for path in folder.rglob("*"):
+        assert SECRET.encode() not in path.read_bytes(), path.name
+    assert {path.name for path in folder.iterdir()} == files
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_file_of_settings_is_its_owners(command, folder):
+    systems(folder)
+    (folder / "run.toml").write_text("old")
+    (folder / "run.toml").chmod(0o644)
+    asked = [*command, "--judge", "demo", "--quiet"]
+    assert main([*asked, "--save-config", "run.toml"]) == 0
+    assert main([*asked, "--save-config", "new.toml"]) == 0
+    for name in ("run.toml", "new.toml"):
+        assert (folder / name).stat().st_mode & 0o777 == 0o600
+        assert "judge = " in (folder / name).read_text()

@@ -15,7 +15,7 @@ from judging.judges.server import http
 from judging.question import Reader
 from judging.ranking.readings import next_pairs, prospects
 from judging.ranking.settings import HOPELESS
-from tests.judge_server import serving
+from tests.judge_server import Raw, serving
 
 
 @pytest.fixture(autouse=True)
@@ -338,3 +338,16 @@ def test_a_system_of_which_everything_is_refused_leaves_the_board(tmp_path, run)
     found = json.loads(out)
     assert {row["name"] for row in found["systems"]} == {"new", "old"}
     assert any("nothing about them was answered: bad" in note for note in found["notes"])
+
+
+def test_a_reply_that_is_too_large_costs_its_own_question(tmp_path, run, monkeypatch):
+    """It is tried again as others are, and recorded as what a question fails at."""
+    monkeypatch.setattr(http, "LARGEST", 2**14)
+    path = table(tmp_path)
+    large = Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n" + bytes(40_000))
+    with serving(poison(large)) as server:
+        status, out, err = run(*ranking_of(path, server.url), "--json")
+    assert status == 0, err
+    (found,) = json.loads(out)["rankings"]
+    assert {*found["left_out"]} == {"n7"}
+    assert "MB, which is no judgement; check the URL" in found["left_out"]["n7"]

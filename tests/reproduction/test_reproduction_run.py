@@ -2,11 +2,14 @@
 
 import ast
 import json
+import shutil
 
 import pytest
 
+from judging import machine
 from judging.cli import main
-from reproduction import cli, run, small, targets
+from judging.machine import data_dir
+from reproduction import cli, run, small, targets, verdicts
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
@@ -58,7 +61,8 @@ class TestDigest:
         """All modules of ours that its files import are in it, but for these, which make none."""
         none = {
             *("judging", "judging.errors", "judging.judges", "judging.kinds", "judging.machine"),
-            *("judging.judges.spending", "judging.reading.tables", "judging.reading.texts"),
+            *("judging.judges.spending", "judging.quoting"),
+            *("judging.reading.tables", "judging.reading.texts"),
         }
         files = {path for name in run.CODE for path in _python(run.ROOT / name)}
         apart = {path for name in run.APART for path in _python(run.ROOT / name)}
@@ -197,3 +201,27 @@ class TestCommand:
         out = capsys.readouterr().out
         assert "with the published value in brackets, is simulated on" in out
         assert "Verdicts:" in out
+
+    def test_without_a_clone_results_go_where_one_is(self, tmp_path, monkeypatch, capsys):
+        """The notebooks' wheel has the data: what is installed is nobody's place for results."""
+        packaged = tmp_path / "site" / "judging" / "_data"
+        shutil.copytree(
+            data_dir(), packaged, ignore=shutil.ignore_patterns("results", "measured", "labels")
+        )
+        (packaged / "results").mkdir()
+        for module in (machine, run, cli, verdicts):
+            monkeypatch.setattr(module, "data_dir", lambda: packaged)
+        here = tmp_path / "here"
+        here.mkdir()
+        monkeypatch.chdir(here)
+        before = {path: path.stat().st_mtime_ns for path in packaged.rglob("*")}
+        assert main(["reproduce", "figure10", "--draws", "2"]) == 0
+        assert f"results go into {here / 'results'}" in capsys.readouterr().out
+        assert {path.name for path in (here / "results").iterdir()} == {
+            "figure10.csv",
+            "figure10.json",
+        }
+        for command in (["reproduce", "twins"], ["scorecard", "--accept"]):
+            assert main(command) == 1
+            assert "writes into data/ of a clone" in capsys.readouterr().err
+        assert {path: path.stat().st_mtime_ns for path in packaged.rglob("*")} == before

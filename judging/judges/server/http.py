@@ -23,6 +23,7 @@ import tenacity
 from judging.errors import JudgeError, NoJudgeError
 from judging.judges.server.replies import refusal
 from judging.judges.spending import AskingEndedError, Spending
+from judging.quoting import quoted
 
 if TYPE_CHECKING:
     from judging.judges.server.options import ServerOptions
@@ -39,6 +40,8 @@ REFUSED, FAILING = 10, 4
 OF_A_QUESTION = (400, 403, 413, 422, 451)
 BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
 JITTER = tenacity.wait_exponential(multiplier=0.5, max=30.0) + tenacity.wait_random(0.0, 0.5)
+
+NAME = re.compile(r"[A-Z]+(_[A-Z]+)+")  # of a variable, which no key looks like
 
 Read = TypeVar("Read")
 log = logging.getLogger(__name__)
@@ -146,7 +149,7 @@ def find_key(url: str, key_env: str | None) -> str | None:
         return None
     key = os.environ.get(key_env or DEFAULT_KEY, "").strip()
     if key_env is not None and not key:
-        name = key_env if re.fullmatch(r"[A-Z]+(_[A-Z]+)+", key_env) else "that key_env names"
+        name = key_env if NAME.fullmatch(key_env) else "that key_env names"
         raise ServerError(
             f"the environment variable {name} is not set; put the key there (key_env is the name "
             "of the variable, not the key)"
@@ -170,6 +173,8 @@ class Caller:
 
     def __init__(self, url: str, options: ServerOptions) -> None:
         self.name = check_url(url)
+        if options.key_env and not NAME.fullmatch(options.key_env):
+            find_key(url, options.key_env)  # before a key, given by mistake, is kept anywhere
         self.options = options
         self.served: str | None = None
         self.heard = False
@@ -181,13 +186,16 @@ class Caller:
 
     def shown(self, text: object) -> str:
         """What a server said, fit for a message: short, printable and without the key."""
+        return quoted(self._without_key(text))
+
+    def _without_key(self, text: object) -> str:
         key = find_key(self._base, self.options.key_env)
-        clean = str(text)
+        clean = quoted(text, LARGEST)
         if key:
             clean = clean.replace(f"Bearer {key}", "Bearer [key]")
             if len(key) >= 8:  # a shorter one is a placeholder, and part of other words
                 clean = clean.replace(key, "[key]")
-        return "".join(c if c.isprintable() else " " for c in clean[:300])
+        return clean
 
     def connect(self) -> httpx.Client:
         """A connection of one thread, through a proxy if the environment says so."""
@@ -364,10 +372,12 @@ class Caller:
         finally:
             watch.cancel()
 
-    def _too_large(self) -> ServerError:
-        return ServerError(
+    def _too_large(self) -> PassingError:
+        return PassingError(
             f"{self.name} answers with more than {LARGEST >> 20} MB, which is no judgement; check "
-            "the URL"
+            "the URL",
+            tries=TRIES,
+            own=True,
         )
 
     def _decoded(self, response: httpx.Response, content: bytearray) -> bytes:
@@ -391,17 +401,17 @@ class Caller:
 
     def _refusal(self, status: int, headers: httpx.Headers, reply: Any) -> Exception:
         """What a status other than 200 means."""
-        said = _complaint(reply)
+        said = self.shown(_complaint(reply))
         if status == 429 and _used_up(reply):
             text = f"{self.name} has no credit left for this key (429 insufficient_quota)"
-            return ServerGoneError(f"{text}{self.shown(said)}; waiting does not help")
+            return ServerGoneError(f"{text}{said}; waiting does not help")
         if status in BUSY:
             wait = 0.0
             with suppress(ValueError):  # some give a date
                 wait = float(headers.get("Retry-After", 0.0))
             cause = "has too many requests" if status == 429 else "failed"
             please = f", and asks to wait {wait:.4g} s" if wait else ""
-            cause = f"{self.name} {cause} ({status}{please}){self.shown(said)}"
+            cause = f"{self.name} {cause} ({status}{please}){said}"
             return PassingError(cause, wait=wait, turned_away=status == 429, own=status == 500)
         if status == 401 or (status == 403 and not self.heard):
             text = f"{self.name} does not accept the API key, or there is none ({status}); put it "
@@ -410,7 +420,7 @@ class Caller:
             )
         elif 300 <= status < 400:
             text, said = "redirects to another address", "; give the final URL"
-        elif status in (400, 422) and "logprobs" in str(said):
+        elif status in (400, 422) and "logprobs" in _complaint(reply):
             text, said = (
                 "gives no log-probabilities",
                 f"{said}; sample answers (its option draws=20)",
@@ -421,13 +431,13 @@ class Caller:
         else:
             text = "refuses the request"
             hint = '; a field that it does not take is left out by options={"FIELD": null}'
-            error = ServerError(f"{self.name} {text} ({status}){self.shown(said + hint)}")
+            error = ServerError(f"{self.name} {text} ({status}){said}{hint}")
             if status not in OF_A_QUESTION:
                 return error
-            return RefusedError(f"{status}{self.shown(said)}", REFUSED, error)
+            return RefusedError(f"{status}{said}", REFUSED, error)
         nobody = not self.heard and (status == 404 or 300 <= status < 400)
         kind = NotThereError if nobody else ServerError
-        return kind(f"{self.name} {text} ({status}){self.shown(said)}")
+        return kind(f"{self.name} {text} ({status}){said}")
 
     def _understood(
         self, headers: Mapping[str, str], reply: Any, read: Callable[[dict[str, Any]], Read]
@@ -438,20 +448,22 @@ class Caller:
                 kind = headers.get("Content-Type", "of no kind")
                 what = "a web page" if "html" in kind else "something that is not JSON"
                 raise ValueError(
-                    f"answers with {what} ({kind}), not with a judgement; check the URL: most end "
-                    "in /v1, and a login page in between is no server"
+                    f"answers with {what} ({self.shown(kind)}), not with a judgement; check the "
+                    "URL: most end in /v1, and a login page in between is no server"
                 )
             choices = reply.get("choices")
             if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
-                raise ValueError(f"answers without choices{_complaint(reply)}; check the URL")
+                raise ValueError(
+                    f"answers without choices{self.shown(_complaint(reply))}; check the URL"
+                )
             if why := refusal(choices[0]):
                 gone = ServerGoneError(f"{self.name} does not answer: {self.shown(why)}")
                 raise RefusedError(self.shown(why), REFUSED, gone)
             answer = read(reply)
         except ValueError as error:
-            raise PassingError(f"{self.name} {self.shown(error)}", tries=TRIES, own=True) from None
+            raise PassingError(f"{self.name} {error}", tries=TRIES, own=True) from None
         model = reply.get("model")
-        served = self.shown(model) if model and isinstance(model, str) else "not said"
+        served = self._without_key(model)[:300] if model and isinstance(model, str) else "not said"
         if counted := token_counts(reply):  # no template adds more than the shortest prompt has
             self._beside = min(counted[0], self._beside) if self.heard else counted[0]
         self.heard = True
@@ -487,7 +499,7 @@ def _complaint(reply: Any) -> str:
     error = reply.get("error", reply) if isinstance(reply, dict) else None
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail")
-    return f": {error}" if error else ""
+    return f": {quoted(error, LARGEST)}" if error else ""
 
 
 def _used_up(reply: Any) -> bool:

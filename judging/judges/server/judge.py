@@ -33,6 +33,7 @@ from judging.judges.server.replies import SPACES, counted, merged, next_token, s
 from judging.judges.spending import Spending, SpendingLimitError
 from judging.judges.tally import SILENT, Tally
 from judging.question import Answer, Prompt, Question, Reader, Text, by_bytes
+from judging.quoting import quoted
 
 # Asked only where a specification is wanted and nothing was asked yet.
 FIRST_CALL = Question(Prompt("the first call", "{first}"), Text("a test", "Say A."))
@@ -168,10 +169,11 @@ class ServerJudge(Reader):
         self._tally.warn()
 
     def _no_label(self, question: Question, said: Sequence[str]) -> NoLabelError:
+        begun = [quoted(self._caller.shown(one), 20) for one in said[:5]]
         return NoLabelError(
             f"none of the first {SILENT} answers of {self.model} held a label of {question}; the "
-            f"last one most likely began with {[self._caller.shown(t)[:20] for t in said[:5]]}; "
-            "change the prompt, or the judge's option instruction or prefix, or turn off its "
+            f"last one most likely began with {begun}; change the prompt, or the "
+            "judge's option instruction or prefix, or turn off its "
             "thinking (its option options)"
         )
 

@@ -13,6 +13,7 @@ from judging.datasets.models import digest
 from judging.errors import JudgeError
 from judging.judges.transformers.dequantised import plain
 from judging.judges.writer import ChatWriter, EncoderWriter, Writer
+from judging.quoting import quoted
 
 DTYPES = ("float32", "bfloat16", "float16")
 # float16 overflows in their feed-forward layers: they were trained in bfloat16.
@@ -226,7 +227,7 @@ def explain(error: BaseException, name: str, revision: str | None = None) -> str
     which = f"{name!r}" + (f" at revision {revision!r}" if revision else "")
     causes = list(_causes(error))
     seen = " ".join(f"{type(cause).__name__} {cause}" for cause in causes).lower()
-    first = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    first = quoted((str(error).strip().splitlines() or [type(error).__name__])[0])
     folder = f"folder {name!r} holds no model that transformers can load: {first}"
     for signs, text in (
         (

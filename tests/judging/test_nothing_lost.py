@@ -1,0 +1,201 @@
+"""What is not used is said: prompts of one system, texts that are the same, rows without a word."""
+
+import json
+import unicodedata
+
+import pandas as pd
+import pytest
+
+import judging
+from judging.board import read_answers
+from judging.cli import main
+from judging.errors import InvalidDataError
+from judging.judges import Text
+from judging.quoting import quoted
+from judging.reading.texts import read_texts
+from judging.trust import read_people
+
+WORDS = ("Short.", "A longer text with several words in it.", "Something else entirely, at length.")
+
+
+def answers(**prompts):
+    """A row for each prompt of each system; the answers differ."""
+    rows = [(name, prompt) for name, given in prompts.items() for prompt in given]
+    return [
+        {"system": name, "prompt": prompt, "answer": f"{name}'s answer, number {k}."}
+        for k, (name, prompt) in enumerate(rows)
+    ]
+
+
+# Leaderboards -----------------------------------------------------------------------------------
+
+
+def test_prompts_are_the_same_that_differ_in_the_space_around_them():
+    composed, apart = (unicodedata.normalize(form, "Un café?") for form in ("NFC", "NFD"))
+    found = read_answers(
+        answers(base=["one", "two", composed], new=["one ", "\ttwo\n", f"{apart} "])
+    )
+    assert found.prompts == ("one", "two", composed)
+    assert (found.texts != "").all()
+    assert found.notes == ()
+
+
+def test_what_one_system_alone_answered_is_said():
+    prompts = [f"Explain topic {k}." for k in range(8)]
+    new = [*prompts[:5], prompts[5].lower(), f"{prompts[6]} ", "Something new."]
+    found = read_answers(answers(base=prompts, new=new))
+    assert found.prompts == (*prompts, prompts[5].lower(), "Something new.")
+    first, second = found.notes
+    assert first == (
+        "4 prompts of 10 have answers of one system only, so they are left out (base: "
+        "'Explain topic 5.'; new: 'explain topic 5.')"
+    )
+    assert second == (
+        "prompts that differ in capitals or blanks alone count as different: 'Explain topic 5.' "
+        "and 'explain topic 5.'"
+    )
+
+
+def test_the_terminal_says_it_and_so_do_the_report_and_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = answers(base=["a", "b", "c", "d"], new=["a ", "b", "c", "e"], third=["a", "b", "c"])
+    pd.DataFrame(rows).to_csv("answers.csv", index=False)
+    command = ["leaderboard", "answers.csv", "--judge", "demo", "--quiet"]
+    assert main([*command, "--report", "r.html"]) == 0
+    said = "2 prompts of 5 have answers of one system only"
+    assert said in capsys.readouterr().out
+    assert said in (tmp_path / "r.html").read_text("utf-8")
+    assert main([*command, "--json"]) == 0
+    assert any(said in note for note in json.loads(capsys.readouterr().out)["notes"])
+
+
+def test_no_prompt_in_common_is_refused_with_what_comes_near():
+    with pytest.raises(InvalidDataError, match="no prompt has answers of two systems") as raised:
+        read_answers(answers(base=["One", "Two"], new=["one", "TWO", "three"]))
+    assert "'One' and 'one'; 'Two' and 'TWO'" in str(raised.value)
+
+
+def test_a_prompt_answered_twice_by_one_system_is_refused_after_trimming():
+    with pytest.raises(InvalidDataError, match="answered this prompt before"):
+        read_answers(answers(base=["one", "one "], new=["one"]))
+
+
+def test_verdicts_on_comparisons_that_were_not_made_are_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    prompts = [f"p{k}" for k in range(6)]
+    pd.DataFrame(answers(base=prompts, new=prompts)).to_csv("answers.csv", index=False)
+    people = [{"prompt": p, "first": "base", "second": "new", "winner": "new"} for p in prompts]
+    people += [{**people[0], "prompt": "of nobody"}]
+    pd.DataFrame(people).to_csv("people.csv", index=False)
+    command = ["leaderboard", "answers.csv", "--judge", "demo", "--quiet"]
+    assert main([*command, "--people", "people.csv"]) == 0
+    assert "1 of their 7 verdicts is about a comparison not made here." in capsys.readouterr().out
+
+
+# Texts ------------------------------------------------------------------------------------------
+
+
+def test_texts_that_are_the_same_are_named_and_how_the_budget_counts_them(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [*zip("abc", WORDS, strict=True), ("d", WORDS[0])]
+    pd.DataFrame(rows, columns=["id", "text"]).to_csv("t.csv", index=False)
+    assert main(["rank", "t.csv", "--attribute", "plainer", "--judge", "demo", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "1 of 4 texts is word for word another, and ranked with it (the same text: d as a)" in said
+    )
+    assert "the budget counts 3 different texts" in said
+    assert main(["ask", "t.csv", "plainer", "--judge", "demo", "--quiet", "--calls", "3"]) == 0
+    assert "1 of 4 texts is word for word another" in capsys.readouterr().err
+
+
+def test_names_that_look_the_same_are_the_same():
+    composed, apart = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
+    rows = [
+        {"id": name, "text": text} for name, text in zip((composed, apart), WORDS, strict=False)
+    ]
+    with pytest.raises(InvalidDataError, match="this id appears twice"):
+        read_texts(rows)
+    assert read_texts([rows[1], {"id": "b", "text": "B."}]).ids == (composed, "b")
+
+
+def test_labels_that_are_left_out_are_counted(tmp_path):
+    (tmp_path / "scores.csv").write_text("id,score\na,1\nb,\nc,2\nd,\n")
+    assert read_people(tmp_path / "scores.csv").notes == (
+        f"{tmp_path / 'scores.csv'}: 2 rows without a score left out",
+    )
+    (tmp_path / "choices.csv").write_text("first,second,winner\na,b,a\nb,c,\nc,a,c\n")
+    (note,) = read_people(tmp_path / "choices.csv").notes
+    assert note.endswith("choices.csv: 1 row without a verdict left out")
+
+
+def test_notes_of_a_table_of_comparisons_are_said(tmp_path, capsys):
+    (tmp_path / "v.csv").write_bytes("first,second,p\né,b,0.7\nb,c,0.6\nc,é,0.4\n".encode("cp1252"))
+    for command in ("fit", "leaderboard"):
+        assert main([command, str(tmp_path / "v.csv")]) == 0
+        assert "was read as Windows-1252" in capsys.readouterr().out
+
+
+# Links ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["outside", "inside", "nowhere", "folder"])
+def test_links_in_a_folder_of_texts_are_refused(target, tmp_path, capsys):
+    folder = tmp_path / "essays"
+    folder.mkdir()
+    for name, text in zip("ab", WORDS, strict=False):
+        (folder / f"{name}.txt").write_text(text)
+    (tmp_path / "outside").write_text("root:x:0:0")
+    places = {"outside": tmp_path / "outside", "inside": folder / "a.txt", "folder": tmp_path}
+    (folder / "c.txt").symlink_to(places.get(target, tmp_path / "nowhere"))
+    store = tmp_path / "s.sqlite"
+    command = ["rank", str(folder), "--attribute", "plainer", "--judge", "demo"]
+    assert main([*command, "--store", str(store)]) == 1
+    assert "'c.txt' is a link" in capsys.readouterr().err
+    assert not store.exists()
+
+
+# Sentences --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("longest", range(4, 60))
+def test_what_is_quoted_ends_after_a_word(longest):
+    text = "a page that was not found on the server, and more"
+    said = quoted(text, longest)
+    assert len(said) <= longest or said == text
+    if said != text:
+        whole = said.removesuffix("...")
+        assert said.endswith("...")
+        assert text.startswith(whole)
+        assert text[len(whole)] == " " or " " not in text[: longest - 3]
+
+
+def test_a_reason_is_said_whole():
+    """Our own sentence about a server, with its brackets closed, in the ranking's notes."""
+    why = (
+        "127.0.0.1:8313/v1 gives no log-probabilities for fake; sample answers instead, with its "
+        "option draws=20 (20 short answers a question, or 20 calls where the server gives one at a "
+        "time)"
+    )
+
+    class Refusing(judging.Reader):
+        def __init__(self):
+            self.specification = {"kind": "own", "model": "refusing"}
+
+        def answer(self, questions):
+            for k, question in enumerate(questions):
+                bad = question.ids[0] == "n0" and question.ids[-1] == "n1"
+                yield (
+                    k,
+                    (
+                        judging.judges.Answer.refusal(question.prompt, why)
+                        if bad
+                        else judging.judges.Answer((-0.5, -1.0))
+                    ),
+                )
+
+    texts = [Text(f"n{k}", f"text number {k}") for k in range(4)]
+    ranking = judging.rank(texts, Refusing(), attribute="better", budget="all")
+    assert why in " ".join(judging.ranking.words.refusals(ranking))
