@@ -24,7 +24,7 @@ from judging.ranking.ranking import Ranking as Ranking
 from judging.ranking.report import report as report
 from judging.ranking.settings import Asking as Asking
 from judging.ranking.settings import Fitting as Fitting
-from judging.ranking.sure import top_known as top_known
+from judging.ranking.settings import top_known as top_known
 from judging.reading import read as read
 from judging.reading.texts import Text as Text
 from judging.reading.texts import read_texts as read_texts

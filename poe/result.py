@@ -444,9 +444,10 @@ class Fit:
     @property
     def _toss(self) -> float:
         """Standard deviation of a toss of a coin as an opinion of Gaussian experts."""
-        expert, near = self.expert, np.array([0.49, 0.51])
-        soft = not isinstance(expert, Gaussian)
-        return 1.0 if soft else 25.0 * abs(float(np.diff(expert.f_mu(near))[0]))
+        if not isinstance(self.expert, Gaussian):
+            return 1.0
+        near = self.expert.f_mu(np.array([0.49, 0.51]))
+        return 25.0 * abs(float(near[1] - near[0]))
 
     @cached_property
     def _scale(self) -> float:

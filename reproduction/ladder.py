@@ -27,7 +27,7 @@ from scipy.special import expit
 from judging import datasets
 from judging.machine import data_dir
 from judging.metrics import spearman
-from poe.arrays import Floats
+from poe.arrays import Floats, Indices
 from poe.scores import average_probability
 from poe.stack import Stack
 from reproduction import answers
@@ -101,7 +101,7 @@ def marks(log_p: Floats, compared: Floats) -> dict[str, float]:
     }
 
 
-def jackknife(of: Callable[[Floats], Mapping[str, float]], topics: int) -> dict[str, float]:
+def jackknife(of: Callable[[Indices], Mapping[str, float]], topics: int) -> dict[str, float]:
     """Standard errors of what `of` says of some topics, from leaving each one out."""
     every = np.arange(topics)
     left = pd.DataFrame([of(np.delete(every, k)) for k in every])
@@ -124,7 +124,7 @@ def table(settings: Settings) -> pd.DataFrame:
             graded = _answers(attribute, "g-eval", model)
 
             def of(
-                topics: Floats,
+                topics: Indices,
                 log_p: Floats = log_p,
                 compared: Floats = compared,
                 graded: Floats | None = graded,

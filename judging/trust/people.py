@@ -104,9 +104,9 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
         ) from None
     except ComparisonError as error:  # of a row, which it names
         raise InvalidDataError(str(error)) from None
-    rows = zip(choices.first, choices.second, choices.p.tolist(), strict=True)
+    every = zip(choices.first, choices.second, choices.p.tolist(), strict=True)
     notes = tuple(f"{table.attrs['source']}: {note}" for note in choices.notes)
-    return People({}, tuple((str(a), str(b), p) for a, b, p in rows), notes)
+    return People({}, tuple((str(a), str(b), p) for a, b, p in every), notes)
 
 
 def _scores(table: pd.DataFrame, name: str, score: str) -> dict[str, list[float]]:
