@@ -119,10 +119,10 @@ def test_answers_about_one_pair_are_one_opinion():
 
 
 def test_two_answers_that_agree_leave_room():
-    """The fitted prior's interval has no width here, and its probability is 1."""
+    """The fitted prior finds no noise here, and falls back on plain Gaussian experts' errors."""
     c = poe.Comparisons(first=["a"] * 2, second=["b"] * 2, p=[0.9, 0.9])
     fitted = poe.fit(c, "logit-gaussian", prior="fit", bias=0.0)
-    assert fitted.prob_better("a", "b") > 0.999
+    assert 0.95 < fitted.prob_better("a", "b") < 0.99
     found = posterior(c, bias=0.0)
     assert 0.6 < found.prob_better("a", "b") < 0.95
     assert np.ptp(found.interval(), axis=1).min() > 1.0
@@ -158,7 +158,7 @@ def judged(rng, *, calls, shared=0.0, n=16, noise=0.5):
 
 
 @pytest.mark.parametrize(
-    ("calls", "shared", "least_before"), [(16, 0.0, 0.85), (24, 0.0, 1.0), (32, 1.0, 0.9)]
+    ("calls", "shared", "least_before"), [(16, 0.0, 0.94), (24, 0.0, 1.0), (32, 1.0, 0.9)]
 )
 def test_intervals_cover_what_they_say(calls, shared, least_before):
     """150 sets of 16 texts; the fitted prior, the control, covers less where calls are few."""

@@ -225,14 +225,15 @@ def test_outcomes_are_absent_before(monkeypatch):
 
 
 def test_what_was_written_and_not_asked_is_counted():
-    """From the file's text: 38 later predictions, of which HANNA's wait for its answers."""
+    """From the file's text: later predictions, of which HANNA's wait for its answers."""
     text = (data_dir() / FILE).read_text("utf-8")
     found = predict_more.standing()
-    assert found["written"].sum() == text.count("[[set.prediction]]") == 38
+    assert found["written"].sum() == text.count("[[set.prediction]]")
     assert (found["scored"] + found["open"] == found["written"]).all()
     hanna = found.index.str.startswith("HANNA")
-    if not len(ask_model.kept("hanna-poe", ask_model.QWEN)):
-        about = text.split('predicted = "HANNA')[1].split("[[set]]")[0]
-        assert found.loc[hanna, "open"].sum() == about.count("[[set.prediction]]") == 11
+    if not any(len(ask_model.kept("hanna-poe", one)) for one in ask_model.MODELS.values()):
+        sets = [part for part in text.split("[[set]]") if 'predicted = "HANNA' in part]
+        about = sum(part.count("[[set.prediction]]") for part in sets)
+        assert found.loc[hanna, "open"].sum() == about > 11
     assert found.loc[~hanna, "open"].sum() == 0
     assert (found["inside"] <= found["scored"]).all()
