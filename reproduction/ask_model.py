@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from itertools import permutations
@@ -213,15 +213,15 @@ def keep(store: Path, which: str = "smollm2") -> None:
     about |= {
         "judge": model.name,
         "specification": specification,
-        "versions": versions(),
+        "versions": versions(specification),
     }
     path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def versions() -> dict[str, str]:
-    """Versions of what computes the answers, of those that are installed."""
-    packages = {}
-    for name in ("torch", "transformers", "gguf", "xllamacpp"):
+def versions(specification: Mapping[str, Any]) -> dict[str, str]:
+    """Versions of what computes a judge's answers, of those that are installed."""
+    packages, llama = {}, specification["kind"] == "llama.cpp"
+    for name in ("xllamacpp",) if llama else ("torch", "transformers", "gguf"):
         with suppress(PackageNotFoundError):
             packages[name] = version(name)
     return packages
