@@ -210,6 +210,14 @@ def named(name: str) -> tuple[Kind, str]:
     return kind, rest
 
 
+def is_light(name: str) -> bool:
+    """Whether a judge of that name is made without loading a model; False for what is no name."""
+    try:
+        return named(name)[0].engines in (("server",), ("demo",))
+    except NoJudgeError:
+        return False
+
+
 def make(name: str, options: Mapping[str, Any]) -> Reader:
     """The judge that a name stands for; NoJudgeError if it is unavailable."""
     kind, rest = named(name)

@@ -161,7 +161,7 @@ def leaderboard(
         wanted = [gate.parse(text, answers.systems) for text in require]
         calls = answers.calls(budget, both_orders=orders != "one")
         if offline:
-            opening.open_first([judge], judge_option, offline=True)
+            opening.open_first([judge], judge_option, offline=True, saving=save_config is not None)
         else:
             opened = opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
         cfg.save(ctx, save_config)

@@ -42,18 +42,19 @@ def open_judge(
 
 
 def open_first(
-    names: Sequence[str], settings: Sequence[str], *, offline: bool = False
+    names: Sequence[str], settings: Sequence[str], *, offline: bool, saving: bool
 ) -> dict[str, Reader]:
-    """The judges that are refused, if they are, before a file is written or a store is made.
+    """Open the judges that are to be refused, if at all, before a file or a store is written.
 
     Those are the first, and all that are made of their name alone: servers, whose name and options
-    may hold a secret by mistake. Offline a judge goes by its digest as well, and is not loaded.
+    may hold a secret by mistake. offline : nothing is opened, unless (saving) the settings are
+    written to a file, before which a server's are checked; that calls nobody.
     """
-    from judging import judges
+    from judging import kinds
 
     opened: dict[str, Reader] = {}
     for name in dict.fromkeys(names):
-        light = judges.is_light(name)
+        light = kinds.is_light(name) and (saving or not offline)
         if light or not (offline or opened):
             opened[name] = open_judge(name, settings)
     return opened

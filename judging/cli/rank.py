@@ -238,7 +238,7 @@ def rank(
         _check_k(job, texts, until_top, until_ranks_within)
         _check_errors(job, texts, fitting)
     several = several_judges or len(set(judge)) > 1
-    ready = opening.open_first(judge, judge_option, offline=offline)
+    ready = opening.open_first(judge, judge_option, offline=offline, saving=save_config is not None)
     cfg.save(ctx, save_config)
     with opening.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept:
         if dry_run:

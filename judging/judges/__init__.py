@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from judging import kinds, prompts
-from judging.errors import NoJudgeError
 from judging.judges.asking import TextJudge
 from judging.question import Answer, Prompt, Question, Reader, Text
 from judging.store import Store
@@ -29,7 +28,6 @@ __all__ = [
     "Text",
     "TextJudge",
     "check_name",
-    "is_light",
     "open",
     "prompts",
 ]
@@ -71,14 +69,6 @@ def open(name: str, **options: Any) -> Reader:
 def check_name(name: str) -> None:
     """Raise NoJudgeError unless a judge can have this name; nothing is loaded."""
     kinds.named(name)
-
-
-def is_light(name: str) -> bool:
-    """Whether a judge of that name is opened without loading a model; False for what is no name."""
-    try:
-        return kinds.named(name)[0].engines in (("server",), ("demo",))
-    except NoJudgeError:
-        return False
 
 
 def __getattr__(name: str) -> Any:

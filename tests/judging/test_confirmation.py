@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, stdtr
 
 import judging
 import poe
@@ -80,7 +80,7 @@ def test_fresh_answers_alone_decide_by_hand():
     pairs, fitting = np.array([[0, 1], [1, 0]]), Fitting(covariance="curvature", bias=None)
     found = confirmation.of_answers(fit, 1, pairs, np.array([0.9, 0.2]), fitting)
     d = poe.fit(poe.Comparisons.from_pairs(pairs, [0.9, 0.2], items=2), bias=None)
-    expected = float(d.prob_better(0, 1))
+    expected = float(stdtr(d.freedom, np.ptp(d.scores) / d.difference_se(0, 1)))
     assert found.p == pytest.approx(expected, abs=0.03)
     assert (found.best, found.rivals, found.calls) == (("a",), ("b",), 2)
     against = confirmation.of_answers(fit, 1, pairs, np.array([0.1, 0.8]), fitting)

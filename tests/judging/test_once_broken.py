@@ -98,7 +98,7 @@ def test_no_program_flow_reads_a_sentence():
         for path in (ROOT / package).rglob("*.py")
         for one in reads(ast.parse(path.read_text(encoding="utf-8")))
     }
-    assert found == {("http.py", "'logprobs' in str(said)")}, "a server's words, not ours"
+    assert found == set()
     control = "if 'who was compared' not in str(error): pass\nstr(error).startswith('so')\n"
     assert len(list(reads(ast.parse(control)))) == 2
 

@@ -551,13 +551,19 @@ def test_people_stand_beside_a_leaderboard(folder, capsys):
 
 
 def test_the_chance_that_all_that_is_left_settles_it_by_hand():
-    """Two items: a gap g of error e, T times as many answers; settled beyond z e / sqrt(T)."""
+    """Two items: a gap g of error e, T times as many answers; settled beyond z e / sqrt(T).
+
+    The truth lies around r g with variance r e^2 (James and Stein's r); what is asked anew adds
+    e^2 / (T - 1) to it, and weighs 1 - 1/T.
+    """
     fit = fitted(np.array([0.1, 0.0]), 50, seed=1)
     gap, error = abs(np.diff(fit.scores)[0]), fit.difference_se("t0", "t1")
     for left in (50, 150, 2000):
         times, z = 1.0 + left / 50, norm.ppf(0.95)
-        edge, spread = z * error / np.sqrt(times), error * np.sqrt(1.0 - 1.0 / times)
-        by_hand = norm.sf((edge - gap) / spread) + norm.cdf((-edge - gap) / spread)
+        edge, new = z * error / np.sqrt(times), 1.0 - 1.0 / times
+        mean = gap * (1.0 / times + new * fit.james_stein)
+        spread = error * new * np.sqrt(fit.james_stein + 1.0 / (times - 1.0))
+        by_hand = norm.sf((edge - mean) / spread) + norm.cdf((-edge - mean) / spread)
         assert _chance(fit, 0.95, left) == pytest.approx(by_hand, abs=0.04)
 
 
@@ -715,6 +721,7 @@ def test_two_open_rivals_share_what_may_go_wrong():
             real=np.ones(asked, dtype=bool),
             covariance=lambda: covariance,
             difference_se=lambda one, other: sd * np.sqrt(2.0),
+            better=lambda i, j: norm.cdf((scores[0] - np.array(scores)[j]) / (sd * np.sqrt(2.0))),
         )
         return _more(fit, 0.95) / asked + 1.0
 
