@@ -16,7 +16,17 @@ from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import Graph, component_labels, is_small
 from poe.ranks import places_of, shared_ranks
-from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, james_stein, sandwich
+from poe.scatter import (
+    MISS,
+    Answers,
+    Prior,
+    Scatter,
+    curvature,
+    estimate,
+    james_stein,
+    sandwich,
+    spread,
+)
 from poe.stack import differences, pseudo_inverse
 
 if TYPE_CHECKING:
@@ -177,9 +187,12 @@ class Fit:
             pairs = np.random.default_rng(0).integers(len(self.items), size=(SAMPLED, 2))
             some = [self.items[i] for i in pairs.ravel()]
             errors = [self.difference_se(*pair) for pair in zip(some[::2], some[1::2], strict=True)]
-            return james_stein(self.scores, 0.5 * float(np.mean(np.square(errors))))
-        self.standard_errors()  # which says what errors lack
-        return james_stein(self.scores, float(np.trace(self._noise)) / (len(self.items) - 1))
+            variance = 0.5 * float(np.mean(np.square(errors)))
+            q = float(self.scores @ self.scores) / variance if variance else np.inf
+            return james_stein(q, len(self.items))
+        if not self.expert.convex:
+            self.standard_errors()  # which says what errors lack
+        return james_stein(*spread(self.scores, self._noise))
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
         """Probability that `one` scores above `other` (book eq. 7.6, the gap times sqrt(r))."""

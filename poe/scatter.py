@@ -35,10 +35,12 @@ __all__ = [
     "moments",
     "remainder",
     "sandwich",
+    "spread",
 ]
 
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
+LOOSE = 10.0  # of the median variance of a score
 MISS = 0.1  # what is left is at least one answer that misses by this much of a toss's error
 
 
@@ -276,28 +278,42 @@ def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:
     return np.asarray(0.5 * (joint + joint.T))
 
 
-def james_stein(scores: Floats, error: float) -> float:
-    """Share r of the spread of N scores that is not their error, in [0, 1] (book chapter 14).
+def james_stein(q: float, n: int) -> float:
+    """Share r of the spread of n scores that is not their error, in [0, 1] (book chapter 14).
 
-    error : mean squared standard error, of a score about the mean, times N / (N - 1). The scale
+    q : sum (s - mean s)^2 over the mean squared error of a score, see `spread`. The scale
     separation reliability of comparative judgement, as James and Stein estimate it:
 
-        r = 1 - (N - 3) / q,   q = sum (s - mean s)^2 / error.
+        r = 1 - (n - 3) / q.
 
-    Of scores of covariance C it is then known, before anybody looks at who leads, that the true
-    ones lie round r s with covariance r C. Where r is 0 every order is as likely as not, which
-    claims too little. Two or three scores tell too little of their spread for that (N - 3 is 0 or
-    less): there 1 - r is the mean of u = error / (error + tau^2) given q, where u is uniform
-    before, as in `poe.posterior`.
+    It is then known, before anybody looks at who leads, that the true scores lie round r s with
+    covariance r C. Where r is 0 every order is as likely as not, which claims too little. Two or
+    three scores tell too little of their spread for that (n - 3 is 0 or less): there 1 - r is the
+    mean of u = error / (error + tau^2) given q, where u is uniform before, as in `poe.posterior`.
     """
-    n, centred = len(scores), scores - scores.mean()
-    if not error > 0.0:
-        return 1.0
-    q = float(centred @ centred) / error
     if n > 3:
         return max(1.0 - (n - 3) / q, 0.0) if q else 0.0
     a, half = max(q / 2.0, 1e-9), (n + 1) / 2.0
     return 1.0 - half / a * float(gammainc(half + 1.0, a) / gammainc(half, a))
+
+
+def spread(scores: Floats, covariance: Floats) -> tuple[float, int]:
+    """Spread q of scores (N,) over their mean squared error, and of how many it is.
+
+    covariance : (N, N). Left out are scores that hardly anything holds, as of a text that won all
+    but for certain: errors of `LOOSE` times the usual variance would be taken for everybody's.
+    """
+    held = np.arange(len(scores))
+    while True:
+        some = covariance[np.ix_(held, held)]
+        mean = some.mean(axis=0)
+        variance = np.diag(some) - 2.0 * mean + mean.mean()  # about the mean of these
+        loose = variance > LOOSE * np.median(variance)
+        if len(held) - loose.sum() < 2 or not loose.any():
+            break
+        held = held[~loose]
+    error, centred = float(variance.sum()) / (len(held) - 1), scores[held] - scores[held].mean()
+    return (float(centred @ centred) / error if error > 0.0 else np.inf), len(held)
 
 
 def curvature(c: Comparisons, stiffness: Floats, tilt: Floats) -> Floats:

@@ -86,11 +86,10 @@ def test_a_prior_does_not_shrink_twice():
 @pytest.mark.parametrize("q", [0.01, 1.0, 4.0, 60.0])
 def test_two_or_three_scores_by_integration(n, q):
     """1 - r is the mean of the share of error u, uniform before, given q."""
-    scores = np.linspace(-1.0, 1.0, n)
     weight = [
         quad(lambda u, k=k: u ** ((n - 1) / 2 + k) * np.exp(-u * q / 2), 0, 1)[0] for k in (0, 1)
     ]
-    r = poe.scatter.james_stein(scores, float(scores @ scores) / q)
+    r = poe.scatter.james_stein(q, n)
     assert r == pytest.approx(1.0 - weight[1] / weight[0], rel=1e-6)
 
 
@@ -103,7 +102,7 @@ def test_of_two_or_three_it_is_right_on_average(n):
     seen = true + rng.standard_normal(true.shape)
     seen -= seen.mean(axis=1, keepdims=True)
     z = (seen[:, 0] - seen[:, 1]) / np.sqrt(2.0)
-    r = np.array([poe.scatter.james_stein(one, 1.0) for one in seen])
+    r = np.array([poe.scatter.james_stein(float(one @ one), n) for one in seen])
     right = z * (true[:, 0] - true[:, 1]) > 0.0
     said, plain = ndtr(np.sqrt(r) * np.abs(z)), ndtr(np.abs(z))
     assert said.mean() == pytest.approx(right.mean(), abs=0.03)
@@ -127,3 +126,32 @@ def test_judging_and_poe_stop_by_the_same_rule():
     import judging
 
     assert judging.top_known is poe.top_known
+
+
+def test_answers_that_nearly_separate_have_probabilities_though_errors_lose_their_digits():
+    """Curvatures of 1e-11 beside 0.2: rounding may leave a variance below zero."""
+    rng = np.random.default_rng(3)
+    quality = np.array([-14.0, -2.0, 4.5, 10.5, 0.0, 1.0])
+    pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
+    d = quality[pairs[:, 0]] - quality[pairs[:, 1]] + 0.5 * rng.standard_normal(len(pairs))
+    c = poe.Comparisons.from_pairs(pairs, expit(d), items=6)
+    for covariance in ("curvature", "scatter", "paired"):
+        fit = poe.fit(c, covariance=covariance)
+        assert fit.ranking()[0] == 3
+        assert fit.prob_top(1).sum() == pytest.approx(1.0)
+        assert 0.5 <= fit.prob_better(3, 0) <= 1.0
+
+
+def test_a_text_that_hardly_anything_holds_leaves_the_others_told_apart():
+    """One that always won has next to no error in rank and a huge one in score."""
+    rng = np.random.default_rng(4)
+    quality = np.array([1.5, 0.5, -0.5, -1.5, 0.0, 1.0, 30.0])
+    pairs = np.array([(i, j) for i in range(7) for j in range(7) if i != j])
+    d = quality[pairs[:, 0]] - quality[pairs[:, 1]] + 0.3 * rng.standard_normal(len(pairs))
+    with_it = poe.fit(poe.Comparisons.from_pairs(pairs, expit(d), items=7), covariance="scatter")
+    least = (pairs < 6).all(axis=1)
+    without = poe.fit(
+        poe.Comparisons.from_pairs(pairs[least], expit(d[least]), items=6), covariance="scatter"
+    )
+    assert without.prob_better(0, 3) > 0.99
+    assert with_it.prob_better(0, 3) > 0.99
