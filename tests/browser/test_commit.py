@@ -65,8 +65,10 @@ def written(path: Path, folder: Path) -> Path:
 
 def standing(body: str, path: Path) -> Path:
     """An article with the book's own script and styles of questions."""
-    names = ("live/1-address.js", "live/2-kit.js", "live/9-commit.js")
-    scripts = "".join(f"<script src='{(STATIC / name).as_uri()}'></script>" for name in names)
+    names = ("1-address", "1-mathematics", "2-kit", "9-commit")
+    scripts = "".join(
+        f"<script src='{(STATIC / 'live' / f'{name}.js').as_uri()}'></script>" for name in names
+    )
     style = f"<link rel='stylesheet' href='{(STATIC / 'live.css').as_uri()}'>"
     head = f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>{style}{scripts}</head>"
     path.write_text(
