@@ -101,7 +101,7 @@ NUMBER = Form("a number", _is_number)
 ANYTHING = Form("anything", lambda answer: True)
 TRUTH = Form("True or False", lambda answer: isinstance(answer, (bool, np.bool_)))
 LISTS = Form(
-    "a list of lists",
+    "a list of pairs or lists, such as [(1, 2), (3, 4)]",
     lambda answer: (
         isinstance(answer, (list, tuple, np.ndarray))
         and all(isinstance(one, (list, tuple, np.ndarray)) for one in answer)

@@ -123,7 +123,8 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     fit = poe.fit(from_rows(shown["comparisons"], 4), covariance="curvature")
     np.testing.assert_allclose(shown["scores"], fit.scores, atol=1e-8)
     assert shown["sd"] == pytest.approx(fit.difference_se(0, 1), abs=1e-8)
-    assert shown["better"] == pytest.approx(fit.prob_better(0, 1), abs=1e-8)
+    gap = fit.scores[0] - fit.scores[1]
+    assert shown["area"] == pytest.approx(norm.cdf(gap / fit.difference_se(0, 1)), abs=1e-8)
 
     shown = state(page, "fig-live-outlier")
     c = from_rows(shown["comparisons"], 4)

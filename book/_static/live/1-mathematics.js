@@ -178,6 +178,25 @@ poeLive.mathematics = (() => {
   const resistance = (covariance) =>
     covariance.map((row, i) => row.map((_, j) => row[i] + covariance[j][j] - 2 * row[j]));
 
+  // Share of the spread of more than three scores that is not their error, `poe.scatter.james_stein`.
+  const jamesStein = (scores, covariance) => {
+    let held = scores.map((_, i) => i);
+    for (;;) {
+      const rows = held.map((i) => mean(held.map((j) => covariance[i][j])));
+      const variance = held.map((i, k) => covariance[i][i] - 2 * rows[k] + mean(rows));
+      const inOrder = [...variance].sort((a, b) => a - b);
+      const half = (inOrder.length - 1) / 2;
+      const middle = (inOrder[Math.floor(half)] + inOrder[Math.ceil(half)]) / 2;
+      const kept = held.filter((_, k) => variance[k] <= 10 * middle); // a text that hardly anything holds
+      if (kept.length < 2 || kept.length === held.length) {
+        const error = variance.reduce((sum, v) => sum + v, 0) / (held.length - 1);
+        const q = centred(held.map((i) => scores[i])).reduce((sum, s) => sum + s * s, 0) / error;
+        return Math.max(0, 1 - (held.length - 3) / q);
+      }
+      held = kept;
+    }
+  };
+
   // log det of W' W with the anchor on item 1 (book chapter 6): minus one row and column, plus 1.
   const logDeterminant = (n, comparisons) => {
     const matrix = laplacian(n, comparisons);
@@ -250,7 +269,7 @@ poeLive.mathematics = (() => {
   };
 
   return {
-    sigmoid, logit, mean, gaussian, bradleyTerry, laplace, resistance, logDeterminant, shares,
-    normalCdf, ranks, pearson, spearman, pseudoInverse, laplacian, random,
+    sigmoid, logit, mean, gaussian, bradleyTerry, jamesStein, laplace, resistance,
+    logDeterminant, shares, normalCdf, ranks, pearson, spearman, pseudoInverse, laplacian, random,
   };
 })();

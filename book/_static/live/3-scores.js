@@ -127,11 +127,11 @@
       draw(svg, "text", { x: x(gap), y: bar - 6, class: "live-name live-halo", "text-anchor": "middle" }, `\u00b1 ${fixed(sd)}`);
       draw(svg, "text", { x: 14, y: 12, class: "live-label live-0" }, "posterior (Laplace)");
       draw(svg, "text", { x: 346, y: 12, class: "live-label live-1", "text-anchor": "end" }, "this one expert");
-      const better = normalCdf(gap / sd);
+      const area = normalCdf(gap / sd);
       const words =
-        `Ada leads Ben by ${fixed(gap)} with standard deviation ${fixed(sd)}; the probability that she is ` +
-        `better is ${fixed(better)}. Ranking: ${inOrder(scores)}.`;
-      return { words, state: { comparisons, scores, gap, sd, better } };
+        `Ada leads Ben by ${fixed(gap)} with standard deviation ${fixed(sd)}; of the posterior's area ` +
+        `${fixed(area)} lies where she is better. Ranking: ${inOrder(scores)}.`;
+      return { words, state: { comparisons, scores, gap, sd, area } };
     };
     const live = frame(figure, { label: "An expert and the posterior of a difference", height: 218, redraw });
     p = live.slider({ text: "P(Ada over Ben)", low: 0.02, high: 0.98, step: 0.01, value: 0.9 });

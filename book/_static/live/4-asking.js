@@ -2,7 +2,7 @@
 (() => {
   const { NAMES, axis, draw, firm, fixed, frame, inOrder, path, random, scale, signed } = poeLive.kit;
   const {
-    bradleyTerry, laplacian, logDeterminant, logit, mean, normalCdf, pseudoInverse,
+    bradleyTerry, jamesStein, laplacian, logDeterminant, logit, mean, normalCdf, pseudoInverse,
     resistance, sigmoid, spearman,
   } = poeLive.mathematics;
 
@@ -252,9 +252,10 @@
       });
       const order = scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a]);
       const r = resistance(covariance);
+      const kept = Math.sqrt(jamesStein(scores, covariance)); // the leader leads by luck, too
       const sure = order.slice(1).map((j, k) => {
         const i = order[k];
-        return normalCdf((scores[i] - scores[j]) / Math.sqrt(r[i][j]));
+        return normalCdf((kept * (scores[i] - scores[j])) / Math.sqrt(r[i][j]));
       });
       const weakest = sure.indexOf(Math.min(...sure));
       const words =
