@@ -57,9 +57,10 @@ class TestClusteredErrors:
         assert 0.92 <= share["clustered"] <= 0.98
         assert share["unclustered"] <= 0.87
 
-    def test_they_are_the_jackknife_over_prompts(self):
+    @pytest.mark.parametrize("each", [3, 8])  # rows of a prompt, beside five unknowns
+    def test_they_are_the_jackknife_over_prompts(self, each):
         """For quadratic experts one Newton step is exact: refit without each prompt in turn."""
-        c, prompt, _ = votes(1, [0.0, 0.5, 1.0, 1.5], prompts=12, each=8, own=0.7, gamma=0.2)
+        c, prompt, _ = votes(1, [0.0, 0.5, 1.0, 1.5], prompts=12, each=each, own=0.7, gamma=0.2)
         whole = poe.fit(c, "gaussian", bias="fit")
         found = clustered(whole, prompt)
         moved = []
@@ -71,12 +72,19 @@ class TestClusteredErrors:
         assert found.bias_se == pytest.approx(np.sqrt(expected[4, 4]))
         assert found.freedom == 11
 
-    def test_the_plain_sandwich_of_very_many_clusters_is_nearly_the_same(self, monkeypatch):
-        c, prompt, _ = votes(2, [0.0, 0.3, 0.9], prompts=300, each=4, own=0.5)
-        fit = poe.fit(c)
-        careful = clustered(fit, prompt).covariance()
-        monkeypatch.setattr("judging.board.clusters.WORK", 0)
-        np.testing.assert_allclose(clustered(fit, prompt).covariance(), careful, rtol=0.05)
+    def test_the_plain_sandwich_is_taken_of_very_many_clusters_alone(self, monkeypatch):
+        """Where it is nearly the same; of few it is too small, and not taken at any size."""
+        for prompts, each, far in ((900, 4, False), (12, 2, True)):
+            c, prompt, _ = votes(2, [0.0, 0.3, 0.9], prompts=prompts, each=each, own=0.5)
+            fit = poe.fit(c)
+            taken = clustered(fit, prompt).covariance()
+            monkeypatch.setattr("judging.board.clusters.MANY", 0)
+            plain = clustered(fit, prompt).covariance()
+            monkeypatch.setattr("judging.board.clusters.MANY", np.inf)
+            careful = clustered(fit, prompt).covariance()
+            monkeypatch.undo()
+            np.testing.assert_allclose(taken, careful if far else plain, rtol=1e-12)
+            assert (np.abs(plain / careful - 1.0).max() > 0.05) == far
 
     def test_one_cluster_is_refused(self):
         c, prompt, _ = votes(3, [0.0, 1.0], prompts=1, each=30)

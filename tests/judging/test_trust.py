@@ -728,3 +728,50 @@ def test_two_open_rivals_share_what_may_go_wrong():
     one, two = more(1.0, 0.0, -50.0), more(1.0, 0.0, 0.0)
     assert one == pytest.approx((norm.ppf(0.95) * 0.96) ** 2 * 2.0, rel=0.02)
     assert two / one == pytest.approx((norm.ppf(0.975) / norm.ppf(0.95)) ** 2, rel=0.02)
+
+
+def test_rows_of_ten_contexts_by_hand():
+    """Texts of one name in ten contexts are ten texts, and nobody compares across contexts."""
+    rng = np.random.default_rng(7)
+    fits, people, agree, pairs, ties = [], [], 0, 0, 0
+    for context in range(10):
+        names = [f"text {k}" for k in rng.permutation(5)]  # another order in each
+        every = np.array([(i, j) for i in range(5) for j in range(5) if i != j])
+        quality = dict(zip(names, rng.standard_normal(5), strict=True))
+        d = np.array([quality[names[i]] - quality[names[j]] for i, j in every])
+        fits.append(poe.fit(Comparisons.from_pairs(every, expit(d), items=names)))
+        scores = {name: float(rng.integers(1, 4)) for name in names[: 3 + context % 3]}
+        choices = ((names[4], names[0], 1.0),) if context % 2 else ()
+        people.append(trust.People({**scores, "elsewhere": 5.0}, choices))
+        for a, one in enumerate(names):
+            for other in names[a + 1 :]:
+                if one in scores and other in scores:
+                    said = np.sign(scores[one] - scores[other])
+                    ties += said == 0
+                    pairs += said != 0
+                    agree += said * (quality[one] - quality[other]) > 0
+        for one, other, _ in choices:
+            pairs += 1
+            agree += quality[one] > quality[other]
+    found = trust.trust(fits, people)
+    assert found.agreement.rows == pairs
+    assert found.agreement.rate == pytest.approx(agree / pairs)
+    assert found.ties == ties
+    assert found.labels == sum(len(one) - 1 for one in people)
+
+    # Of texts whose names say their context, the same with its interval: a mean over clusters.
+    def of_context(name, k):
+        return f"{k}: {name}"
+
+    renamed = []
+    for k, fit in enumerate(fits):
+        c, items = fit.comparisons, [of_context(x, k) for x in fit.items]
+        renamed.append(poe.fit(Comparisons.from_pairs(c.pairs, c.p, items=items)))
+    own = [
+        trust.People(
+            {of_context(x, k): score for x, score in one.scores.items()},
+            tuple((of_context(a, k), of_context(b, k), p) for a, b, p in one.choices),
+        )
+        for k, one in enumerate(people)
+    ]
+    assert trust.trust(renamed, own).agreement == pytest.approx(found.agreement)

@@ -315,3 +315,44 @@ def test_two_items_by_hand():
     # They are about one pair and may share their error, of which nothing then tells.
     assert fit.scatter is None
     assert fit.difference_se(0, 1) == pytest.approx(1 / np.sqrt(6 * q * (1 - q)))
+
+
+def test_the_power_is_chosen_by_the_restricted_likelihood():
+    """Minus twice the log density of K - rank contrasts of the errors, found without projections.
+
+    The contrasts are an orthonormal basis of what the rows leave; their covariance under a power is
+    size^2 times that of the errors, and size^2 its best value. Powers may then be compared, since
+    the contrasts are the same ones.
+    """
+    for decided in (False, True):
+        fit = poe.fit(repeated(2, decided=decided), prior=0.1 if decided else 0.0)
+        answers = fit._answers
+        k = np.repeat(np.arange(len(answers.group)), answers.weight.astype(int))
+        n = answers.pairs.n_items
+        x = np.zeros((len(k), n + 1))
+        x[np.arange(len(k)), answers.pairs.first[answers.group[k]]] = 1.0
+        x[np.arange(len(k)), answers.pairs.second[answers.group[k]]] = -1.0
+        x[:, -1] = -answers.turned[k]
+        x = answers.slope[k, None] * x[:, 1:]  # what an answer moves by, anchored on an item
+        full, value, _ = np.linalg.svd(x)
+        contrasts = full[:, int((value > 1e-9).sum()) :]
+        e = contrasts.T @ answers.residual[k]
+        minus_twice, both = {}, {}
+        for power in (1, 2):
+            covariance = contrasts.T @ np.diag(answers.slope[k] ** power) @ contrasts
+            size2 = e @ np.linalg.solve(covariance, e) / len(e)
+            minus_twice[power] = len(e) * np.log(size2) + np.linalg.slogdet(covariance)[1]
+            left = poe.scatter.remainder(answers, power)
+            both[power] = left.unlikely
+            assert left.freedom == len(e)
+            assert left.squares / left.freedom == pytest.approx(size2)
+        # Up to a constant that both powers have.
+        assert both[1] - both[2] == pytest.approx(minus_twice[1] - minus_twice[2])
+
+
+def test_the_control_a_likelihood_without_its_determinant_chooses_otherwise():
+    """So that the test above notices what a mutation left out: the term is not small."""
+    fit = poe.fit(repeated(2))
+    one, two = (poe.scatter.remainder(fit._answers, power) for power in (1, 2))
+    plain = one.freedom * (np.log(one.squares) - np.log(two.squares))
+    assert abs((one.unlikely - two.unlikely) - plain) > 1.0
