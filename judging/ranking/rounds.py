@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["About", "Judge", "Rounds", "calls_left", "opening"]
 
 Judge = Callable[[Indices], ArrayLike]
+NARROW = 'the rule "reordering" looks at the answers from the start: intervals may be too narrow'
 FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
 
 
@@ -354,6 +355,8 @@ class Rounds:
             notes = [*notes, decided(self.decision)]
         if self.asking.both_orders:
             notes = [*notes, *_one_order_only(self.made)]
+        if self.asking.rule == "reordering" and chosen:
+            notes = [*notes, NARROW]
         if self.confirmation is not None:
             notes = [*notes, confirmed(self.confirmation)]
         self.notes = tuple(notes)
