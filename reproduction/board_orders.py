@@ -10,7 +10,8 @@ in all, so a sample's error about the items shrinks by 1/K - 1/P:
     one order   (1 + c) / 2 (1/K - 1/P) + (1 - c) / 2 / K
     both        (1 + c) / 2 (2/K - 1/P)
 
-with the c of `poe.choose.orders.on_prompts`. The pilot is that of `judging.board.Tournament`.
+with the c of `poe.choose.orders.on_prompts`. The pilot is that of
+`judging.practice.board.Tournament`.
 
 Declared before it was run (data/targets.toml), with the limits of `reproduction.orders`: falsified
 where measured over predicted is outside `WITHIN`, or the pilot's regret above `MOST_REGRET`. A

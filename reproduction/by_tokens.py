@@ -3,10 +3,11 @@
 SummEval, sixteen summaries of an article. A call costs what `lengths` finds in data/measured: the
 article once, a summary whenever it comes first for the first time, the second summary and the
 question every time. Budgets are those of a regular graph of K calls in one order. Every way to
-spend one (`judging.tokens`) asks the same judge; scores are Gaussian experts' on log odds. Their
-bias is fitted, but where few texts come first, which tells it badly, it is what the answers of all
-contexts say on average; such a design is tried with a fitted bias as well, where it tells one. The
-error is the mean square of all differences of scores against those from all of the judge's answers.
+spend one (`reproduction.tokens`) asks the same judge; scores are Gaussian experts' on log odds.
+Their bias is fitted, but where few texts come first, which tells it badly, it is what the answers
+of all contexts say on average; such a design is tried with a fitted bias as well, where it tells
+one. The error is the mean square of all differences of scores against those from all of the judge's
+answers.
 
 Declared before it was run. That few texts first pay is falsified at a budget where the regular
 graph, or both orders, leaves the smaller error at equal tokens.
@@ -21,7 +22,6 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from judging.tokens import Spending, Tokens, few_first, spread
 from poe import newton
 from poe.arrays import Floats, Indices
 from poe.choose import orders
@@ -33,6 +33,7 @@ from reproduction import ask_model
 from reproduction.measured_tables import Asked, group
 from reproduction.orders import EXPERT, all_answers, all_pairs, ratio_of_means, squared
 from reproduction.settings import Settings
+from reproduction.tokens import Spending, Tokens, few_first, spread
 
 CALLS = (16, 20, 24, 32, 48, 96)  # of a regular graph, whose tokens are a budget
 FIRSTS = (1, 2, 3, 5, 8, 11, 16)

@@ -14,6 +14,11 @@ import poe
 ROOT = Path(__file__).resolve().parents[1]
 # Each may import itself and what stands before it, and nothing else of ours.
 PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
+# The practitioner's tool stands on poe and judging. Of what stands beside it, the two doors of
+# judging alone know it; benchmarks, pages about it and their tools may.
+TOOL = "judging.practice"
+DOORS = {"judging", "judging.__main__"}
+TOOLS_OWN = {"typer", "rich"}
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
 MOST_LINES = 520  # of a module of poe: one sitting; intervals and probabilities are to part
@@ -76,6 +81,43 @@ def test_imports_run_one_way(package: str) -> None:
     above = set(PACKAGES[PACKAGES.index(package) + 1 :])
     for name, path in modules(ROOT, package).items():
         assert not {used.split(".")[0] for used in imports(path)} & above, name
+
+
+def behind_the_wall(root: Path, *packages: str) -> set[tuple[str, str]]:
+    """What of these packages imports the practitioner's tool: (module, what it imports)."""
+    return {
+        (name, used)
+        for package in packages
+        for name, path in modules(root, package).items()
+        if name not in DOORS and not f"{name}.".startswith(f"{TOOL}.")
+        for used in imports(path)
+        if f"{used}.".startswith(f"{TOOL}.")
+    }
+
+
+def test_nobody_but_the_doors_imports_the_tool() -> None:
+    assert behind_the_wall(ROOT, "poe", "judging", "reproduction") == set()
+    assert any(used.startswith(TOOL) for used in imports(ROOT / "judging/__main__.py"))
+
+
+def test_the_command_stays_in_the_tool() -> None:
+    for name, path in modules(ROOT, "judging").items():
+        if not f"{name}.".startswith(f"{TOOL}."):
+            assert not {used.split(".")[0] for used in imports(path)} & TOOLS_OWN, name
+
+
+def test_a_hole_in_the_wall_would_be_noticed(tmp_path: Path) -> None:
+    for name, code in (
+        ("judging/__init__.py", "import judging.practice"),
+        ("judging/store.py", "def f():\n    from judging.practice.tables import csv_text"),
+        ("judging/kinds.py", "from judging import practice"),
+        ("judging/practice/rank.py", "from judging.practice import tables"),
+        ("judging/practices.py", "import judging.practices"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(code)
+    holes = {name for name, _ in behind_the_wall(tmp_path, "judging")}
+    assert holes == {"judging.store", "judging.kinds"}
 
 
 def test_there_is_no_circle() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from judging.cli import app, parse
+from judging.practice.cli import app, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = "rank|fit|leaderboard|compare|ask|run-batch|prompts|data|store|reproduce|scorecard"
@@ -155,7 +155,7 @@ def test_every_name_and_path_that_is_quoted_exists(path: Path) -> None:
 def test_a_name_that_is_not_there_is_noticed() -> None:
     assert there("poe.fit")
     assert there("judging.rank_each")
-    assert there("judging.ranking.settings.Asking.rule")
+    assert there("judging.practice.ranking.settings.Asking.rule")
     assert not there("judging.rank_all")
     assert not there("poe.rank")
     assert DOTTED.findall("see `poe.rank(x)` and `~judging.rank`") == ["poe.rank", "judging.rank"]

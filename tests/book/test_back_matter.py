@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judging.cli import parse
+from judging.practice.cli import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {p.name: p.read_text(encoding="utf-8") for d in ("book", "notebooks")

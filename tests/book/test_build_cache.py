@@ -148,7 +148,7 @@ def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.Monkey
     for edit, part in (
         (write("poe/__init__.py"), "poe/"),
         (write("poe/solvers/new.py"), "poe/"),
-        (write("judging/ranking/rank.py"), "judging/"),
+        (write("judging/practice/ranking/rank.py"), "judging/"),
         (write("reproduction/new.py"), "reproduction/"),
         (lambda root: (root / "poe/settings.toml").rename(root / "poe/renamed.toml"), "poe/"),
         (write("data/results/table1.csv"), "data/"),

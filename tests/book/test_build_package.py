@@ -100,7 +100,7 @@ def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path)
     done = run_in(
         site,
         "from judging.machine import data_dir\n"
-        "from judging.cli import main\n"
+        "from judging.practice.cli import main\n"
         "print(data_dir())\n"
         "assert main(['--help']) == 0\n"
         "assert main(['reproduce', 'table1']) == main(['scorecard']) == 1",
@@ -122,7 +122,7 @@ def test_it_runs_without_a_home_in_the_c_locale_in_a_folder_with_a_space(
         site,
         f"import os; os.chdir({str(folder)!r})\n"
         "os.environ.update(HOME='/nowhere/at/all', LC_ALL='C', PATH='')\n"
-        "from judging.cli import main\n"
+        "from judging.practice.cli import main\n"
         "assert main(['fit', 'my votes.csv', '--report', 'a répørt.html']) == 0",
     )
     assert done.returncode == 0, done.stderr

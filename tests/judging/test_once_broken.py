@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import judging
-from judging.cli import main
+from judging.practice.cli import main
 from poe.experts import NAMES
 from reproduction import cli as reproduction_cli
 from tests.poe.test_experts_added import ONE_FILE, ONE_LINE
