@@ -289,7 +289,7 @@ def james_stein(q: float, n: int) -> float:
     It is then known, before anybody looks at who leads, that the true scores lie round r s with
     covariance r C. Where r is 0 every order is as likely as not, which claims too little. Two or
     three scores tell too little of their spread for that (n - 3 is 0 or less): there 1 - r is the
-    mean of u = error / (error + tau^2) given q, where u is uniform before, as in `poe.posterior`.
+    mean of u = error / (error + tau^2) given q, where u is uniform before.
     """
     if n > 3:
         return max(1.0 - (n - 3) / q, 0.0) if q else 0.0

@@ -33,7 +33,7 @@ from reproduction.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[1]
 # No number depends on the practitioner's tool: tests/test_house.py keeps it behind its wall.
-CODE = ("poe", "judging", "reproduction")
+CODE = ("poe", "judging", "reproduction", "studies")
 # What tells of results, or names what is in other files, and makes none.
 APART = (
     *("poe/__init__.py", "judging/__init__.py", "judging/__main__.py", "judging/practice/"),
@@ -41,9 +41,10 @@ APART = (
         f"reproduction/{name}"
         for name in (
             *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
-            *("predictions.py", "predict_more.py", "claims.py", "cli.py", "verdicts.py"),
+            *("claims.py", "cli.py", "verdicts.py"),
         )
     ),
+    *(f"studies/{name}.py" for name in ("predictions", "predict_more", "outcomes")),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost

@@ -94,7 +94,7 @@ def test_no_program_flow_reads_a_sentence():
 
     found = {
         (path.name, one)
-        for package in ("poe", "judging", "reproduction")
+        for package in ("poe", "judging", "reproduction", "studies")
         for path in (ROOT / package).rglob("*.py")
         for one in reads(ast.parse(path.read_text(encoding="utf-8")))
     }

@@ -3,7 +3,7 @@
 SummEval, sixteen summaries of an article. A call costs what `lengths` finds in data/measured: the
 article once, a summary whenever it comes first for the first time, the second summary and the
 question every time. Budgets are those of a regular graph of K calls in one order. Every way to
-spend one (`reproduction.tokens`) asks the same judge; scores are Gaussian experts' on log odds.
+spend one (`studies.tokens`) asks the same judge; scores are Gaussian experts' on log odds.
 Their bias is fitted, but where few texts come first, which tells it badly, it is what the answers
 of all contexts say on average; such a design is tried with a fitted bias as well, where it tells
 one. The error is the mean square of all differences of scores against those from all of the judge's
@@ -31,9 +31,9 @@ from poe.experts import get_expert, log_odds
 from poe.stack import Stack
 from reproduction import ask_model
 from reproduction.measured_tables import Asked, group
-from reproduction.orders import EXPERT, all_answers, all_pairs, ratio_of_means, squared
 from reproduction.settings import Settings
-from reproduction.tokens import Spending, Tokens, few_first, spread
+from studies.orders import EXPERT, all_answers, all_pairs, ratio_of_means, squared
+from studies.tokens import Spending, Tokens, few_first, spread
 
 CALLS = (16, 20, 24, 32, 48, 96)  # of a regular graph, whose tokens are a budget
 FIRSTS = (1, 2, 3, 5, 8, 11, 16)

@@ -7,10 +7,11 @@ import pytest
 from scipy.special import log_expit
 
 from judging.machine import data_dir
-from reproduction import ask_model, predict_more, predictions
+from reproduction import ask_model
 from reproduction.measured_tables import Asked
-from reproduction.predictions import FILE
 from reproduction.twins import Twin, labels, quality_scores
+from studies import predict_more, predictions
+from studies.predictions import FILE
 
 TRUTH = {"rho": 0.6, "sharpness": 1.4, "noise": 0.8, "bias": 0.4, "shared": -0.5}
 RUNS = {"coherence": range(20), "fluency": range(20)}

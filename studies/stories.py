@@ -10,10 +10,10 @@ import pandas as pd
 
 from poe.arrays import Indices
 from reproduction import answers
-from reproduction.few_calls import Rankings, agreements, asked, rankings
 from reproduction.measured_tables import model_of
 from reproduction.settings import Settings
 from reproduction.twins import ATTRIBUTES, labels
+from studies.few_calls import Rankings, agreements, asked, rankings
 
 RESAMPLES = 200  # of the stories
 DATASET = "hanna"

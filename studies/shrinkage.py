@@ -1,13 +1,14 @@
 """How often intervals of shrunk scores hold: their strength fitted, or averaged over (`beyond`).
 
 Sixteen texts and 12 to 48 answers. One method shrinks as strongly as the evidence likes best
-(`poe.fit` with `prior="fit"`), the other averages over the strength (`poe.posterior`). Counted are
-the 95 % intervals of all differences that hold those of the scores which the same judge's answers
-to every question give, log odds by least squares. Where both orders are asked the errors of a pair
-may be shared, and `poe.posterior` takes the pair for one answer.
+(`poe.fit` with `prior="fit"`), the other averages over the strength
+(`studies.hierarchical.posterior`). Counted are the 95 % intervals of all differences that hold
+those of the scores which the same judge's answers to every question give, log odds by least
+squares. Where both orders are asked the errors of a pair may be shared, and
+`studies.hierarchical.posterior` takes the pair for one answer.
 
-Declared before it was run: `poe.posterior` fails if it holds less than `LEAST` per cent with
-0.75 calls a text or more.
+Declared before it was run: `studies.hierarchical.posterior` fails if it holds less than `LEAST` per
+cent with 0.75 calls a text or more.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from poe.choose.designs import in_orders_shown, regular
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError
 from poe.fitting import fit
-from poe.hierarchical import posterior
-from reproduction.coverage import BIAS, LEVEL, TEXTS
 from reproduction.measured_tables import group
 from reproduction.settings import Settings, spread
+from studies.coverage import BIAS, LEVEL, TEXTS
+from studies.hierarchical import posterior
 
 REPLICATES = 200  # at 100 draws
 ONE, BOTH = (12, 16, 24, 48), (24, 32, 48)  # calls

@@ -9,7 +9,7 @@ All strengths are chosen by the marginal likelihood alone, on grids declared her
 "pair error"   the same, with an error that the two orders of a pair share.
 
 A position bias of each text, which matters in one order only, has a table of its own
-(`reproduction.text_bias`).
+(`studies.text_bias`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 import poe
 from poe.choose.designs import in_orders_shown, regular
 from poe.errors import ComparisonError
-from poe.hierarchical import FAINT, GRID, SHARES, posterior, posteriors
+from studies.hierarchical import FAINT, GRID, SHARES, posterior, posteriors
 
 U = (np.arange(GRID) + 0.5) / GRID
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from reproduction import coverage
+from studies import coverage
 
 
 class TestCoverage:

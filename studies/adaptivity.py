@@ -3,7 +3,7 @@
 Sixteen texts are asked about in rounds of sixteen calls, after a regular first round, and each
 rule chooses from its own fit. Two promises are counted when the budget is spent, with no rule that
 stops: that 95 % intervals of differences hold what the judge would say of all pairs (as in
-`reproduction.coverage`), and that the three on top are the three best. What a rule buys is counted
+`studies.coverage`), and that the three on top are the three best. What a rule buys is counted
 in calls: those after which its mean rank correlation with the judge's own ranking reaches what
 "laplace" has after `REFERENCE`, over those.
 
@@ -38,10 +38,10 @@ from poe.experts import BradleyTerry
 from poe.fitting import fit
 from poe.result import Fit
 from poe.stack import Stack
-from reproduction.coverage import EVERY, LEVEL, TEXTS, TOP, Judge
 from reproduction.measured_tables import group
-from reproduction.rules import calls_to
 from reproduction.settings import Settings, spread
+from studies.coverage import EVERY, LEVEL, TEXTS, TOP, Judge
+from studies.rules import calls_to
 
 REPLICATES = 150  # at 100 draws
 BATCH, COUNTS, REFERENCE = TEXTS, (48, 96, 160), 96

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import log_expit
 
 from judging import datasets
-from reproduction import ladder
+from studies import ladder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "data" / "examples"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction.rules import calls_to
+from studies.rules import calls_to
 
 
 def test_calls_to_a_level_are_read_off_the_chord():

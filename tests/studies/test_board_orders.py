@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from judging.simulated import SimulatedJudge
-from reproduction import board_orders, orders
 from reproduction.settings import Settings
+from studies import board_orders, orders
 
 
 def test_curves_are_the_variance_of_a_mean_of_a_sample_without_replacement():

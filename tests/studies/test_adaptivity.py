@@ -6,8 +6,9 @@ from scipy.special import expit
 
 import judging
 import poe
-from reproduction import adaptivity, reliability, shrinkage
 from reproduction.settings import Settings
+from studies import adaptivity, reliability, shrinkage
+from studies.hierarchical import posterior
 
 
 def decisions(count, both=True):
@@ -72,7 +73,7 @@ class TestShrinkage:
             poe.select(6, 10, rule="no-repeat", seed=2)
         )
         i, j = np.triu_indices(6, 1)
-        ends = poe.posterior(c).difference_intervals(list(zip(i, j, strict=True)))
+        ends = posterior(c).difference_intervals(list(zip(i, j, strict=True)))
         for gap, inside in (
             (ends.mean(axis=1), 15),
             (ends[:, 1] + 1e-6, 0),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from poe.arrays import Floats
-from reproduction import paraphrases
-from reproduction.paraphrases import ALL, BOTH, NONE, ORDER, WORDS
 from reproduction.settings import Settings
+from studies import paraphrases
+from studies.paraphrases import ALL, BOTH, NONE, ORDER, WORDS
 
 
 def made(

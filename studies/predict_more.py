@@ -1,7 +1,7 @@
 """Predictions about LLMBar, HANNA and scores, before the judge is asked.
 
-`python -m reproduction.predict_more` puts them at the end of data/predictions.toml. The twin is
-that of `reproduction.predictions`, calibrated on the judge's TopicalChat answers.
+`python -m studies.predict_more` puts them at the end of data/predictions.toml. The twin is
+that of `studies.predictions`, calibrated on the judge's TopicalChat answers.
 
 LLMBar: a pair is a context of two texts, z = +1 for the better output and -1 for the other, which
 the twin reads as well as it reads dialogues. It knows nothing of adversarial pairs, written so
@@ -9,7 +9,7 @@ that the worse output looks better: there it should fail, and by how much is wha
 
 HANNA: all stories in one set, twice as many pairs as stories, each in both orders; and what the
 first N, 2N and all 4N of these calls tell, in the order in which they are asked
-(`reproduction.few_calls`). Single raters hardly agree about coherence there (their correlations are
+(`studies.few_calls`). Single raters hardly agree about coherence there (their correlations are
 -0.02 to -0.08), so what any judge can reach is low and unknown; the twin knows nothing of it. The
 smaller model's calls are foretold from its own answers about TopicalChat.
 
@@ -37,14 +37,15 @@ from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.scores import average_probability
 from poe.stack import Stack
-from reproduction import ask_model, few_calls, large
+from reproduction import ask_model, large
 from reproduction.answers import HANNA
 from reproduction.llmbar_texts import ATTRIBUTE, sets
 from reproduction.measured_tables import absolute_of, asked
-from reproduction.orders import agreement
-from reproduction.predictions import DRAWS, FILE, Calibrated, calibrated, rows, sources
 from reproduction.small import per_context
 from reproduction.twins import Twin, labels
+from studies import few_calls
+from studies.orders import agreement
+from studies.predictions import DRAWS, FILE, Calibrated, calibrated, rows, sources
 
 Known = Sequence[tuple[Floats, Floats]]  # as `predictions.sources` gives them
 METHODS = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
@@ -264,7 +265,7 @@ def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, 
         "predicted": predicted,
         "calibrated_on": f"TopicalChat, data/measured/{place}topicalchat-poe.csv.gz",
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "command": "python -m reproduction.predict_more",
+        "command": "python -m studies.predict_more",
     }
     claims = CLAIMS_OF_FEW if attributes == STORIES else CLAIMS
     lines = rows(quantities, attributes, claims, "set.prediction")

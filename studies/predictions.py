@@ -30,8 +30,8 @@ from judging.machine import data_dir, write
 from poe.arrays import Floats, Mask
 from reproduction import ask_model
 from reproduction.measured_tables import Asked, group
-from reproduction.twin_of_judge import Calibrated, calibrated, numbers, quality_of, sources
 from reproduction.twins import labels
+from studies.twin_of_judge import Calibrated, calibrated, numbers, quality_of, sources
 
 __all__ = ["Calibrated", "calibrated", "numbers", "quality_of", "sources"]
 DRAWS = 200  # of twins; the ends of an interval are its 5th smallest and largest
@@ -118,8 +118,7 @@ def as_toml(
 ) -> str:
     """data/predictions.toml: what was predicted, by whom it was computed, and when."""
     lines = [
-        "# Predictions, written before the judge was asked: see "
-        "reproduction/predictions.py. Points",
+        "# Predictions, written before the judge was asked: see studies/predictions.py. Points",
         "# are correlations x 100, shares are in per cent; low and high hold 95% of the draws.",
         "",
         *(f'{key} = "{value}"' for key, value in about.items()),
@@ -191,7 +190,7 @@ def main() -> None:
         "calibrated_on": "TopicalChat, data/measured/qwen/topicalchat-poe.csv.gz",
         "answers": ask_model.digest(ask_model.QWEN),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "command": "python -m reproduction.predictions",
+        "command": "python -m studies.predictions",
     }
     write(data_dir() / FILE, as_toml(quantities, list(runs), about))
 

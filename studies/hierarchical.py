@@ -151,7 +151,8 @@ def posterior(
     Examples
     --------
     >>> c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
-    >>> poe.posterior(c).scores.round(2)
+    >>> from studies.hierarchical import posterior
+    >>> posterior(c).scores.round(2)
     array([ 0.58, -0.34, -0.24])
     """
     return posteriors([comparisons], expert, bias=bias)[0]

@@ -13,7 +13,7 @@ in all, so a sample's error about the items shrinks by 1/K - 1/P:
 with the c of `poe.choose.orders.on_prompts`. The pilot is that of
 `judging.practice.board.Tournament`.
 
-Declared before it was run (data/targets.toml), with the limits of `reproduction.orders`: falsified
+Declared before it was run (data/targets.toml), with the limits of `studies.orders`: falsified
 where measured over predicted is outside `WITHIN`, or the pilot's regret above `MOST_REGRET`. A
 trial with a fifth of the draws led to a pilot whose size counts degrees of freedom, and to leaving
 out what asks for more than `MOST` of the pairs.
@@ -29,15 +29,15 @@ from scipy.special import logit
 
 from poe.arrays import Floats, Indices, Mask
 from poe.choose import orders
-from reproduction.orders import Cell, Curve, measured, ratio_of_means, regrets
 from reproduction.settings import Settings
+from studies.orders import Cell, Curve, measured, ratio_of_means, regrets
 
 CALLS = (20, 60)  # a system
 MOST = 0.8  # of all pairs, asked in one order
 
 
 def table(settings: Settings) -> pd.DataFrame:
-    """A row a measured judge and number of calls, columns as in `reproduction.orders.table`.
+    """A row a measured judge and number of calls, columns as in `studies.orders.table`.
 
     units : prompts. measured_se : over draws; that of other prompts would come on top.
     """

@@ -11,9 +11,9 @@ from poe import priors
 from poe.choose.selection import select_stack
 from poe.scores import average_probability
 from poe.stack import Stack
-from reproduction import beyond, trials
 from reproduction.settings import Settings
 from reproduction.twins import labels, twins
+from studies import beyond, trials
 
 
 def stack(seed=0, *, bias=0.4, noise=0.8, rule="symmetric", n=6, count=18):

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import t as student
 
-from poe.hierarchical import Posterior
-from reproduction.text_bias import covers, drawn
+from studies.hierarchical import Posterior
+from studies.text_bias import covers, drawn
 
 N = 6
 

@@ -7,7 +7,7 @@ import poe
 from poe.choose.designs import regular
 from poe.experts import Gaussian
 from poe.resistance import component_of, effective_resistance
-from reproduction.tokens import Tokens, by_tokens, few_first, spread
+from studies.tokens import Tokens, by_tokens, few_first, spread
 
 SUMMARIES = Tokens(shared=450, first=75, second=97)
 

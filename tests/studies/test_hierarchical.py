@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 import poe
 from poe.choose.designs import in_orders_shown, regular
 from poe.errors import ComparisonError
-from poe.hierarchical import GRID, posterior
+from studies.hierarchical import GRID, posterior
 
 
 def ring(n=5, *, seed=0, more=2):
@@ -175,3 +175,14 @@ def test_intervals_cover_what_they_say(calls, shared, least_before):
             before.append(abs(gap) <= 1.96 * fitted.difference_se(i, j))
     assert 0.92 <= np.mean(hits) <= 0.985
     assert np.mean(before) < least_before
+
+
+def test_a_bias_is_a_finite_number_or_none():
+    c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
+    none, zero = posterior(c, bias=None), posterior(c, bias=0.0)
+    np.testing.assert_array_equal(none.scores, zero.scores)
+    for wrong in (np.nan, np.inf, [0.1]):
+        with pytest.raises(ValueError, match="bias must be a number"):
+            posterior(c, bias=wrong)
+    with pytest.raises(KeyError, match="no item is called 'z'"):
+        none.prob_better("a", "z")

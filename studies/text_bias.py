@@ -1,12 +1,12 @@
 """A position bias of each text: what it brings where pairs are asked in one order only.
 
 The judges are all that answered every pair of a context (`measured_tables`). Calls are drawn from
-their answers; scores come from `poe.hierarchical.posteriors`, with one bias of a context and with
-one of each text besides, their strengths averaged over, and pooled over all contexts or known from
-each alone. Designs: "one order", K pairs, the order by lot; "mixed", half of the calls as pairs in
-both orders. Each is held against the scores that all answers of the same judge give ("itself") and
-against people's, the mean of Spearman's correlations in contexts; and 95% intervals of differences
-against the former.
+their answers; scores come from `studies.hierarchical.posteriors`, with one bias of a context and
+with one of each text besides, their strengths averaged over, and pooled over all contexts or known
+from each alone. Designs: "one order", K pairs, the order by lot; "mixed", half of the calls as
+pairs in both orders. Each is held against the scores that all answers of the same judge give
+("itself") and against people's, the mean of Spearman's correlations in contexts; and 95% intervals
+of differences against the former.
 
 Declared before it was run. The text bias is falsified where, pooled over contexts and in one order,
 its gain against the judge itself is not above two standard errors for some judge and data set;
@@ -28,12 +28,12 @@ from scipy.special import stdtr
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select_stack
 from poe.comparisons import Comparisons
-from poe.hierarchical import Posterior, posteriors
 from reproduction import ask_model
 from reproduction.measured_tables import DATASETS, TEMPLATES, Asked, group
-from reproduction.orders import all_answers
 from reproduction.settings import Settings, bootstrap_se, by_context
 from reproduction.small import per_context
+from studies.hierarchical import Posterior, posteriors
+from studies.orders import all_answers
 
 CALLS = {6: (12,), 16: (48, 96)}  # of a context, by its number of texts
 DESIGNS = (("one order", "all"), ("one order", "alone"), ("mixed", "all"))  # and what is pooled

@@ -9,7 +9,7 @@ after a first look at the results: EB-logit-g on greedy pairs, differences from 
 more draws of the measured judge's calls (a quarter of all instead of a tenth).
 
 Three questions. "methods": how much agreement a method gains. "trials": whether what might be
-added to the model earns its place (`reproduction.trials`). "confidence": of pairs of texts, how
+added to the model earns its place (`studies.trials`). "confidence": of pairs of texts, how
 sure a posterior is of their order, and how often it is right about the order that the judge itself
 would give (a twin's qualities, the mean over a recorded judge's prompts, the average probability of
 all calls of the measured judge).
@@ -37,15 +37,16 @@ from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Gaussian
 from poe.scores import add_prior
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
-from reproduction import ask_model, large, trials
+from reproduction import ask_model, large
 from reproduction.measured_tables import DATASETS, group
 from reproduction.recorded_answers import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import METHODS as MODES
 from reproduction.small import Method, all_calls, draw_pairs, per_context
 from reproduction.stored_judge import Measured
-from reproduction.trials import Trial, by_evidence
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
+from studies import trials
+from studies.trials import Trial, by_evidence
 
 CALLS = {"summeval": (32, 48, 96, 240), "topicalchat": (12, 18, 30)}  # a context
 CLOSER = {"summeval": 48, "topicalchat": 18}  # where trials are made and confidence is counted
