@@ -9,7 +9,7 @@ import pytest
 
 import judging
 import poe
-from judging.practice.fitting import MOST_PRIOR, settled
+from judging.fitting import MOST_PRIOR, settled
 from poe.errors import SeparableError
 
 
@@ -69,7 +69,7 @@ class Highs:
 """
 USE = """
 import sys
-from judging.practice.fitting import silence_highs
+from judging.fitting import silence_highs
 if len(sys.argv) > 1:
     silence_highs()
 import highspy

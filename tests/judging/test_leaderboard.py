@@ -15,13 +15,13 @@ from scipy.special import expit, log_expit, logit
 import judging
 import poe
 from judging.errors import JudgeError
+from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
 from judging.judges.recorded import pandalm
 from judging.practice.board import Tournament, leaderboard, of_columns, read_answers
 from judging.practice.board.clusters import clustered
 from judging.practice.board.length import relative
 from judging.practice.cli import main
-from judging.practice.fitting import settled
 from poe.errors import ComparisonError
 
 

@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.special import expit, ndtr, stdtr
 
 import poe
-from judging.practice.fitting import settled
+from judging.fitting import settled
 
 N, SETS = 16, 40
 

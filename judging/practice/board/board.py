@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import expit
 
+from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.judges.asking import Undecided
@@ -32,7 +33,6 @@ from judging.practice.board.asking import Tournament
 from judging.practice.board.clusters import Clustered
 from judging.practice.board.errors import Errors, kind_of, require_prompts, told, with_errors
 from judging.practice.board.length import controlled
-from judging.practice.fitting import settled
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.fragile import Fragility, fragility_of
@@ -365,7 +365,7 @@ def leaderboard(
     bias
         Of the position, see `poe.fit`.
     prior
-        Wins added to every pair, see `judging.practice.fitting.settled`.
+        Wins added to every pair, see `judging.fitting.settled`.
     level
         Of all intervals.
     columns

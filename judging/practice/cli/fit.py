@@ -62,8 +62,8 @@ def fit(
     sheet: o.Sheet = None,
 ) -> None:
     """Rank items by comparisons that you already have, with intervals."""
+    from judging.fitting import settled
     from judging.practice.board.errors import kind_of, told, with_errors
-    from judging.practice.fitting import settled
     from judging.practice.ranking import words
     from judging.practice.ranking.fragile import fragility_of
     from judging.practice.ranking.report import board

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from judging.practice.fitting import settled
+from judging.fitting import settled
 from judging.practice.ranking.settings import Fitting
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from judging.practice.fitting import settled
+from judging.fitting import settled
 from judging.practice.ranking.equal import on_top
 from judging.practice.reading.tables import called
 from poe.arrays import Floats

@@ -32,6 +32,7 @@ from judging.practice.ranking.together import Together, together
 from judging.practice.ranking.words import judged_of, percent, places, signed
 from judging.practice.trust.needed import needed
 from judging.quoting import csv_text
+from poe.scatter import Scatter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -462,13 +463,26 @@ def _original(table: pd.DataFrame) -> pd.Series:
     return table["same_text_as"].where(table["same_text_as"] != "", table["name"])
 
 
+def _scattered(scatter: Scatter) -> str:
+    """How far answers scatter: "0.6 times as far as single decisions would"."""
+    size = f"{scatter.size:.2g}"
+    if scatter.power == 1:
+        times = "" if size == "1" else f"{size} times "
+        said = f"{times}as far as single decisions would"
+    else:
+        said = f"by {size} {'logits' if scatter.power else 'in units of a difference'}"
+    if scatter.shared:
+        said += f", with errors about one pair that correlate by {scatter.shared:.2f}"
+    return said
+
+
 def _basis(one: Ranking) -> str:
     """Where the width of the intervals comes from."""
     fit, scatter = one.fit, one.fit.scatter
     if fit.covariance_choice != "curvature" and scatter is not None:
         return (
             "Their width comes from how far the answers scatter around the scores: "
-            f"{scatter.in_words.removeprefix('1 times ')}. "  # as far as single decisions
+            f"{_scattered(scatter)}. "
             f"Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
         )
     if words.expert_of(one) != "Bradley-Terry":

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from judging import metrics
 from judging.errors import JudgeError
+from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
-from judging.practice.fitting import settled
 from judging.practice.ranking import confirmation
 from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ending import (
