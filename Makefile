@@ -92,7 +92,7 @@ bench-judge: judge ## Measure how fast language models judge (on a GPU, if any)
 clean: ## Remove what was built, keep the environment and _build/lab
 	@test ! -d _build || find _build -mindepth 1 -maxdepth 1 ! -name lab -exec rm -rf {} +
 	@rm -rf dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find poe judging reproduction tests book notebooks benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find poe judging reproduction studies tests book notebooks benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## Remove the environment as well
 	@rm -rf $(VENV) $(CORE)

@@ -17,17 +17,17 @@ from poe import __version__ as __version__
 
 # Which module each name comes from; __init__.pyi says the same to type checkers.
 _NAMES = {
-    "board": ["Leaderboard", "leaderboard"],
+    "practice.board": ["Leaderboard", "leaderboard"],
     "errors": ["DatasetError", "JudgeError", "NoJudgeError"],
     "judges": ["open"],
     "judges.asking": ["TextJudge"],
-    "question": ["Answer", "Prompt", "Question", "Reader"],
-    "ranking.rank": ["rank", "rank_each"],
-    "ranking.ranking": ["Ranking"],
-    "ranking.report": ["report"],
-    "ranking.settings": ["Asking", "Fitting", "top_known"],
-    "reading": ["read"],
-    "reading.texts": ["Text", "read_texts"],
+    "question": ["Answer", "Prompt", "Question", "Reader", "Text"],
+    "practice.ranking.rank": ["rank", "rank_each"],
+    "practice.ranking.ranking": ["Ranking"],
+    "practice.ranking.report": ["report"],
+    "practice.ranking.settings": ["Asking", "Fitting", "top_known"],
+    "practice.reading": ["read"],
+    "practice.reading.texts": ["read_texts"],
     "simulated": ["SimulatedJudge"],
     "store": ["Store"],
 }

@@ -10,7 +10,7 @@ def main() -> int:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
-        from judging.cli import main as run
+        from judging.practice.cli import main as run
     except KeyboardInterrupt:
         return 128 + 2
     return run()

@@ -1,9 +1,9 @@
 """What a judge that reads is asked, and what it answers.
 
-A `Prompt` is a template with label words; a `Question` is a prompt filled with texts; an
-`Answer` is the log-probability of every label word. Judges that read texts (`Reader`) map
-questions to answers; where the questions come from, and where the answers are kept, is not their
-business.
+A `Text` has the name by which its owner knows it. A `Prompt` is a template with label words; a
+`Question` is a prompt filled with texts; an `Answer` is the log-probability of every label word.
+Judges that read texts (`Reader`) map questions to answers; where the questions come from, and where
+the answers are kept, is not their business.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judging.quoting import quoted
-from judging.reading.texts import Text
+from judging.errors import InvalidDataError
+from judging.quoting import quoted, require_printable
 
 if TYPE_CHECKING:
     from judging.judges.spending import Spending
@@ -32,6 +32,39 @@ ROUGHLY = "by the bytes of the texts"  # how tokens are counted where nobody kno
 ASCII, OTHERS = (6.5, 3.7, 2.3), (5.5, 2.2, 1.1)
 CERTAIN = 1e-12  # the least probability of a label that was seen: fits are exact up to there
 PLACES = ("context", "first", "second")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and the name by which its owner knows it.
+
+    Examples
+    --------
+    >>> judging.Text("essay-3", "Comparing is easier.").id
+    'essay-3'
+    """
+
+    id: str
+    text: str
+
+    def __post_init__(self) -> None:
+        require_printable(self.id)
+        if not isinstance(self.text, str):
+            raise InvalidDataError(
+                f"the text {self.id!r} is {quoted(repr(self.text), 40)}, which is no string"
+            )
+        try:
+            self.text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidDataError(
+                f"the text has half of a character in it (U+{ord(self.text[error.start]):04X}, "
+                f"letter {error.start + 1}); remove it"
+            ) from None
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the text; the store keeps this and not the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ _NAMES = {
     ],
     "experts": ["BradleyTerry", "Gaussian", "Laplacian"],
     "fitting": ["fit"],
-    "hierarchical": ["posterior"],
     "resistance": ["effective_resistance", "log_det"],
     "result": ["Fit"],
     "scores": ["average_probability", "bradley_terry", "win_ratio"],

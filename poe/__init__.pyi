@@ -18,7 +18,6 @@ from poe.experts import BradleyTerry as BradleyTerry
 from poe.experts import Gaussian as Gaussian
 from poe.experts import Laplacian as Laplacian
 from poe.fitting import fit as fit
-from poe.hierarchical import posterior as posterior
 from poe.resistance import effective_resistance as effective_resistance
 from poe.resistance import log_det as log_det
 from poe.result import Fit as Fit

@@ -137,7 +137,7 @@ def fit(
         steps=1,
         gradient=gradient,
         converged=gradient < 1e-7,
-        message=f"{prior.in_words}; {how}",
+        message=f"fitted prior, lambda {prior.ratio:.3g}; {how}",
         comparisons=c,
         bias_fitted=fit_bias,
         prior=prior,

@@ -60,18 +60,6 @@ class Scatter:
     shared: float = 0.0
     freedom: float = np.inf
 
-    @property
-    def in_words(self) -> str:
-        """For a report."""
-        words = {
-            0: "by {:.2g} in units of a difference",
-            1: "{:.2g} times as far as single decisions would",
-            2: "by {:.2g} logits",
-        }[self.power].format(self.size)
-        if self.shared:
-            words += f", with errors about one pair that correlate by {self.shared:.2f}"
-        return words
-
 
 @dataclass(frozen=True)
 class Prior:
@@ -91,19 +79,6 @@ class Prior:
     evidence: Any
     parameters: Any
     limit: Any
-
-    @property
-    def in_words(self) -> str:
-        """What was found of one problem, for messages."""
-        ends = {
-            0: "",
-            1: ", as large as it may be: the answers do not tell the items apart",
-            -1: ", as small as it may be: no noise",
-        }
-        return (
-            f"prior of evidence {self.evidence:.1f}, lambda {self.ratio:.3g}{ends[self.limit]}, "
-            f"{self.parameters:.1f} effective parameters"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +264,7 @@ def james_stein(q: float, n: int) -> float:
     It is then known, before anybody looks at who leads, that the true scores lie round r s with
     covariance r C. Where r is 0 every order is as likely as not, which claims too little. Two or
     three scores tell too little of their spread for that (n - 3 is 0 or less): there 1 - r is the
-    mean of u = error / (error + tau^2) given q, where u is uniform before, as in `poe.posterior`.
+    mean of u = error / (error + tau^2) given q, where u is uniform before.
     """
     if n > 3:
         return max(1.0 - (n - 3) / q, 0.0) if q else 0.0

@@ -32,23 +32,19 @@ from reproduction.settings import Settings
 from reproduction.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[1]
-# Of `judging` the data, simulated judges, what reads stored answers and what combines judges: a
-# number never depends on the rest, which tests/reproduction/test_reproduction_run.py holds it to.
-CODE = (
-    *("poe", "reproduction"),
-    *("judging/datasets", "judging/panel", "judging/store", "judging/judges/recorded.py"),
-    *(f"judging/{name}.py" for name in ("metrics", "question", "simulated", "tokens")),
-)
+# No number depends on the practitioner's tool: tests/test_house.py keeps it behind its wall.
+CODE = ("poe", "judging", "reproduction", "studies")
 # What tells of results, or names what is in other files, and makes none.
 APART = (
-    "poe/__init__.py",
+    *("poe/__init__.py", "judging/__init__.py", "judging/__main__.py", "judging/practice/"),
     *(
         f"reproduction/{name}"
         for name in (
             *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
-            *("predictions.py", "predict_more.py", "claims.py", "cli.py", "verdicts.py"),
+            *("claims.py", "cli.py", "verdicts.py"),
         )
     ),
+    *(f"studies/{name}.py" for name in ("predictions", "predict_more", "outcomes")),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost

@@ -24,7 +24,8 @@ class Target:
     """One table or figure that can be made.
 
     name : as on the command line and of its file in data/results. run : module and function of
-    `reproduction` that make it from `Settings`, one row a cell or point. paper : key of
+    `reproduction`, or with its name of `studies`, that make it from `Settings`, one row a cell or
+    point. paper : key of
     `published.PAPERS`. what : in a line. datasets : whose labels it reads. table : the published
     table it fills, "" if none. times : draws for each that is asked for, where 100 leave verdicts
     to chance. panels : what a figure shows. options : more that its function reads.
@@ -42,7 +43,7 @@ class Target:
 
     @property
     def kind(self) -> str:
-        """Of run: its module."""
+        """Of run: its module, or "studies"."""
         return self.run.partition(".")[0]
 
     @property
@@ -70,9 +71,9 @@ class Target:
     def function(self) -> Callable[..., pd.DataFrame]:
         """What makes it."""
         module, _, name = self.run.rpartition(".")
-        function: Callable[..., pd.DataFrame] = getattr(
-            import_module(f"reproduction.{module}"), name
-        )
+        if self.kind != "studies":  # which import this package, so are known by name alone
+            module = f"reproduction.{module}"
+        function: Callable[..., pd.DataFrame] = getattr(import_module(module), name)
         return function
 
 

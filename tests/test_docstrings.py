@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import judging
-import judging.trust
+import judging.practice.trust
 import poe
 
 SECTIONS = ["Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PUBLIC = [(door, name) for door in (poe, judging, judging.trust) for name in door.__all__]
+PUBLIC = [(door, name) for door in (poe, judging, judging.practice.trust) for name in door.__all__]
 
 
 def docstring(door: ModuleType, name: str) -> str:

@@ -10,14 +10,20 @@ import pytest
 
 import judging
 import poe
+from reproduction.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[1]
 # Each may import itself and what stands before it, and nothing else of ours.
-PACKAGES = ("poe", "judging", "reproduction", "benchmarks", "book", "tests")
+PACKAGES = ("poe", "judging", "reproduction", "studies", "benchmarks", "book", "tests")
+# The practitioner's tool stands on poe and judging. Of what stands beside it, the two doors of
+# judging alone know it; benchmarks, pages about it and their tools may.
+TOOL = "judging.practice"
+DOORS = {"judging", "judging.__main__"}
+TOOLS_OWN = {"typer", "rich"}
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
 MOST_LINES = 520  # of a module of poe: one sitting; intervals and probabilities are to part
-WHOLE = 6600, 42  # lines and files of all of poe: a morning; fewer once `hierarchical` has left
+WHOLE = 6400, 40  # lines and files of all of poe: a morning
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:
@@ -71,15 +77,61 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
     return [group for k, group in enumerate(groups) if group not in groups[:k]]
 
 
-@pytest.mark.parametrize("package", ["poe", "judging", "reproduction", "benchmarks"])
+@pytest.mark.parametrize("package", ["poe", "judging", "reproduction", "studies", "benchmarks"])
 def test_imports_run_one_way(package: str) -> None:
     above = set(PACKAGES[PACKAGES.index(package) + 1 :])
+    if package == "benchmarks":
+        above.add("studies")  # which only the book imports, and targets name
     for name, path in modules(ROOT, package).items():
         assert not {used.split(".")[0] for used in imports(path)} & above, name
 
 
+def behind_the_wall(root: Path, *packages: str) -> set[tuple[str, str]]:
+    """What of these packages imports the practitioner's tool: (module, what it imports)."""
+    return {
+        (name, used)
+        for package in packages
+        for name, path in modules(root, package).items()
+        if name not in DOORS and not f"{name}.".startswith(f"{TOOL}.")
+        for used in imports(path)
+        if f"{used}.".startswith(f"{TOOL}.")
+    }
+
+
+def test_nobody_but_the_doors_imports_the_tool() -> None:
+    assert behind_the_wall(ROOT, "poe", "judging", "reproduction", "studies") == set()
+    assert any(used.startswith(TOOL) for used in imports(ROOT / "judging/__main__.py"))
+
+
+def test_the_command_stays_in_the_tool() -> None:
+    for name, path in modules(ROOT, "judging").items():
+        if not f"{name}.".startswith(f"{TOOL}."):
+            assert not {used.split(".")[0] for used in imports(path)} & TOOLS_OWN, name
+
+
+def test_a_hole_in_the_wall_would_be_noticed(tmp_path: Path) -> None:
+    for name, code in (
+        ("judging/__init__.py", "import judging.practice"),
+        ("judging/store.py", "def f():\n    from judging.practice.tables import csv_text"),
+        ("judging/kinds.py", "from judging import practice"),
+        ("judging/practice/rank.py", "from judging.practice import tables"),
+        ("judging/practices.py", "import judging.practices"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(code)
+    holes = {name for name, _ in behind_the_wall(tmp_path, "judging")}
+    assert holes == {"judging.store", "judging.kinds"}
+
+
+def test_targets_name_what_makes_them() -> None:
+    """`reproduction` runs studies, which import it, by the names in data/targets.toml alone."""
+    for target in TARGETS.values():
+        home = "studies" if target.kind == "studies" else "reproduction"
+        assert target.function.__module__.split(".")[0] == home, target.name
+
+
 def test_there_is_no_circle() -> None:
-    known = {name: path for p in PACKAGES[:3] for name, path in modules(ROOT, p).items()}
+    known = {name: path for p in PACKAGES[:4] for name, path in modules(ROOT, p).items()}
     assert circles(arrows(known)) == []
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from book.tools.pages import find_pages
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("poe", "judging", "reproduction", "book/tools", "benchmarks")
+CODE = ("poe", "judging", "reproduction", "studies", "book/tools", "benchmarks")
 IMPORTED = {"numpy", "scipy", "pandas", "seaborn", "torch", "transformers", "cvxpy"}
 
 

@@ -16,7 +16,7 @@ from tests.test_house import modules
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "tests").rglob("*.py"))
-OURS = ("poe", "judging", "reproduction")
+OURS = ("poe", "judging", "reproduction", "studies")
 # Modules that nothing bare can run: their first lines import what a mark names.
 HEAVY = {"torch", "transformers", "peft", "gguf"}
 

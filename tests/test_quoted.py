@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from judging.cli import app, parse
+from judging.practice.cli import app, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = "rank|fit|leaderboard|compare|ask|run-batch|prompts|data|store|reproduce|scorecard"
@@ -30,7 +30,7 @@ def kept(*patterns: str) -> list[Path]:
     return [ROOT / name for name in told.stdout.split() if (ROOT / name).is_file()]
 
 
-CODE = kept("judging/*.py", "poe/*.py", "reproduction/*.py")
+CODE = kept("judging/*.py", "poe/*.py", "reproduction/*.py", "studies/*.py")
 PAGES = [p for p in kept("*.md") if p.name != "CHANGELOG.md"]  # what was, may be named there
 
 
@@ -127,7 +127,7 @@ def there(name: str) -> bool:
             thing: Any = importlib.import_module(".".join(parts[:cut]))
         except ModuleNotFoundError as error:
             ours = error.name or ""
-            if ours.split(".")[0] not in ("poe", "judging", "reproduction"):
+            if ours.split(".")[0] not in ("poe", "judging", "reproduction", "studies"):
                 return True  # what it needs is not installed here
             continue
         for part in parts[cut:]:
@@ -139,7 +139,7 @@ def there(name: str) -> bool:
     return False
 
 
-DOTTED = re.compile(r"`~?((?:poe|judging|reproduction)(?:\.[A-Za-z_]\w*)+)(?:\([^`]*)?`")
+DOTTED = re.compile(r"`~?((?:poe|judging|reproduction|studies)(?:\.[A-Za-z_]\w*)+)(?:\([^`]*)?`")
 PATHS = re.compile(r"`((?:data|book|tests|notebooks|benchmarks)/[\w./-]*\w)`")
 
 
@@ -155,7 +155,7 @@ def test_every_name_and_path_that_is_quoted_exists(path: Path) -> None:
 def test_a_name_that_is_not_there_is_noticed() -> None:
     assert there("poe.fit")
     assert there("judging.rank_each")
-    assert there("judging.ranking.settings.Asking.rule")
+    assert there("judging.practice.ranking.settings.Asking.rule")
     assert not there("judging.rank_all")
     assert not there("poe.rank")
     assert DOTTED.findall("see `poe.rank(x)` and `~judging.rank`") == ["poe.rank", "judging.rank"]

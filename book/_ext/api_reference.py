@@ -38,7 +38,7 @@ LITERAL = re.compile(r"Literal\[([^\]]*)\]")
 ALIASES = {"Floats": "array", "Indices": "array", "ArrayLike": "array-like", "Mask": "array",
            "Problem": "Comparisons | Stack", "OfP": "function", "OfBoth": "function",
            "Any": "", "Decisions": "array", "Until": "function"}  # fmt: skip
-ROOTS = ("poe.", "judging.", "reproduction.")
+ROOTS = ("poe.", "judging.", "reproduction.", "studies.")
 FEW = 6  # fields: a class with more, not all with defaults, is one that functions return
 
 

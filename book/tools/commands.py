@@ -9,8 +9,8 @@ from importlib.metadata import entry_points
 import typer
 from typer.cli import get_docs_for_click
 
-from judging.cli import app
-from judging.cli.exits import MEANINGS, in_words
+from judging.practice.cli import app
+from judging.practice.cli.exits import MEANINGS, in_words
 
 MARK = "% commands\n"  # in a page, where they stand
 # What --json prints, named in one sentence, which a page breaks into a list.

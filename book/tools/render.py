@@ -166,7 +166,7 @@ def render(
     record = build / "rendered.json"
     wanted = {"source": hash_files(source), "tools": hash_files(Path(__file__).parent)}
     wanted |= {"python": sys.version, "repository": repository() or ""}
-    documented = ("poe", "judging", "reproduction")
+    documented = ("poe", "judging", "reproduction", "studies")
     wanted |= {f"docstrings of {name}": hash_files(root / name) for name in documented}
     if record.exists() and json.loads(record.read_text()) == {**wanted, "html": signature(html)}:
         return False

@@ -97,7 +97,7 @@ def has_code(page: Page) -> bool:
         return False
     code = code_cells(page.notebook())
     seen = any(not tags(cell) & {"remove-cell", "remove-input"} for cell in code)
-    return seen and not any("judging.cli" in cell.source for cell in code)
+    return seen and not any("judging.practice.cli" in cell.source for cell in code)
 
 
 def packages(page_cells: list[dict[str, Any]]) -> dict[str, list[str]]:

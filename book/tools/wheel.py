@@ -53,7 +53,7 @@ def build_wheel(folder: Path) -> Path:
     """Build it from a copy of the tree with pyproject.toml and the version changed."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     changes = {
-        'packages = ["poe", "judging"]': 'packages = ["poe", "judging", "reproduction"]',
+        'packages = ["poe", "judging"]': 'packages = ["poe", "judging", "reproduction", "studies"]',
         HOOK: DATA,
     }
     for old, new in changes.items():
@@ -68,7 +68,7 @@ def build_wheel(folder: Path) -> Path:
             shutil.copy(ROOT / name, copy)
         (copy / "book/tools").mkdir(parents=True)
         shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
-        for name in ("poe", "judging", "reproduction", "data"):
+        for name in ("poe", "judging", "reproduction", "studies", "data"):
             shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
         stated = copy / "poe" / "__init__.py"
         code = stated.read_text(encoding="utf-8")

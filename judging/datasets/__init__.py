@@ -1,4 +1,4 @@
-"""Datasets with human scores, verdicts that others recorded, and texts of your own.
+"""Datasets with human scores, and verdicts that others recorded.
 
     >>> from judging import datasets
     >>> datasets.load("summeval").scores["coherence"].shape
@@ -6,8 +6,7 @@
 
 Scores and verdicts are tables of the package (data/labels). Texts are not: `fetch` downloads the
 original files, checks them against the digests in data/datasets.toml and keeps them in the cache;
-the folder `POE_DATA_DIR` may hold them too. Texts of your own, in a CSV or JSONL file, are read by
-`read_texts`.
+the folder `POE_DATA_DIR` may hold them too. Texts of your own are read by `judging.read_texts`.
 """
 
 from judging.datasets.dataset import Dataset, load, table
@@ -29,7 +28,6 @@ from judging.errors import (
     InvalidDataError,
     UnknownDatasetError,
 )
-from judging.reading.texts import OwnTexts, Text, TextGroup, read_texts
 
 __all__ = [
     "Attribute",
@@ -40,9 +38,6 @@ __all__ = [
     "Entry",
     "File",
     "InvalidDataError",
-    "OwnTexts",
-    "Text",
-    "TextGroup",
     "UnknownDatasetError",
     "cache_dir",
     "fetch",
@@ -50,7 +45,6 @@ __all__ = [
     "load",
     "names",
     "overview",
-    "read_texts",
     "recordings",
     "table",
 ]

@@ -19,7 +19,7 @@ from judging.datasets.files import Entry, digest, info
 from judging.datasets.originals import ALL, Content, parse
 from judging.errors import DataNotFoundError, InvalidDataError, UnknownDatasetError
 from judging.machine import data_dir
-from judging.reading.texts import Text
+from judging.question import Text
 
 Origin = Literal["real", "drawn"]
 RATERS = 3  # the tables hold sums of so many scores

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from judging.errors import JudgeError
-from judging.reading.texts import Text
+from judging.question import Text
 from poe.arrays import Indices
 from poe.choose.designs import in_orders_shown, regular
 

@@ -27,7 +27,7 @@ import pandas as pd
 from judging.errors import JudgeError
 from judging.machine import WASM, write
 from judging.question import Answer, Prompt, Question, Reader, Text, first_better
-from judging.reading.tables import csv_text
+from judging.quoting import csv_text
 from judging.store import schema
 from judging.store.lock import writing
 from judging.store.rows import (

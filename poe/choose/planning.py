@@ -77,7 +77,7 @@ def plan(
     rule, both_orders : how the comparisons will be chosen, see `poe.select`
     tokens
         That the judge reads in one comparison, for `Plan.cost`; or of how many items shown first
-        and how many calls, where it reads once what prompts have in common (`judging.tokens`).
+        and how many calls, where it reads once what prompts have in common.
     price_input, price_output : for a million tokens read, and written, of which an answer is one
 
     Raises

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("reference")  # rendered once, in one worke
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = (
     *("poe.experts", "judging.metrics", "poe.debias", "poe.choose.designs"),
-    *("judging.judges", "judging.datasets", "judging.panel", "judging.trust"),
+    *("judging.judges", "judging.datasets", "judging.panel", "judging.practice.trust"),
     "reproduction.baselines.papers",
 )
 CODE = re.compile(r"(?<!`)`((?:poe|judging)\.[A-Za-z][^`\n]*)`(?!`)")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judging.cli import parse
+from judging.practice.cli import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {p.name: p.read_text(encoding="utf-8") for d in ("book", "notebooks")
@@ -115,7 +115,7 @@ def numbered() -> dict[str, str]:
 # On one line each: a number may stand on the line after its "book eq.".
 SOURCES = [
     " ".join(path.read_text(encoding="utf-8").split())
-    for package in ("poe", "judging", "reproduction")
+    for package in ("poe", "judging", "reproduction", "studies")
     for path in sorted((ROOT / package).rglob("*.py"))
 ]
 

@@ -27,7 +27,15 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     monkeypatch.setenv("POE_CACHE_DIR", str(tmp_path / "cache"))
     root = tmp_path / "root"
-    for folder in ("poe", "judging", "reproduction", "data/results", "notebooks", "book"):
+    for folder in (
+        "poe",
+        "judging",
+        "reproduction",
+        "studies",
+        "data/results",
+        "notebooks",
+        "book",
+    ):
         (root / folder).mkdir(parents=True)
     (root / "poe/__init__.py").write_text("NUMBER = 41\n")
     (root / "poe/settings.toml").write_text("a = 1\n")
@@ -148,8 +156,9 @@ def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.Monkey
     for edit, part in (
         (write("poe/__init__.py"), "poe/"),
         (write("poe/solvers/new.py"), "poe/"),
-        (write("judging/ranking/rank.py"), "judging/"),
+        (write("judging/practice/ranking/rank.py"), "judging/"),
         (write("reproduction/new.py"), "reproduction/"),
+        (write("studies/new.py"), "studies/"),
         (lambda root: (root / "poe/settings.toml").rename(root / "poe/renamed.toml"), "poe/"),
         (write("data/results/table1.csv"), "data/"),
         (write("constraints.txt"), "constraints.txt"),

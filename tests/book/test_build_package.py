@@ -79,7 +79,7 @@ def test_every_module_imports_with_the_core_or_names_an_extra(site: Path) -> Non
         "c = poe.Comparisons(first=['a', 'b'], second=['b', 'c'], p=[0.9, 0.6])\n"
         "s = poe.fit(c, expert='gaussian').scores\n"
         "assert s[0] > s[1] > s[2], s\n"
-        f"clean = {EXTRAS | {'book', 'reproduction'}}\n"
+        f"clean = {EXTRAS | {'book', 'reproduction', 'studies'}}\n"
         "assert not any(map(importlib.util.find_spec, clean)), 'the room is not clean'\n"
         "assert 'matplotlib' not in sys.modules\n"
         "names = [m.name for p in (poe, judging)\n"
@@ -100,7 +100,7 @@ def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path)
     done = run_in(
         site,
         "from judging.machine import data_dir\n"
-        "from judging.cli import main\n"
+        "from judging.practice.cli import main\n"
         "print(data_dir())\n"
         "assert main(['--help']) == 0\n"
         "assert main(['reproduce', 'table1']) == main(['scorecard']) == 1",
@@ -122,7 +122,7 @@ def test_it_runs_without_a_home_in_the_c_locale_in_a_folder_with_a_space(
         site,
         f"import os; os.chdir({str(folder)!r})\n"
         "os.environ.update(HOME='/nowhere/at/all', LC_ALL='C', PATH='')\n"
-        "from judging.cli import main\n"
+        "from judging.practice.cli import main\n"
         "assert main(['fit', 'my votes.csv', '--report', 'a répørt.html']) == 0",
     )
     assert done.returncode == 0, done.stderr
@@ -161,7 +161,16 @@ def test_the_source_distribution_can_test_and_build_everything(tmp_path: Path) -
     (sdist,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     with tarfile.open(sdist) as archive:
         files = {name.partition("/")[2] for name in archive.getnames()}
-    folders = ("poe", "judging", "reproduction", "book", "notebooks", "tests", "benchmarks")
+    folders = (
+        "poe",
+        "judging",
+        "reproduction",
+        "studies",
+        "book",
+        "notebooks",
+        "tests",
+        "benchmarks",
+    )
     wanted = {
         path.relative_to(ROOT).as_posix()
         for folder in folders

@@ -143,7 +143,7 @@ def test_the_licence_of_the_prose_names_all_code() -> None:
         if line.startswith("| code,")
     )
     named = set(re.findall(r"`([\w/]+)/`", row))
-    assert {"judging", "reproduction", "benchmarks", "book/tools", "book/_ext"} <= places
+    assert {"judging", "studies", "benchmarks", "book/tools", "book/_ext"} <= places
     assert places <= named
     assert all((ROOT / place).is_dir() for place in named)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from book.tools.commands import LONG, MARK, command, commands, fields
-from judging.cli import parse
-from judging.cli.options import ASKED, STOP
+from judging.practice.cli import parse
+from judging.practice.cli.options import ASKED, STOP
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "commands.md"
 

@@ -76,7 +76,7 @@ def test_claims_hold_in_the_printed_numbers():
     assert set(table["kind"]) == {"simulated"}
 
 
-@pytest.mark.parametrize("package", ["poe", "judging", "reproduction"])
+@pytest.mark.parametrize("package", ["poe", "judging", "reproduction", "studies"])
 def test_the_map_names_every_room(package):
     """Each folder and file of a package stands in CONTRIBUTING's map, in a row of that package."""
     rows = [row for row in CONTRIBUTING.splitlines() if row.startswith(f"| `{package}/")]
@@ -92,7 +92,9 @@ def test_the_map_names_every_room(package):
 
 
 def test_the_map_names_no_room_that_is_not_there():
-    named = re.findall(r"`((?:poe|judging|reproduction|book|data|tests)/[\w/.]*)`", CONTRIBUTING)
+    named = re.findall(
+        r"`((?:poe|judging|reproduction|studies|book|data|tests)/[\w/.]*)`", CONTRIBUTING
+    )
     assert len(named) > 15
     there = [ROOT / name for name in named]
     assert [str(p) for p in there if not (p.exists() or p.with_suffix(".py").exists())] == []

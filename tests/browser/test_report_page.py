@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from judging.cli import main
+from judging.practice.cli import main
 from tests.browser.checks import (
     VIEWPORTS,
     accessibility_problems,

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from judging.board import read_answers
-from judging.cli import main
 from judging.errors import DatasetError, JudgeError
-from judging.judges.batch import BatchJudge, import_results
-from judging.judges.runner import answer_batch
 from judging.judges.server import ServerJudge, http
 from judging.judges.spending import Spending
-from judging.reading.forms import read
-from judging.reading.tables import read_table
-from judging.reading.texts import read_texts
+from judging.practice.batch import BatchJudge, import_results
+from judging.practice.board import read_answers
+from judging.practice.cli import main
+from judging.practice.reading.forms import read
+from judging.practice.reading.tables import read_table
+from judging.practice.reading.texts import read_texts
+from judging.practice.runner import answer_batch
 from judging.store import Store
 from poe.errors import ComparisonError
 from tests.asking import HashJudge, questions

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from judging.errors import JudgeError
-from judging.judges.batch import BatchJudge, import_results
 from judging.judges.server import ServerJudge, http
 from judging.judges.server import judge as server
+from judging.practice.batch import BatchJudge, import_results
 from judging.store import Store
 from tests.asking import questions
 from tests.helpers import start
@@ -259,7 +259,7 @@ def test_without_a_guard_the_fuzzer_finds_a_hole(guard, places, instead, monkeyp
 RUNNER = """
 import math, sys, time
 from pathlib import Path
-from judging.judges.runner import answer_batch
+from judging.practice.runner import answer_batch
 from judging.question import Answer, Reader
 
 class Slow(Reader):

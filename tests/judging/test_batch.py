@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judging.cli import main
 from judging.errors import JudgeError, NoJudgeError
-from judging.judges.batch import BatchJudge, import_results
-from judging.judges.runner import answer_batch
 from judging.judges.server import ServerJudge
+from judging.practice.batch import BatchJudge, import_results
+from judging.practice.cli import main
+from judging.practice.runner import answer_batch
 from judging.question import Answer, Reader
 from judging.store import Store
 from tests.asking import HashJudge, questions
@@ -73,11 +73,11 @@ def test_a_batch_too_large_for_a_provider_is_in_several_files(asked, tmp_path, m
     judge = BatchJudge(ServerJudge("tiny", NOWHERE))
     with pytest.raises(JudgeError, match="wait"):
         store.ask(judge, wanted)
-    monkeypatch.setattr("judging.judges.batch.MOST", 15)
+    monkeypatch.setattr("judging.practice.batch.MOST", 15)
     paths = judge.write(tmp_path / "many.jsonl", store)
     assert [path.name for path in paths] == ["many.jsonl", "many-2.jsonl", "many-3.jsonl"]
     assert [len(lines(path)) for path in paths] == [15, 15, 10]
-    monkeypatch.setattr("judging.judges.batch.LARGEST", 5000)
+    monkeypatch.setattr("judging.practice.batch.LARGEST", 5000)
     paths = judge.write(tmp_path / "small.jsonl", store)
     assert all(path.stat().st_size <= 5000 for path in paths)
     assert [one for path in paths for one in lines(path)] == requests

@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-import judging
 import poe
-from judging.board import errors, gate, leaderboard
-from judging.board.clusters import Clustered, clustered
-from judging.board.errors import told
-from judging.board.length import relative
-from judging.cli import main
-from judging.ranking.fragile import fragility
+from judging.practice.board import errors, gate, leaderboard
+from judging.practice.board.clusters import Clustered, clustered
+from judging.practice.board.errors import told
+from judging.practice.board.length import relative
+from judging.practice.cli import main
+from judging.practice.ranking.fragile import fragility
+from judging.practice.reading import forms
 
 NAMES = ("plain", "padded", "cut", "better", "worse", "long", "short")
 QUALITY = (0.0, 0.0, 0.0, 0.5, -0.5, 0.2, -0.2)
@@ -447,7 +447,7 @@ def test_a_store_may_be_a_file(tmp_path):
 
 def test_errors_that_are_the_experts_own_are_called_so():
     votes = two(6, 5)
-    columns = judging.reading.forms.read(pd.DataFrame(votes))
+    columns = forms.read(pd.DataFrame(votes))
     c = poe.Comparisons(first=columns.first, second=columns.second, p=columns.p)
     assert "the expert's own" in told(poe.fit(c, "huber", prior=0.1), columns, "pair")
     assert "per pair" in told(poe.fit(c, prior=0.1), columns, "pair")
@@ -456,7 +456,7 @@ def test_errors_that_are_the_experts_own_are_called_so():
 def test_more_items_than_errors_fit_are_not_clustered(monkeypatch):
     """Matrices of all items would be made, only to say afterwards that they do not fit."""
     votes = pd.DataFrame(two(30, 20)).assign(prompt=np.arange(50) % 12)
-    columns = judging.reading.forms.read(votes)
+    columns = forms.read(votes)
     c = poe.Comparisons(first=columns.first, second=columns.second, p=columns.p)
     fitted = poe.fit(c, prior=0.1)
     assert isinstance(errors.with_errors(fitted, columns, "prompt"), Clustered)

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judging.cli import main
 from judging.errors import InvalidDataError
-from judging.trust import read_people
+from judging.practice.cli import main
+from judging.practice.trust import read_people
 
 CASES = Path(__file__).parent / "cases"
 ROW = re.compile(r" +(\d+)  (\S+)  ")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import poe
-from judging.cli import main
+from judging.practice.cli import main
 
 
 def test_no_command_shows_help(capsys):

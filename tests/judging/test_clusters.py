@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import poe
-from judging.board import clusters
+from judging.practice.board import clusters
 from tests.poe.test_one_of_each import decisions
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import judging
 from judging import prompts
-from judging.cli import main
 from judging.errors import JudgeError
+from judging.practice.cli import main
 from tests.judge_server import serving
 
 TEXTS = "id,text\na,The sun rose slowly.\nb,Rain.\nc,A long morning of quiet light.\nd,Snow fell.\n"

@@ -9,10 +9,10 @@ from scipy.special import expit, stdtr
 
 import judging
 import poe
-from judging.cli import main
 from judging.judges.demo import DemoJudge
-from judging.ranking import confirmation
-from judging.ranking.settings import Asking, Fitting
+from judging.practice.cli import main
+from judging.practice.ranking import confirmation
+from judging.practice.ranking.settings import Asking, Fitting
 from judging.store import Store
 
 N = 30

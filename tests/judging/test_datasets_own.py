@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judging import datasets
-from judging.datasets import read_texts
-from judging.reading.tables import as_name, csv_text
+from judging.practice.reading.tables import as_name
+from judging.practice.reading.texts import read_texts
+from judging.quoting import csv_text
 
 CSV = '''id,text,context,score
 a,"First text, with a comma",Task 1,3

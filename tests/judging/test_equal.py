@@ -7,10 +7,10 @@ from scipy.stats import rankdata
 import judging
 import poe
 from judging.judges import Answer, Reader
-from judging.ranking import words
-from judging.ranking.changes import changes
-from judging.ranking.equal import on_top
-from judging.ranking.fragile import fragility_of
+from judging.practice.ranking import words
+from judging.practice.ranking.changes import changes
+from judging.practice.ranking.equal import on_top
+from judging.practice.ranking.fragile import fragility_of
 from poe.ranks import shared_ranks
 
 

@@ -11,9 +11,9 @@ import time
 import pandas as pd
 import pytest
 
-from judging.cli import main
 from judging.judges.server import http
 from judging.machine import write
+from judging.practice.cli import main
 from tests.helpers import HEARS_CTRL_C, ROOT
 from tests.judge_server import SOUND, Raw, serving
 
@@ -118,7 +118,7 @@ def test_ctrl_c_while_loading_is_no_traceback():
         "import os, signal, sys\n"
         "class Loading:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'judging.cli': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'judging.practice.cli': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Loading())\n"
         "from judging.__main__ import main\n"
         "sys.exit(main())\n"

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from judging import datasets, prompts
-from judging.cli import _killed_politely, main
-from judging.cli.opening import open_judge
 from judging.judges.demo import DemoJudge
+from judging.practice.cli import _killed_politely, main
+from judging.practice.cli.opening import open_judge
 from judging.store import Store
 from tests.asking import hear
 from tests.judge_server import serving

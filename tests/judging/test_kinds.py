@@ -11,13 +11,13 @@ import pytest
 
 import judging
 from judging import kinds
-from judging.cli import main
 from judging.cost import cost
 from judging.errors import JudgeError, NoJudgeError
 from judging.judges.asking import stored_judge
 from judging.judges.spending import Spending
+from judging.practice.cli import main
+from judging.practice.ranking import words
 from judging.question import Answer, Question, Reader, Text, by_bytes
-from judging.ranking import words
 from judging.store import Store
 
 ROOT = Path(judging.__file__).parent
@@ -107,7 +107,7 @@ def test_one_row_says_what_its_rankings_are(toy):
 def test_one_row_is_in_the_help():
     """In a process of its own: the help is written when the command is imported."""
     program = TOY + (
-        "\nimport math\nkinds.KINDS['toy'] = ROW\nfrom judging.cli import main\n"
+        "\nimport math\nkinds.KINDS['toy'] = ROW\nfrom judging.practice.cli import main\n"
         "import os; os.environ['COLUMNS'] = '200'\nraise SystemExit(main(['rank', '--help']))"
     )
     done = subprocess.run(

@@ -14,14 +14,14 @@ from scipy.special import expit, log_expit, logit
 
 import judging
 import poe
-from judging.board import Tournament, leaderboard, of_columns, read_answers
-from judging.board.clusters import clustered
-from judging.board.length import relative
-from judging.cli import main
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
 from judging.judges.recorded import pandalm
+from judging.practice.board import Tournament, leaderboard, of_columns, read_answers
+from judging.practice.board.clusters import clustered
+from judging.practice.board.length import relative
+from judging.practice.cli import main
 from poe.errors import ComparisonError
 
 
@@ -78,9 +78,9 @@ class TestClusteredErrors:
             c, prompt, _ = votes(2, [0.0, 0.3, 0.9], prompts=prompts, each=each, own=0.5)
             fit = poe.fit(c)
             taken = clustered(fit, prompt).covariance()
-            monkeypatch.setattr("judging.board.clusters.MANY", 0)
+            monkeypatch.setattr("judging.practice.board.clusters.MANY", 0)
             plain = clustered(fit, prompt).covariance()
-            monkeypatch.setattr("judging.board.clusters.MANY", np.inf)
+            monkeypatch.setattr("judging.practice.board.clusters.MANY", np.inf)
             careful = clustered(fit, prompt).covariance()
             monkeypatch.undo()
             np.testing.assert_allclose(taken, careful if far else plain, rtol=1e-12)
@@ -557,8 +557,8 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
 
 def same_board(table, **options):
     """The leaderboard of a table, and the one of what `to_table` writes of it, by way of a CSV."""
-    from judging.reading.forms import read
-    from judging.reading.tables import csv_text
+    from judging.practice.reading.forms import read
+    from judging.quoting import csv_text
 
     columns = read(table, **options)
     again = pd.read_csv(io.StringIO(csv_text(columns.to_table())), dtype=object)
@@ -699,7 +699,7 @@ def test_the_bar_is_closed_where_the_judge_fails():
             raise RuntimeError("gone")
             yield
 
-    table = judging.board.read_answers(answers([0.0, 1.0, 2.0], prompts=4))
+    table = read_answers(answers([0.0, 1.0, 2.0], prompts=4))
     with Store(":memory:") as store:
         asked = Tournament(table, Broken(), store=store, progress=True)
         with pytest.raises(RuntimeError, match="gone"):
@@ -764,7 +764,7 @@ def test_what_takes_long_is_said_on_a_terminal(tmp_path, capsys, monkeypatch):
             assert seconds == 2.0
             self.start, self.cancel = (lambda: say(*words, **options)), lambda: None
 
-    monkeypatch.setattr("judging.cli.screen.threading.Timer", Due)
+    monkeypatch.setattr("judging.practice.cli.screen.threading.Timer", Due)
     path = tmp_path / "x.csv"
     path.write_text("first,second,p\na,b,0.7\nb,c,0.6\nc,a,0.4\n")
     assert main(["fit", str(path)]) == 0

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from judging import judges
-from judging.cli import main
 from judging.datasets import models
 from judging.errors import DownloadError, JudgeError
+from judging.practice.cli import main
 
 CONTENT = [b"the first part, ", b"the second, ", b"and the last"]
 WHOLE = b"".join(CONTENT)

@@ -7,13 +7,13 @@ import time
 import pandas as pd
 import pytest
 
-from judging.cli import main
 from judging.cost import beginning, cost
 from judging.errors import JudgeError
 from judging.judges import Question, Store, Text
 from judging.judges.server import http
 from judging.judges.server.judge import ServerJudge
 from judging.judges.spending import Spending
+from judging.practice.cli import main
 from judging.question import Prompt, by_bytes
 from tests.helpers import start
 from tests.judge_server import serving
@@ -206,7 +206,7 @@ def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch)
 # One writer a store ----------------------------------------------------------------------------
 
 RANK = (
-    "from judging.cli import main\n"
+    "from judging.practice.cli import main\n"
     "raise SystemExit(main(['rank', {table!r}, '--attribute', 'better', '--judge', "
     "'openai:tiny@{url}', '--store', {store!r}, '--quiet', '--undecided', 'tie']))\n"
 )

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 import judging
-from judging.board import read_answers
-from judging.cli import main
 from judging.errors import InvalidDataError
 from judging.judges import Text
+from judging.practice.board import read_answers
+from judging.practice.cli import main
+from judging.practice.ranking import words
+from judging.practice.reading.texts import read_texts
+from judging.practice.trust import read_people
 from judging.quoting import quoted
-from judging.reading.texts import read_texts
-from judging.trust import read_people
 
 WORDS = ("Short.", "A longer text with several words in it.", "Something else entirely, at length.")
 
@@ -198,4 +199,4 @@ def test_a_reason_is_said_whole():
 
     texts = [Text(f"n{k}", f"text number {k}") for k in range(4)]
     ranking = judging.rank(texts, Refusing(), attribute="better", budget="all")
-    assert why in " ".join(judging.ranking.words.refusals(ranking))
+    assert why in " ".join(words.refusals(ranking))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import judging
-from judging.cli import main
+from judging.practice.cli import main
 from poe.experts import NAMES
 from reproduction import cli as reproduction_cli
 from tests.poe.test_experts_added import ONE_FILE, ONE_LINE
@@ -94,7 +94,7 @@ def test_no_program_flow_reads_a_sentence():
 
     found = {
         (path.name, one)
-        for package in ("poe", "judging", "reproduction")
+        for package in ("poe", "judging", "reproduction", "studies")
         for path in (ROOT / package).rglob("*.py")
         for one in reads(ast.parse(path.read_text(encoding="utf-8")))
     }

@@ -9,8 +9,8 @@ from judging import Asking
 from judging import rank as judging_rank
 from judging.judges import Store, TextJudge, prompts
 from judging.judges.spending import SpendingLimitError
+from judging.practice.ranking import words
 from judging.question import Answer, Reader, Text
-from judging.ranking import words
 from poe.choose.orders import Decision
 
 TEXTS, CALLS = 16, 96

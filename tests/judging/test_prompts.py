@@ -5,8 +5,8 @@ import re
 import pytest
 
 from judging import datasets, prompts
-from judging.cli import main
 from judging.errors import JudgeError
+from judging.practice.cli import main
 
 # poe_v2, Table 4, as the paper prints it.
 TABLE_4 = {

@@ -10,9 +10,9 @@ import scipy.stats
 
 import judging
 import poe
-from judging.cli import main
 from judging.judges import Store
 from judging.judges.demo import DemoJudge, reading_ease
+from judging.practice.cli import main
 from judging.question import Answer
 from tests.asking import hear
 from tests.helpers import read_csv

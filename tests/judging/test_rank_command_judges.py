@@ -6,8 +6,8 @@ The models are tiny and their weights random: what they say is evidence about th
 import pandas as pd
 import pytest
 
-from judging.cli import main
 from judging.judges import Store
+from judging.practice.cli import main
 from tests import tiny_models
 from tests.judge_server import serving
 

@@ -13,9 +13,10 @@ import poe
 from judging import prompts
 from judging.errors import JudgeError
 from judging.judges import Store, TextJudge
-from judging.ranking import rank as module
-from judging.ranking.ending import RankingFailedError, RankingInterruptedError
-from judging.ranking.settings import Asking, Fitting
+from judging.practice.ranking import rank as module
+from judging.practice.ranking.ending import RankingFailedError, RankingInterruptedError
+from judging.practice.ranking.settings import Asking, Fitting
+from judging.practice.trust import People
 from poe.choose.stopping import StopRule, ranks_within, se_below, top_known
 from poe.errors import ComparisonError
 from tests.asking import HashJudge, texts
@@ -339,7 +340,7 @@ def test_what_is_asked_now_is_priced_alone():
 def test_people_are_found_by_the_number_that_a_text_has():
     """Names that are no strings: what is counted, shown and correlated is the same."""
     found = judging.rank(6, lambda pairs: expit(pairs[:, 1] - pairs[:, 0] + 0.1), seed=1)
-    said = judging.trust.People({str(k): -float(k) for k in range(5)})
+    said = People({str(k): -float(k) for k in range(5)})
     beside = found.with_people(said)
     table = beside.to_frame().set_index("name")
     assert table["gold"].dropna().to_dict() == {k: -float(k) for k in range(5)}

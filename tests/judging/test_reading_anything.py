@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 import judging
-from judging.cli import main
 from judging.errors import DataNotFoundError, InvalidDataError
-from judging.reading.tables import as_name, is_table, read_table
-from judging.reading.texts import read_texts
+from judging.practice.cli import main
+from judging.practice.reading.tables import as_name, is_table, read_table
+from judging.practice.reading.texts import read_texts
 
 ROWS = [
     {"id": "a", "text": "The sun rose slowly."},

@@ -6,7 +6,7 @@ import pytest
 
 import judging
 import poe
-from judging.reading.forms import read as columns_of
+from judging.practice.reading.forms import read as columns_of
 
 
 class TestForms:

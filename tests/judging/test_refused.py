@@ -8,13 +8,13 @@ import pytest
 import judging
 import poe
 from judging import Asking
-from judging.cli import main
 from judging.errors import JudgeError
 from judging.judges import Answer, Store, Text
 from judging.judges.server import http
+from judging.practice.cli import main
+from judging.practice.ranking.readings import next_pairs, prospects
+from judging.practice.ranking.settings import HOPELESS
 from judging.question import Reader
-from judging.ranking.readings import next_pairs, prospects
-from judging.ranking.settings import HOPELESS
 from tests.judge_server import Raw, serving
 
 

@@ -18,16 +18,16 @@ from scipy.special import expit, stdtr, stdtrit
 import judging
 import poe
 from judging import prompts
-from judging.cli import main
 from judging.errors import InvalidDataError
 from judging.judges import Answer, Store, Text, TextJudge
 from judging.judges.demo import DemoJudge
-from judging.ranking import readings, words
-from judging.ranking.changes import changes, read_ranking
-from judging.ranking.ending import Stop
-from judging.ranking.readings import next_pairs, position, prospects
-from judging.ranking.report import _orders, report
-from judging.ranking.settings import Asking, Fitting
+from judging.practice.cli import main
+from judging.practice.ranking import readings, words
+from judging.practice.ranking.changes import changes, read_ranking
+from judging.practice.ranking.ending import Stop
+from judging.practice.ranking.readings import next_pairs, position, prospects
+from judging.practice.ranking.report import _orders, report
+from judging.practice.ranking.settings import Asking, Fitting
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
 LIMIT = Stop("limit", "the limit of 60 calls is reached")

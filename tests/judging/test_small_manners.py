@@ -12,10 +12,10 @@ import pytest
 
 import judging
 import poe
-from judging.cli import main
 from judging.errors import JudgeError
 from judging.judges.server import ServerJudge
 from judging.judges.spending import Spending, SpendingLimitError
+from judging.practice.cli import main
 from judging.question import Answer
 from judging.store import Store
 from tests.asking import HashJudge, questions

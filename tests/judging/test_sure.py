@@ -6,7 +6,7 @@ from scipy.special import expit
 
 import judging
 import poe
-from judging.ranking import words
+from judging.practice.ranking import words
 
 
 def fits(spread, noise, *, sets=60, n=20, budget="3x"):

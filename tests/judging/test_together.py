@@ -9,13 +9,13 @@ import pytest
 from scipy.special import expit, log_expit
 
 import judging
-from judging.cli import main
-from judging.cli.options import app
 from judging.judges import Answer
-from judging.ranking import words
-from judging.ranking.ranking import apart, names_of_judges
-from judging.ranking.report import report
-from judging.ranking.together import together
+from judging.practice.cli import main
+from judging.practice.cli.options import app
+from judging.practice.ranking import words
+from judging.practice.ranking.ranking import apart, names_of_judges
+from judging.practice.ranking.report import report
+from judging.practice.ranking.together import together
 
 
 class Likes(judging.Reader):

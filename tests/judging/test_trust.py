@@ -12,13 +12,13 @@ from scipy.stats import binom, kendalltau, norm
 
 import judging
 import poe
-from judging import trust
-from judging.cli import main
 from judging.errors import InvalidDataError
-from judging.ranking.fragile import fragility_of
-from judging.ranking.verdict import _chance, _more, of_fit, verdict
-from judging.trust.agreement import Rows, agreement, shared, sharpness
-from judging.trust.scale import conformal
+from judging.practice import trust
+from judging.practice.cli import main
+from judging.practice.ranking.fragile import fragility_of
+from judging.practice.ranking.verdict import _chance, _more, of_fit, verdict
+from judging.practice.trust.agreement import Rows, agreement, shared, sharpness
+from judging.practice.trust.scale import conformal
 from poe.comparisons import Comparisons
 
 
@@ -507,8 +507,8 @@ def answered(rng, prompts=300, labelled=40):
 
 
 def test_win_rates_among_people_are_covered_and_the_judges_are_not():
-    from judging.board.people import among_people
-    from judging.reading.forms import read
+    from judging.practice.board.people import among_people
+    from judging.practice.reading.forms import read
 
     rng, n, hits, judged = np.random.default_rng(9), 60, 0, 0
     noise = rng.normal(0, 0.7 * np.sqrt(2), (200_000, 1))

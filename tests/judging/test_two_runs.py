@@ -8,8 +8,8 @@ import pytest
 import judging.store.store as module
 from judging import prompts
 from judging.judges import Store, TextJudge
-from judging.ranking.rank import rank
-from judging.ranking.settings import Asking
+from judging.practice.ranking.rank import rank
+from judging.practice.ranking.settings import Asking
 from tests.asking import HashJudge, texts
 
 COUNT = 12  # texts, 132 comparisons of them

@@ -8,9 +8,9 @@ import pytest
 from scipy.special import expit
 
 import judging
-from judging.board import gate
-from judging.cli import main
 from judging.fitting import settled
+from judging.practice.board import gate
+from judging.practice.cli import main
 from poe.comparisons import Comparisons
 from tests.judging.test_cases import minorise
 

@@ -87,14 +87,3 @@ def test_rank_statements_hold_at_their_rate():
     chosen = told > 0.65
     shuffled = rng.permutation(true)[chosen].mean()
     assert abs(told[chosen].mean() - shuffled) > 4 * np.sqrt(0.25 / chosen.sum())
-
-
-def test_a_bias_is_a_finite_number_or_none():
-    c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.9, 0.6, 0.3])
-    none, zero = poe.posterior(c, bias=None), poe.posterior(c, bias=0.0)
-    np.testing.assert_array_equal(none.scores, zero.scores)
-    for wrong in (np.nan, np.inf, [0.1]):
-        with pytest.raises(ValueError, match="bias must be a number"):
-            poe.posterior(c, bias=wrong)
-    with pytest.raises(KeyError, match="no item is called 'z'"):
-        none.prob_better("a", "z")

@@ -8,8 +8,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from judging.datasets.questions import pairs_of
-from reproduction import answers, ask_model, few_calls, predict_more
+from reproduction import answers, ask_model
 from reproduction.quarters import circuit, quarters, whole
+from studies import few_calls, predict_more
 
 N = 1056
 

@@ -9,11 +9,12 @@ from scipy.special import log_expit
 
 import poe
 from judging.judges.recorded import llmbar
-from reproduction import ask_model, few_calls, predict_more, real_coverage, stories
+from reproduction import ask_model
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
 from reproduction.targets import Target
 from reproduction.telling import real_judge
+from studies import few_calls, outcomes, predict_more, real_coverage, stories
 from tests.reproduction.test_quarters import keep_of_hanna
 
 CLAIMS = pd.DataFrame(
@@ -103,7 +104,7 @@ def test_distances_of_twins(results):
 
 def test_what_came_of_predictions_is_absent_before(monkeypatch):
     monkeypatch.setattr(predict_more, "outcomes", pd.DataFrame)
-    assert real_judge.came_of().empty
+    assert outcomes.came_of().empty
     one = {
         "predicted": "LLMBar, the 100 pairs",
         "quantity": "both orders - one, accuracy",
@@ -112,7 +113,7 @@ def test_what_came_of_predictions_is_absent_before(monkeypatch):
     }
     one |= {"low": 57.5, "high": 74.0, "measured": 44.0, "inside": False}
     monkeypatch.setattr(predict_more, "outcomes", lambda: pd.DataFrame([one]))
-    assert real_judge.came_of().iloc[0].to_list() == [
+    assert outcomes.came_of().iloc[0].to_list() == [
         "LLMBar, all: both orders minus one, accuracy",
         "66.0 (57.5 to 74.0)",
         "44.0",
@@ -150,9 +151,9 @@ def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
     monkeypatch.setattr(
         "reproduction.answers.kept", lambda *_: pd.DataFrame(columns=ask_model.PLACES)
     )
-    assert real_judge.llmbar() == ""
-    assert "was asked 0 of 8,448 calls" in real_judge.stories()
-    assert "<table" not in real_judge.stories()
+    assert outcomes.llmbar() == ""
+    assert "was asked 0 of 8,448 calls" in outcomes.stories()
+    assert "<table" not in outcomes.stories()
 
 
 def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
@@ -163,7 +164,7 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
     gap = gold[:, :, None] - gold[:, None, :]
     log_p = log_expit(np.stack([3.0 * gap, -3.0 * gap], axis=-1))
     monkeypatch.setattr(real_judge.ask_model, "answers", lambda *a, **k: (contexts, log_p))
-    shown = re.sub(r"<[^>]+>", " ", real_judge.llmbar())
+    shown = re.sub(r"<[^>]+>", " ", outcomes.llmbar())
     assert (
         len(
             re.findall(
@@ -215,7 +216,7 @@ def test_stories_appear_quarter_by_quarter(monkeypatch, quarters, sizes):
     whole = gains["coherence", f"avg-prob, {last}"]
     assert gains["coherence", f"avg-prob - win-ratio, {last}"] < 2.0 * whole, "paired"
     monkeypatch.setattr(real_judge.run, "read", lambda name: rows)
-    shown = re.sub(r"<[^>]+>", " ", real_judge.stories())
+    shown = re.sub(r"<[^>]+>", " ", outcomes.stories())
     assert f"was asked {2 * quarters * 1056:,} of 8,448 calls" in shown
     assert len(re.findall(r"complexity, PoE-BT", shown)) == 1
     assert "N calls (0.09%)" in shown

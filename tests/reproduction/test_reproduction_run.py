@@ -1,14 +1,13 @@
 """Results on disk, what makes them out of date, and the command `judging reproduce`."""
 
-import ast
 import json
 import shutil
 
 import pytest
 
 from judging import machine
-from judging.cli import main
 from judging.machine import data_dir
+from judging.practice.cli import main
 from reproduction import cli, run, small, targets, verdicts
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
@@ -48,55 +47,14 @@ class TestDigest:
         (tree / "data/results").mkdir()
         (tree / "data/results/table1.csv").write_text("1")
         for name in (
-            "judging/cli/rank.py",
-            "judging/judges/transformers/load.py",
+            "judging/practice/cli/rank.py",
+            "judging/practice/rank.py",
             "reproduction/telling/log.py",
         ):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text("ONE = 1")
         assert all((run.ROOT / name).exists() for name in run.APART)
         assert self.digest(tree) == before
-
-    def test_whatever_numbers_are_made_with_is_in_it(self):
-        """All modules of ours that its files import are in it, but for these, which make none."""
-        none = {
-            *("judging", "judging.errors", "judging.judges", "judging.kinds", "judging.machine"),
-            *("judging.judges.spending", "judging.quoting"),
-            *("judging.reading.tables", "judging.reading.texts"),
-        }
-        files = {path for name in run.CODE for path in _python(run.ROOT / name)}
-        apart = {path for name in run.APART for path in _python(run.ROOT / name)}
-        known = {_module(path) for path in files | apart}
-        outside = {
-            f"{path.relative_to(run.ROOT)}: {name}"
-            for path in files - apart
-            for name in _imported(path)
-            if name.partition(".")[0] in ("poe", "judging", "reproduction")
-            if name not in known | none
-        }
-        assert not outside
-        assert {"judging.metrics", "judging.simulated", "poe.newton"} <= known
-
-
-def _python(path):
-    return path.rglob("*.py") if path.is_dir() else [path]
-
-
-def _module(path):
-    return ".".join(path.relative_to(run.ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
-def _imported(path):
-    """Names of the modules that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            for one in node.names:
-                inner = f"{node.module}.{one.name}"
-                place = run.ROOT.joinpath(*inner.split("."))
-                is_module = place.is_dir() or place.with_suffix(".py").exists()
-                yield inner if is_module else str(node.module)
 
 
 class TestResult:

@@ -16,11 +16,11 @@ from scipy.special import expit
 import judging
 import poe
 from judging import prompts
-from judging.cli import main
 from judging.datasets.questions import questions_of
 from judging.errors import JudgeError
 from judging.judges.demo import DemoJudge
 from judging.metrics import spearman
+from judging.practice.cli import main
 from judging.question import Answer, Reader
 from judging.store import Store
 from reproduction import large, published, run, small, stored_judge

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from reproduction import measured_tables, real_claims, twin_of_judge
+from reproduction import measured_tables, real_claims
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
-from reproduction.twin_of_judge import Calibrated, Own, answered
+from studies import twin_of_judge
+from studies.twin_of_judge import Calibrated, Own, answered
 
 ONE = Calibrated(rho=0.5, sharpness=1.0, bias=0.4, noise=0.8, shared=-0.2)
 MORE = Own(confidence=0.5, text=0.6, context=0.3, left=0.4)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
-from judging.cli import main
 from judging.machine import data_dir
+from judging.practice.cli import main
 from reproduction import cli, published, verdicts
 from reproduction.claims import all_claims
 from reproduction.targets import TARGETS

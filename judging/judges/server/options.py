@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judging.errors import JudgeError
-from judging.injection import broken
+from judging.judges.control_tokens import broken
 from judging.question import Question
 
 SAMPLED_TOKENS = 8  # enough for "Summary A", "**A**", "Answer: A"

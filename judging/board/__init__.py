@@ -1,7 +1,0 @@
-"""Leaderboards: systems that answer the same prompts, compared by a judge or by people."""
-
-from judging.board.answers import Answers, read_answers
-from judging.board.asking import Tournament
-from judging.board.board import Leaderboard, leaderboard, of_columns
-
-__all__ = ["Answers", "Leaderboard", "Tournament", "leaderboard", "of_columns", "read_answers"]

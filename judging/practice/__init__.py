@@ -1,0 +1,1 @@
+"""The practitioner's tool: any table read, texts ranked, systems compared, reports, the command."""

@@ -1,0 +1,346 @@
+"""Answers of systems that nobody compared yet, put to a judge two at a time.
+
+Which two: round after round the pair of systems whose answer would tell most (the curvature that it
+adds times the variance of the difference, as `poe.next_comparisons`), on the prompt with the fewest
+so far, since what comes from one prompt errs together. One order of each pair or both is found out
+from a pilot in the first round (`poe.choose.orders.on_prompts`), unless it is said.
+"""
+
+from __future__ import annotations
+
+from itertools import starmap
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit
+
+from judging import kinds, prompts
+from judging.judges import Question, Reader, Store, Text
+from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
+from judging.judges.spending import AskingEndedError, SpendingLimitError
+from judging.practice import injection
+from judging.practice.board.answers import Answers
+from judging.practice.meter import Meter
+from judging.practice.ranking import words
+from judging.practice.ranking.ending import Stop, too_few
+from judging.practice.ranking.settings import HOPELESS
+from judging.practice.reading.forms import Columns
+from poe.arrays import Floats, Indices, Mask
+from poe.choose import orders
+from poe.choose.greedy import best_pair
+from poe.choose.orders import Decision
+from poe.comparisons import Comparisons
+from poe.fitting import fit
+from poe.resistance import add_comparison, difference_variances
+
+__all__ = ["Tournament"]
+
+# Each system counts as compared with a fixed point by so much of an answer (of curvature 1/4 at
+# most): then the matrix of links has an inverse before every system is linked, and who was never
+# compared has a variance of 10, more than anybody who was. Rankings do not see it: it only orders
+# what is asked first, and fades as soon as there are some answers per system.
+ANCHOR = 0.1
+
+
+class Tournament:
+    """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
+
+    progress : whether to show a bar. price : per million tokens read, and written.
+    rounds : in how many parts a budget is asked, at least. wording : a file of your own question.
+    orders : as in `judging.Asking`; decision : what the pilot of "auto" came to, None before.
+    made : (K, 3) prompt, first and second system of what was asked; what the store has is there
+    from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
+    answers being the same word for word. refused : questions that the judge would not answer,
+    left out, and why. stop : why it ended before its time, None if it did not. budget : the calls
+    that `run` was given, None before.
+    """
+
+    def __init__(
+        self,
+        answers: Answers,
+        judge: Reader,
+        attribute: str = "better",
+        *,
+        store: Store,
+        orders: Literal["auto", "one", "both"] = "auto",
+        undecided: Undecided = "skip",
+        on_refusal: OnRefusal = "skip",
+        progress: bool | None = None,
+        price: tuple[float, float] | None = None,
+        seed: int = 0,
+        rounds: int = 8,
+        wording: str | Path | None = None,
+    ) -> None:
+        self.answers, self.judge, self.store = answers, judge, store
+        if orders not in ("auto", "one", "both"):
+            raise ValueError(f"orders must be auto, one or both, not {orders!r}")
+        self.orders, self.both, self.rounds = orders, orders == "both", rounds
+        self.decision: Decision | None = None
+        self.undecided, self.on_refusal = undecided, on_refusal
+        self.refused: dict[str, str] = {}
+        self.unanswered = np.zeros(len(answers.systems), dtype=int)
+        self.meter = Meter(0, shown=progress, price=price)
+        self.meter.judge = judge
+        self.rng = np.random.default_rng(seed)
+        self.prompt = prompts.for_attribute(
+            attribute, thing="answer", context="Prompt", wording=wording
+        )
+        self.made = np.empty((0, 3), dtype=np.intp)
+        self.p: Floats = np.empty(0)
+        self.equal = 0
+        self.stop: Stop | None = None
+        self.budget: int | None = None
+        there = answers.texts != ""
+        self.left = there[:, :, None] & there[:, None, :] & ~np.eye(there.shape[1], dtype=bool)
+        self.recall()
+
+    def questions(self, rows: Indices) -> list[Question]:
+        """Of (K, 3) prompts, first and second systems."""
+        a = self.answers
+
+        return [
+            Question(
+                self.prompt,
+                self._text(k, i),
+                self._text(k, j),
+                Text(f"prompt {k + 1}", a.prompts[k]),
+            )
+            for k, i, j in rows.tolist()
+        ]
+
+    def _text(self, k: int, i: int) -> Text:
+        a = self.answers
+        return Text(f"{a.systems[i]}, prompt {k + 1}", a.texts[k, i])
+
+    def recall(self) -> None:
+        """Take every answer that the store has; nothing is asked."""
+        stored, rows = self.store.answered(self.judge, self.prompt), list[tuple[int, int, int]]()
+        for k, about in enumerate(self.answers.prompts):
+            if known := stored.get(Text("", about).digest):
+                own = [Text("", text).digest for text in self.answers.texts[k]]
+                left = np.argwhere(self.left[k]).tolist()
+                rows += [(k, i, j) for i, j in left if (own[i], own[j]) in known]
+        self.ask(np.array(rows, dtype=np.intp).reshape(-1, 3))
+
+    def run(self, calls: int) -> None:
+        """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
+        self.budget = calls
+        self.meter.bar.total = max(calls - len(self.p), 0)
+        try:
+            self._ask_all(calls)
+        finally:
+            self.meter.bar.close()
+
+    def _ask_all(self, calls: int) -> None:
+        n = len(self.answers.systems)
+        while self.asked < calls:
+            size = max(4 * n, -(-calls // self.rounds))
+            new = self.next_round(calls, min(size, calls - self.asked))
+            if not len(new):
+                break
+            try:
+                self.ask(new)
+            except (AskingEndedError, KeyboardInterrupt) as error:
+                self.recall()  # what was answered before the limit
+                if not len(self.p):
+                    raise
+                if not (self.linked or self.refused):  # a board would leave systems out
+                    if not isinstance(error, SpendingLimitError):
+                        raise
+                    raise too_few(error, len(self.p), n, "systems") from None
+                self.stop = Stop.of(error)
+                break
+        if self.orders == "auto" and self.decision is None:
+            self.decide(self.asked)  # the store had all of it
+
+    @property
+    def asked(self) -> int:
+        """Comparisons that were put to the judge, refused ones too."""
+        return len(self.p) + len(self.refused)
+
+    def scores(self) -> Floats:
+        """(N,) by what was answered so far; zero while that does not link all systems."""
+        n = len(self.answers.systems)
+        if not self.linked:
+            return np.zeros(n)
+        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
+        return fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
+
+    @property
+    def linked(self) -> bool:
+        """Whether what was answered so far links all systems."""
+        systems = self.answers.systems
+        if not len(self.p):
+            return False
+        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=systems)
+        return len(c.components()) == 1
+
+    def next_round(self, calls: int, count: int) -> Indices:
+        """(count, 3) what to ask next, of `calls` in all: a pilot, second orders, new pairs."""
+        undecided = self.orders == "auto" and self.decision is None
+        pilot = self.decide(calls) if undecided else 0
+        back = np.empty((0, 3), dtype=np.intp)
+        if self.both:  # a second order takes away more than a new pair would, so it comes first
+            k, i, j = self.made.T
+            back = self.made[self.left[k, j, i]][:count][:, [0, 2, 1]]
+        return np.vstack([back, self.chosen(self.scores(), count - len(back), pilot)])
+
+    def decide(self, calls: int) -> int:
+        """One order or both from here on; or how many pairs are to be asked in both first."""
+        n = len(self.answers.systems)
+        k, i, j = self.made.T
+        told = self.answers.texts[k, i] != self.answers.texts[k, j]
+        rows = map(tuple, self.made[told].tolist())
+        known = dict(zip(rows, self.p[told], strict=True))
+        twice = [row for row in known if row[1] < row[2] and (row[0], row[2], row[1]) in known]
+        size = orders.pilot_size(calls) + n - 1  # as many degrees of freedom
+        missing = size - len(twice)
+        if missing > 0 and calls - self.asked >= 2 * missing + 2 * n:
+            return missing
+        self.decision = orders.on_prompts(
+            np.array(twice, dtype=np.intp).reshape(-1, 3)[:, 1:],
+            np.array([known[row] for row in twice]),
+            np.array([known[k, j, i] for k, i, j in twice]),
+            n_items=n,
+        )
+        self.both = self.decision.orders == "both"
+        return 0
+
+    @property
+    def new(self) -> Mask:
+        """(prompts, N, N) pairs that were asked in neither order yet."""
+        return self.left & self.left.swapaxes(1, 2)
+
+    def chosen(self, scores: Floats, count: int, doubled: int = 0) -> Indices:
+        """(count, 3) new pairs: argmax c_ij R_ij, on the prompt with the fewest so far.
+
+        c_ij is the curvature that one more answer about i and j adds, R_ij the variance of their
+        difference, both at these scores (paper 3.6; book eq. 10.9); R follows every pick. doubled :
+        of the pairs, how many are asked in both orders, if not all are.
+        """
+        n, d = len(scores), np.subtract.outer(scores, scores)
+        curvature, left = expit(d) * expit(-d), self.new
+        met, load = np.zeros((n, n)), np.bincount(self.made[:, 0], minlength=len(left))
+        np.add.at(met, (self.made[:, 1], self.made[:, 2]), 1.0)
+        links = (met + met.T) * curvature
+        resistance = difference_variances(
+            np.linalg.inv(np.diag(links.sum(axis=1) + ANCHOR) - links)
+        )
+        picked: list[tuple[int, int, int]] = []
+        room = left.sum(axis=0)
+        while len(picked) < count and room.any():
+            i, j = map(int, best_pair(curvature * resistance, room > 0, self.rng))
+            k = int(
+                (load + self.rng.random(len(load)) + np.where(left[:, i, j], 0, np.inf)).argmin()
+            )
+            twice, doubled = self.both or doubled > 0, doubled - 1
+            for one, other in ((i, j), (j, i))[: 1 + twice]:
+                if left[k, one, other]:
+                    picked.append((k, one, other))
+                    load[k] += 1
+            room[[i, j], [j, i]] -= left[k, [i, j], [j, i]]
+            left[k, [i, j], [j, i]] = False
+            add_comparison(resistance, i, j, weight=curvature[i, j])
+        return np.array(picked[:count], dtype=np.intp).reshape(-1, 3)
+
+    def ask(self, new: Indices) -> None:
+        """Answers to (K, 3) prompts and systems; two answers that are the same text are a tie."""
+        k, i, j = new.T
+        same = np.asarray(self.answers.texts[k, i] == self.answers.texts[k, j], dtype=bool)
+        questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
+        if questions:
+            said = self.store.ask(self.judge, questions, progress=self.meter)
+            before = sum(why == NEITHER for why in self.refused.values()), self.asked
+            p[~same], _, out = decided(
+                questions, said, self.undecided, self.on_refusal, before=before
+            )
+            self.refused |= {
+                str(questions[q]): said[q].refused or NEITHER for q in np.flatnonzero(out)
+            }
+        self.equal += int(same.sum())
+        self.made = np.vstack([self.made, new[~np.isnan(p)]])
+        self.p = np.append(self.p, p[~np.isnan(p)])
+        self.left[k, i, j] = False
+        for s in np.unique(new[np.isnan(p)][:, 1:]).tolist():
+            met = (new[:, 1:] == s).any(axis=1)
+            self.unanswered[s] += int((met & np.isnan(p)).sum())
+            if self.unanswered[s] >= HOPELESS and not (self.made[:, 1:] == s).any():
+                self.left[:, s, :] = self.left[:, :, s] = False
+
+    @property
+    def more(self) -> int:
+        """Comparisons of these answers that can still be asked, in either order."""
+        texts = self.answers.texts
+        return int((self.left & (texts[:, :, None] != texts[:, None, :])).sum())
+
+    @property
+    def stopped(self) -> str:
+        """Why no more was asked, in a sentence."""
+        if self.stop is not None:
+            return f"Stopped, so this is a partial ranking: {self.stop}."
+        if not self.budget:
+            return "Stopped: offline, nothing was asked."
+        more = self.more
+        if not more:
+            return "Stopped: all pairs of answers were asked, in both orders."
+        if not self.both and not self.new.any():
+            return (
+                "Stopped: all pairs of answers were asked, in one order; the other order "
+                f"(--orders both) is {more:,} more call{'s' if more > 1 else ''}."
+            )
+        return (
+            f"Stopped: the budget of {self.budget:,} comparisons is spent"
+            f"{', and the store had more' if self.asked > self.budget else ''}; {more:,} more can "
+            "be asked of these answers (--budget)."
+        )
+
+    @property
+    def possible(self) -> Mask:
+        """(prompts, N, N) questions that can come."""
+        return self.left if self.both else self.new
+
+    def sample(self, count: int) -> list[Question]:
+        """As many questions as will be asked, any of them: for what they will cost."""
+        rows = np.argwhere(self.possible)
+        return self.questions(self.rng.permutation(rows)[:count])
+
+    def columns(self) -> Columns:
+        """What was asked so far, as `judging.practice.reading.forms.read` gives it of a table."""
+        a, (k, i, j) = self.answers, self.made.T
+        size = np.array([[len(text) for text in row] for row in a.texts], dtype=float)
+        judge = self.judge.specification
+        new = self.meter.calls
+        notes = [
+            *kinds.cautions(judge),
+            f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
+            f"now, {self.asked - self.equal - new:,} known already",
+            *self.meter.notes(),
+            *a.notes,
+        ]
+        if self.decision is not None and self.decision.reason != "unknown":
+            notes.append(words.decided(self.decision).removesuffix("."))
+        if self.equal:
+            notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
+        if self.refused:
+            which, why = next(iter(self.refused.items()))
+            notes.append(
+                f"{len(self.refused):,} comparisons were left out, such as {which} ({why}); they "
+                "count as never asked, and refused ones are asked again only with --retry-refused"
+            )
+        if none := [str(a.systems[s]) for s in range(len(a.systems)) if s not in {*i, *j}]:
+            notes.append(f"left out, because nothing about them was answered: {', '.join(none)}")
+        notes += injection.notes(self.prompt, starmap(self._text, np.argwhere(a.texts != "")))
+        return Columns(
+            first=[a.systems[s] for s in i],
+            second=[a.systems[s] for s in j],
+            p=self.p,
+            weight=None,
+            cluster=k,
+            cluster_name="prompt",
+            lengths=np.column_stack([size[k, i], size[k, j]]),
+            in_order=True,
+            notes=tuple(notes),
+            prompts=[a.prompts[at] for at in k.tolist()],
+            group=None if a.groups is None else [a.groups[at] for at in k.tolist()],
+        )

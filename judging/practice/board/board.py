@@ -1,0 +1,458 @@
+"""A leaderboard: which system answers better, over many prompts.
+
+The model of an answer about systems i (shown first) and j on one prompt is
+
+    logit P(i is better) = theta_i - theta_j + gamma,
+
+gamma the preference for what is shown first; a tie is half a win for each. This plain fit is the
+ranking. Length control (`judging.practice.board.length`) is an option that stands beside it and
+never replaces it: if length is how a system is better, control takes away what it deserves. Where
+the errors come from is one rule for this and for `judging fit` (`judging.practice.board.errors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from judging.fitting import settled
+from judging.judges import Reader, Store
+from judging.judges import open as open_judge
+from judging.judges.asking import Undecided
+from judging.practice.board import length as lengths
+from judging.practice.board.answers import read_answers
+from judging.practice.board.asking import Tournament
+from judging.practice.board.clusters import Clustered
+from judging.practice.board.errors import Errors, kind_of, require_prompts, told, with_errors
+from judging.practice.board.length import controlled
+from judging.practice.ranking import words
+from judging.practice.ranking.equal import on_top
+from judging.practice.ranking.fragile import Fragility, fragility_of
+from judging.practice.reading.forms import Columns, read
+from judging.practice.reading.tables import is_table, read_table, read_tables
+from judging.store import opened
+from poe.comparisons import Comparisons
+from poe.errors import ComparisonError, NotConvergedError, name_some
+from poe.result import Fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Leaderboard", "leaderboard", "of_columns", "require_system"]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaderboard:
+    """Systems in their order, with errors.
+
+    Attributes
+    ----------
+    plain
+        The fit that the ranking goes by.
+    found
+        The comparisons, as they were read.
+    equal
+        The fit at equal lengths, None where length was not controlled for.
+    errors
+        What intervals are made of, "vote", "pair" or "prompt".
+    level
+        Of all intervals.
+    reference
+        The system that the others are also held against, if one was named.
+    notes
+        What a reader should know.
+    bias, prior
+        As they were asked for, which is how `groups` are fitted too.
+    left
+        How many more comparisons there can be of these answers; infinite where nobody knows.
+    stopped
+        Why a judge was asked no more, "" where none was.
+
+    Examples
+    --------
+    >>> votes = [{"model_a": "x", "model_b": "y", "winner": who} for who in ("model_a", "tie")]
+    >>> judging.leaderboard(votes).win_rates().loc["x", "y"]
+    np.float64(0.75)
+    """
+
+    plain: Fit
+    found: Columns
+    equal: Clustered | None = None
+    errors: Errors = "vote"
+    level: float = 0.95
+    reference: Any = None
+    notes: tuple[str, ...] = ()
+    bias: Any = "fit"
+    prior: float | None = None
+    left: float = np.inf
+    stopped: str = ""
+
+    @property
+    def fit(self) -> Fit:
+        """What the ranking goes by: the fit without lengths."""
+        return self.plain
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge is known to have made the comparisons; a table may be of anybody's."""
+        return bool(self.stopped)
+
+    @property
+    def clusters(self) -> str:
+        """The column that errors are clustered on, "" where there is none."""
+        return self.found.cluster_name if self.errors == "prompt" else ""
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """The answers, without a prior's ties."""
+        return self.plain.comparisons.take(self.plain.real)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per system, best first.
+
+        Columns rank, name, score, error, low, high, rank_low, rank_high (intervals of `level`),
+        win_rate (fitted, mean over the other systems, no place preferred), comparisons. With a
+        reference reference_rate and reference_se, the share of comparisons with it that were won;
+        with length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate
+        and lc_reference_se.
+        """
+        table = self.plain.to_frame(self.level)
+        error = dict(zip(self.plain.items, self.plain.standard_errors(), strict=True))
+        table.insert(3, "error", table["name"].map(error))
+        rates, seen = self.win_rates(fitted=True), self.comparisons.pairs.ravel()
+        table["win_rate"] = table["name"].map(rates.mean(axis=1))
+        counts = np.bincount(seen, minlength=len(self.plain.items))
+        table["comparisons"] = table["name"].map(dict(zip(self.plain.items, counts, strict=True)))
+        if self.reference is not None:
+            against = self.against()
+            for ours, theirs in (("reference_rate", "win_rate"), ("reference_se", "se")):
+                table[ours] = table["name"].map(against[theirs])
+                if self.equal is not None:
+                    table[f"lc_{ours}"] = table["name"].map(against[f"lc_{theirs}"])
+        if self.equal is not None:
+            equal = self.equal.to_frame(self.level).set_index("name")
+            for name in ("rank", "score", "low", "high"):
+                table[f"lc_{name}"] = table["name"].map(equal[name])
+        return table
+
+    def against(self, reference: Any = None) -> pd.DataFrame:
+        """Every system against one, by default `reference`; the index is the system.
+
+        Columns win_rate (mean of its wins, ties half), se, comparisons; with length control
+        lc_win_rate and lc_se. These are counted from the comparisons with the reference alone,
+        as alpaca_eval's win rates are, and not fitted.
+        """
+        import pandas as pd
+
+        chosen = self.reference if reference is None else reference
+        if chosen not in self.plain.items:
+            raise ValueError(
+                f"there is no system {chosen!r} to hold the others against; there are "
+                f"{name_some(self.plain.items, 12)}"
+            )
+        effect = None if self.equal is None else self.equal.covariate
+        rows = lengths.against(self.found, chosen, self.errors, effect)
+        return pd.DataFrame(rows, columns=list(lengths.Against._fields)).set_index("name")
+
+    def win_rates(self, *, fitted: bool = False) -> pd.DataFrame:
+        """Share of comparisons that the row's system won against the column's, ties half.
+
+        Both in the order of the ranking. As counted, in whatever order shown, NaN for pairs never
+        compared; or fitted, sigma(theta_i - theta_j), no place preferred.
+        """
+        import pandas as pd
+
+        names, c, n = self.plain.ranking(), self.comparisons, len(self.plain.items)
+        if fitted:
+            rate = expit(np.subtract.outer(self.plain.scores, self.plain.scores))
+        else:
+            won, met = np.zeros((n, n)), np.zeros((n, n))
+            for one, other, p in ((c.first, c.second, c.p), (c.second, c.first, 1.0 - c.p)):
+                np.add.at(won, (one, other), c.weight * p)
+                np.add.at(met, (one, other), c.weight)
+            rate = np.divide(won, met, out=np.full((n, n), np.nan), where=met > 0)
+        np.fill_diagonal(rate, np.nan)
+        return pd.DataFrame(rate, self.plain.items, self.plain.items).loc[names, names]
+
+    def compare(self, one: Any, other: Any, *, equal_length: bool = False) -> dict[str, float]:
+        """Two systems: difference of scores, its error and interval, P(better), win rate.
+
+        Without a preference for a place. equal_length : at equal lengths, with length control.
+        """
+        if equal_length and self.equal is None:
+            raise ValueError("length was not controlled for; leaderboard(..., length=True) does")
+        fit = self.equal if equal_length and self.equal is not None else self.plain
+        gap = float(fit.scores[fit._position(one)] - fit.scores[fit._position(other)])
+        error = fit.difference_se(one, other)
+        half = fit.quantile(self.level) * error
+        return {
+            "difference": gap,
+            "se": error,
+            "low": gap - half,
+            "high": gap + half,
+            "p_better": fit.prob_better(one, other),
+            "win_rate": float(expit(gap)),
+        }
+
+    def differences(self) -> pd.DataFrame:
+        """Every two systems, in the order of the ranking: name, other, and `compare` of them."""
+        import pandas as pd
+
+        pairs = combinations(self.plain.ranking(), 2)
+        return pd.DataFrame([{"name": a, "other": b, **self.compare(a, b)} for a, b in pairs])
+
+    def groups(self) -> pd.DataFrame:
+        """The systems within each value of the column `by`, as its rows alone have it.
+
+        Columns group, name, comparisons; and with a reference win_rate and se, otherwise score, low
+        and high, of the same model. NaN where the comparisons of a group do not link its systems.
+        """
+        import pandas as pd
+
+        tables, values = [], np.array(self.found.group or (), dtype=object)
+        for value in dict.fromkeys(values.tolist()):
+            some = self.found.take(values == value)
+            if self.reference is not None:
+                rows = lengths.against(some, self.reference, self.errors)
+                table = pd.DataFrame(rows, columns=list(lengths.Against._fields))
+                table = table[["name", "win_rate", "se", "comparisons"]]
+            else:
+                try:
+                    table = self._of_group(some).to_frame()
+                    table = table[["name", "score", "low", "high", "comparisons"]]
+                except (ComparisonError, NotConvergedError):
+                    seen = [*some.first, *some.second]
+                    counts = {name: seen.count(name) for name in self.plain.items if name in seen}
+                    table = pd.DataFrame({"name": list(counts), "comparisons": counts.values()})
+                    table = table.assign(score=np.nan, low=np.nan, high=np.nan)
+            tables.append(table.assign(group=value))
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+    def _of_group(self, some: Columns) -> Leaderboard:
+        """The leaderboard of some rows, by the same model; of one prompt with errors of votes."""
+        one = some.cluster is not None and len(np.unique(some.cluster)) < 2
+        kind: Errors = "vote" if self.errors == "prompt" and one else self.errors
+        return of_columns(some, errors=kind, bias=self.bias, prior=self.prior, level=self.level)
+
+    @cached_property
+    def fragility(self) -> Fragility | None:
+        """How many votes, left out, put another system first; None for too many to try."""
+        return fragility_of(self.plain)
+
+    def __str__(self) -> str:
+        """Table and what to know, for a terminal."""
+        table = words.aligned(words.rows_of(self.to_frame(), self.level))
+        return "\n".join([table, *self.sentences()])
+
+    def sentences(self) -> list[str]:
+        """What a reader should know."""
+        lines = words.in_words(
+            self.plain,
+            self.level,
+            told(self.plain, self.found, self.errors),
+            self.notes,
+            "system",
+            in_order=self.found.in_order,
+            left=self.left,
+            judged=self.judged,
+        )
+        more = [self.stopped] if self.stopped else []
+        more += [*self._on_ties(), *self._on_length()]
+        if self.fragility is not None:
+            more.append(self.fragility.sentence(self.plain.ranking()[0]))
+        return [lines[0], *more, *lines[1:]]
+
+    def _on_ties(self) -> list[str]:
+        """Which neighbours in the ranking are not told apart."""
+        names = self.plain.ranking()
+        close = [
+            f"{words.short(one)} and {words.short(other)}"
+            for one, other in pairwise(names)
+            if self.plain.prob_better(one, other) < self.level
+        ]
+        if not close:
+            return []
+        return [f"Not told apart at {100 * self.level:g}%, as neighbours: {name_some(close, 6)}."]
+
+    def _on_length(self) -> list[str]:
+        """What length control did, and what to be wary of in it."""
+        if self.equal is None or self.equal.covariate is None:
+            return []
+        size, se = self.equal.covariate
+        if not size:
+            said = "the answers show no effect of length, so it changes nothing"
+        else:
+            half = self.equal.quantile(self.level) * se
+            said = (
+                f"one effect for all systems, shrunk by its error, {size:+.2f} logits for a much "
+                f"longer answer ({size - half:+.2f} to {size + half:+.2f})"
+            )
+        lines = [f"Beside the ranking: {lengths.METHOD}; {said}."]
+        first, there = (words.listed(sorted(map(str, on_top(f)))) for f in (self.plain, self.equal))
+        if first != there:
+            lines.append(
+                f"Warning: length control changes the winner, from {first} to {there}; look at "
+                "both before you decide."
+            )
+        if few := lengths.few_near(self.found, self.plain.items):
+            named = name_some([f"{name} ({count})" for name, count in few.items()], 6)
+            lines.append(
+                f"Warning: few comparisons of answers about equally long: {named}; a score at "
+                "equal lengths goes beyond what was compared."
+            )
+        return lines
+
+    def _repr_html_(self) -> str:
+        table = (
+            self.to_frame()
+            .drop(columns=["comparisons"])
+            .to_html(index=False, float_format="{:.2f}".format, max_rows=30, border=0)
+        )
+        return table + "".join(f"<p>{escape(one)}</p>" for one in self.sentences())
+
+
+def leaderboard(
+    table: Any,
+    judge: Reader | str | None = None,
+    *,
+    attribute: str = "better",
+    wording: str | Path | None = None,
+    budget: int | str = "100x",
+    orders: Literal["auto", "one", "both"] = "auto",
+    length: bool = False,
+    reference: Any = None,
+    errors: Errors = "auto",
+    bias: Any = "fit",
+    prior: float | None = None,
+    level: float = 0.95,
+    store: Store | str | Path | None = None,
+    seed: int = 0,
+    undecided: Undecided = "skip",
+    progress: bool | None = None,
+    **columns: str | None,
+) -> Leaderboard:
+    """Rank systems from answers to many prompts, or from comparisons of them that exist.
+
+    Parameters
+    ----------
+    table
+        Without a judge, comparisons in any form that `judging.practice.reading.forms` reads
+        (model_a, model_b, winner; with a prompt, errors are clustered on it; with lengths or texts,
+        length can be controlled for). With a judge, answers: a row has system, prompt and the
+        answer's text. A data frame or a file, or several files as a list.
+    judge, attribute, wording, store, undecided, progress
+        Who compares two answers to a prompt, what wins, what keeps the answers, and whether to show
+        a bar, as for `judging.rank`.
+    budget
+        The most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
+    orders
+        "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out from
+        a pilot whether a second order tells more than another prompt.
+    length
+        Whether to control for it, beside the ranking (`judging.practice.board.length`).
+    reference
+        A system whose win rate against each other is told too.
+    errors
+        "vote", "pair", "prompt" or "auto", see `judging.practice.board.errors`.
+    bias
+        Of the position, see `poe.fit`.
+    prior
+        Wins added to every pair, see `judging.fitting.settled`.
+    level
+        Of all intervals.
+    columns
+        Names of columns that have other names: first, second, winner, p, cluster, weight; with a
+        judge system, prompt, answer. With either by, to break results down (`Leaderboard.groups`).
+
+    Examples
+    --------
+    >>> votes = [{"model_a": "x", "model_b": "y", "winner": who} for who in ("model_a", "tie")]
+    >>> judging.leaderboard(votes).to_frame()["name"].tolist()
+    ['x', 'y']
+    """
+    left, stopped = np.inf, ""
+    if judge is None:
+        if isinstance(table, (list, tuple)) and not is_table(table):
+            table = read_tables(table)
+        comparisons = read(table if hasattr(table, "iloc") else read_table(table), **columns)
+    else:
+        answers = read_answers(table, **columns)
+        require_prompts(errors, len(answers.prompts))
+        require_system(reference, answers.systems)
+        with opened(store) as kept:
+            asked = Tournament(
+                answers,
+                open_judge(judge) if isinstance(judge, str) else judge,
+                attribute,
+                store=kept,
+                orders=orders,
+                undecided=undecided,
+                progress=progress,
+                seed=seed,
+                wording=wording,
+            )
+            asked.run(answers.calls(budget, both_orders=orders != "one"))
+            comparisons, left, stopped = asked.columns(), asked.more, asked.stopped
+    return of_columns(
+        comparisons,
+        length=length,
+        reference=reference,
+        errors=errors,
+        bias=bias,
+        prior=prior,
+        level=level,
+        left=left,
+        stopped=stopped,
+    )
+
+
+def require_system(reference: Any, systems: Sequence[Any]) -> None:
+    """Refuse a reference that is no system, before anything is asked."""
+    if reference is not None and reference not in systems:
+        raise ValueError(
+            f"there is no system {reference!r} to hold the others against; there are "
+            f"{name_some(systems, 12)}"
+        )
+
+
+def of_columns(
+    columns: Columns,
+    *,
+    length: bool = False,
+    reference: Any = None,
+    errors: Errors = "auto",
+    bias: Any = "fit",
+    prior: float | None = None,
+    level: float = 0.95,
+    left: float = np.inf,
+    stopped: str = "",
+) -> Leaderboard:
+    """The leaderboard of comparisons that exist."""
+    c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
+    require_system(reference, c.items)
+    kind = kind_of(columns, errors)
+    fitted, notes = settled(c, bias=bias if columns.in_order else None, prior=prior)
+    equal = controlled(fitted, columns, kind) if length else None
+    if length and equal is None:
+        notes.append("no lengths or texts are in the table, so length was not controlled for")
+    return Leaderboard(
+        plain=with_errors(fitted, columns, kind),
+        found=columns,
+        equal=equal,
+        errors=kind,
+        level=level,
+        reference=reference,
+        notes=(*columns.notes, *notes),
+        bias=bias,
+        prior=prior,
+        left=left,
+        stopped=stopped,
+    )

@@ -1,0 +1,65 @@
+"""Rounds in files: a command that writes requests instead of asking, and ends."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from judging.errors import JudgeError
+from judging.practice.cli import screen
+from judging.practice.cli.exits import SaidError, Status
+
+if TYPE_CHECKING:
+    from judging.judges import Reader, Store
+    from judging.practice.batch import BatchJudge
+
+ROUNDS = 4  # of a budget; each waits for a provider, up to a day
+
+
+class Batches:
+    """The judges of one command, asked directly, or by a file where one is named."""
+
+    def __init__(self, path: Path | None, store: Path, *, forbidden: object = None) -> None:
+        self.path, self.store = path, store
+        self.judges: list[BatchJudge] = []
+        if path is None:
+            return
+        if forbidden:
+            raise JudgeError(
+                "--batch writes a file and asks nothing, so it goes without --offline, "
+                "--limit-calls and --limit-tokens; how much is written, the budget says"
+            )
+        screen.require_writable(path, inputs=[store])
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds a budget has; None for as many as asking directly likes."""
+        return None if self.path is None else ROUNDS
+
+    def reader(self, judge: Reader) -> Reader:
+        """The judge, or one that collects what it is asked."""
+        if self.path is None:
+            return judge
+        from judging.practice.batch import BatchJudge
+
+        self.judges.append(BatchJudge(judge))
+        return self.judges[-1]
+
+    def finish(self, store: Store) -> NoReturn:
+        """Write what was collected, say what to do with it, and end."""
+        assert self.path is not None
+        waiting = [one for one in self.judges if one.waiting]
+        count = sum(len(one.waiting) for one in waiting)
+        paths: list[Path] = []
+        for k, judge in enumerate(waiting):
+            name = self.path if k == 0 else self.path.with_stem(f"{self.path.stem}-judge{k + 1}")
+            paths += judge.write(name, store)
+        sys.stdout.flush()
+        print(
+            f"judging: {count:,} request{'s are' if count > 1 else ' is'} in "
+            f"{' and '.join(map(str, paths))}; have {'them' if count > 1 else 'it'} answered, then "
+            f"`judging store import RESULTS --store {self.store}`, then this command again",
+            file=sys.stderr,
+        )
+        raise SaidError(Status.ROUND)

@@ -1,0 +1,548 @@
+"""One self-contained HTML page on a ranking: no network, nothing to install.
+
+It has no scripts, but for rankings too long to show: there one, allowed by its digest alone,
+searches the rows, which the page carries as data.
+
+This module works out what the page says; `report.html`, a Jinja2 template, says and draws it.
+Jinja2 escapes everything that a user wrote. Pictures are SVG with widths in per cent and type in
+pixels, so that one fills a telephone and a wide screen alike while its letters keep their size;
+colours are names of classes, for light, dark and paper.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judging.machine import write
+from judging.practice.ranking import readings, words
+from judging.practice.ranking.equal import on_top
+from judging.practice.ranking.ranking import Ranking
+from judging.practice.ranking.readings import listed
+from judging.practice.ranking.together import Together, together
+from judging.practice.ranking.words import judged_of, percent, places, signed
+from judging.practice.trust.needed import needed
+from judging.quoting import csv_text
+from poe.scatter import Scatter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["board", "report"]
+
+BEGINNING = 120  # characters of a text that a search finds and shows
+EXCERPT = 600  # characters of a text that the report shows
+
+NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
+ENDS, AROUND = (20, 10), 20  # how many at the top and the bottom, and around the open place
+MOST_TOP = 10  # texts up to which it is said how sure a top set is
+BOARD = 250  # rows of a page on comparisons that exist
+MATRIX = 40  # texts up to which every single comparison is drawn
+LARGEST = 600  # texts up to which what to ask next is worked out
+CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
+LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
+
+
+def report(
+    rankings: Ranking | Sequence[Ranking],
+    path: str | Path | None = None,
+    *,
+    attribute: str = "",
+    command: str = "",
+    made: str = "",
+    thing: str = "text",
+    before: Ranking | pd.DataFrame | None = None,
+) -> str:
+    """The page for one ranking, or for several contexts ranked apart: HTML that loads nothing.
+
+    Parameters
+    ----------
+    path
+        A file to write it to as well.
+    attribute
+        What was asked, "more persuasive", by default the ranking's own.
+    command
+        What repeats it.
+    made
+        The date, by default today.
+    before
+        An earlier ranking of the same texts, to be set beside a single one. Needs rankings of texts
+        (`Ranking.judged`).
+
+    Examples
+    --------
+    >>> ranking = judging.rank({"a": "Short.", "b": "Interminable."}, "demo", attribute="plainer")
+    >>> "<h1>" in judging.report(ranking)
+    True
+    """
+    rankings = [rankings] if isinstance(rankings, Ranking) else rankings
+    if not rankings:
+        raise ValueError("there is no ranking to report")
+    if before is not None and len(rankings) > 1:
+        raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
+    for one in rankings:
+        one.to_frame()  # which says what it lacks where it has no errors
+    attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
+    long = max(len(one.fit.items) for one in rankings) > NAMED
+    script = (Path(__file__).parent / "report.js").read_text() if long else ""
+    page = _rendered(
+        "report.html",
+        title=f"{_number_of_texts(rankings):,} {words.plural(thing)} ranked: {attribute}",
+        attribute=attribute,
+        things=words.plural(thing),
+        command=command.replace(" --", " \\\n  --"),
+        made=made or datetime.date.today().isoformat(),
+        kind=words.kind(rankings[0]),
+        judge=" and ".join(dict.fromkeys(map(words.judge_name, rankings))),
+        facts=_facts(rankings),
+        notes=_notes(rankings),
+        rankings=[_page(one, thing, words.told_apart(one, rankings)) for one in rankings],
+        joint=[_joint(one) for one in together(rankings)],
+        changes=None if before is None else _changes(rankings[0], before),
+        script=script,
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        settings=_settings(rankings[0]),
+        specification=judged_of(rankings[0]).judge.specification,
+        prompt=judged_of(rankings[0]).prompt,
+        sent=_sent(rankings[0]),
+        expert=words.expert_of(rankings[0]),
+        calls=f"{words.totals(rankings)[0]:,}",
+        excerpt=EXCERPT,
+        named_up_to=NAMED,
+        low_mass=LOW_MASS,
+        close=CLOSE,
+        unit=Scale(0.0, 1.0),
+        around=around,
+        median=np.median,
+        known=lambda values: bool(np.isfinite(values).all()),
+        texts=lambda marks: [f"{value:g}" for value in marks],
+    )
+    if path is not None:
+        write(Path(path), page)
+    return page
+
+
+def board(
+    title: str, table: pd.DataFrame, said: list[str], rates: pd.DataFrame | None, *, level: float
+) -> str:
+    """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
+    rows = words.rows_of(table, level)
+    if len(rows) > BOARD:
+        left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
+        rows = [*rows[: BOARD - 50], left, *rows[-50:]]
+    known = [] if rates is None else words.matrix(rates)
+    return _rendered("board.html", title=title, rows=rows, words=said, rates=known)
+
+
+def _rendered(template: str, **said: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from poe import __version__
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(rate=words.rate_in_words)
+    return environment.get_template(template).render(version=__version__, **said)
+
+
+def _number_of_texts(rankings: Sequence[Ranking]) -> int:
+    """Texts, each once whichever judges and attributes ranked it."""
+    return len({(one.name, name) for one in rankings for name in (*one.fit.items, *one.copies)})
+
+
+def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
+    """The boxes on top: name, value, remark."""
+    one, (calls, new, tokens, unit) = rankings[0], words.totals(rankings)
+    computed = sum(answer.computed for each in rankings for answer in judged_of(each).answers)
+    if computed < 0.99 * tokens:
+        unit += f", {computed:,.0f} of them computed, the rest shared"
+    boxes = [
+        ("Texts", f"{_number_of_texts(rankings):,}", ""),
+        ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
+        ("Read by the judge", f"{tokens:,}" if tokens else "unknown", unit),
+    ]
+    if len(rankings) == 1:
+        equal = on_top(one.fit)
+        sure = f"best with probability {percent(one.fit.prob_top_set(1))}"
+        boxes.insert(1, ("On top", listed(map(str, equal)), sure if len(equal) == 1 else "equal"))
+        if agreement := words.agreement_of(one):
+            rho, r, n = agreement
+            remark = f"Spearman; Pearson {r:.2f}; {n} texts"
+            boxes.append(("Agreement with people", f"{rho:.2f}", remark))
+    return boxes
+
+
+def _notes(rankings: Sequence[Ranking]) -> list[str]:
+    notes = words.notes_of(rankings)
+    if ties := sum(judged_of(one).ties for one in rankings):
+        notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
+    return [f"{_begun(note)}{'' if note.endswith('.') else '.'}" for note in notes]
+
+
+def _begun(note: str) -> str:
+    """A sentence begins with a capital, unless it begins with the name of a file or a text."""
+    word = note.split(maxsplit=1)[0].rstrip(",;") if note.strip() else ""
+    return note[:1].upper() + note[1:] if word.replace("-", "").isalpha() else note
+
+
+def _orders(calls: int, pairs: int, n_items: int) -> str:
+    """In which orders pairs were asked, counted."""
+    both, one = calls - pairs, 2 * pairs - calls
+    if not one:
+        every = pairs == n_items * (n_items - 1) // 2
+        return f"Every pair {'' if every else 'that was asked, '}was asked in both orders."
+    if not both:
+        return "Pairs were asked in one order, drawn at random."
+    return f"{both:,} pairs were asked in both orders, {one:,} in one."
+
+
+def _sent(one: Ranking) -> str:
+    """The prompt as the judge gets it, with the sentence that a chat is given beside it."""
+    prompt, given = judged_of(one).prompt, judged_of(one).judge.specification
+    labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
+    more = given.get("instruction", "") if given.get("prefix") == "ask" else ""
+    return "\n\n".join(filter(None, [prompt.template, more.replace("{labels}", labels)]))
+
+
+def _settings(one: Ranking) -> dict[str, object]:
+    prompt = judged_of(one).prompt
+    prefix = prompt.prefix or "none"
+    if judged_of(one).judge.specification.get("prefix") == "ask":
+        prefix = "not sent"
+    orders = "both orders" if one.both_orders else "one order"
+    return {
+        "expert": words.expert_of(one),
+        "selection": f"{one.asking.rule}, {orders}",
+        "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
+        "seed": one.seed,
+        "label words": ", ".join(prompt.labels),
+        "answer prefix": prefix,
+        "system message": prompt.system or "none",
+        "prompt": f"{prompt.name}, {prompt.digest[:12]}",
+        "versions": f"Python {platform.python_version()}, NumPy {version('numpy')}, "
+        f"SciPy {version('scipy')}, pandas {version('pandas')}",
+    }
+
+
+# One ranking ----------------------------------------------------------------------------------
+
+
+def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
+    """Everything that the template says of one ranking."""
+    table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
+    whole = table[table["same_text_as"] == ""].reset_index(drop=True)
+    shown = whole.iloc[_rows_shown(whole, one.top)]
+    near, later = (
+        readings.neighbours(one.fit, one.level),
+        readings.prospects(one) if n <= LARGEST else [],
+    )
+    verdicts = [verdict for *_, verdict in near]
+    of = set(shown["name"])
+    times = np.bincount(judged.pairs.ravel(), minlength=n)
+    unordered = len(np.unique(np.sort(judged.pairs, axis=1), axis=0))
+    context = "" if judged.context is None else " ".join(judged.context.text.split())
+    texts = {text.id: text.text.strip() for text in judged.texts}
+    agreement, share = one.history["agreement"], readings.drowned(one.fit, one.level)
+    equal = on_top(one.fit)
+    return {
+        "found": one,
+        "level": f"{100 * one.level:g}%",
+        "name": told,
+        "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
+        "agreement": words.agreement_of(one),
+        "headline": words.headline(one, thing),
+        "trust": [] if one.trust is None else one.trust.sentences(),
+        "human": _on_peoples_scale(one, shown),
+        "to_label": ", ".join(_to_label(one)),
+        "fragility": one.fragility
+        and one.fragility.sentence(one.fit.ranking()[0], "answer", thing),
+        "calibration": [words.calibrated(row) for row in readings.calibration(one)],
+        "drowned": percent(share) if share >= readings.HARDLY else "",
+        "ranking": _ranking_table(one, table[_original(table).isin(of)], whole["name"]),
+        "n": n,
+        "whole": _overview(whole) if len(whole) > len(shown) else {},
+        "search": _searched(one, table) if len(whole) > len(shown) else {},
+        "download": base64.b64encode(csv_text(table).encode()).decode(),
+        "best": listed(map(str, equal)),
+        "equal": len(equal) > 1,
+        "last": one.fit.ranking()[-1],
+        "shown": _strips(shown, ranks=n > NAMED),
+        "scale": around([*shown["low"], *shown["high"]]),
+        "bradley_terry": words.expert_of(one) == "Bradley-Terry",
+        "neighbours": [
+            (upper, lower, percent(p), verdict)
+            for upper, lower, p, verdict in near
+            if {upper, lower} <= of
+        ],
+        "pairs_of_neighbours": len(near),
+        "settled": verdicts.count("settled"),
+        "open": verdicts.count("open"),
+        "top_sets": [
+            (k, percent(one.fit.prob_top_set(k))) for k in range(1, min(MOST_TOP, n - 1) + 1)
+        ]
+        if n <= LARGEST
+        else [],
+        "basis": _basis(one),
+        "pairs": len(judged.pairs),
+        "possible": n * (n - 1),
+        "unordered": unordered,
+        "orders": _orders(len(judged.pairs), unordered, n),
+        "times": places(int(times.min()), int(times.max())),
+        "matrix": _matrix(one) if n <= MATRIX else [],
+        "position": readings.position(one.fit, one.level),
+        "mass": np.array([answer.mass for answer in judged.answers]),
+        "sampled": any(answer.draws for answer in judged.answers),
+        "bare": sum(map(words.shows_one_label, judged.answers)),
+        "rounds": one.history.to_dict("records"),
+        "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
+        "prospects": [
+            (len(judged.pairs) + calls, f"+{calls}" if calls else "now", f"{error:.3f}")
+            for calls, error in later
+        ],
+        "next": [
+            (first, second, percent(p))
+            for first, second, p in (readings.next_pairs(one, 10) if later else [])
+        ],
+        "texts": [
+            (rank, name, texts[str(name)]) for rank, name in shown[["rank", "name"]].to_numpy()
+        ],
+    }
+
+
+def _on_peoples_scale(one: Ranking, shown: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """What people would give the texts shown that they did not score."""
+    scale = one.trust and one.trust.scale
+    if not scale:
+        return []
+    rows = shown[shown["gold"].isna()] if one.gold else shown
+    low, high = scale.interval(rows["score"].to_numpy())
+    return [
+        (str(name), f"{(a + b) / 2.0:.3g}", f"{a:.3g} to {b:.3g}")
+        for name, a, b in zip(rows["name"], low, high, strict=True)
+    ]
+
+
+def _to_label(one: Ranking) -> list[str]:
+    """Texts that people might score, drawn at random."""
+    names = sorted(str(name) for name in one.fit.items)
+    few = min(needed(level=one.level).scores, len(names))
+    return [names[k] for k in np.sort(np.random.default_rng(0).permutation(len(names))[:few])]
+
+
+def _joint(one: Together) -> dict[str, Any]:
+    """What the template says of several judges in one ranking."""
+    where = ", ".join(filter(None, (one.attribute, one.name)))
+    table = None if one.fit is None else words.rows_of(one.to_frame().head(NAMED), one.level)
+    judges = [row[1:] for row in words.by_judge(one)]
+    return {"where": where, "said": one.sentences(), "table": table, "judges": judges}
+
+
+def _rows_shown(table: pd.DataFrame, top: int) -> list[int]:
+    """Rows that are shown: all, or the ends and those who may or may not be among the best."""
+    n = len(table)
+    if n <= NAMED:
+        return list(range(n))
+    maybe = table[(table["rank_low"] <= top) & (table["rank_high"] > top)]
+    nearest = maybe.iloc[np.argsort(np.abs(maybe["rank"] - top - 0.5), kind="stable")[:AROUND]]
+    return sorted({*range(ENDS[0]), *range(n - ENDS[1], n), *nearest.index.tolist()})
+
+
+def _strips(table: pd.DataFrame, *, ranks: bool) -> list[tuple[Any, ...]]:
+    """What the picture shows a row: name (with its rank), score, interval; None for a gap."""
+    rows, last = list[tuple[Any, ...]](), -1
+    shown = table[["rank", "name", "score", "low", "high"]].to_numpy()
+    for at, (rank, name, *values) in zip(table.index, shown, strict=True):
+        if at > last + 1:
+            rows.append(("…", None, None, None))
+        rows.append((f"{rank}. {name}" if ranks else name, *values))
+        last = at
+    return rows
+
+
+def _overview(table: pd.DataFrame) -> dict[str, Any]:
+    """Every score with its interval, for a picture of all ranks: a line in a band."""
+    scale = around([*table["low"], *table["high"]])
+    across = np.linspace(0.0, 1000.0, len(table))
+
+    def line(column: str) -> list[str]:
+        heights = [float(scale.y(value, 200.0)) for value in table[column]]
+        return [f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True)]
+
+    band = " ".join([*line("low"), *reversed(line("high"))])
+    return {"scale": scale, "band": band, "line": " ".join(line("score"))}
+
+
+def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
+    """The rows that the search box finds, and the beginnings of their texts."""
+    head, rows = _ranking_table(one, table)
+    begins = {text.id: " ".join(text.text.split())[:BEGINNING] for text in judged_of(one).texts}
+    ids = _original(table)
+    few = [0, 1, 2, 4, *range(7, len(head))]  # rank, text, score, ranks, people's
+    return {
+        "head": [*(head[k] for k in few), "Begins"],
+        "rows": [
+            [*(row[k] for k in few), begins[str(i)]] for row, i in zip(rows, ids, strict=True)
+        ],
+    }
+
+
+def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
+    """What the template says of an earlier ranking set beside this one."""
+    changes = one.compare(before)
+    table = changes.table
+    return {
+        "sentences": changes.sentences(),
+        "rows": [
+            (
+                row.name,
+                str(row.rank),
+                str(row.rank_before),
+                signed(row.shift),
+                f"{row.error:.2f}",
+                "yes" if row.moved else "no",
+            )
+            for row in table.head(words.SHOWN).itertuples(index=False)
+        ],
+        "dots": [
+            (
+                Scale(1, len(table)).x(row.rank_before),
+                f"{6.0 + 288.0 * (row.rank - 1) / (len(table) - 1):.1f}",
+                "other" if row.moved else "main",
+                f"{row.name}: {row.rank}, was {row.rank_before}",
+            )
+            for row in table.itertuples(index=False)
+        ],
+        "n": len(table),
+    }
+
+
+def _ranking_table(
+    one: Ranking, table: pd.DataFrame, whole: Iterable[Any] = ()
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of texts; an ellipsis where some of the `whole` are left out."""
+    head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
+    head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
+    rows, last = list[list[str]](), -1
+    stand = {name: k for k, name in enumerate(whole)}
+    for row, name in zip(table.to_dict("records"), _original(table), strict=True):
+        same = row["same_text_as"]
+        cells = [
+            str(row["rank"]),
+            f"{row['name']} (same text as {same})" if same else str(row["name"]),
+            signed(row["score"]),
+            f"{signed(row['low'])} to {signed(row['high'])}",
+            places(row["rank_low"], row["rank_high"]),
+            percent(row["p_top"]),
+            str(row["comparisons"]),
+        ]
+        if one.gold:
+            cells.append("" if np.isnan(row["gold"]) else f"{row['gold']:.4g}")
+        if (at := stand.get(name, last)) > last + 1:
+            rows.append(["…"] * len(head))
+        last = max(last, at)
+        rows.append(cells)
+    return head, rows
+
+
+def _original(table: pd.DataFrame) -> pd.Series:
+    """The text that each row is about: of a word-for-word copy the one ranked in its place."""
+    return table["same_text_as"].where(table["same_text_as"] != "", table["name"])
+
+
+def _scattered(scatter: Scatter) -> str:
+    """How far answers scatter: "0.6 times as far as single decisions would"."""
+    size = f"{scatter.size:.2g}"
+    if scatter.power == 1:
+        times = "" if size == "1" else f"{size} times "
+        said = f"{times}as far as single decisions would"
+    else:
+        said = f"by {size} {'logits' if scatter.power else 'in units of a difference'}"
+    if scatter.shared:
+        said += f", with errors about one pair that correlate by {scatter.shared:.2f}"
+    return said
+
+
+def _basis(one: Ranking) -> str:
+    """Where the width of the intervals comes from."""
+    fit, scatter = one.fit, one.fit.scatter
+    if fit.covariance_choice != "curvature" and scatter is not None:
+        return (
+            "Their width comes from how far the answers scatter around the scores: "
+            f"{_scattered(scatter)}. "
+            f"Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
+        )
+    if words.expert_of(one) != "Bradley-Terry":
+        return "Their width comes from the expert named above."
+    if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
+        return "Their width counts every answer as one decision."
+    return (
+        "There are too few answers to tell how they scatter, so each counts as one decision, which "
+        "makes wide intervals."
+    )
+
+
+def _matrix(one: Ranking) -> list[dict[str, Any]]:
+    """Who was compared with whom: row shown first, column second, both from best to worst."""
+    seen = one.comparisons.merged()
+    place = np.argsort(np.argsort(-one.fit.scores, kind="stable"))
+    return [
+        {
+            "x": int(place[j]),
+            "y": int(place[i]),
+            "side": "first" if p >= 0.5 else "second",
+            "opacity": f"{0.15 + 1.7 * abs(p - 0.5):.2f}",
+            "title": f"{seen.items[i]} before {seen.items[j]}: P(first is better) = {p:.2f}",
+        }
+        for (i, j), p in zip(seen.pairs.tolist(), seen.p.tolist(), strict=True)
+    ]
+
+
+# Places in a picture --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values to per cent of the width (or to pixels of a height)."""
+
+    low: float
+    high: float
+
+    def x(self, value: float) -> str:
+        """Place along the width, 2 % left free on both sides; values outside stand at the edge."""
+        return f"{2.0 + 96.0 * self._share(value):.2f}%"
+
+    def y(self, value: float, height: float) -> str:
+        """Place along a height in pixels, large values on top."""
+        return f"{6.0 + (height - 12.0) * (1.0 - self._share(value)):.1f}"
+
+    def ticks(self, count: int = 6) -> list[float]:
+        """Round numbers in the scale: steps of 1, 2 or 5 times a power of ten."""
+        rough = (self.high - self.low) / count
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * 0.999)
+        first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
+        return [float(k * step) + 0.0 for k in np.arange(first, last + 1)]
+
+    def _share(self, value: float) -> float:
+        return float(np.clip((value - self.low) / (self.high - self.low), 0.0, 1.0))
+
+
+def around(values: Iterable[float], include: Sequence[float] = ()) -> Scale:
+    """A scale that holds all values (and some more that it should show)."""
+    finite = [float(v) for v in (*values, *include) if np.isfinite(v)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    return Scale(low, high) if high - low >= 1e-9 else Scale(low - 0.5, high + 0.5)
