@@ -490,7 +490,7 @@ def outcomes(rows: pd.DataFrame, tested: pd.DataFrame) -> pd.DataFrame:
             smaller >= 13 and negative >= 10,
         ),
         (
-            "where a judge leans, cancellation is above 0 with few calls, and larger than elsewhere",
+            "where a judge leans, cancellation is above 0 with few calls, and above that of others",
             f"{cancels} of {m}; mean {more[0]:.1f} against {more[1]:.1f}",
             cancels >= 8 and more[0] > more[1],
         ),
