@@ -58,7 +58,7 @@ def test_both_parts_are_the_gain():
 
 
 def test_only_a_judge_with_a_bias_has_something_to_cancel():
-    """A fair one's two decisions of a pair even tell a little more than one: two to nil, or tied."""
+    """A fair one's two decisions of a pair even tell a little more: two to nil, or tied."""
     _, fair = simulated(bias=0.0)
     assert -4.0 < fair[OF, "cancellation"] < 1.0
     assert fair[OF, "margin"] > 1.0
