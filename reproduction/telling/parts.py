@@ -140,7 +140,7 @@ def points(row: pd.Series, word: str = "") -> str:
 
 def _guess(row: pd.Series) -> str:
     known = ", known" if row["known"] else ""
-    return f"{row['low']:+.0f} to {row['high']:+.0f}{known}".replace("-", "−")
+    return f"{row['low']:+.1f} to {row['high']:+.1f}{known}".replace("-", "−")
 
 
 def guessed(rows: pd.DataFrame) -> pd.DataFrame:
