@@ -12,7 +12,7 @@ Spearman's correlation with people, r:
 
 *Margin* is what it is worth to know by how much a text won; *cancellation* what it is worth to take
 the position bias out before a decision falls. All are means over draws of calls and attributes
-within a context, and then over contexts.
+within a context, and then over contexts; HANNA, which is one list, has none and no part in this.
 
 Declared before any of this was computed here (data/margin-expected.toml has our guesses, cell by
 cell). A cell is a judge, a data set and a prompt; "few" is two calls a text. Counted are the cells
