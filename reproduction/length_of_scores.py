@@ -60,7 +60,7 @@ class Scored:
 def log_words() -> Floats:
     """(C, N) of all of SummEval's summaries."""
     table = pd.read_csv(data_dir() / "labels" / f"{DATASET}.csv")
-    return np.log(table["words"].to_numpy(dtype=float)).reshape(next(iter(labels(DATASET).scores.values())).shape)
+    return np.log(table["words"].to_numpy(dtype=float)).reshape(-1, labels(DATASET).n_candidates)
 
 
 def scored() -> Iterator[Scored]:
