@@ -44,7 +44,10 @@ APART = (
             *("claims.py", "cli.py", "verdicts.py"),
         )
     ),
-    *(f"studies/{name}.py" for name in ("predictions", "predict_more", "outcomes")),
+    *(
+        f"studies/{name}.py"
+        for name in ("predictions", "predict_more", "outcomes", "margin_figure")
+    ),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 WHOLE = "all.json"  # beside the results: what the latest run of every target cost
