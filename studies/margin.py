@@ -185,7 +185,7 @@ _KNOWN: dict[Any, Parts] = {}  # parts that some target needed
 def _found(jobs: Sequence[tuple[Asked, int]], settings: Settings) -> list[Parts]:
     """`parts` of each job."""
     tasks = [(*job, settings.draws, settings.seed) for job in jobs]
-    done = settings.map(lambda task: parts(*task[:2], settings), tasks, known=_KNOWN)
+    done = settings.map(lambda task: parts(task[0], task[1], settings), tasks, known=_KNOWN)
     return [done[task] for task in tasks]
 
 
