@@ -114,11 +114,11 @@ def gains() -> pd.DataFrame:
     other (of `RIVALS`), value and se, points and their standard error over contexts, and said,
     their word (`significance.words`): all rows are one family of tests, wherever one is told.
     """
-    rows = _measured("gains")
+    rows = measured("gains")
     rows = rows[(rows["attribute"] == "mean") & (rows["versus"] == "people")]
     whole = rows.groupby(["system", "dataset"])["k"].transform("max")
     rows = rows.assign(other=rows["method"].str.removeprefix("PoE-BT - "))[rows["k"] < whole]
-    nothing = chance(_measured("methods"))
+    nothing = chance(measured("methods"))
     judges = zip(rows["system"], rows["dataset"], rows["other"], strict=True)
     keep = [key[:2] not in nothing and key[2] in RIVALS for key in judges]
     rows = rows[keep].reset_index(drop=True)
@@ -140,11 +140,12 @@ def real(other: str, *, printed: bool = False) -> pd.DataFrame:
 
 def at_chance() -> list[str]:
     """The judges that were asked and rank no better than chance, as "SmolLM2-135M on SummEval"."""
-    pairs = sorted(chance(_measured("methods")))
+    pairs = sorted(chance(measured("methods")))
     return [f"{system} on {NAMES[dataset]}" for system, dataset in pairs]
 
 
-def _measured(name: str) -> pd.DataFrame:
+def measured(name: str) -> pd.DataFrame:
+    """Read a stored result about each model that was asked, as one table, the larger first."""
     both = (run.read(f"measured-qwen-{name}"), run.read(f"measured-{name}"))
     return pd.concat([table for table in both if table is not None], ignore_index=True)
 
