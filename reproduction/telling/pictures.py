@@ -280,6 +280,29 @@ def zero_crossings(lead: pd.DataFrame) -> dict[tuple[str, str], float]:
     return found
 
 
+def headline() -> dict[str, str]:
+    """Say the quantities that several pages quote, in words: the one place where they are made.
+
+    ahead : points by which the product leads while at most two fifths of the calls are asked.
+    behind : points by which it trails with all of them. crossed : the shares of calls, per cent,
+    between which every line crosses zero. saved : per cent of the calls that both orders save at
+    least, ranking summaries with 48 calls. chosen : what choosing the next pair saves on average.
+    """
+    lead = leads()
+    few, every = lead[lead["share"] <= 100.0 * FEW], lead[lead["share"] == 100.0]
+    crossed = zero_crossings(lead).values()
+    calls = _new_calls().groupby("label", sort=False)["value"]
+    both, _, looked, _ = (rows for _, rows in calls)
+    return {
+        "ahead": f"{few['lead'].min():.0f} to {few['lead'].max():.0f}",
+        "behind": f"{-every['lead'].max():.0f} to {-every['lead'].min():.0f}",
+        "crossed": f"{min(crossed):.0f} and {max(crossed):.0f}%",
+        "saved": f"{both.min():.0f}",
+        "chosen": f"{looked.mean():.0f}",
+    }
+
+
+FEW = 0.4  # of the calls: with the fewest of a dialogue that link its six replies
 BESIDE = ((12, 12), (-28, -72), (-10, -58))  # of a line's name from its first dot, in points
 DASHES = ("-", (0, (5, 2)), (0, (1, 1)))
 
@@ -314,6 +337,71 @@ def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
         xlabel="questions asked, % of all", ylabel="product minus counting, points", xlim=(11, 103)
     )
     plots.evidence(ax, "measured")
+    return figure
+
+
+# A judge before and after it was asked -------------------------------------------------------------
+
+
+def first_places() -> pd.DataFrame:
+    """Collect how often each judge prefers what it reads first, a row a prompt, for `forest`.
+
+    On dialogues the mean over attributes; on summaries the larger judge's coherence, which alone
+    was asked with several prompts.
+    """
+    rows = answer.measured("wording").query("quantity == 'first-position'")
+    dialogues = _where(rows, dataset="topicalchat", attribute="mean")
+    summaries = _where(rows, dataset="summeval", attribute="coherence", system=ask_model.QWEN.name)
+    rows = pd.concat([dialogues, summaries], ignore_index=True)
+    words = rows["dataset"].map({"topicalchat": "dialogues", "summeval": "summaries"})
+    names = [
+        f"{short(system)}, {texts}" for system, texts in zip(rows["system"], words, strict=True)
+    ]
+    rows = rows.assign(label=names, low=np.nan, high=np.nan)
+    return rows[["label", "template", "kind", "value", "low", "high"]]
+
+
+def prompts(rows: pd.DataFrame) -> Figure:
+    """Draw a dot for each prompt, at the share of answers that prefer the first place.
+
+    rows : `first_places`. The ends of each row are named by their prompts.
+    """
+    figure, ax = plt.subplots(figsize=(WIDTH, 2.3))
+    forest(ax, rows, line=50.0)
+    for y, (_, part) in enumerate(rows.groupby("label", sort=False)):
+        ends = part.loc[[part["value"].idxmin(), part["value"].idxmax()], ["value", "template"]]
+        for (x, name), side, shift in zip(
+            ends.to_numpy(), ("right", "center"), (4, 0), strict=True
+        ):
+            put: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8.5, "color": GREY}
+            ax.annotate(name, (x, y), (shift, 7), ha=side, **put)
+    ax.set(xlim=(12, 104), xlabel="answers that prefer the first place, %")
+    plots.evidence(ax, "measured")
+    return figure
+
+
+def foretold(rows: pd.DataFrame) -> Figure:
+    """Draw what was measured in the interval that a twin predicted, each row on its own scale.
+
+    rows : columns quantity, low, high, measured and inside, as of `predictions.outcomes`. All
+    intervals are equally long here; red and hollow: outside. The numbers stand beside.
+    """
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 0.27 * len(rows) + 0.5))
+    y, (low, high) = np.arange(len(rows)), rows[["low", "high"]].to_numpy().T
+    at = ((2.0 * rows["measured"] - low - high) / (high - low)).clip(-1.8, 3.2).to_numpy()
+    ax.hlines(y, -1, 1, color=KINDS["simulated"][0], lw=7, alpha=0.3)
+    inside, colour = rows["inside"].astype(bool).to_numpy(), KINDS["measured"][0]
+    ax.plot(at[inside], y[inside], "o", color=colour)
+    ax.plot(at[~inside], y[~inside], "o", color=plots.PAPER, mfc="white", mew=2)
+    for k, row in enumerate(rows.itertuples()):
+        said = f"{row.measured:.1f}  ({row.low:.1f} to {row.high:.1f})".replace(
+            "-", "\N{MINUS SIGN}"
+        )
+        ax.text(3.6, k, said, va="center", fontsize=9, color=colour if row.inside else plots.PAPER)
+    ax.set_yticks(y, rows["quantity"])
+    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-2, 7.2), xticks=[])
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines[["left", "bottom"]].set_visible(False)
     return figure
 
 
