@@ -145,7 +145,7 @@ def _of(k: int, dataset: str) -> str:
     return f"{k} of {CALLS[dataset]}"
 
 
-def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 4.4) -> Figure:
+def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.9) -> Figure:
     """Draw forests of the same rows beside each other, on one scale."""
     figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH + 0.6, height), sharex=True)
     for at, (ax, (title, rows)) in enumerate(zip(axes, panels.items(), strict=True)):
@@ -340,7 +340,7 @@ def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
     return figure
 
 
-# A judge before and after it was asked -------------------------------------------------------------
+# A judge before and after it was asked ------------------------------------------------------------
 
 
 def first_places() -> pd.DataFrame:
