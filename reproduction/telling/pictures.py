@@ -465,7 +465,7 @@ def number_line(rows: pd.DataFrame) -> Figure:
                 lw=0.7,
                 alpha=0.8,
             )
-        ax.set_ylim(len(names) - 0.3, -0.9)
+        ax.set_ylim(len(names) - (0.3 if task == "texts" else -0.2), -0.9)
         ax.set_yticks(range(len(names)), names)
         ax.tick_params(axis="y", length=0, labelsize=9)
         ax.axvspan(-1, 0, color="#F2F2F2", zorder=0)
