@@ -303,7 +303,7 @@ def headline() -> dict[str, str]:
 
 
 FEW = 0.4  # of the calls: with the fewest of a dialogue that link its six replies
-BESIDE = ((12, 12), (-28, -72), (-10, -58))  # of a line's name from its first dot, in points
+BESIDE = ((43, 4.9), (12.5, -1.3), (36, -1.7))  # where a line's name stands, in share and points
 DASHES = ("-", (0, (5, 2)), (0, (1, 1)))
 
 
@@ -324,18 +324,15 @@ def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
         ax.errorbar(
             some["share"] + 0.7 * (at - 1), some["lead"], 2.0 * some["se"], color=colour, **look
         )
-        x, y = some[["share", "lead"]].iloc[0]
         name = f"{short(system)},\n{TEXTS[dataset]}"
-        put: dict[str, Any] = {"textcoords": "offset points", "linespacing": 1.05, "fontsize": 9.5}
-        ax.annotate(name, (x, y), BESIDE[at], color=colour, va="center", **put)
+        put: dict[str, Any] = {"linespacing": 1.05, "fontsize": 9.5, "va": "center"}
+        ax.text(*BESIDE[at], name, color=colour, **put)
     low, high = ax.get_ylim()
     ax.text(
         101, 0.96 * high, "the product is ahead", ha="right", va="top", color=GREY, fontsize=9.5
     )
     ax.text(14, 0.96 * low, "counting wins is ahead", va="bottom", color=GREY, fontsize=9.5)
-    ax.set(
-        xlabel="questions asked, % of all", ylabel="product minus counting, points", xlim=(11, 103)
-    )
+    ax.set(xlabel="questions asked, % of all", ylabel="lead, points", xlim=(11, 103))
     plots.evidence(ax, "measured")
     return figure
 
