@@ -487,6 +487,41 @@ def number_line(rows: pd.DataFrame) -> Figure:
     return figure
 
 
+# Intervals from few answers -----------------------------------------------------------------------
+
+SHORTFALL = 40.0  # per cent below the promise at which the colour is full
+
+
+def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
+    """Draw how many intervals hold as two blocks, judge by calls: strength fitted and averaged.
+
+    rows : the stored `shrinkage`. The redder, the further below the promise; every cell has its
+    number. Columns with a star ask both orders.
+    """
+    columns = list(rows[["orders", "k"]].drop_duplicates().itertuples(index=False, name=None))
+    columns.sort(key=lambda one: (one[0] == "both", one[1]))
+    judges = list(dict.fromkeys(rows["judge"]))
+    size = (WIDTH + 0.6, 0.3 * len(judges) + 1.0)
+    figure, axes = plt.subplots(1, 2, figsize=size, sharey=True)
+    for ax, method in zip(axes, ("fitted", "averaged"), strict=True):
+        wide = _where(rows, method=method).pivot(
+            index="judge", columns=["orders", "k"], values="value"
+        )
+        held = wide.loc[judges, columns].to_numpy()
+        below = np.clip((promise - held) / SHORTFALL, 0.0, 1.0)
+        ax.imshow(below, cmap="Reds", vmin=0.0, vmax=1.3, aspect="auto")
+        for y, x in np.argwhere(np.isfinite(held)):
+            ink = "white" if below[y, x] > 0.8 else plots.INK
+            ax.text(x, y, f"{held[y, x]:.0f}", ha="center", va="center", fontsize=8, color=ink)
+        ax.set_title(f"strength {method}", fontsize=10)
+        ax.set_xticks(range(len(columns)), [f"{k}{'*' * (o == 'both')}" for o, k in columns])
+        ax.tick_params(length=0, labelsize=8.5)
+        ax.spines[:].set_visible(False)
+    axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])
+    figure.supxlabel("answers about 16 texts (*: both orders of each pair)", fontsize=9.5)
+    return figure
+
+
 # Predictions against a guess ----------------------------------------------------------------------
 
 VERDICT = {

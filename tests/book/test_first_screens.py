@@ -10,7 +10,7 @@ import pytest
 from reproduction.telling import pictures
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("what-is-new", "results", "measured-judge", "when-both-orders")
+PAGES = ("what-is-new", "results", "measured-judge", "when-both-orders", "beyond")
 QUOTED = ("index", "what-is-new", "measured-judge")  # pages that quote the same quantities
 MOST = 12.0  # numbers per hundred words
 CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.M | re.S)
