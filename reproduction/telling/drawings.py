@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 from judging import plots
 from reproduction import verdicts
-from reproduction.published import NAMES, TEXTS, TITLES
+from reproduction.published import NAMES, TEXTS
 
 WIDTH = 5.2  # inches; the fonts are chosen for this width
 SMALL = (3.9, 2.7)  # of a small multiple
@@ -253,35 +253,6 @@ def agreement(ax: Axes, compared: pd.DataFrame) -> None:
     ax.set_xlabel("published (Spearman × 100)")
     ax.set_ylabel("ours, simulated (Spearman × 100)")
     ax.legend(loc="upper left", fontsize=9.5, labelcolor="linecolor", handletextpad=0.2)
-
-
-def all_predictions(rows: pd.DataFrame) -> None:
-    """Every prediction against print: papers by colour and marker, hollow where it differs.
-
-    The furthest is named, so that nobody has to guess what it is.
-
-    rows : predictions of `verdicts.scorecard`.
-    """
-    both = rows[["number", "ours"]].mul(verdicts.to_points(rows), axis=0)
-    rows = verdicts.in_points(rows).assign(**both)
-    _, ax = plt.subplots(figsize=(WIDTH, WIDTH))
-    ends = rows[["number", "ours"]].min().min() - 3, rows[["number", "ours"]].max().max() + 3
-    ax.plot(ends, ends, color="#999999", lw=1, zorder=0)
-    for (paper, part), marker, at in zip(
-        rows.groupby("paper", sort=False), "os^D", range(4), strict=False
-    ):
-        for agrees, points in part.groupby(part["verdict"] == "agrees"):
-            colour = plots.ITEMS[at]
-            face: dict[str, Any] = {"mfc": colour if agrees else "none", "mec": colour}
-            label = TITLES[str(paper)] if agrees else None
-            style: dict[str, Any] = {"ls": "", "marker": marker, "ms": 5, "alpha": 0.75, **face}
-            ax.plot(points["number"], points["ours"], label=label, **style)
-    worst = rows.loc[rows["difference"].abs().idxmax()]
-    said = f"{worst['system']}, {worst['dataset']}\n{worst['method']}"
-    put: dict[str, Any] = {"textcoords": "offset points", "xytext": (-4, 8), "va": "bottom"}
-    ax.annotate(said, (worst["number"], worst["ours"]), fontsize=10, **put)
-    ax.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="ours, simulated")
-    ax.legend(loc="upper left", labelcolor="mec", handletextpad=0.1)
 
 
 SHORT = {  # the causes of data/causes.toml, by a word of each

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -101,8 +102,9 @@ def frame(
 
     kind : of its numbers; several, with a space between, where columns or rows are of different
     ones and say so themselves.
-    fold : words under which a long table is folded, with its number of rows. A table of more than
-    `WIDE` columns stacks on a phone; with twice as many its letters are smaller.
+    fold : words under which a long table is folded, with its number of rows, and a link to it as a
+    file. A table of more than `WIDE` columns stacks on a phone; with twice as many its letters are
+    smaller.
     """
     caption = Markup(" ").join(badge(one) for one in kind.split())
     if len(rows.columns) > WIDE and "heat" not in name:
@@ -111,8 +113,14 @@ def frame(
     markup = table(rows.columns, body, name=name, caption=caption)
     if not fold:
         return markup
-    folded = Markup('<details class="fold"><summary>{} ({} rows)</summary>{}</details>')
-    return folded.format(fold, len(rows), markup)
+    plain = rows.map(lambda cell: cell.striptags() if isinstance(cell, Markup) else cell)
+    file = quote(plain.to_csv(index=False, lineterminator="\n"))
+    folded = Markup(
+        '<details class="fold"><summary>{} ({} rows)</summary>{}<p class="printed">'
+        '<a download="table.csv" href="data:text/csv;charset=utf-8,{}">This table as CSV</a></p>'
+        "</details>"
+    )
+    return folded.format(fold, len(rows), markup, file)
 
 
 def badge(kind: str) -> Markup:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from reproduction.published import TITLES, all_tables
@@ -234,7 +235,9 @@ def shares(card: pd.DataFrame) -> pd.DataFrame:
     predictions; agree, low and high, per cent with 95% of a bootstrap over judges, since cells of
     one judge share its luck; median and mean, absolute differences in points; on, for how many the
     guess (`baseline`) has anything, guess, the share of these that it would have got within the
-    same tolerances, and beside, that of the twins.
+    same tolerances, and beside, that of the twins; lead, lead_low and lead_high, what the twins are
+    ahead by, with 95% of the same bootstrap; error and guess_error, mean absolute differences
+    there, in points.
     """
     known = pd.concat([baseline(part) for _, part in card.groupby("paper", sort=False)])
     rows = predictions(unique(card.assign(baseline=known)))
@@ -253,22 +256,36 @@ def _share(rows: pd.DataFrame) -> dict[str, float]:
     size = in_points(rows)["difference"].abs()
     guessed = rows.dropna(subset="baseline")
     off = (guessed["baseline"] - guessed["number"]).abs()
-    judges = [agrees[rows["system"] == name] for name in rows["system"].unique()]
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(len(judges), size=(2000, len(judges)))
-    again = [np.concatenate([judges[k] for k in chosen]).mean() for chosen in drawn]
-    low, high = np.percentile(again, [2.5, 97.5])
+    right = (off <= guessed["tolerance"]).to_numpy()
+    beside = (guessed["verdict"] == "agrees").to_numpy()
+    low, high = _over_judges(agrees, rows["system"])
+    lead_low, lead_high = _over_judges(beside * 1.0 - right, guessed["system"])
     return {
         "predictions": len(rows),
         "agree": 100.0 * float(agrees.mean()),
-        "low": 100.0 * float(low),
-        "high": 100.0 * float(high),
+        "low": low,
+        "high": high,
         "median": float(size.median()),
         "mean": float(size.mean()),
-        "guess": 100.0 * float((off <= guessed["tolerance"]).mean()),
-        "beside": 100.0 * float((guessed["verdict"] == "agrees").mean()),
+        "guess": 100.0 * float(right.mean()),
+        "beside": 100.0 * float(beside.mean()),
         "on": len(guessed),
+        "lead": 100.0 * float(beside.mean() - right.mean()),
+        "lead_low": lead_low,
+        "lead_high": lead_high,
+        "error": float(size[guessed.index].mean()),
+        "guess_error": float((off * to_points(guessed)).mean()),
     }
+
+
+def _over_judges(values: ArrayLike, systems: pd.Series) -> tuple[float, float]:
+    """Bound the mean, per cent, by 95% of a bootstrap in which judges are drawn whole."""
+    judges = [np.asarray(values)[systems == name] for name in systems.unique()]
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(len(judges), size=(2000, len(judges)))
+    again = [np.concatenate([judges[k] for k in chosen]).mean() for chosen in drawn]
+    low, high = 100.0 * np.percentile(again, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def _counts(cells: pd.DataFrame, rows: pd.DataFrame) -> dict[str, object]:

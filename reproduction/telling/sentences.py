@@ -90,6 +90,37 @@ def listed(held: pd.DataFrame) -> Markup:
     return Markup('<ol class="claims">{}</ol>').format(Markup().join(rows))
 
 
+ORDER = ("measured", "recorded", "published", "simulated")  # from a judge's answers to a twin's
+
+
+def failed(held: pd.DataFrame) -> pd.DataFrame:
+    """Collect every claim that does not hold, a row a claim and kind of number.
+
+    Columns: kind, in `ORDER`, claim, place (paper and place in it), number (with its limits).
+    """
+    rows = []
+    for kind in ORDER:
+        for row in held[held[f"{kind} verdict"] == OUTCOMES[2]].to_dict("records"):
+            paper = TITLES[row["paper"]].replace(", version ", " v")
+            place = f"{paper}, {row['place']}"
+            rows.append({"kind": kind, "claim": row["claim"], "place": place, "number": row[kind]})
+    return pd.DataFrame(rows)
+
+
+def failures(rows: pd.DataFrame) -> Markup:
+    """Every sentence that failed (`failed`), once, under the first kind of number that fails it."""
+    item = Markup("<li>{}{} {}</li>")
+    out = Markup()
+    for kind, part in rows.drop_duplicates("claim").groupby("kind", sort=False):
+        items = Markup()
+        for row in part.to_dict("records"):
+            also = rows.loc[(rows["claim"] == row["claim"]) & (rows["kind"] != kind), "kind"]
+            both = Markup(" ").join(map(badge, also)) if len(also) else ""
+            items += item.format(row["claim"], small(f" {row['place']}"), both)
+        out += Markup("<p>{}</p><ul>{}</ul>").format(badge(kind), items)
+    return Markup('<div class="failures">{}</div>').format(out)
+
+
 def told(held: pd.DataFrame, kind: str = "simulated") -> Markup:
     """Claims, each with its outcome under one kind of number, by default for the twins."""
     item = Markup('<li><b class="{}">{}</b> {} {}</li>')

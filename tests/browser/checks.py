@@ -1,5 +1,6 @@
 """Open a rendered page as a reader would and list what is wrong with it."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -10,7 +11,10 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from urllib.request import urlopen
 
 import nbformat
+from bs4 import BeautifulSoup
 
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")  # "Qwen2.5" is a name
+WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
@@ -84,6 +88,19 @@ def static_problems(path: Path, *, html: Path) -> list[str]:
         if not inside(urljoin(path.as_uri(), load), html=html):
             problems.add(f"loads from outside the book: {load}")
     return sorted(problem for problem in problems if problem)
+
+
+def numbers_per_hundred_words(path: Path) -> float:
+    """Count the numbers that a reader meets in a page, tables too, but nothing that is folded.
+
+    Captions, formulas, code and the figures themselves do not count.
+    """
+    article = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").find("article")
+    assert article is not None
+    for tag in article.select("details, figure, pre, script, style, .math, .cell_input"):
+        tag.decompose()
+    text = article.get_text(" ")
+    return 100.0 * len(NUMBER.findall(text)) / max(len(WORD.findall(text)), 1)
 
 
 def notebook_problems(path: Path) -> list[str]:

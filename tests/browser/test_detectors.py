@@ -11,6 +11,7 @@ from tests.browser.checks import (
     accessibility_problems,
     browser_problems,
     notebook_problems,
+    numbers_per_hundred_words,
     static_problems,
 )
 
@@ -143,3 +144,12 @@ def test_the_accessibility_check_finds(browser: Any, tmp_path: Path) -> None:
         page = write_page(tmp_path / name, body)
         problems = accessibility_problems(browser, page, scheme="light")
         assert any(complaint in problem for problem in problems), (name, problems)
+
+
+def test_numbers_are_counted_where_they_are_read(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    folded = "<details><summary>Table</summary><table><tr><td>7</td></tr></table></details>"
+    page.write_text(f"<p>9</p><article><p>Qwen2.5 gains 4.2 or 1,000 points</p>{folded}</article>")
+    assert numbers_per_hundred_words(page) == 50.0  # two of four words and two numbers
+    page.write_text("<article><table><tr><td>a</td><td>7</td><td>8</td></tr></table></article>")
+    assert numbers_per_hundred_words(page) == 200.0

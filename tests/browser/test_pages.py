@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from book.tools.pages import find_pages
+from tests.book.test_first_screens import MOST
+from tests.book.test_first_screens import PAGES as FIRST_SCREENS
 from tests.browser.checks import (
     VIEWPORTS,
     accessibility_problems,
     browser_problems,
     download_notebook,
     notebook_problems,
+    numbers_per_hundred_words,
     search,
     static_problems,
 )
@@ -21,6 +24,8 @@ pytestmark = pytest.mark.browser
 
 PAGES = sorted(path.name for path in HTML.glob("*.html"))
 HEAVIEST = 1_500_000  # bytes, beside what all pages share
+# About results, read and not counted; tables, errata and diagnoses are still to follow.
+READ = [*FIRST_SCREENS, "index", "read-again", "figures", "where-the-field-went"]
 EXECUTED = [page.name for page in find_pages(ROOT) if page.executes]
 
 
@@ -34,6 +39,11 @@ def test_page_is_sound_in_a_browser(html: Path, browser: Any, name: str, viewpor
 def test_page_is_light_and_its_links_lead_somewhere(html: Path, name: str) -> None:
     assert static_problems(html / name, html=html) == []
     assert (html / name).stat().st_size < HEAVIEST
+
+
+@pytest.mark.parametrize("name", READ)
+def test_page_has_few_numbers_among_its_words(html: Path, name: str) -> None:
+    assert numbers_per_hundred_words(html / f"{name}.html") <= MOST
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,0 +1,596 @@
+"""Pictures of the first screens: one finding each, read from stored results.
+
+    >>> from reproduction.telling import pictures
+    >>> pictures.crossing(pictures.leads())  # doctest: +SKIP
+
+Every picture is as wide as a phone's page, labels its marks directly, and tells the kinds of
+number apart by marker as well as by colour, so that it survives a grey printer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from scipy.stats import t as student
+
+from judging import plots
+from poe.choose import orders
+from reproduction import ask_model, run, verdicts
+from reproduction.published import load
+from reproduction.small import PRINTED
+from reproduction.telling import answer, power
+from reproduction.telling.drawings import WIDTH
+
+TEXTS = {"topicalchat": "dialogues", "summeval": "articles"}
+CALLS = {"topicalchat": 30, "summeval": 240}  # all of a context
+# By kind of number: colour as the labels in the text have it, marker, and its face.
+KINDS = {
+    "published": ("#5b4a8a", "D", "#5b4a8a"),
+    "measured": ("#17673f", "o", "#17673f"),
+    "recorded": ("#1f5a94", "s", "#1f5a94"),
+    "simulated": ("#95500b", "o", "white"),
+}
+OVER = {"win-ratio": "counting wins", "BT": "Bradley-Terry", "avg-prob": "averaging"}
+FAINT, GREY = "#BBBBBB", "#666666"
+POINTS = "points of Spearman × 100"
+
+
+def short(system: str) -> str:
+    """Name a judge in a picture: "Qwen2.5 1.5B"."""
+    family, _, rest = system.partition("-")
+    return f"{family} {rest.rpartition('-')[2]}"
+
+
+# Rows of marks with intervals ---------------------------------------------------------------------
+
+
+def forest(ax: Axes, rows: pd.DataFrame, *, line: float = 0.0, labels: bool = True) -> None:
+    """Draw effects with their intervals: one height a label, the first on top.
+
+    rows : columns label, kind (of number), value, low and high (NaN: no interval). Several rows
+    with one label share its height; those with intervals are spread so that none hides another.
+    line : where nothing happens.
+    """
+    names = list(dict.fromkeys(rows["label"]))
+    ax.axvline(line, color=FAINT, lw=1.2, zorder=0)
+    for (label, kind), part in rows.groupby(["label", "kind"], sort=False):
+        colour, marker, face = KINDS[kind]
+        spread = np.linspace(-0.24, 0.24, len(part)) if len(part) > 1 else [0.0]
+        many = len(part) > 1
+        for at, row in zip(spread, part.itertuples(), strict=True):
+            interval = np.isfinite(row.low)
+            y = names.index(label) + (at if interval else 0.0)
+            if interval:
+                ax.hlines(y, row.low, row.high, color=colour, lw=1.4 if many else 2.4)
+            look: dict[str, Any] = {"ms": 4 if many else 6, "alpha": 1.0 if interval else 0.75}
+            ax.plot(row.value, y, marker, color=colour, mfc=face, **look)
+    ax.set(ylim=(len(names) - 0.4, -0.6))
+    ax.set_yticks(range(len(names)), names if labels else [""] * len(names))
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines["left"].set_visible(False)
+
+
+def key(figure: Figure, kinds: list[str]) -> None:
+    """Say which marker is which kind of number, above all panels."""
+    marks = []
+    for kind in kinds:
+        colour, marker, face = KINDS[kind]
+        marks.append(plt.Line2D([], [], color=colour, marker=marker, mfc=face, ls="", label=kind))
+    where: dict[str, Any] = {"loc": "outside upper left", "ncols": len(kinds), "fontsize": 9}
+    figure.legend(handles=marks, handletextpad=0.1, columnspacing=1.0, **where)
+
+
+def _effects(label: str, kind: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows for `forest`: columns value and, with an interval, low and high of `rows`."""
+    bare = {name: rows.get(name, np.nan) for name in ("low", "high")}
+    return pd.DataFrame({"label": label, "kind": kind, "value": rows["value"], **bare})
+
+
+def _stored(name: str, **wanted: object) -> pd.DataFrame:
+    """Read the rows of a stored result that have these values in their columns."""
+    table = run.read(name)
+    assert table is not None, f"data/results/{name}.csv is missing"
+    return _where(table, **wanted)
+
+
+def _where(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+    if not wanted:
+        return table
+    return table[np.logical_and.reduce([table[name] == value for name, value in wanted.items()])]
+
+
+def _with_t(rows: pd.DataFrame, of: str = "contexts") -> pd.DataFrame:
+    """Add the ends of Student's 95% interval over as many units as column `of` says."""
+    half = student.ppf(0.975, rows[of] - 1) * rows["se"]
+    return rows.assign(low=rows["value"] - half, high=rows["value"] + half)
+
+
+# What the product adds ----------------------------------------------------------------------------
+
+
+def products_gains() -> dict[str, pd.DataFrame]:
+    """Collect what PoE-BT gains on three rivals: printed for five judges, measured for two.
+
+    Printed: the cells of Tables 5 and 7 with few calls, one dot a judge. Measured: means over
+    attributes with 95% intervals over dialogues or articles (`answer.gains`).
+    """
+    real = _with_t(answer.gains())
+    panels = {}
+    for other, name in OVER.items():
+        rows = []
+        for table, dataset in (("table5", "summeval"), ("table7", "topicalchat")):
+            cells = load(table).query("k == @few", local_dict={"few": str(PRINTED[dataset])})
+            wide = cells.pivot_table(index="system", columns="method", values="number")
+            gain = pd.DataFrame({"value": wide["PoE-BT"] - wide[other]})
+            label = f"The paper's five judges,\n{TEXTS[dataset]}, {_of(PRINTED[dataset], dataset)}"
+            rows.append(_effects(label, "published", gain))
+        part = real[real["other"] == other]
+        for (system, dataset, k), one in part.groupby(["system", "dataset", "k"], sort=False):
+            label = (
+                f"{short(system)},\n{one['contexts'].iloc[0]} {TEXTS[dataset]}, {_of(k, dataset)}"
+            )
+            rows.append(_effects(label, "measured", one))
+        panels[f"over {name}"] = pd.concat(rows, ignore_index=True)
+    return panels
+
+
+def _of(k: int, dataset: str) -> str:
+    return f"{k} of {CALLS[dataset]}"
+
+
+def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.9) -> Figure:
+    """Draw forests of the same rows beside each other, on one scale."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH + 0.6, height), sharex=True)
+    for at, (ax, (title, rows)) in enumerate(zip(axes, panels.items(), strict=True)):
+        forest(ax, rows, labels=not at)
+        ax.set_title(title, fontsize=10)
+    figure.supxlabel(POINTS, fontsize=10)
+    key(figure, list(dict.fromkeys(pd.concat(panels.values())["kind"])))
+    return figure
+
+
+# What is new --------------------------------------------------------------------------------------
+
+
+def new_effects() -> dict[str, pd.DataFrame]:
+    """Collect the effects that this book adds, by what they are measured in.
+
+    Points: gains in agreement with people. Calls: per cent saved at equal error. Intervals: how
+    many of those that promise 95% hold, a dot each judge and design.
+    """
+    return {
+        "points of agreement with people": _new_points(),
+        "calls saved, %": _new_calls(),
+        "95% intervals that hold, %": _new_intervals(),
+    }
+
+
+def _new_points() -> pd.DataFrame:
+    gains = _with_t(_where(answer.gains(), system=ask_model.QWEN.name, other="BT"))
+    rows = [
+        _effects(f"Product over Bradley-Terry,\n{TEXTS[d]}, {_of(k, d)} calls", "measured", part)
+        for (d, k), part in gains.groupby(["dataset", "k"], sort=False)
+    ]
+    prior = {"question": "methods", "method": "EB-logit-g", "against": "PoE-BT"}
+    for kind in ("recorded", "simulated"):
+        part = _stored(f"beyond-{kind}", **prior)
+        few = part[part["k"] == part["k"].min()]
+        label = "A prior learnt from few answers,\nover the product without"
+        rows.append(_effects(label, kind, _with_t(few, "of")))
+    leans = _stored("text-bias", attribute="mean", design="one order", pooled="all")
+    few = leans.sort_values("k").drop_duplicates(["system", "dataset"])
+    few = few.assign(value=few["people_gain"], se=few["people_se"])
+    rows.append(_effects("A place bias for each text,\none order asked", "measured", _with_t(few)))
+    return pd.concat(rows, ignore_index=True)
+
+
+def _new_calls() -> pd.DataFrame:
+    large = {"system": ask_model.QWEN.name, "template": "poe"}
+    both = _stored("orders", quantity="scores", dataset="summeval", k=48, **large)
+    one = _stored("board-orders", dataset="topicalchat", **large)
+    rules = _stored("rules", versus="itself", texts=16, kind="measured")
+    rules = rules.assign(value=100.0 * (1.0 - rules["ratio"]))
+    looked, blind = (rules[rules["rule"] == rule] for rule in ("laplace", "determinant"))
+    effects = {
+        "Both orders, ranking summaries": both.assign(value=both["regret_one"]),
+        "One order, ranking systems\nby dialogues": one.assign(value=one["regret_both"]),
+        "The next pair, chosen by the\nanswers (the paper's rule)": looked,
+        "The next pair, chosen\nwithout looking": blind,
+    }
+    parts = [_effects(label, "measured", rows) for label, rows in effects.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _new_intervals() -> pd.DataFrame:
+    cover, few = _stored("coverage"), _stored("shrinkage")
+    rows = [
+        _effects(name, "simulated", cover[cover["covariance"] == covariance])
+        for name, covariance in (
+            ("Each answer taken by itself", "scatter"),
+            ("A pair's answers together", "paired"),
+        )
+    ]
+    chosen = "A dozen answers, strength\nof the prior chosen"
+    for name, method in ((chosen, "fitted"), ("the same, averaged over it", "averaged")):
+        by_kind = few[few["method"] == method].groupby("kind")
+        rows += [_effects(name, kind, part) for kind, part in by_kind]
+    return pd.concat(rows, ignore_index=True)
+
+
+def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Figure:
+    """Draw forests with scales of their own below each other.
+
+    lines : where nothing happens, or what was promised, on each.
+    """
+    heights = [rows["label"].nunique() for rows in panels.values()]
+    size = (WIDTH + 0.4, 0.33 * sum(heights) + 1.5)
+    figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights)
+    for ax, (title, rows), line in zip(axes, panels.items(), lines, strict=True):
+        forest(ax, rows, line=line)
+        ax.set_xlabel(title, fontsize=9.5, labelpad=1)
+        ax.tick_params(axis="x", labelsize=9)
+    key(figure, list(dict.fromkeys(pd.concat(panels.values())["kind"])))
+    return figure
+
+
+# The crossing -------------------------------------------------------------------------------------
+
+
+def leads() -> pd.DataFrame:
+    """Compute by how much the product leads on counting wins, at every number of calls stored.
+
+    Columns: system, dataset, contexts, k, share (per cent of all calls), lead, and se over contexts
+    where the paired gains are stored, else NaN. Agreement with people, means over attributes,
+    decisions on the average of both orders; a judge at chance is left out, as in `answer.gains`.
+    """
+    methods, gains = (answer.measured(name) for name in ("methods", "gains"))
+    known = {tuple(x) for x in answer.gains()[["system", "dataset"]].itertuples(index=False)}
+    rows = methods.query(
+        "attribute == 'mean' and metric == 'spearman' and selection != 'greedy'"
+        " and template == 'poe'"
+    )
+    at = ["system", "dataset", "contexts", "k"]
+    wide = rows.pivot_table(index=at, columns="method", values="value", sort=False).reset_index()
+    lead = wide[at].assign(lead=wide["PoE-BT"] - wide["win-ratio"])
+    gains = gains.query(
+        "attribute == 'mean' and versus == 'people' and method == 'PoE-BT - win-ratio'"
+    )
+    lead = lead.merge(
+        gains[["system", "dataset", "k", "se"]], how="left", on=["system", "dataset", "k"]
+    )
+    keep = [key in known for key in zip(lead["system"], lead["dataset"], strict=True)]
+    share = 100.0 * lead["k"] / lead["dataset"].map(CALLS)
+    return lead.assign(share=share)[keep].sort_values([*at]).reset_index(drop=True)
+
+
+def zero_crossings(lead: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Find the share of calls, per cent, at which each line of `leads` falls through zero."""
+    found = {}
+    for name, part in lead.groupby(["system", "dataset"]):
+        after = int(np.flatnonzero(part["lead"] <= 0.0)[0])
+        (x0, y0), (x1, y1) = part[["share", "lead"]].iloc[[after - 1, after]].to_numpy()
+        found[name] = float(x0 + (x1 - x0) * y0 / (y0 - y1))
+    return found
+
+
+def headline() -> dict[str, str]:
+    """Say the quantities that several pages quote, in words: the one place where they are made.
+
+    ahead : points by which the product leads while at most two fifths of the calls are asked.
+    behind : points by which it trails with all of them. crossed : the shares of calls, per cent,
+    between which every line crosses zero. saved : per cent of the calls that both orders save at
+    least, ranking summaries with 48 calls. chosen : what choosing the next pair saves on average.
+    """
+    lead = leads()
+    few, every = lead[lead["share"] <= 100.0 * FEW], lead[lead["share"] == 100.0]
+    crossed = zero_crossings(lead).values()
+    calls = _new_calls().groupby("label", sort=False)["value"]
+    both, _, looked, _ = (rows for _, rows in calls)
+    return {
+        "ahead": f"{few['lead'].min():.0f} to {few['lead'].max():.0f}",
+        "behind": f"{-every['lead'].max():.0f} to {-every['lead'].min():.0f}",
+        "crossed": f"{min(crossed):.0f} and {max(crossed):.0f}%",
+        "saved": f"{both.min():.0f}",
+        "chosen": f"{looked.mean():.0f}",
+    }
+
+
+FEW = 0.4  # of the calls: with the fewest of a dialogue that link its six replies
+BESIDE = ((43, 4.9), (12.5, -1.3), (36, -1.7))  # where a line's name stands, in share and points
+DASHES = ("-", (0, (5, 2)), (0, (1, 1)))
+
+
+def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
+    """Draw the product's lead on counting wins as a line a judge and data set, with two errors."""
+    figure, ax = plt.subplots(figsize=(WIDTH, height))
+    crossed = zero_crossings(lead)
+    ax.axhline(0.0, color=GREY, lw=1)
+    ax.axvspan(min(crossed.values()), max(crossed.values()), color="#EEEEEE", zorder=0)
+    lines = [(name, part) for name, part in lead.groupby(["system", "dataset"])]
+    for at, ((system, dataset), part) in enumerate(
+        sorted(lines, key=lambda x: -x[1]["lead"].max())
+    ):
+        colour = plots.ITEMS[at]
+        ax.plot(part["share"], part["lead"], color=colour, ls=DASHES[at], lw=1.8)
+        some = part.dropna(subset="se")
+        look: dict[str, Any] = {"fmt": "o^s"[at], "ms": 5, "lw": 1, "capsize": 2.5}
+        ax.errorbar(
+            some["share"] + 0.7 * (at - 1), some["lead"], 2.0 * some["se"], color=colour, **look
+        )
+        name = f"{short(system)},\n{TEXTS[dataset]}"
+        put: dict[str, Any] = {"linespacing": 1.05, "fontsize": 9.5, "va": "center"}
+        ax.text(*BESIDE[at], name, color=colour, **put)
+    low, high = ax.get_ylim()
+    ax.text(
+        101, 0.96 * high, "the product is ahead", ha="right", va="top", color=GREY, fontsize=9.5
+    )
+    ax.text(14, 0.96 * low, "counting wins is ahead", va="bottom", color=GREY, fontsize=9.5)
+    ax.set(xlabel="questions asked, % of all", ylabel="lead, points", xlim=(11, 103))
+    plots.evidence(ax, "measured")
+    return figure
+
+
+# A judge before and after it was asked ------------------------------------------------------------
+
+
+def first_places() -> pd.DataFrame:
+    """Collect how often each judge prefers what it reads first, a row a prompt, for `forest`.
+
+    On dialogues the mean over attributes; on summaries the larger judge's coherence, which alone
+    was asked with several prompts.
+    """
+    rows = answer.measured("wording").query("quantity == 'first-position'")
+    dialogues = _where(rows, dataset="topicalchat", attribute="mean")
+    summaries = _where(rows, dataset="summeval", attribute="coherence", system=ask_model.QWEN.name)
+    rows = pd.concat([dialogues, summaries], ignore_index=True)
+    words = rows["dataset"].map({"topicalchat": "dialogues", "summeval": "summaries"})
+    names = [
+        f"{short(system)}, {texts}" for system, texts in zip(rows["system"], words, strict=True)
+    ]
+    rows = rows.assign(label=names, low=np.nan, high=np.nan)
+    return rows[["label", "template", "kind", "value", "low", "high"]]
+
+
+def prompts(rows: pd.DataFrame) -> Figure:
+    """Draw a dot for each prompt, at the share of answers that prefer the first place.
+
+    rows : `first_places`. The ends of each row are named by their prompts.
+    """
+    figure, ax = plt.subplots(figsize=(WIDTH, 2.3))
+    forest(ax, rows, line=50.0)
+    for y, (_, part) in enumerate(rows.groupby("label", sort=False)):
+        ends = part.loc[[part["value"].idxmin(), part["value"].idxmax()], ["value", "template"]]
+        for (x, name), side, shift in zip(
+            ends.to_numpy(), ("right", "center"), (4, 0), strict=True
+        ):
+            put: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8.5, "color": GREY}
+            ax.annotate(name, (x, y), (shift, 7), ha=side, **put)
+    ax.set(xlim=(12, 104), xlabel="answers that prefer the first place, %")
+    plots.evidence(ax, "measured")
+    return figure
+
+
+def foretold(rows: pd.DataFrame) -> Figure:
+    """Draw what was measured in the interval that a twin predicted, each row on its own scale.
+
+    rows : columns quantity, low, high, measured and inside, as of `predictions.outcomes`. All
+    intervals are equally long here; red and hollow: outside. The numbers stand beside.
+    """
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 0.27 * len(rows) + 0.5))
+    y, (low, high) = np.arange(len(rows)), rows[["low", "high"]].to_numpy().T
+    at = ((2.0 * rows["measured"] - low - high) / (high - low)).clip(-1.8, 3.2).to_numpy()
+    ax.hlines(y, -1, 1, color=KINDS["simulated"][0], lw=7, alpha=0.3)
+    inside, colour = rows["inside"].astype(bool).to_numpy(), KINDS["measured"][0]
+    ax.plot(at[inside], y[inside], "o", color=colour)
+    ax.plot(at[~inside], y[~inside], "o", color=plots.PAPER, mfc="white", mew=2)
+    for k, row in enumerate(rows.itertuples()):
+        said = f"{row.measured:.1f}  ({row.low:.1f} to {row.high:.1f})".replace(
+            "-", "\N{MINUS SIGN}"
+        )
+        ax.text(3.6, k, said, va="center", fontsize=9, color=colour if row.inside else plots.PAPER)
+    ax.set_yticks(y, rows["quantity"])
+    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-2, 7.2), xticks=[])
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return figure
+
+
+# One order or both --------------------------------------------------------------------------------
+
+
+def correlations_of_errors() -> pd.DataFrame:
+    """Collect c of every judge that answered, ranking texts and ranking systems.
+
+    Columns: label, task ("texts" or "systems"), kind, value (c) and se; a row an attribute and
+    prompt. Recorded: LLMBar's judges, whose c is about being right.
+    """
+    columns = ["label", "task", "kind", "value", "se"]
+    found = _stored("orders")
+    found = found[found["kind"].isin(["measured", "recorded"])]
+    board = _stored("board-orders").assign(quantity="scores")
+    parts = []
+    for task, table in (("texts", found), ("systems", board)):
+        once = table.drop_duplicates(["system", "dataset", "attribute", "template", "quantity"])
+        others = f"{once.loc[once['kind'] == 'recorded', 'system'].nunique()} judges of LLMBar"
+        names = [
+            f"{short(system)}, {TEXTS[dataset]}" if dataset in TEXTS else others
+            for system, dataset in zip(once["system"], once["dataset"], strict=True)
+        ]
+        parts.append(once.assign(label=names, task=task, value=once["c"], se=once["c_se"])[columns])
+    return pd.concat(parts, ignore_index=True)
+
+
+def break_even(calls: int, texts: int = 16) -> float:
+    """Compute the c at which both orders of half the pairs are as good as one order of all."""
+    one, both = orders.resistances(texts, calls)
+    return float(2.0 * one / both - 1.0)
+
+
+def number_line(rows: pd.DataFrame) -> Figure:
+    """Draw c from -1 to 1, a height a judge, with the break-even of each budget.
+
+    rows : `correlations_of_errors`.
+    """
+    tasks = {"texts": "Ranking texts", "systems": "A leaderboard of systems"}
+    heights = [rows.loc[rows["task"] == task, "label"].nunique() + 1 for task in tasks]
+    size = (WIDTH + 0.4, 4.4)
+    figure, axes = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=heights)
+    for ax, (task, words) in zip(axes, tasks.items(), strict=True):
+        part = rows[rows["task"] == task]
+        names = sorted(
+            part["label"].unique(), key=lambda name: part.loc[part["label"] == name, "value"].mean()
+        )
+        for y, name in enumerate(names):
+            some = part[part["label"] == name].sort_values("value")
+            colour, marker, face = KINDS[some["kind"].iloc[0]]
+            spread = y + 0.22 * np.linspace(-1, 1, len(some))
+            ax.errorbar(
+                some["value"],
+                spread,
+                xerr=2.0 * some["se"],
+                fmt=marker,
+                color=colour,
+                mfc=face,
+                ms=3,
+                lw=0.7,
+                alpha=0.8,
+            )
+        ax.set_ylim(len(names) - (0.3 if task == "texts" else -0.2), -0.9)
+        ax.set_yticks(range(len(names)), names)
+        ax.tick_params(axis="y", length=0, labelsize=9)
+        ax.axvspan(-1, 0, color="#F2F2F2", zorder=0)
+        ax.axvline(0, color=GREY, lw=1.2)
+        ax.set_title(words, fontsize=10.5, pad=16 if task == "texts" else 6)
+        ax.spines["left"].set_visible(False)
+    top = axes[0].get_xaxis_transform()
+    for calls in (48, 96):
+        at = break_even(calls)
+        axes[0].axvline(at, color=GREY, lw=1.2, ls=(0, (2, 2)))
+        axes[0].text(at, 1.01, f"{calls}", transform=top, ha="center", fontsize=8.5, color=GREY)
+    axes[0].text(0, 1.01, "many calls", transform=top, ha="left", fontsize=8.5, color=GREY)
+    for x, side, said in (
+        (-0.02, "right", "← ask both orders"),
+        (0.02, "left", "ask other pairs →"),
+    ):
+        axes[1].text(
+            x, 0.04, said, transform=axes[1].get_xaxis_transform(), ha=side, fontsize=9, color=GREY
+        )
+    axes[1].set(xlim=(-1, 1), xlabel="c, correlation of a judge's errors in the two orders")
+    key(figure, ["measured", "recorded"])
+    return figure
+
+
+# Intervals from few answers -----------------------------------------------------------------------
+
+SHORTFALL = 40.0  # per cent below the promise at which the colour is full
+
+
+def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
+    """Draw how many intervals hold as two blocks, judge by calls: strength fitted and averaged.
+
+    rows : the stored `shrinkage`. The redder, the further below the promise; every cell has its
+    number. Columns with a star ask both orders.
+    """
+    columns = list(rows[["orders", "k"]].drop_duplicates().itertuples(index=False, name=None))
+    columns.sort(key=lambda one: (one[0] == "both", one[1]))
+    judges = list(dict.fromkeys(rows["judge"]))
+    size = (WIDTH + 0.6, 0.3 * len(judges) + 1.0)
+    figure, axes = plt.subplots(1, 2, figsize=size, sharey=True)
+    for ax, method in zip(axes, ("fitted", "averaged"), strict=True):
+        wide = _where(rows, method=method).pivot(
+            index="judge", columns=["orders", "k"], values="value"
+        )
+        held = wide.loc[judges, columns].to_numpy()
+        below = np.clip((promise - held) / SHORTFALL, 0.0, 1.0)
+        ax.imshow(below, cmap="Reds", vmin=0.0, vmax=1.3, aspect="auto")
+        for y, x in np.argwhere(np.isfinite(held)):
+            ink = "white" if below[y, x] > 0.8 else plots.INK
+            ax.text(x, y, f"{held[y, x]:.0f}", ha="center", va="center", fontsize=8, color=ink)
+        ax.set_title(f"strength {method}", fontsize=10)
+        ax.set_xticks(range(len(columns)), [f"{k}{'*' * (o == 'both')}" for o, k in columns])
+        ax.tick_params(length=0, labelsize=8.5)
+        ax.spines[:].set_visible(False)
+    axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])
+    figure.supxlabel("answers about 16 texts (*: both orders of each pair)", fontsize=9.5)
+    return figure
+
+
+# Predictions against a guess ----------------------------------------------------------------------
+
+VERDICT = {
+    "agrees": "#0072B2",
+    "differs, cause found": "#E69F00",
+    "differs, cause unknown": "#444444",
+}
+DEEP = 4  # squares in a column
+
+
+def squares(card: pd.DataFrame) -> pd.DataFrame:
+    """Count predictions by block and outcome, with the share that a guess would get.
+
+    Columns: group (of `power.shares`), each of `VERDICT`, guess (per cent).
+    """
+    known = power.shares(card).set_index("group")["guess"]
+    rows = verdicts.predictions(verdicts.unique(card))
+    unknown = rows["cause"] == verdicts.UNKNOWN
+    agrees, found, open_ = VERDICT
+    differs = np.where(unknown, open_, found)
+    word = np.where(rows["verdict"] == "agrees", agrees, differs)
+    blind, ours = rows["role"] == "blind", rows["paper"] == "poe_v2"
+    group = np.select(
+        [ours & ~blind, ours & blind, rows["paper"] == "comparative_assessment"],
+        list(known.index[:3]),
+        "other",
+    )
+    counts = pd.crosstab(group, word).reindex(
+        index=known.index[:3], columns=list(VERDICT), fill_value=0
+    )
+    return counts.assign(guess=known).rename_axis("group").reset_index()
+
+
+def waffle(blocks: pd.DataFrame) -> Figure:
+    """Draw a square for every prediction, coloured by outcome, and a line where a guess would end.
+
+    blocks : `squares`.
+    """
+    figure, axes = plt.subplots(len(blocks), 1, figsize=(WIDTH, 1.05 * len(blocks) + 0.4))
+    widest = int(np.ceil(blocks[list(VERDICT)].sum(axis=1).max() / DEEP))
+    for ax, row in zip(axes, blocks.to_dict("records"), strict=True):
+        at = 0
+        for word, colour in VERDICT.items():
+            for _ in range(row[word]):
+                x, y = divmod(at, DEEP)
+                ax.add_patch(Rectangle((x, -y), 0.86, 0.86, color=colour, lw=0))
+                at += 1
+        guess = at / DEEP * row["guess"] / 100.0
+        ax.vlines(guess, -DEEP + 0.6, 1.3, color=plots.PAPER, lw=1.8)
+        ax.text(
+            guess,
+            1.4,
+            f"a guess: {row['guess']:.0f}%",
+            color=plots.PAPER,
+            fontsize=9,
+            va="bottom",
+            ha="center",
+        )
+        share = 100.0 * row["agrees"] / at
+        ax.set(xlim=(-0.5, widest + 0.5), ylim=(-DEEP + 0.5, 2.6), aspect="equal")
+        ax.axis("off")
+        ax.set_title(f"{row['group']}: {share:.0f}% of {at} agree", fontsize=10)
+    marks = [Rectangle((0, 0), 1, 1, color=colour, label=word) for word, colour in VERDICT.items()]
+    figure.legend(
+        handles=marks,
+        loc="outside lower left",
+        ncols=3,
+        fontsize=8.5,
+        handlelength=0.8,
+        columnspacing=1.0,
+    )
+    return figure

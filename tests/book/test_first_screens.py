@@ -1,0 +1,77 @@
+"""Pages about results can be looked at: a sentence, a picture, few numbers; one number is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reproduction.telling import pictures
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("what-is-new", "results", "measured-judge", "when-both-orders", "beyond")
+QUOTED = ("index", "what-is-new", "measured-judge")  # pages that quote the same quantities
+MOST = 12.0  # numbers per hundred words
+CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.M | re.S)
+GLUE = re.compile(r"\{glue:text\}`([^`]+)`")
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+WORD = re.compile(r"[^\W\d_][\w'’-]*")
+
+
+def source(name: str) -> str:
+    return (ROOT / "book" / f"{name}.md").read_text("utf-8")
+
+
+def prose(name: str) -> str:
+    """The page without its cells, displayed equations and the syntax of roles; glue is a number."""
+    text = source(name).split("\n---\n", 1)[1]
+    text = re.sub(r"^\$\$.*?^\$\$[^\n]*$", "", CELL.sub("", text), flags=re.M | re.S)
+    text = re.sub(r"\{(?!glue)[\w:]+\}`[^`]*`|\[[^]]*\]\{[^}]*\}|\]\([^)]*\)", " ", text)
+    return re.sub(r"`[^`]*`", " ", GLUE.sub(" 1 ", text))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_first_screen_is_a_sentence_a_picture_and_a_limit(name: str) -> None:
+    first = source(name).split("\n## ", 1)[0]
+    sentence = re.search(r"^:::\{div\} headline\n(.*?)\n:::$", first, re.M | re.S)
+    assert sentence
+    assert len(WORD.findall(GLUE.sub("1", sentence[1]))) <= 50
+    figure = re.search(
+        r"^    name: fig-.*?^    caption: .*?^    alt: [^\n]{60,}", first, re.M | re.S
+    )
+    assert figure
+    assert sentence.start() < figure.start() < first.index("**What this does not show:**")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_table_is_in_a_fold(name: str) -> None:
+    calls = re.findall(r"pages\.frame\(.*?\n(?=HTML|```|[a-z])", source(name) + "\n", re.S)
+    open_ = [call for call in calls if call.count("pages.frame(") != call.count("fold=")]
+    assert open_ == []
+
+
+@pytest.mark.parametrize("name", [*PAGES, "index"])
+def test_prose_has_more_words_than_numbers(name: str) -> None:
+    text = prose(name)
+    share = 100.0 * len(NUMBER.findall(text)) / len(WORD.findall(text))
+    assert share <= MOST
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_one_number_is_one_number(name: str) -> None:
+    """What several pages quote comes from one function, under one name, and is never typed."""
+    text, words = source(name), pictures.headline()
+    used = {key.removeprefix("headline-") for key in GLUE.findall(text) if "headline-" in key}
+    assert used
+    assert used <= set(words)
+    assert re.findall(r'glue\(f?"headline-[^"]*"', text) == ['glue(f"headline-{name}"']
+    assert "in pictures.headline().items():" in text
+    typed = GLUE.sub("", CELL.sub("", text))
+    assert not [value for value in words.values() if len(value) > 2 and value in typed]
+
+
+def test_the_readme_quotes_them_too() -> None:
+    readme, words = (ROOT / "README.md").read_text("utf-8"), pictures.headline()
+    assert f"leads counting wins by {words['ahead']} points" in readme
+    assert f"between {words['crossed']} of them" in readme
