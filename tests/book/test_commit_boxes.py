@@ -36,7 +36,7 @@ TELLS = {
     "06-score": r"4 s_A = 0\.8",
     "06-least": r"\bR = 1\$|it is the largest|Ben and Dan 1\b",
     "06-full": r"Nothing\.|\bin disguise|are average probabilities|rank alike",
-    "07-claims": r"too timid|too bold|soft-eighty-[14]|nearly every case|two out of three",
+    "07-claims": r"underconfident|overconfident|soft-eighty-[14]",
     "07-small": r"both orders averaged|[Ff]ar below the diagonal|taste for the first place",
     "08-liar": r"Ben wins|puts Ben first|one answer of six decides|poe\.fit\(answered",
     "08-floor": r"\*Between\* the two|flat floor|is flat at 0\.3",
