@@ -80,8 +80,8 @@
       });
       draw(svg, "text", { x: 8, y: 10, class: "live-name" }, "share in the right order");
       draw(svg, "path", { d: path([[x(0.5), y(0.5)], [x(1), y(1)]]), class: "live-line live-dashed live-3" });
-      draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "above: underconfident");
-      draw(svg, "text", { x: 292, y: 200, class: "live-name", "text-anchor": "end" }, "below: overconfident");
+      draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "underconfident");
+      draw(svg, "text", { x: 292, y: 200, class: "live-name", "text-anchor": "end" }, "overconfident");
       // Above the end of the diagonal, where no curve goes.
       draw(svg, "text", { x: 300, y: y(1) - 6, class: "live-label live-3", "text-anchor": "end" }, "calibrated");
       behind.forEach((curve, k) => {

@@ -22,10 +22,11 @@
       draw(svg, "line", { x1: 16, x2: 344, y1: LINE, y2: LINE, class: "live-line live-cross" });
       const label = { x: Math.max(40, Math.min(320, x(ring))), y: 28, class: "live-label", "text-anchor": "middle" };
       draw(svg, "text", label, `Ada ${signed(ring)}`);
+      const height = (k) => LINE + 46 + 42 * k;
+      [2, 1, 0].forEach((k) => // the lowest weight's string runs behind the others
+        draw(svg, "line", { x1: x(values[k]), x2: x(values[k]), y1: LINE, y2: height(k), class: `live-line live-${k + 1}` }));
       values.forEach((value, k) => {
-        const [at, y] = [x(value), LINE + 46 + 42 * k];
-        const look = `live-${k + 1}`;
-        draw(svg, "line", { x1: at, x2: at, y1: LINE, y2: y, class: `live-line ${look}` });
+        const [at, y, look] = [x(value), height(k), `live-${k + 1}`];
         draw(svg, "rect", { x: at - 9, y: y - 8, width: 18, height: 16, rx: 2, class: `live-weight ${look}` });
         const beside = at < 280 ? { x: at + 15, "text-anchor": "start" } : { x: at - 15, "text-anchor": "end" };
         draw(svg, "text", { ...beside, y: y + 5, class: `live-label ${look}` }, FROM[k]);
