@@ -3,7 +3,7 @@
 The corrections, from the simplest: ask in both orders and average (paper 3.5, book eq. 9.3:
 `Comparisons.symmetrised`); shift the experts by a number read off the mean probability
 (`mean_bias`, which is `poe.fit(bias="mean")`); estimate the shift together with the scores (book
-eqs. 7.9 and 9.11: `poe.fit(bias="fit")`); or move the threshold of the decisions until both
+eqs. 9.11 and 9.12: `poe.fit(bias="fit")`); or move the threshold of the decisions until both
 positions win equally often (`reweight`). Chapter 9 of the book says when they differ.
 """
 
@@ -32,8 +32,8 @@ class Rate(NamedTuple):
 def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> float:
     """The paper's gamma from the mean probability (3.5, A.8, A.9), in units of a difference.
 
-    alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]; book eq. 9.6) and
-    -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.10). Assumes that what is shown
+    alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]; book eq. 9.5) and
+    -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.6). Assumes that what is shown
     first is on average no better than what is shown second, as in random or balanced sets.
     """
     mean_p = float(np.average(comparisons.p, weights=comparisons.weight))
@@ -43,7 +43,7 @@ def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") 
 def reweight(comparisons: Comparisons) -> tuple[Comparisons, float]:
     """Probabilities reweighted so that both positions win equally often, and the threshold tau.
 
-    Comparative assessment 3.5 (book eqs. 9.12 and 9.13): P(first) is multiplied by alpha and
+    Comparative assessment 3.5 (book eqs. 9.13 and 9.14): P(first) is multiplied by alpha and
     renormalised, with alpha such that the first position wins half of the (weighted) decisions,
     which amounts to deciding at tau, the median of p, in place of 1/2: alpha = (1 - tau) / tau.
     For an even number the median lies midway (in logits) between the two middle answers, or a

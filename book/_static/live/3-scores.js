@@ -150,6 +150,7 @@
     const answered = (one, two) =>
       all.map((pair, k) => (k === 0 ? { ...pair, p: one } : k === 1 ? { ...pair, p: two } : pair));
     const gap = (scores) => scores[0] - scores[1];
+    const stands = (lead) => `${fixed(Math.abs(lead))} ${lead < 0 ? "below" : "above"}`;
     const grid = Array.from({ length: 33 }, (_, k) => 0.02 + 0.03 * k);
     let last = null;
     // The curves depend on the second answer only, so they are kept while the first one moves.
@@ -184,8 +185,8 @@
       draw(svg, "circle", { cx: x(wrong()), cy: y(gap(least)), r: 6, class: "live-dot live-gaussian" });
       draw(svg, "circle", { cx: x(wrong()), cy: y(gap(robust)), r: 6, class: "live-dot live-laplace" });
       const words =
-        `Gaussian experts put Ada ${signed(gap(least))} above Ben, Laplacian experts ` +
-        `${signed(gap(robust))}. Rankings: ${inOrder(least)}; ${inOrder(robust)}.`;
+        `Gaussian experts put Ada ${stands(gap(least))} Ben, Laplacian experts ` +
+        `${stands(gap(robust))} Ben. Rankings: ${inOrder(least)}; ${inOrder(robust)}.`;
       return { words, state: { comparisons, gaussian: least, laplacian: robust } };
     };
     const live = frame(figure, { label: "Wrong answers among six", height: 224, redraw });

@@ -14,7 +14,7 @@
   const LOOKS = {
     gaussian: { name: "Gaussian (springs)", reach: 0.5, energy: 0.5, force: 0.6, unit: "" },
     "bradley-terry": { name: "soft Bradley-Terry", reach: 2.2, energy: 1.2, force: 0.8, unit: " logits" },
-    laplacian: { name: "Laplacian (constant pull)", reach: 0.5, energy: 2.5, force: 1, unit: "" },
+    laplacian: { name: "Laplacian (constant)", reach: 0.5, energy: 2.5, force: 1, unit: "" },
   };
   const LOGITS = 4; // near zero a Gaussian score is worth four times as many logits
   const CALM = window.matchMedia("(prefers-reduced-motion: reduce)");

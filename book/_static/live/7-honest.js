@@ -1,4 +1,4 @@
-// The live figure of chapter 7: how often claims come true, for judges of any noise.
+// The live figure of chapter 7: how often stated probabilities come true, for judges of any noise.
 (() => {
   const { axis, draw, fixed, frame, path, random, scale } = poeLive.kit;
   const { bradleyTerry, mean, normalCdf, resistance, sigmoid } = poeLive.mathematics;
@@ -56,7 +56,7 @@
       .filter((some) => some.length >= FULL)
       .map((some) => [mean(some.map(({ claim }) => claim)), share(some), some.length]);
 
-  // The three judges of the still picture, each answer taken for one toss.
+  // The three judges of the still picture, each answer counted as one decision.
   const STILL = [[1, "noise 1", "live-0", [0.625, 0.85]], [2, "noise 2", "live-1", [0.7, 0.755]], [4, "noise 4", "live-2", [0.975, 0.7]]];
 
   poeLive.figures["fig-live-honest"] = (figure) => {
@@ -73,17 +73,17 @@
       const x = scale([0.5, 1], [46, 298]);
       const y = scale([0.4, 1], [212, 22]);
       const ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
-      axis(svg, { x, y: 212, ticks, name: "claimed probability" });
+      axis(svg, { x, y: 212, ticks, name: "stated probability" });
       [0.4, ...ticks].forEach((tick) => {
         draw(svg, "line", { x1: 46, x2: 298, y1: y(tick), y2: y(tick), class: "live-rule" });
         draw(svg, "text", { x: 40, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" }, fixed(tick, 1));
       });
       draw(svg, "text", { x: 8, y: 10, class: "live-name" }, "share in the right order");
       draw(svg, "path", { d: path([[x(0.5), y(0.5)], [x(1), y(1)]]), class: "live-line live-dashed live-3" });
-      draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "above: too timid");
-      draw(svg, "text", { x: 292, y: 200, class: "live-name", "text-anchor": "end" }, "below: too bold");
-      // Beside the end of the diagonal, where no curve goes.
-      draw(svg, "text", { x: 304, y: y(1) + 5, class: "live-label live-3" }, "honest");
+      draw(svg, "text", { x: 54, y: 40, class: "live-name" }, "underconfident");
+      draw(svg, "text", { x: 292, y: 200, class: "live-name", "text-anchor": "end" }, "overconfident");
+      // Above the end of the diagonal, where no curve goes.
+      draw(svg, "text", { x: 300, y: y(1) - 6, class: "live-label live-3", "text-anchor": "end" }, "calibrated");
       behind.forEach((curve, k) => {
         const [, name, look, at] = STILL[k];
         draw(svg, "path", { d: path(curve.map(([c, r]) => [x(c), y(r)])), class: `live-line live-thin ${look}` });
@@ -93,16 +93,16 @@
       points.forEach(([c, r]) => draw(svg, "circle", { cx: x(c), cy: y(r), r: 3.5, class: "live-solid" }));
       const near = claims.filter(({ claim }) => Math.abs(claim - 0.8) < 0.05);
       const eighty = share(near);
-      const said = eighty > 0.85 ? "too timid" : eighty < 0.75 ? "too bold" : "honest to five points";
+      const said = eighty > 0.85 ? "underconfident" : eighty < 0.75 ? "overconfident" : "calibrated to five points";
       const words =
-        `Of ${near.length} claims near 80%, ${fixed(100 * eighty, 0)}% are right: ${said}. The product is told ` +
-        `that an answer is worth ${worth() === 1 ? "one toss" : `${fixed(worth())} tosses`}, and nothing of the noise.`;
+        `Of ${near.length} pairs given about 80%, ${fixed(100 * eighty, 0)}% are right: ${said}. The product counts ` +
+        `an answer as ${worth() === 1 ? "one decision" : `${fixed(worth())} decisions`} and knows nothing of the noise.`;
       return { words, state: { noise: noise(), worth: worth(), points, eighty, leads: last.leads.slice(0, 120), first: last.first } };
     };
-    const live = frame(figure, { label: "Claims and how often they come true", height: 250, redraw });
+    const live = frame(figure, { label: "Stated probabilities and how often they come true", height: 250, redraw });
     noise = live.slider({ text: "noise of an answer (logits)", low: 0.5, high: 5, step: 0.5, value: 4, show: (v) => fixed(v, 1) });
     log = live.slider({
-      text: "an answer is worth (tosses)", low: -4, high: 4, step: 0.25, value: 0,
+      text: "an answer counts as (decisions)", low: -4, high: 4, step: 0.25, value: 0,
       show: (v) => (v < 0 && Number.isInteger(v) ? `1/${2 ** -v}` : fixed(2 ** v, Number.isInteger(v) ? 0 : 2)),
     });
     // A tick where an answer is counted for what it is worth: 4 / tau^2.
