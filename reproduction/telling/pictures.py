@@ -72,7 +72,7 @@ def forest(ax: Axes, rows: pd.DataFrame, *, line: float = 0.0, labels: bool = Tr
             look: dict[str, Any] = {"ms": 4 if many else 6, "alpha": 1.0 if interval else 0.75}
             ax.plot(row.value, y, marker, color=colour, mfc=face, **look)
     ax.set(ylim=(len(names) - 0.4, -0.6))
-    ax.set_yticks(range(len(names)), names if labels else [""] * len(names))
+    ax.set_yticks(range(len(names)), names if labels else [""] * len(names), linespacing=1.0)
     ax.tick_params(axis="y", length=0, labelsize=9)
     ax.spines["left"].set_visible(False)
 
@@ -217,7 +217,7 @@ def _new_intervals() -> pd.DataFrame:
             ("A pair's answers together", "paired"),
         )
     ]
-    chosen = "A dozen answers, strength\nof the prior chosen"
+    chosen = "Few answers, strength\nof the prior chosen"
     for name, method in ((chosen, "fitted"), ("the same, averaged over it", "averaged")):
         by_kind = few[few["method"] == method].groupby("kind")
         rows += [_effects(name, kind, part) for kind, part in by_kind]
@@ -230,7 +230,7 @@ def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Fig
     lines : where nothing happens, or what was promised, on each.
     """
     heights = [rows["label"].nunique() for rows in panels.values()]
-    size = (WIDTH + 0.4, 0.33 * sum(heights) + 1.5)
+    size = (WIDTH + 0.4, 0.31 * sum(heights) + 1.4)
     figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights)
     for ax, (title, rows), line in zip(axes, panels.items(), lines, strict=True):
         forest(ax, rows, line=line)
@@ -326,7 +326,8 @@ def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
         )
         name = f"{short(system)},\n{TEXTS[dataset]}"
         put: dict[str, Any] = {"linespacing": 1.05, "fontsize": 9.5, "va": "center"}
-        ax.text(*BESIDE[at], name, color=colour, **put)
+        x, y = BESIDE[at]
+        ax.text(x, y, name, color=colour, **put)
     low, high = ax.get_ylim()
     ax.text(
         101, 0.96 * high, "the product is ahead", ha="right", va="top", color=GREY, fontsize=9.5
