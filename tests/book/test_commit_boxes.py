@@ -18,9 +18,9 @@ PAGES = [
 ]
 # What gives an answer away, in the words, captions and pictures of its page.
 TELLS = {
-    "01-reader": r"Dan's to the kind Reader 1|Ben and Dan at reader 1|marker =",
-    "01-twice": r"V_\{\\text\{grade\}\}|a call is a call",
-    "01-authors": r"Two things \(|How were the grades read\?|did each get\?",
+    "01-reader": r"It is Reader 1|Dan's to the kind Reader 1|Ben and Dan at reader 1|marker =",
+    "01-twice": r"V_\{\\text\{grade\}\}|about as much either way|as much as one grade",
+    "01-authors": r"ask about both|sampled at temperature 1|took part in 30",
     "02-places": r"[Aa]lmost nothing happens|With Ada shown first and with Dan shown first",
     "02-bias": r"bias is many times larger|difference \{difference",
     "02-temperature": r"does not notice \$T\$|uses the probabilities does",
