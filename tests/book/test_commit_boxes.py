@@ -25,7 +25,7 @@ TELLS = {
     "02-bias": r"bias is many times larger|difference \{difference",
     "02-temperature": r"does not notice \$T\$|uses the probabilities does",
     "03-second": r"wins put Ben second|Ben and Cleo change places|1\.5/3|another that says",
-    "03-connected": r"It is 40 per cent|per cent of all sets fall apart|\"any set\"|from above 0\.9",
+    "03-connected": r"It is 40 per cent|of all sets fall apart|\"any set\"|from above 0\.9",
     "03-systems": r"Yes, they will|knows only the systems|one judge beats|systems alone",
     "03-calls": r"It needs about|most clearly below 100 calls",
     "04-cleo": r"promises Ada more|expected \{10 \* share",
