@@ -180,7 +180,7 @@ NEAR: dict[str, list[tuple[Callable[..., Any], str]]] = {
     "01 moderate": [
         (
             instead(lambda r, x, mark: [mark[x == k].mean() for k in range(8)]),
-            "an unknown zero of its own",
+            "an unknown offset of its own",
         ),
         (instead(lambda r, x, mark: mark), "the texts' scores only"),
     ],

@@ -18,16 +18,16 @@ PAGES = [
 ]
 # What gives an answer away, in the words, captions and pictures of its page.
 TELLS = {
-    "01-reader": r"Dan's to the kind Reader 1|Ben and Dan at reader 1|marker =",
-    "01-twice": r"V_\{\\text\{grade\}\}|a call is a call",
-    "01-authors": r"Two things \(|How were the grades read\?|did each get\?",
+    "01-reader": r"It is Reader 1|Dan's to the kind Reader 1|Ben and Dan at reader 1|marker =",
+    "01-twice": r"V_\{\\text\{grade\}\}|about as much either way|as much as one grade",
+    "01-authors": r"ask about both|sampled at temperature 1|took part in 30",
     "02-places": r"[Aa]lmost nothing happens|With Ada shown first and with Dan shown first",
     "02-bias": r"bias is many times larger|difference \{difference",
     "02-temperature": r"does not notice \$T\$|uses the probabilities does",
     "03-second": r"wins put Ben second|Ben and Cleo change places|1\.5/3|another that says",
-    "03-connected": r"per cent of all sets fall apart|\"any set\"|from above 0\.9",
-    "03-systems": r"knows only the systems|one judge beats|systems alone",
-    "03-calls": r"the win-ratio needs about|most clearly below 100 calls",
+    "03-connected": r"It is 40 per cent|of all sets fall apart|\"any set\"|from above 0\.9",
+    "03-systems": r"Yes, they will|knows only the systems|one judge beats|systems alone",
+    "03-calls": r"It needs about|most clearly below 100 calls",
     "04-cleo": r"It is 9\.3|expected \{10 \* share",
     "04-finite": r"for a good judge hardly ever|Good judges break the model",
     "04-large": r"They follow the wins minus",

@@ -53,10 +53,11 @@
         if (pieces.length > 1 && label[i] !== pieces[0]) draw(svg, "circle", { cx, cy, r: 14, class: `live-line ${look(i)}` });
       });
       const share = apart / tries;
+      const within = tries < 10 ? "" : ` ± ${fixed(100 * Math.sqrt((share * (1 - share)) / tries), 0)}`; // a standard error
       draw(svg, "text", { x: 14, y: 282, class: "live-label" }, `${apart} of ${tries} sets fell apart`);
       draw(svg, "rect", { x: 14, y: 290, width: 332, height: 12, class: "live-trough" });
       draw(svg, "rect", { x: 14, y: 290, width: 332 * share, height: 12, class: "live-energy" });
-      draw(svg, "text", { x: 346, y: 282, class: "live-number", "text-anchor": "end" }, `${fixed(100 * share, 0)}%`);
+      draw(svg, "text", { x: 346, y: 282, class: "live-number", "text-anchor": "end" }, `${fixed(100 * share, 0)}%${within}`);
       const now = pieces.length === 1 ? "This set holds together." :
         `This set is in ${pieces.length} pieces, of ${pieces.map((piece) => sizes.get(piece)).join(", ")} texts.`;
       const words = `${now} Of ${tries} random set${tries === 1 ? "" : "s"} of ${size()} pairs, ${apart} fell apart.`;

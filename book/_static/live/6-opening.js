@@ -45,7 +45,7 @@
     const live = frame(figure, { label: "What a call buys", height: 228, redraw });
     sigma = live.slider({ text: "reading error σ", low: 0, high: 2, step: 0.05, value: 1 });
     tau = live.slider({ text: "drift ζ", low: 0, high: 2, step: 0.05, value: 1 });
-    kappa = live.slider({ text: "trouble χ", low: 0, high: 2, step: 0.05, value: 0.5 });
+    kappa = live.slider({ text: "error of comparing χ", low: 0, high: 2, step: 0.05, value: 0.5 });
     account = live.choice({ text: "count", value: "calls", options: [["calls", "calls"], ["texts", "texts read"]] });
     live.restart();
     live.update();
