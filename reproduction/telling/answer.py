@@ -14,7 +14,6 @@ from reproduction import run, significance
 from reproduction.measured_tables import EACH_CALL
 from reproduction.published import NAMES
 from reproduction.significance import CHANCE, CLEAR, LIKELY
-from reproduction.small import PRINTED
 from reproduction.telling.power import shares
 from reproduction.telling.sentences import chance
 
@@ -28,7 +27,6 @@ RIVALS = {
     "avg-prob": "averaging probabilities",
 }
 DECIDED = list(RIVALS)[:-1]
-EACH = {"topicalchat": "a dialogue", "summeval": "an article"}
 AHEAD = 10.0  # per cent of the cells: by so much twins are better than a guess, or they are not
 
 
@@ -122,16 +120,11 @@ def gains() -> pd.DataFrame:
     return rows[columns].assign(said=significance.words(rows))
 
 
-def real(other: str, *, printed: bool = False) -> pd.DataFrame:
-    """Rows of `gains` over one rival with the fewest calls.
-
-    printed : with the paper's own few calls instead, where these are more.
-    """
+def real(other: str) -> pd.DataFrame:
+    """Rows of `gains` over one rival with the fewest calls."""
     rows = gains()
     fewest = rows.groupby(["system", "dataset"])["k"].transform("min")
-    paper = rows["dataset"].map(PRINTED)
-    rows = rows[(rows["k"] == paper) & (paper > fewest) if printed else rows["k"] == fewest]
-    return rows[rows["other"] == other].reset_index(drop=True)
+    return rows[(rows["k"] == fewest) & (rows["other"] == other)].reset_index(drop=True)
 
 
 def at_chance() -> list[str]:
