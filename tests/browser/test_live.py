@@ -28,7 +28,7 @@ CHAPTERS = {
     "fig-live-mass": "02",
     "fig-live-ranks": "03-from",  # the first of two pages
     "fig-live-connected": "03-from",
-    "fig-live-zermelo": "04",
+    "fig-live-zermelo": "04-bradley",  # the first of two pages
     "fig-live-front": "index",
     "fig-live-springs": "05",
     "fig-live-gaussian": "06",
