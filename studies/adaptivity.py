@@ -40,7 +40,7 @@ from poe.result import Fit
 from poe.stack import Stack
 from reproduction.measured_tables import group
 from reproduction.settings import Settings, spread
-from studies.coverage import EVERY, LEVEL, TEXTS, TOP, Judge
+from studies.coverage import EVERY, TEXTS, TOP, Judge, inside
 from studies.rules import calls_to
 
 REPLICATES = 150  # at 100 draws
@@ -196,13 +196,9 @@ def fitted(pairs: Indices, answers: Floats) -> Fit:
 
 def promises(estimate: Fit, truth: Floats) -> tuple[float, float, float, float]:
     """Coverage of differences, the top three stated and true, in per cent; slope on the truth."""
-    i, j = np.triu_indices(len(truth), 1)
-    c = estimate.covariance()
-    se = np.sqrt(c[i, i] + c[j, j] - 2.0 * c[i, j])
-    off = np.abs(estimate.scores[i] - estimate.scores[j] - truth[i] + truth[j])
     best = set(np.argsort(-truth)[:TOP]) == set(np.argsort(-estimate.scores)[:TOP])
     return (
-        100.0 * float((off < estimate.quantile(LEVEL) * se).mean()),
+        100.0 * inside(estimate, truth),
         100.0 * estimate.prob_top_set(TOP, draws=500),
         100.0 * best,
         float(estimate.scores @ truth / (truth @ truth)),

@@ -27,6 +27,7 @@ from poe.arrays import Floats, Indices
 from poe.choose.selection import select
 from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry, Expert, Gaussian
+from poe.resistance import difference_variances
 from poe.result import Covariance, Fit
 from poe.stack import Stack
 from reproduction.recorded_answers import ATTRIBUTES, under_all_prompts
@@ -183,16 +184,20 @@ def _at(matrices: Floats, pairs: Indices) -> Floats:
     return matrices[np.arange(len(matrices))[:, None], pairs[..., 0], pairs[..., 1]]
 
 
+def inside(fit: Fit, truth: Floats) -> float:
+    """Share of all differences whose interval holds the difference of `truth`."""
+    i, j = np.triu_indices(len(truth), 1)
+    se = np.sqrt(difference_variances(fit.covariance())[i, j])
+    off = (fit.scores[i] - fit.scores[j]) - (truth[i] - truth[j])
+    return float((np.abs(off) <= fit.quantile(LEVEL) * se + 1e-9).mean())
+
+
 def _held(fit: Fit, truth: Floats) -> tuple[float, float, float]:
     """Share of differences that intervals hold; of the top three, stated and true to be so."""
-    i, j = np.triu_indices(TEXTS, 1)
-    c = fit.covariance()
-    se = np.sqrt(c[i, i] + c[j, j] - 2.0 * c[i, j])
-    off = (fit.scores[i] - fit.scores[j]) - (truth[i] - truth[j])
     top = np.argsort(-fit.scores)[:TOP]
     best = np.argsort(-truth)[:TOP]
     return (
-        float((np.abs(off) < fit.quantile(LEVEL) * se).mean()),
+        inside(fit, truth),
         float(fit.prob_top(TOP, draws=100)[top].mean()),
         float(np.isin(top, best).mean()),
     )

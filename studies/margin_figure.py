@@ -12,6 +12,7 @@ from judging import plots
 from reproduction import significance
 from reproduction.significance import CHANCE
 from reproduction.telling.drawings import DASHED, Look
+from reproduction.telling.pictures import TEXTS
 from studies import margin
 
 TITLES = {
@@ -19,7 +20,6 @@ TITLES = {
     "cancellation": "Cancellation: to take out the position bias",
 }
 LIMITS = {"margin": (-3.9, 6.5), "cancellation": (-3.9, 18.0)}  # one scale for both
-TEXTS = {"topicalchat": "dialogues", "summeval": "articles"}
 
 
 class Line(NamedTuple):

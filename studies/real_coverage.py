@@ -19,11 +19,11 @@ from poe.arrays import Floats
 from poe.choose.selection import select_stack
 from poe.comparisons import Comparisons
 from poe.experts import BradleyTerry
-from poe.result import Covariance, Fit
+from poe.result import Covariance
 from reproduction.measured_tables import DATASETS, Asked, group, model_of, rows_of
 from reproduction.settings import Settings
+from studies.coverage import inside
 
-LEVEL = 0.95
 FEW = {"topicalchat": (12, 18), "summeval": (48, 96)}  # calls, both orders of each pair
 COVARIANCES: tuple[Covariance, ...] = ("curvature", "paired")
 
@@ -63,12 +63,3 @@ def held(one: Asked, settings: Settings) -> dict[tuple[int, str], Floats]:
                     share[name][draw, c] = inside(fit.with_covariance(name), truth[c])
         shares |= {(k, name): values for name, values in share.items()}
     return shares
-
-
-def inside(fit: Fit, truth: Floats) -> float:
-    """Share of all differences whose interval holds the difference of `truth`."""
-    i, j = np.triu_indices(len(truth), 1)
-    c = fit.covariance()
-    se = np.sqrt(c[i, i] + c[j, j] - 2.0 * c[i, j])
-    off = (fit.scores[i] - fit.scores[j]) - (truth[i] - truth[j])
-    return float((np.abs(off) <= fit.quantile(LEVEL) * se + 1e-9).mean())

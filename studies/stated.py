@@ -26,6 +26,7 @@ from poe.arrays import Floats, Indices
 from poe.choose.selection import select
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError
+from poe.resistance import difference_variances
 from reproduction.settings import Settings
 from studies.coverage import BIAS, TEXTS
 
@@ -94,8 +95,8 @@ def said_and_right(judge: Judge, design: str, rng: np.random.Generator) -> Float
     c = Comparisons.from_pairs(pairs, judge.answer(q, pairs, rng), items=TEXTS)
     fit = settled(c)[0]
     i, j = np.triu_indices(TEXTS, 1)
-    gap, v = fit.scores[i] - fit.scores[j], fit.covariance()
-    error = np.sqrt(np.maximum(v[i, i] + v[j, j] - 2.0 * v[i, j], 1e-300))
+    gap = fit.scores[i] - fit.scores[j]
+    error = np.sqrt(np.maximum(difference_variances(fit.covariance())[i, j], 1e-300))
     stated = fit.better(i, j)
     flat = stdtr(fit.freedom, np.abs(gap) / error)
     right = 0.5 + 0.5 * np.sign(gap) * np.sign(q[i] - q[j])
