@@ -48,6 +48,8 @@ def answer_batch(
             try:
                 request = json.loads(line)
                 key, body = request["custom_id"], request["body"]
+                if not isinstance(key, str):
+                    raise TypeError("custom_id")
                 question = None if key in done else _question(body, labels)
             except NOT_ONE:
                 raise JudgeError(f"{requests}, line {number} is no request of a batch") from None

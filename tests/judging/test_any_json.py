@@ -227,6 +227,8 @@ def test_a_table_may_hold_anything(name, tmp_path):
 
     @FUZZED
     @given(changed(FILES.get(name, ROWS)))
+    @example([{"id": "a", "te\ud800xt": "One."}])
+    @example({"columns": ["\ud800"], "data": [["One."]]})
     def holds(content):
         lines = content if name.endswith("jsonl") and isinstance(content, list) else [content]
         path.write_text("\n".join(map(json.dumps, lines)))
@@ -246,6 +248,8 @@ def test_requests_of_a_batch_may_hold_anything(tmp_path):
 
     @FUZZED
     @given(changed(sound[0]), changed(LINES[0][0]))
+    @example({**sound[0], "custom_id": None}, LINES[0][0])
+    @example({**sound[0], "custom_id": 7}, LINES[0][0])
     def holds(request, before):
         path.write_text(json.dumps(request) + "\n" + json.dumps(sound[1]))
         out.write_text(json.dumps(before) + "\n")

@@ -189,6 +189,12 @@ def _json(source: str, text: str) -> Found:
                 f"{source}, {index} {line}: not an object with the names of columns, such as "
                 '{"id": "a", "text": "..."}'
             )
+    try:
+        "".join(str(name) for row in rows for name in row).encode()
+    except UnicodeEncodeError:
+        raise InvalidDataError(
+            f"{source}: the name of a column holds half of a character, which no text has"
+        ) from None
     return Found(pd.DataFrame(rows, index=pd.Index(lines, name=index), dtype=object))
 
 
