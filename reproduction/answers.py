@@ -25,6 +25,7 @@ PLACES = [*CONTEXT, "first", "second"]
 Place = tuple[str, int, int, int]  # one row of them
 # HANNA: both orders of 2N pairs; N pairs spread evenly would be a ring, which tells little.
 HANNA = 4 * 1056
+WIDE_CALLS = 20 * 1056  # and of 10N, 1.9% of all comparisons, where a GPU answers
 PARAPHRASES = range(1, 6)  # of the question, in data/prompts/topicalchat.toml
 WORDINGS = ("comparative-1", "comparative-2", "numbers", "words")  # beside the papers' "poe"
 

@@ -17,7 +17,7 @@ from judging.datasets.questions import pairs_of, questions_of
 from judging.errors import JudgeError
 from judging.question import Prompt, Question
 from poe.arrays import Indices
-from reproduction.answers import HANNA, PARAPHRASES, WORDINGS, Model, Place
+from reproduction.answers import HANNA, PARAPHRASES, WIDE_CALLS, WORDINGS, Model, Place
 from reproduction.llmbar_texts import load
 from reproduction.quarters import quarters
 
@@ -130,6 +130,19 @@ QWEN_RUNS = (
     Run("summeval", "g-eval", ("coherence",), 30),
     *LADDER,
     STORIES,
+)
+# What the larger one is asked where a GPU can be had for a quarter of an hour (`reproduction.away`).
+WIDELY = ("coherence", "complexity", "surprise")
+GPU_RUNS = (
+    Run("summeval", "poe", SUMMARY),
+    Run("hanna", "poe", WIDELY, calls=WIDE_CALLS),
+    Run("summeval", "g-eval", SUMMARY),
+    *(Run("topicalchat", words, DIALOGUE) for words in WORDINGS),
+    *(Run("topicalchat", f"paraphrase-{k}", ("coherency",)) for k in PARAPHRASES),
+    Run("llmbar", "poe", ("instruction",)),
+    *(Run("summeval", words, SUMMARY, 30) for words in WORDINGS),
+    Run("hanna", "g-eval", WIDELY),
+    Run("hanna", "poe", ("relevance", "empathy", "engagement"), calls=WIDE_CALLS),
 )
 ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
 

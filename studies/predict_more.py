@@ -38,14 +38,14 @@ from poe.comparisons import Comparisons
 from poe.scores import average_probability
 from poe.stack import Stack
 from reproduction import ask_model, large
-from reproduction.answers import HANNA
+from reproduction.answers import HANNA, WIDE_CALLS
 from reproduction.llmbar_texts import ATTRIBUTE, sets
-from reproduction.measured_tables import absolute_of, asked
+from reproduction.measured_tables import absolute_of, asked, group
 from reproduction.small import per_context
 from reproduction.twins import Twin, labels
-from studies import few_calls
+from studies import few_calls, predictions
 from studies.orders import agreement
-from studies.predictions import DRAWS, FILE, Calibrated, calibrated, rows, sources
+from studies.predictions import DRAWS, FILE, Calibrated, calibrated, drawn, numbers, rows, sources
 
 Known = Sequence[tuple[Floats, Floats]]  # as `predictions.sources` gives them
 METHODS = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
@@ -53,8 +53,13 @@ GAINS = (("PoE-BT", "win-ratio"), ("PoE-BT", "BT"), ("PoE-BT", "avg-prob"))
 DECISIONS = ("accuracy of one order", "both orders - one, accuracy", "first place preferred")
 ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
 STORIES = ("coherence", "complexity")  # what is asked of HANNA
+WIDELY = (*STORIES, "surprise")  # and of 10N pairs, WIDE_CALLS in both orders
 FEW = "HANNA, the first N, 2N and 4N calls in the order asked"
 SMALLER = f"HANNA asked of SmolLM2-135M, {FEW.removeprefix('HANNA, ')}"
+WIDE = "HANNA, both orders of 10N pairs"
+EVERY = "SummEval, all 100 articles"
+# Sets of what was asked in part before they were predicted: which part.
+BEFORE = {EVERY: "coherence of 30 articles, other attributes of 10"}
 CLAIMS = {
     "averaging both orders makes decisions better": ("both orders - one, accuracy", "above 0.0"),
     "PoE-BT beats counting wins at 2N pairs": ("PoE-BT - win-ratio", "above 0.0"),
@@ -79,6 +84,11 @@ CLAIMS_OF_FEW = {
             ("avg-prob", "win-ratio", "counting wins"),
         )
     },
+}
+
+CLAIMS_OF_WIDE = {
+    **{name: CLAIMS[name] for name in CLAIMS if name != "comparing beats scoring"},
+    "0.38% of all comparisons do about as well as 1.9%": ("PoE-BT, 10N - 2N pairs", "at most 2.0"),
 }
 
 # What is read off answers, a twin's and the judge's own -----------------------------------------
@@ -123,6 +133,19 @@ def of_set(pairs: Indices, logits: Floats, gold: Floats) -> dict[str, float]:
             "first place preferred",
         )
     }
+
+
+def wide_calls() -> Indices:
+    """(20N, 2) both orders of 10N pairs in succession; the first 4N are those asked in quarters."""
+    n = labels("hanna").n_candidates
+    return pairs_of(n, WIDE_CALLS, both_orders=True, seed=(0, 0))
+
+
+def of_wide(logits: Floats, gold: Floats) -> dict[str, float]:
+    """`of_set` of `wide_calls`, and what they add to the first 2N pairs."""
+    calls = wide_calls()
+    whole, part = of_set(calls, logits, gold), of_set(calls[:HANNA], logits[:HANNA], gold)
+    return whole | {"PoE-BT, 10N - 2N pairs": whole["PoE-BT"] - part["PoE-BT"]}
 
 
 # What the twin says -----------------------------------------------------------------------------
@@ -175,6 +198,27 @@ def stories(
     p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls)
     quantities = of_set(calls, np.log(p) - np.log1p(-p), gold)
     return {name: [value] for name, value in quantities.items()}
+
+
+def wide_stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
+    """Three attributes of HANNA from both orders of 10N pairs, and what 2N tell, one draw."""
+    quantities: dict[str, list[float]] = {}
+    for attribute in WIDELY:
+        gold = labels("hanna").scores[attribute][0]
+        calls = wide_calls()
+        p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls)
+        for name, value in of_wide(np.log(p) - np.log1p(-p), gold).items():
+            quantities.setdefault(name, []).append(value)
+    return quantities
+
+
+def articles(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
+    """SummEval's four attributes on all of its articles, one draw."""
+    every = range(len(labels("summeval").scores["coherence"]))
+    runs = dict.fromkeys(ask_model.SUMMARY, every)
+    drawn_now = list(drawn(known, runs, rng, which="qwen"))
+    values = numbers(drawn_now, draws=1, seed=[int(rng.integers(2**31))])
+    return {name: value.tolist() for name, value in values.items()}
 
 
 def few_stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
@@ -240,6 +284,8 @@ SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
     ),
     FEW: ("hanna-poe", STORIES, few_stories),
     SMALLER: ("hanna-poe", STORIES, few_stories),
+    WIDE: ("hanna-poe", WIDELY, wide_stories),
+    EVERY: ("summeval-poe", ask_model.SUMMARY, articles),
 }
 DRAWS_OF = {FEW: 100, SMALLER: 100}  # seconds each; else `DRAWS`
 
@@ -267,7 +313,10 @@ def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, 
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": "python -m studies.predict_more",
     }
+    if predicted in BEFORE:
+        about["asked_before"] = BEFORE[predicted]
     claims = CLAIMS_OF_FEW if attributes == STORIES else CLAIMS
+    claims = {WIDE: CLAIMS_OF_WIDE, EVERY: predictions.CLAIMS}.get(predicted, claims)
     lines = rows(quantities, attributes, claims, "set.prediction")
     if "all" in attributes:  # which is no attribute beside others, and no mean of them
         lines = _without_means(lines)
@@ -314,10 +363,28 @@ def asked_stories(attribute: str = "coherence") -> tuple[Indices, Floats]:
     return calls, logits.loc[[tuple(one) for one in calls.tolist()]].to_numpy()
 
 
-def _measured(name: str, attributes: Sequence[str], which: str) -> dict[tuple[str, str], float]:
+def _measured(
+    predicted: str, name: str, attributes: Sequence[str], which: str
+) -> dict[tuple[str, str], float]:
     """The judge's own numbers, by quantity and attribute; those that there are."""
     quantities: dict[tuple[str, str], float] = {}
-    if name == "llmbar-poe":
+    if predicted == EVERY:
+        every = group("summeval", which=which)
+        if not all(len(one.contexts) == 100 for one in every):
+            return quantities
+        for quantity, values in numbers(every, draws=100, seed=[0]).items():
+            there = zip(every, values.tolist(), strict=True)
+            quantities |= {(quantity, one.attribute): x for one, x in there}
+        quantities |= _means(quantities, attributes)
+    elif predicted == WIDE:
+        for attribute in attributes:
+            logits = few_calls.said(attribute, ask_model.MODELS[which])
+            calls = list(map(tuple, wide_calls().tolist()))
+            if not logits.empty and logits.index.isin(calls).sum() == len(calls):
+                of = of_wide(logits.loc[calls].to_numpy(), labels("hanna").scores[attribute][0])
+                quantities |= {(quantity, attribute): x for quantity, x in of.items()}
+        quantities |= _means(quantities, attributes)
+    elif name == "llmbar-poe":
         known, logits, better = asked_pairs(planned_pairs())
         for kind, at in by_set(known).items():
             if at:
@@ -370,7 +437,8 @@ def outcomes() -> pd.DataFrame:
     rows = []
     for one in written():
         name, attributes, _ = SETS[str(one["predicted"])]
-        values = _measured(name, attributes, model_of(str(one["predicted"])))
+        predicted = str(one["predicted"])
+        values = _measured(predicted, name, attributes, model_of(predicted))
         for row in cast(list[dict[str, Any]], one["prediction"]):
             value = values.get((row["quantity"], row["attribute"]))
             if value is not None:
@@ -401,7 +469,7 @@ def main() -> None:
         if predicted in there:
             continue
         which = model_of(predicted)
-        if len(ask_model.kept(name, ask_model.MODELS[which])):
+        if predicted not in BEFORE and len(ask_model.kept(name, ask_model.MODELS[which])):
             raise SystemExit(f"the judge has been asked ({name}); it is too late to predict")
         draws = DRAWS_OF.get(predicted, DRAWS)
         text = as_toml(predicted, attributes, draws_of(one, sources(which), draws=draws))

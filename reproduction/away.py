@@ -1,0 +1,334 @@
+"""Asking a language model on a GPU machine that reaches no network.
+
+    python -m reproduction.away pack FILE                        here: questions, as token ids
+    python -m reproduction.away answer FILE GGUF OUT SECONDS     there; or throughput, for answer
+    python -m reproduction.away unpack FILE OUT STORE            here again
+
+What travels are the weights of the judge "qwen" and a file of token ids, each prompt as what it
+adds to the one before it; what comes back are numbers. There the weights are multiplied out to
+bfloat16, and prompts go through `judging.judges.transformers.engine`, which computes once what they
+share. Parts are answered in the order of `to_ask.GPU_RUNS`, so that every stop is useful.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from judging.errors import JudgeError
+from judging.judges.local import chunked
+from judging.question import Answer, Question
+from poe.arrays import Floats, Indices
+
+ROW = 4096  # tokens in a row of branches
+TOGETHER = 1024  # questions in a part, as `TransformersJudge` has them
+FLUSH = 10.0  # seconds between two writings of what was answered
+PER_PROMPT = ("log_p", "computed", "seconds", "at")  # what comes back
+
+# The questions, as token ids ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """Prompts that are answered together, of one run: token ids, and those of label words (M, L)."""
+
+    run: str
+    ids: list[list[int]]
+    labels: Indices
+
+
+def questions() -> Iterator[tuple[str, list[Question]]]:
+    """The name of its run and the questions of every part, the same ones every time."""
+    from reproduction.llmbar_texts import load
+    from reproduction.answers import QWEN
+    from reproduction.to_ask import GPU_RUNS, in_order
+
+    for run in GPU_RUNS:
+        data = load(run.dataset)
+        every = [one for c in in_order(run, QWEN) for one in run.of_context(data, c)]
+        for chosen in chunked(every, TOGETHER):
+            yield run.name, [every[k] for k in chosen]
+
+
+def judge(**options: Any) -> Any:
+    """What answers there, and writes prompts here: the weights of "qwen" in bfloat16."""
+    from judging.datasets import models
+    from judging.judges.transformers import TransformersJudge
+
+    return TransformersJudge(models.place("qwen"), dtype="bfloat16", **options)
+
+
+def pack(file: Path) -> None:
+    """Write all questions down; a line for each run."""
+    writer = judge(device="cpu")
+    parts = []
+    for run, some in questions():
+        ready = writer.prepare(some)
+        labels = np.array([one.target.labels for one in ready], dtype=np.int32)
+        parts.append(Part(run, [one.ids for one in ready], labels))
+        print(run, len(some), flush=True)
+    config = writer.known.config.to_dict()
+    arrays = {f"{k}-{name}": x for k, one in enumerate(parts) for name, x in _packed(one).items()}
+    about = {"runs": [one.run for one in parts], "config": config}
+    np.savez_compressed(file, about=np.array(json.dumps(about, default=str)), **arrays)
+
+
+def _packed(part: Part) -> dict[str, Any]:
+    """Each prompt as how many ids it has in common with the one before it, and the others."""
+    common, rests = [0], [part.ids[0]]
+    for before, ids in pairwise(part.ids):
+        pairs = enumerate(zip(before, ids, strict=False))
+        same = next((k for k, (a, b) in pairs if a != b), min(len(before), len(ids)))
+        common.append(same)
+        rests.append(ids[same:])
+    lengths = np.array([len(rest) for rest in rests], dtype=np.int32)
+    ids = np.concatenate([np.array(rest, dtype=np.int32) for rest in rests])
+    return {"common": np.array(common, dtype=np.int32), "rest": lengths, "ids": ids} | {
+        "labels": part.labels
+    }
+
+
+def unpacked(file: Path) -> tuple[list[Part], dict[str, Any]]:
+    """The parts, and the model's configuration."""
+    with np.load(file) as arrays:
+        about, parts = json.loads(str(arrays["about"])), []
+        for k, run in enumerate(about["runs"]):
+            ids, prompts, at = arrays[f"{k}-ids"].tolist(), [], 0
+            before: list[int] = []
+            for same, rest in zip(arrays[f"{k}-common"], arrays[f"{k}-rest"], strict=True):
+                before = before[:same] + ids[at : at + rest]
+                at += rest
+                prompts.append(before)
+            parts.append(Part(run, prompts, arrays[f"{k}-labels"]))
+    return parts, about["config"]
+
+
+# The answers, there ------------------------------------------------------------------------------
+
+
+def state(gguf: Path) -> dict[str, Any]:
+    """A Qwen2 model's parameters in bfloat16 by transformers' names, of a GGUF file."""
+    import torch
+    from gguf import GGUFReader
+    from gguf.quants import dequantize
+
+    names = {
+        "attn_norm": "input_layernorm",
+        "attn_q": "self_attn.q_proj",
+        "attn_k": "self_attn.k_proj",
+        "attn_v": "self_attn.v_proj",
+        "attn_output": "self_attn.o_proj",
+        "ffn_norm": "post_attention_layernorm",
+        "ffn_gate": "mlp.gate_proj",
+        "ffn_up": "mlp.up_proj",
+        "ffn_down": "mlp.down_proj",
+    }
+    whole = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+
+    def one(tensor: Any) -> tuple[str, Any]:
+        stem, _, kind = tensor.name.rpartition(".")
+        if stem.startswith("blk."):
+            _, layer, what = stem.split(".")
+            stem = f"model.layers.{layer}.{names[what]}"
+        else:
+            stem = whole[stem]
+        values = dequantize(tensor.data, tensor.tensor_type)
+        return f"{stem}.{kind}", torch.from_numpy(np.array(values)).to(torch.bfloat16)
+
+    with ThreadPoolExecutor() as pool:
+        return dict(pool.map(one, GGUFReader(gguf).tensors))
+
+
+def loaded(config: dict[str, Any], gguf: Path | None) -> Any:
+    """The model, ready to be asked; without weights with some at random, to see how fast it is."""
+    import torch
+    from transformers import AutoModelForCausalLM, Qwen2Config
+
+    from judging.judges.transformers.load import Loaded
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    drop = {"dtype", "torch_dtype", "quantization_config", "architectures"}
+    made = Qwen2Config(**{k: v for k, v in config.items() if k not in drop})
+    made.tie_word_embeddings = False
+    with torch.device(device):
+        model = AutoModelForCausalLM.from_config(
+            made, dtype=torch.bfloat16, attn_implementation="sdpa"
+        ).eval()
+    if gguf is not None:
+        model.load_state_dict(state(gguf))
+    tokenizer = SimpleNamespace(pad_token_id=0)
+    return Loaded(model, tokenizer, "qwen", "", device, "bfloat16")
+
+
+def answer(parts: Sequence[Part], model: Any, out: Path, *, until: float, row: int = ROW) -> None:
+    """Answer parts one after the other, and write what there is every few seconds.
+
+    until : of `time.monotonic`; no part is begun after it.
+    """
+    from judging.judges.transformers.engine import Engine, Ready
+    from judging.judges.writer import Target
+
+    engine = Engine(model, share=True, batch_tokens=None, row_tokens=row)
+    done: dict[str, dict[str, Any]] = {}
+    written = began = time.monotonic()
+    tokens = answered = 0
+    for k, part in enumerate(parts):
+        if time.monotonic() > until:
+            break
+        ready = [
+            Ready(i, ids, Target((), tuple(labels)))
+            for i, (ids, labels) in enumerate(zip(part.ids, part.labels.tolist(), strict=True))
+        ]
+        log_p = np.full(part.labels.shape, np.nan, dtype=np.float32)
+        computed, seconds = np.zeros((2, len(ready)), dtype=np.float32)
+        clock = time.perf_counter()
+        for group in engine.answer(ready):
+            rate = (time.perf_counter() - clock) / sum(share for *_, share in group)
+            for i, values, share in group:
+                log_p[i], computed[i], seconds[i] = values, share, rate * share
+            clock = time.perf_counter()
+        new = {
+            "log_p": log_p,
+            "computed": computed,
+            "seconds": seconds,
+            "at": np.array(time.time()),
+        }
+        done.setdefault(part.run, {}).update({f"{k}-{name}": x for name, x in new.items()})
+        tokens, answered = tokens + computed.sum(), answered + len(ready)
+        last = k + 1 == len(parts) or parts[k + 1].run != part.run
+        if last or time.monotonic() - written > FLUSH:
+            np.savez(out / f"{part.run}.npz", **done[part.run])
+            written = time.monotonic()
+            took = written - began
+            print(
+                f"{took:6.1f} s  part {k + 1} of {len(parts)}, {part.run}: {answered} answers, "
+                f"{tokens:.0f} tokens, {answered / took:.0f} and {tokens / took:.0f} a second",
+                flush=True,
+            )
+    for run, arrays in done.items():
+        np.savez(out / f"{run}.npz", **arrays)
+
+
+def machine(out: Path) -> dict[str, str]:
+    """What answers, kept beside the answers."""
+    import torch
+    import transformers
+
+    cuda = torch.cuda.is_available()
+    about = {
+        "device": torch.cuda.get_device_name() if cuda else platform.processor() or "processor",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "python": platform.python_version(),
+    }
+    (out / "machine.json").write_text(json.dumps(about, indent=1))
+    return about
+
+
+def throughput(part: Part, model: Any, *, rows: Sequence[int] = (1024, 2048, 4096, 8192)) -> None:
+    """How fast one part is answered: prefixes shared, in rows of several lengths, and not."""
+    import torch
+
+    from judging.judges.transformers.engine import Engine, Ready
+    from judging.judges.writer import Target
+
+    few = len(part.ids) // 4
+    ready = [
+        Ready(i, ids, Target((), tuple(labels)))
+        for i, (ids, labels) in enumerate(zip(part.ids, part.labels.tolist(), strict=True))
+    ]
+    for share, row in [*((True, row) for row in rows), (False, 0)]:
+        engine = Engine(model, share=share, batch_tokens=None, row_tokens=row or None)
+        some = ready if share else ready[:few]
+        if model.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        for attempt in range(2):
+            began, before = time.perf_counter(), engine.forwards
+            computed = sum(one[2] for group in engine.answer(some) for one in group)
+            took = time.perf_counter() - began
+            sent = sum(len(one.ids) for one in some)
+            peak = torch.cuda.max_memory_allocated() / 2**30 if model.device.type == "cuda" else 0
+            print(
+                f"share={share} row={row} run {attempt}: {len(some) / took:.0f} answers/s, "
+                f"{computed / took:.0f} tokens/s computed, {sent / took:.0f} sent, "
+                f"{engine.forwards - before} forwards, {peak:.1f} GiB, {took:.2f} s",
+                flush=True,
+            )
+
+
+# Back here ---------------------------------------------------------------------------------------
+
+
+def unpack(file: Path, out: Path, store: Path) -> None:
+    """Enter all answers into a store, under the judge's own specification."""
+    from judging.store import Store
+    from judging.store.rows import judge_row, row_of
+
+    parts, _ = unpacked(file)
+    specification = judge_row(judge(device="cpu").specification)
+    found: dict[str, Any] = {}
+    with Store(store) as answers:
+        for k, ((run, some), part) in enumerate(zip(questions(), parts, strict=True)):
+            if run not in found:
+                path = out / f"{run}.npz"
+                found[run] = dict(np.load(path)) if path.exists() else {}
+            if f"{k}-log_p" not in found[run]:
+                continue
+            if len(some) != len(part.ids):
+                raise JudgeError(f"part {k} of {file} has other questions than this clone")
+            log_p, computed, seconds, at = (found[run][f"{k}-{name}"] for name in PER_PROMPT)
+            answers.add(list(_rows(some, part, log_p, computed, seconds, float(at), specification)))
+            print(run, len(some), flush=True)
+
+
+def _rows(
+    some: Sequence[Question],
+    part: Part,
+    log_p: Floats,
+    computed: Floats,
+    seconds: Floats,
+    at: float,
+    specification: dict[str, str],
+) -> Iterator[dict[str, Any]]:
+    from judging.store.rows import row_of
+
+    for i, question in enumerate(some):
+        values = tuple(map(float, log_p[i]))
+        one = Answer(values, len(part.ids[i]), float(computed[i]), float(seconds[i]))
+        yield row_of(specification, question, one) | {"at": at}
+
+
+def main(verb: str, *rest: str) -> None:
+    """See above."""
+    file, *more = map(Path, rest)
+    if verb == "pack":
+        pack(file)
+    elif verb == "unpack":
+        unpack(file, *more)
+    else:
+        until = time.monotonic() + float(rest[-1])
+        parts, config = unpacked(file)
+        gguf, out = more[0], more[1]
+        model = loaded(config, gguf if gguf.name != "none" else None)
+        print(machine(out), f"ready {time.monotonic() - until + float(rest[-1]):.1f} s", flush=True)
+        if verb == "throughput":
+            for run in ("summeval-poe", "hanna-poe"):
+                print(run)
+                throughput(next(part for part in parts if part.run == run), model)
+        else:
+            answer(parts, model, out, until=until)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
