@@ -6,7 +6,7 @@
 
 What travels are the weights of the judge "qwen" and a file of token ids, each prompt as what it
 adds to the one before it; what comes back are numbers. There the weights are multiplied out to
-bfloat16, and prompts go through `judging.judges.transformers.engine`, which computes once what they
+bfloat16 (the last layer's to float32), and prompts go through `judging.judges.transformers.engine`, which computes once what they
 share. Parts are answered in the order of `to_ask.GPU_RUNS`, so that every stop is useful.
 """
 
@@ -41,7 +41,7 @@ PER_PROMPT = ("log_p", "computed", "seconds", "at")  # what comes back
 
 @dataclass(frozen=True)
 class Part:
-    """Prompts that are answered together, of one run: token ids, and those of label words (M, L)."""
+    """Prompts of one run that are answered together: token ids, and (M, L) those of the labels."""
 
     run: str
     ids: list[list[int]]
@@ -50,8 +50,8 @@ class Part:
 
 def questions() -> Iterator[tuple[str, list[Question]]]:
     """The name of its run and the questions of every part, the same ones every time."""
-    from reproduction.llmbar_texts import load
     from reproduction.answers import QWEN
+    from reproduction.llmbar_texts import load
     from reproduction.to_ask import GPU_RUNS, in_order
 
     for run in GPU_RUNS:
@@ -118,7 +118,7 @@ def unpacked(file: Path) -> tuple[list[Part], dict[str, Any]]:
 
 
 def state(gguf: Path) -> dict[str, Any]:
-    """A Qwen2 model's parameters in bfloat16 by transformers' names, of a GGUF file."""
+    """A Qwen2 model's parameters by transformers' names, of a GGUF file."""
     import torch
     from gguf import GGUFReader
     from gguf.quants import dequantize
@@ -143,8 +143,8 @@ def state(gguf: Path) -> dict[str, Any]:
             stem = f"model.layers.{layer}.{names[what]}"
         else:
             stem = whole[stem]
-        values = dequantize(tensor.data, tensor.tensor_type)
-        return f"{stem}.{kind}", torch.from_numpy(np.array(values)).to(torch.bfloat16)
+        values = torch.from_numpy(np.array(dequantize(tensor.data, tensor.tensor_type)))
+        return f"{stem}.{kind}", values.to(torch.float32 if stem == "lm_head" else torch.bfloat16)
 
     with ThreadPoolExecutor() as pool:
         return dict(pool.map(one, GGUFReader(gguf).tensors))
@@ -165,6 +165,8 @@ def loaded(config: dict[str, Any], gguf: Path | None) -> Any:
         model = AutoModelForCausalLM.from_config(
             made, dtype=torch.bfloat16, attn_implementation="sdpa"
         ).eval()
+    # In bfloat16 logits about 20 are rounded to eighths, and so p to steps of three hundredths.
+    model.lm_head.float().register_forward_pre_hook(lambda _, given: (given[0].float(),))
     if gguf is not None:
         model.load_state_dict(state(gguf))
     tokenizer = SimpleNamespace(pad_token_id=0)
@@ -273,7 +275,7 @@ def throughput(part: Part, model: Any, *, rows: Sequence[int] = (1024, 2048, 409
 def unpack(file: Path, out: Path, store: Path) -> None:
     """Enter all answers into a store, under the judge's own specification."""
     from judging.store import Store
-    from judging.store.rows import judge_row, row_of
+    from judging.store.rows import judge_row
 
     parts, _ = unpacked(file)
     specification = judge_row(judge(device="cpu").specification)

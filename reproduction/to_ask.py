@@ -131,7 +131,7 @@ QWEN_RUNS = (
     *LADDER,
     STORIES,
 )
-# What the larger one is asked where a GPU can be had for a quarter of an hour (`reproduction.away`).
+# Asked of the larger one in a quarter of an hour on a GPU (`reproduction.away`).
 WIDELY = ("coherence", "complexity", "surprise")
 GPU_RUNS = (
     Run("summeval", "poe", SUMMARY),
