@@ -2,12 +2,13 @@
 
     python -m reproduction.away pack FILE                        here: questions, as token ids
     python -m reproduction.away answer FILE GGUF OUT SECONDS     there; or throughput, for answer
-    python -m reproduction.away unpack FILE OUT STORE            here again
+    python -m reproduction.away unpack FILE STORE OUT...         here again
 
 What travels are the weights of the judge "qwen" and a file of token ids, each prompt as what it
 adds to the one before it; what comes back are numbers. There the weights are multiplied out to
-bfloat16 (the last layer's to float32), and prompts go through `judging.judges.transformers.engine`, which computes once what they
-share. Parts are answered in the order of `to_ask.GPU_RUNS`, so that every stop is useful.
+bfloat16 (the last layer's to float32), and prompts go through the package's own engine
+(`judging.judges.transformers`), which computes once what they share. Parts are answered in the
+order of `to_ask.GPU_RUNS`, so that every stop is useful.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from poe.arrays import Floats, Indices
 ROW = 4096  # tokens in a row of branches
 TOGETHER = 1024  # questions in a part, as `TransformersJudge` has them
 FLUSH = 10.0  # seconds between two writings of what was answered
+PACKED = ("common", "rest", "ids", "labels")
 PER_PROMPT = ("log_p", "computed", "seconds", "at")  # what comes back
 
 # The questions, as token ids ---------------------------------------------------------------------
@@ -99,19 +101,24 @@ def _packed(part: Part) -> dict[str, Any]:
     }
 
 
-def unpacked(file: Path) -> tuple[list[Part], dict[str, Any]]:
-    """The parts, and the model's configuration."""
-    with np.load(file) as arrays:
-        about, parts = json.loads(str(arrays["about"])), []
-        for k, run in enumerate(about["runs"]):
-            ids, prompts, at = arrays[f"{k}-ids"].tolist(), [], 0
-            before: list[int] = []
-            for same, rest in zip(arrays[f"{k}-common"], arrays[f"{k}-rest"], strict=True):
-                before = before[:same] + ids[at : at + rest]
-                at += rest
-                prompts.append(before)
-            parts.append(Part(run, prompts, arrays[f"{k}-labels"]))
-    return parts, about["config"]
+class Packed:
+    """What `pack` wrote. runs : of each part, in order. config : the model's configuration."""
+
+    def __init__(self, file: Path) -> None:
+        self.arrays = np.load(file)
+        about = json.loads(str(self.arrays["about"]))
+        self.runs, self.config = list(about["runs"]), dict(about["config"])
+
+    def part(self, k: int) -> Part:
+        """One of them."""
+        common, rest, ids, labels = (self.arrays[f"{k}-{name}"] for name in PACKED)
+        before, prompts, at = [], [], 0
+        words = ids.tolist()
+        for same, more in zip(common.tolist(), rest.tolist(), strict=True):
+            before = before[:same] + words[at : at + more]
+            at += more
+            prompts.append(before)
+        return Part(self.runs[k], prompts, labels)
 
 
 # The answers, there ------------------------------------------------------------------------------
@@ -134,7 +141,11 @@ def state(gguf: Path) -> dict[str, Any]:
         "ffn_up": "mlp.up_proj",
         "ffn_down": "mlp.down_proj",
     }
-    whole = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+    whole = {
+        "token_embd": "model.embed_tokens",
+        "output_norm": "model.norm",
+        "output": "lm_head",
+    }
 
     def one(tensor: Any) -> tuple[str, Any]:
         stem, _, kind = tensor.name.rpartition(".")
@@ -173,7 +184,7 @@ def loaded(config: dict[str, Any], gguf: Path | None) -> Any:
     return Loaded(model, tokenizer, "qwen", "", device, "bfloat16")
 
 
-def answer(parts: Sequence[Part], model: Any, out: Path, *, until: float, row: int = ROW) -> None:
+def answer(packed: Packed, model: Any, out: Path, *, until: float, row: int = ROW) -> None:
     """Answer parts one after the other, and write what there is every few seconds.
 
     until : of `time.monotonic`; no part is begun after it.
@@ -185,9 +196,10 @@ def answer(parts: Sequence[Part], model: Any, out: Path, *, until: float, row: i
     done: dict[str, dict[str, Any]] = {}
     written = began = time.monotonic()
     tokens = answered = 0
-    for k, part in enumerate(parts):
+    for k, run in enumerate(packed.runs):
         if time.monotonic() > until:
             break
+        part = packed.part(k)
         ready = [
             Ready(i, ids, Target((), tuple(labels)))
             for i, (ids, labels) in enumerate(zip(part.ids, part.labels.tolist(), strict=True))
@@ -206,15 +218,15 @@ def answer(parts: Sequence[Part], model: Any, out: Path, *, until: float, row: i
             "seconds": seconds,
             "at": np.array(time.time()),
         }
-        done.setdefault(part.run, {}).update({f"{k}-{name}": x for name, x in new.items()})
+        done.setdefault(run, {}).update({f"{k}-{name}": x for name, x in new.items()})
         tokens, answered = tokens + computed.sum(), answered + len(ready)
-        last = k + 1 == len(parts) or parts[k + 1].run != part.run
+        last = run not in packed.runs[k + 1 : k + 2]
         if last or time.monotonic() - written > FLUSH:
-            np.savez(out / f"{part.run}.npz", **done[part.run])
+            np.savez(out / f"{run}.npz", **done[run])
             written = time.monotonic()
             took = written - began
             print(
-                f"{took:6.1f} s  part {k + 1} of {len(parts)}, {part.run}: {answered} answers, "
+                f"{took:6.1f} s  part {k + 1} of {len(packed.runs)}, {run}: {answered} answers, "
                 f"{tokens:.0f} tokens, {answered / took:.0f} and {tokens / took:.0f} a second",
                 flush=True,
             )
@@ -272,26 +284,30 @@ def throughput(part: Part, model: Any, *, rows: Sequence[int] = (1024, 2048, 409
 # Back here ---------------------------------------------------------------------------------------
 
 
-def unpack(file: Path, out: Path, store: Path) -> None:
-    """Enter all answers into a store, under the judge's own specification."""
+def unpack(file: Path, store: Path, *outs: Path) -> None:
+    """Enter the answers of some folders into a store, under the judge's own specification.
+
+    Raises JudgeError where a question of the file is not the one that stands there in this clone.
+    """
     from judging.store import Store
     from judging.store.rows import judge_row
 
-    parts, _ = unpacked(file)
-    specification = judge_row(judge(device="cpu").specification)
+    packed, writer = Packed(file), judge(device="cpu")
     found: dict[str, Any] = {}
+    for path in (path for out in outs for path in sorted(out.glob("*.npz"))):
+        with np.load(path) as arrays:
+            found |= dict(arrays)
+    specification, rows = judge_row(writer.specification), []
+    for k, (run, some) in enumerate(questions()):
+        if f"{k}-log_p" not in found:
+            continue
+        part = packed.part(k)
+        if len(some) != len(part.ids) or writer.prepare(some[-1:])[0].ids != part.ids[-1]:
+            raise JudgeError(f"part {k} of {file}, {run}, has other questions than this clone")
+        log_p, computed, seconds, at = (found[f"{k}-{name}"] for name in PER_PROMPT)
+        rows += _rows(some, part, log_p, computed, seconds, float(at), specification)
     with Store(store) as answers:
-        for k, ((run, some), part) in enumerate(zip(questions(), parts, strict=True)):
-            if run not in found:
-                path = out / f"{run}.npz"
-                found[run] = dict(np.load(path)) if path.exists() else {}
-            if f"{k}-log_p" not in found[run]:
-                continue
-            if len(some) != len(part.ids):
-                raise JudgeError(f"part {k} of {file} has other questions than this clone")
-            log_p, computed, seconds, at = (found[run][f"{k}-{name}"] for name in PER_PROMPT)
-            answers.add(list(_rows(some, part, log_p, computed, seconds, float(at), specification)))
-            print(run, len(some), flush=True)
+        answers.add(rows)
 
 
 def _rows(
@@ -320,16 +336,19 @@ def main(verb: str, *rest: str) -> None:
         unpack(file, *more)
     else:
         until = time.monotonic() + float(rest[-1])
-        parts, config = unpacked(file)
-        gguf, out = more[0], more[1]
-        model = loaded(config, gguf if gguf.name != "none" else None)
-        print(machine(out), f"ready {time.monotonic() - until + float(rest[-1]):.1f} s", flush=True)
+        packed, (gguf, out) = Packed(file), more[:2]
+        model = loaded(packed.config, gguf if gguf.name != "none" else None)
+        print(
+            machine(out),
+            f"ready with {until - time.monotonic():.0f} s left",
+            flush=True,
+        )
         if verb == "throughput":
             for run in ("summeval-poe", "hanna-poe"):
                 print(run)
-                throughput(next(part for part in parts if part.run == run), model)
+                throughput(packed.part(packed.runs.index(run)), model)
         else:
-            answer(parts, model, out, until=until)
+            answer(packed, model, out, until=until)
 
 
 if __name__ == "__main__":
