@@ -52,6 +52,10 @@ MODELS = {
     "qwen": Model("Qwen2.5-Coder-1.5B", "qwen", "qwen", at_random=True, processes=1),
 }
 SMOLLM2, QWEN = MODELS["smollm2"], MODELS["qwen"]
+# What Qwen said on a processor of what it was asked again on a GPU: what predictions were about,
+# and what tells the two apart.
+PROCESSOR = Model(QWEN.name, QWEN.judge, "qwen/processor", at_random=True)
+KNOWN = MODELS | {"processor": PROCESSOR}
 
 
 def folder(model: Model = SMOLLM2) -> Path:

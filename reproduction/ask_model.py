@@ -28,6 +28,7 @@ import pandas as pd
 
 from judging import judges, prompts
 from judging.datasets import Dataset
+from judging.datasets.questions import pairs_of
 from judging.errors import JudgeError
 from judging.machine import data_dir
 from judging.question import Question, Text
@@ -36,8 +37,10 @@ from reproduction.answers import (
     CONTEXT,
     MODELS,
     PLACES,
+    PROCESSOR,
     QWEN,
     SMOLLM2,
+    WIDE_CALLS,
     Model,
     Place,
     about,
@@ -227,6 +230,36 @@ def versions(specification: Mapping[str, Any]) -> dict[str, str]:
     return packages
 
 
+def keep_apart(store: Path, runs: Sequence[Run], *, device: str) -> None:
+    """Put what a GPU answered (`reproduction.away`) in the place of what Qwen said before.
+
+    What a processor answered of the same runs moves to the folder of `PROCESSOR`, where the two
+    can be compared. device : what to call that machine.
+    """
+    with Store(store) as answers:
+        table = answers.table()
+        (specification,) = answers.specifications().values()
+    path, beside = folder(QWEN) / "measured.json", folder(PROCESSOR)
+    about = json.loads(path.read_text("utf-8"))
+    beside.mkdir(exist_ok=True)
+    there = beside / "measured.json"
+    earlier = json.loads(there.read_text("utf-8")) if there.exists() else {"runs": {}}
+    for name in dict.fromkeys(run.name for run in runs):
+        whole, cost = _rows(table, [run for run in runs if run.name == name])
+        if whole.empty:
+            continue
+        file = folder(QWEN) / f"{name}.csv.gz"
+        if file.exists() and name not in earlier["runs"]:
+            file.rename(beside / file.name)
+            earlier["runs"][name] = about["runs"][name]
+        _write(file, whole.sort_values(PLACES, ignore_index=True))
+        by = {"device": device, "specification": specification}
+        about["runs"][name] = [_cost(cost, load(name.split("-")[0])) | by]
+    earlier |= {name: about[name] for name in ("judge", "specification", "versions")}
+    for place, what in ((path, about), (there, earlier)):
+        place.write_text(json.dumps(what, indent=2) + "\n", encoding="utf-8")
+
+
 def _places(table: pd.DataFrame) -> set[Place]:
     return set(table[PLACES].itertuples(index=False, name=None))
 
@@ -241,7 +274,8 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
     columns = [name for name in rows if name.startswith("log_p_") and rows[name].notna().any()]
     judgements = rows[columns].round(DIGITS)
     judgements.insert(0, "attribute", rows["prompt"].map(names))
-    judgements.insert(1, "context", rows["context"].map(context))
+    # A prompt that shows no context, HANNA's for one, is about the only one there is.
+    judgements.insert(1, "context", rows["context"].map(context).fillna(0).astype(int))
     judgements.insert(2, "first", rows["first"].map(item))
     judgements.insert(3, "second", rows["second"].map(item).fillna(-1).astype(int))
     n = data.n_candidates
@@ -251,6 +285,11 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
         for (_, c), part in judgements.groupby(CONTEXT):
             calls = part[["first", "second"]].to_numpy(dtype=np.intp)
             complete[part.index] = whole_quarters(calls, run.in_quarters(data, int(c)))
+    elif any(run.calls == WIDE_CALLS for run in runs):  # of a text shown first, all or none
+        text = [judgements["attribute"], judgements["context"], judgements["first"]]
+        asked = pd.Series(_shown_first(runs[0], data))
+        every = judgements["first"].map(asked)
+        complete = judgements.groupby(text)["second"].transform("size") == every
     elif any(run.calls for run in runs):
         ends = np.sort(judgements[["first", "second"]].to_numpy(), axis=1)
         pair = [judgements["attribute"], judgements["context"], *ends.T]
@@ -259,6 +298,12 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
         whole = n * (n - 1) if (judgements["second"] >= 0).all() else n
         complete = judgements.groupby(CONTEXT)["first"].transform("size") == whole
     return judgements[complete], rows[complete]
+
+
+def _shown_first(run: Run, data: Dataset) -> dict[int, int]:
+    """How many calls of a design show each text first."""
+    calls = pairs_of(data.n_candidates, run.calls, both_orders=True, seed=(0, 0))
+    return dict(enumerate(np.bincount(calls[:, 0], minlength=data.n_candidates).tolist()))
 
 
 def _cost(rows: pd.DataFrame, data: Dataset) -> dict[str, Any]:

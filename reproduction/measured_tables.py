@@ -27,7 +27,7 @@ from poe.experts import BradleyTerry, Gaussian
 from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import ask_model
-from reproduction.answers import WORDINGS
+from reproduction.answers import KNOWN, WORDINGS
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
 from reproduction.small import (
     COUNTS,
@@ -55,7 +55,7 @@ class Asked:
 
     contexts : their positions in the dataset. log_p : (C, N, N, 2) of the label words, row shown
     first, NaN where a design has no call; each context has equally many. gold : (C, N) people's
-    scores. which : the model, of `ask_model.MODELS`.
+    scores. which : the model, of `answers.KNOWN`.
     """
 
     dataset: str
@@ -69,7 +69,7 @@ class Asked:
     @property
     def system(self) -> str:
         """The model's name in tables."""
-        return ask_model.MODELS[self.which].name
+        return KNOWN[self.which].name
 
     @property
     def p(self) -> Floats:
@@ -113,8 +113,8 @@ class Asked:
 def asked(
     dataset: str, attribute: str, template: str = "poe", which: str = "smollm2"
 ) -> Asked | None:
-    """What a model (of `ask_model.MODELS`) answered, None where it was not asked."""
-    model = ask_model.MODELS[which]
+    """What a model (of `answers.KNOWN`) answered, None where it was not asked."""
+    model = KNOWN[which]
     try:
         contexts, log_p = ask_model.answers(dataset, attribute, template, model)
     except LookupError:
