@@ -77,7 +77,7 @@ def pack(file: Path) -> None:
     parts = []
     for run, some in questions():
         ready = writer.prepare(some)
-        labels = np.array([one.target.labels for one in ready], dtype=np.int32)
+        labels = np.array([one.target.labels for one in ready], dtype=np.intp)
         parts.append(Part(run, [one.ids for one in ready], labels))
         print(run, len(some), flush=True)
     config = writer.known.config.to_dict()
@@ -88,16 +88,19 @@ def pack(file: Path) -> None:
 
 def _packed(part: Part) -> dict[str, Any]:
     """Each prompt as how many ids it has in common with the one before it, and the others."""
-    common, rests = [0], [part.ids[0]]
+    common: list[int] = [0]
+    rests = [part.ids[0]]
     for before, ids in pairwise(part.ids):
         pairs = enumerate(zip(before, ids, strict=False))
         same = next((k for k, (a, b) in pairs if a != b), min(len(before), len(ids)))
         common.append(same)
         rests.append(ids[same:])
     lengths = np.array([len(rest) for rest in rests], dtype=np.int32)
-    ids = np.concatenate([np.array(rest, dtype=np.int32) for rest in rests])
-    return {"common": np.array(common, dtype=np.int32), "rest": lengths, "ids": ids} | {
-        "labels": part.labels
+    return {
+        "common": np.array(common, dtype=np.int32),
+        "rest": lengths,
+        "ids": np.concatenate([np.array(rest, dtype=np.int32) for rest in rests]),
+        "labels": part.labels,
     }
 
 
@@ -112,7 +115,8 @@ class Packed:
     def part(self, k: int) -> Part:
         """One of them."""
         common, rest, ids, labels = (self.arrays[f"{k}-{name}"] for name in PACKED)
-        before, prompts, at = [], [], 0
+        before: list[int] = []
+        prompts, at = [], 0
         words = ids.tolist()
         for same, more in zip(common.tolist(), rest.tolist(), strict=True):
             before = before[:same] + words[at : at + more]
@@ -297,7 +301,7 @@ def unpack(file: Path, store: Path, *outs: Path) -> None:
     for path in (path for out in outs for path in sorted(out.glob("*.npz"))):
         with np.load(path) as arrays:
             found |= dict(arrays)
-    specification, rows = judge_row(writer.specification), []
+    specification, rows = judge_row(writer.specification), list[dict[str, Any]]()
     for k, (run, some) in enumerate(questions()):
         if f"{k}-log_p" not in found:
             continue

@@ -12,10 +12,8 @@ from markupsafe import Markup
 from judging.judges import recorded
 from poe.arrays import Floats
 from reproduction import ask_model, run
-from reproduction.answers import HANNA
 from reproduction.telling import pages
-from reproduction.twins import labels
-from studies import few_calls, predict_more
+from studies import predict_more
 
 OWN = 419  # of LLMBar's pairs are its own
 MARKS = {
@@ -89,47 +87,31 @@ def _shown(logits: Floats, better: Floats) -> dict[str, str]:
 
 
 def stories() -> Markup:
-    """What few calls about HANNA's stories come to, and how many of all were asked so far.
+    """What calls about HANNA's stories come to: one row an attribute, a column a method and calls.
 
-    One row an attribute and method, a column a number of calls; below, in a fold, what was
-    predicted. The table is absent until `judging reproduce measured-qwen-stories` has made it.
+    Spearman times 100 with people's scores; absent until `judging reproduce measured-qwen-stories`
+    has made it.
     """
-    made = sum(few_calls.asked(one, ask_model.QWEN)[1].size for one in predict_more.STORIES)
-    every = HANNA * len(predict_more.STORIES)
-    caption = Markup("<p>{} was asked {:,} of {:,} calls about HANNA’s stories so far.</p>").format(
-        ask_model.QWEN.name, made, every
-    )
     rows = run.read(LARGE)
-    if rows is None or not made:
-        return caption
-    n = labels("hanna").n_candidates
-    values = {
-        (row.attribute, row.quantity): f"{row.value:.1f} ± {row.se:.1f}"
-        for row in rows.itertuples()
-    }
-    shares = {
-        f"{size} calls ({100 * k / (n - 1):.2f}%)": size for size, k in few_calls.SIZES.items()
-    }
+    if rows is None:
+        return Markup()
+    rows = rows[rows["against"] == "people"]
+    shown = rows[~rows["method"].str.contains(" - ")]
+    stories = int(rows["stories"].iloc[0])
     table = [
         {
             "attribute, method": f"{attribute}, {method}",
             **{
-                head: values.get((attribute, f"{method}, {size}"), "")
-                for head, size in shares.items()
+                f"{row.calls / stories:.0f} calls a story ({row.share:.1f}%)": (
+                    f"{row.value:.1f} ± {row.se:.1f}"
+                )
+                for row in part.itertuples()
             },
         }
-        for attribute in dict.fromkeys(rows["attribute"])
-        for method in few_calls.METHODS
+        for (attribute, method), part in shown.groupby(["attribute", "method"], sort=False)
     ]
-    told = came_of(large=True)
-    return (
-        caption
-        + pages.frame(pd.DataFrame(table), kind="measured")
-        + (
-            pages.frame(told, kind="simulated measured", fold="What was predicted before a call")
-            if len(told)
-            else Markup()
-        )
+    return pages.frame(
+        pd.DataFrame(table), kind="measured", fold="Every method, attribute and number of calls"
     )
 
 
@@ -139,6 +121,8 @@ def came_of(*, large: bool = False) -> pd.DataFrame:
     large : those about HANNA instead.
     """
     rows = predict_more.outcomes()
+    if not rows.empty:  # of four attributes of many articles the means are enough
+        rows = rows[(rows["predicted"] != predict_more.EVERY) | (rows["attribute"] == "mean")]
     if rows.empty or (rows := rows[rows["predicted"].str.startswith("HANNA") == large]).empty:
         return pd.DataFrame()
     return pd.DataFrame(

@@ -380,9 +380,11 @@ def _measured(
     elif predicted == WIDE:
         for attribute in attributes:
             logits = few_calls.said(attribute, ask_model.MODELS[which])
-            calls = list(map(tuple, wide_calls().tolist()))
-            if not logits.empty and logits.index.isin(calls).sum() == len(calls):
-                of = of_wide(logits.loc[calls].to_numpy(), labels("hanna").scores[attribute][0])
+            every_call = list(map(tuple, wide_calls().tolist()))
+            if not logits.empty and logits.index.isin(every_call).sum() == len(every_call):
+                of = of_wide(
+                    logits.loc[every_call].to_numpy(), labels("hanna").scores[attribute][0]
+                )
                 quantities |= {(quantity, attribute): x for quantity, x in of.items()}
         quantities |= _means(quantities, attributes)
     elif name == "llmbar-poe":
