@@ -252,9 +252,12 @@ def keep_apart(store: Path, runs: Sequence[Run], *, device: str) -> None:
         if file.exists() and name not in earlier["runs"]:
             file.rename(beside / file.name)
             earlier["runs"][name] = about["runs"][name]
-        _write(file, whole.sort_values(PLACES, ignore_index=True))
         by = {"device": device, "specification": specification}
-        about["runs"][name] = [_cost(cost, load(name.split("-")[0])) | by]
+        runs_before = [one for one in about["runs"].get(name, []) if "device" in one]
+        if runs_before:
+            whole = pd.concat([kept(name, QWEN), whole])
+        _write(file, whole.sort_values(PLACES, ignore_index=True))
+        about["runs"][name] = [*runs_before, _cost(cost, load(name.split("-")[0])) | by]
     earlier |= {name: about[name] for name in ("judge", "specification", "versions")}
     for place, what in ((path, about), (there, earlier)):
         place.write_text(json.dumps(what, indent=2) + "\n", encoding="utf-8")

@@ -68,6 +68,10 @@ def test_answers_are_written_part_by_part_until_time_is_up(tmp_path, monkeypatch
     assert (tmp_path / "b.npz").exists()
     assert "15 answers, 30 tokens" in capsys.readouterr().out
     (tmp_path / "a.npz").unlink()
+    away.answer(there, None, tmp_path, until=np.inf, turn="2/2")  # the second of three
+    with np.load(tmp_path / "a.npz") as found:
+        assert {name.partition("-")[0] for name in found} == {"1"}
+    (tmp_path / "a.npz").unlink()
     away.answer(there, None, tmp_path, until=-np.inf)
     assert not (tmp_path / "a.npz").exists()
 

@@ -185,7 +185,7 @@ def test_hannas_predictions_are_the_same_each_time_and_say_all_that_is_needed():
 
 
 def test_hanna_is_not_predicted_once_a_quarter_is_kept(monkeypatch):
-    others = predict_more.written()[:-1]
+    others = [one for one in predict_more.written() if one["predicted"] != predict_more.WIDE]
     monkeypatch.setattr(predict_more, "written", lambda: others)
     monkeypatch.setattr(ask_model, "kept", lambda name, *_: ["answers"] * (name == "hanna-poe"))
     monkeypatch.setattr(predict_more, "sources", list)
@@ -222,6 +222,7 @@ def test_outcomes_are_absent_before(monkeypatch):
     nothing_kept = ask_model.pd.DataFrame(columns=ask_model.PLACES)
     monkeypatch.setattr("reproduction.answers.kept", lambda *a: nothing_kept)
     monkeypatch.setattr(predict_more, "asked", lambda *a: None)
+    monkeypatch.setattr(predict_more, "group", lambda *a, **k: [])
     assert predict_more.outcomes().empty
 
 
@@ -236,5 +237,6 @@ def test_what_was_written_and_not_asked_is_counted():
         sets = [part for part in text.split("[[set]]") if 'predicted = "HANNA' in part]
         about = sum(part.count("[[set.prediction]]") for part in sets)
         assert found.loc[hanna, "open"].sum() == about > 11
+    assert found.loc[[predict_more.FEW, predict_more.WIDE], "scored"].sum() == 0  # not in full
     assert found.loc[~hanna, "open"].sum() == 0
     assert (found["inside"] <= found["scored"]).all()
