@@ -202,6 +202,7 @@ def answers_of_pairs(monkeypatch):
     log_p = log_expit(np.stack([2.0 * gap, -2.0 * gap], axis=-1))
     monkeypatch.setattr(ask_model, "answers", lambda *a, **k: (contexts, log_p))
     monkeypatch.setattr(predict_more, "asked", lambda *a: None)  # scores
+    monkeypatch.setattr(predict_more, "group", lambda *a, **k: [])
     return contexts
 
 
