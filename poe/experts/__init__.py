@@ -2,7 +2,7 @@
 
 An expert is four functions of (d, p), elementwise: its energy (minus the log-density up
 to a constant), the energy's slope and curvature in d, and the normalised log-density. The
-slope says how hard the expert pulls, the curvature how sure it is. The solvers, the
+slope is minus its force on the scores, the curvature how sure it is. The solvers, the
 posterior and the plots use nothing else. One family per module; `custom` makes your own.
 
 To add a family, write a file with a class under `@named` and import it below: `poe.fit` and

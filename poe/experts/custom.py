@@ -61,8 +61,8 @@ def custom(
 
     Examples
     --------
-    A judge that is sometimes far off should pull no harder than a certain force. The energy
-    log cosh(d - logit p) is a spring nearby and a constant pull far away:
+    The force of an answer that is far off should not exceed a certain bound. The energy
+    log cosh(d - logit p) is a spring nearby and a constant force far away:
 
     >>> import numpy as np
     >>> import poe

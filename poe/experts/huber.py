@@ -1,4 +1,4 @@
-"""The expert that pulls no harder on an outlier than on a fair-sized misfit (Huber 1964)."""
+"""The expert whose force on an outlier is that on a fair-sized misfit (Huber 1964)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Huber"]
 @named
 @dataclass(frozen=True)
 class Huber(AroundMean):
-    """A spring up to a misfit of delta sigma, a constant pull beyond (Huber 1964).
+    """A spring up to a misfit of delta sigma, a constant force beyond (Huber 1964).
 
     With u = (d - f_mu(p)) / sigma the energy is u^2 / 2 for |u| <= delta and
     delta |u| - delta^2 / 2 beyond: Gaussian for a large delta, Laplacian for a small one. Here

@@ -50,7 +50,7 @@ class Laplacian(AroundMean):
         return np.abs(d - self.f_mu(p)) / self.b(p)
 
     def slope(self, d: Floats, p: Floats) -> Floats:
-        """sign(d - f_mu) / b: always the same pull, and none where they agree."""
+        """sign(d - f_mu) / b: always the same force, and none where they agree."""
         return np.sign(d - self.f_mu(p)) / self.b(p)
 
     def curvature(self, d: Floats, p: Floats) -> Floats:

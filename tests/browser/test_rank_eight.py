@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.browser.checks import quiet_page
@@ -57,6 +58,26 @@ def test_everybody_has_their_own_questions_and_keeps_them(
     with quiet_page(browser, path) as other:
         begin(other)
         assert answer(other, 8) != mine
+
+
+def test_the_first_answer_makes_a_provisional_ranking(page: Any) -> None:
+    """Until all are joined: the least-squares scores of smallest norm, by NumPy."""
+    begin(page)
+    for count in (1, 4):
+        answer(page, count)
+        shown = state(page)
+        rows = np.zeros((len(shown["comparisons"]), 8))
+        for row, one in zip(rows, shown["comparisons"], strict=True):
+            row[one["first"]], row[one["second"]] = 1, -1
+        opinions = [one["p"] - 0.5 for one in shown["comparisons"]]
+        expected = np.linalg.pinv(rows) @ opinions
+        assert shown["errors"] is None
+        np.testing.assert_allclose(shown["scores"], expected, atol=1e-12)
+        best = shown["names"][int(np.argmax(expected))]
+        says = page.locator("#eight-says").inner_text()
+        if count == 1:
+            assert f"1 {best} +0.15" in says
+        assert f"{8 - len(opinions)} groups" in says, "each answer joins two of them"
 
 
 def test_answers_can_be_copied_where_a_browser_offers_no_clipboard(page: Any) -> None:

@@ -75,16 +75,16 @@ poeLive.mathematics = (() => {
     return full.map((row) => row.map((v) => v - 1 / n));
   };
 
-  // Solves L x = pulls for conductances of any range of sizes, by the star-mesh transform: an item
+  // Solves L x = forces for conductances of any range of sizes, by the star-mesh transform: an item
   // is taken out of the circuit and its neighbours are joined instead. Nothing is subtracted, so
   // nothing cancels.
-  const circuit = (n, comparisons, conductances, pulls) => {
+  const circuit = (n, comparisons, conductances, forces) => {
     const g = square(n);
     comparisons.forEach(({ first, second }, k) => {
       g[first][second] += conductances[k];
       g[second][first] += conductances[k];
     });
-    const b = [...pulls];
+    const b = [...forces];
     const total = zeros(n);
     for (let k = n - 1; k > 0; k--) {
       for (let i = 0; i < k; i++) total[k] += g[k][i];
@@ -103,11 +103,11 @@ poeLive.mathematics = (() => {
     return centred(x);
   };
 
-  const byItem = (n, comparisons, pulls) => {
+  const byItem = (n, comparisons, forces) => {
     const sum = zeros(n);
     comparisons.forEach(({ first, second }, k) => {
-      sum[first] += pulls[k];
-      sum[second] -= pulls[k];
+      sum[first] += forces[k];
+      sum[second] -= forces[k];
     });
     return sum;
   };
@@ -117,8 +117,8 @@ poeLive.mathematics = (() => {
   // Least squares: book eq. 6.4 in the mean-zero convention; beta is eq. 6.6's.
   const gaussian = (n, comparisons, beta = 0.5) => {
     const covariance = pseudoInverse(laplacian(n, comparisons));
-    const pulls = comparisons.map(({ p }) => p - beta);
-    return { scores: times(covariance, byItem(n, comparisons, pulls)), covariance };
+    const forces = comparisons.map(({ p }) => p - beta);
+    return { scores: times(covariance, byItem(n, comparisons, forces)), covariance };
   };
 
   // Newton's method on the energy of soft Bradley-Terry experts, with a bias gamma.

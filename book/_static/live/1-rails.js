@@ -1,7 +1,7 @@
 // The mathematics of the rails, of the recipe and of the page that ranks eight things: pure functions
 // that draw nothing. tests/book/test_rails.py runs them on node and holds them against poe.
 //
-// An expert says what an answer wants of a difference d, how hard it pulls when it does not get it,
+// An expert says what an answer wants of a difference d, with which force it pulls when it does not get it,
 // and how stiff it is. Energies are zero where every answer gets what it wants.
 window.poeLive = window.poeLive || { figures: {} };
 poeLive.rails = (() => {
@@ -16,26 +16,26 @@ poeLive.rails = (() => {
   };
   const entropy = (p) => -p * Math.log(p) - (1 - p) * Math.log(1 - p);
 
-  // Each pull is that on the text shown first: minus the slope of the energy.
+  // Each force is that on the text shown first: minus the slope of the energy.
   const EXPERTS = {
     gaussian: {
       wants: (p) => p - 0.5,
       energy: (d, p) => (d - (p - 0.5)) ** 2 / 2,
-      pull: (d, p) => p - 0.5 - d,
+      force: (d, p) => p - 0.5 - d,
       stiffness: () => 1,
       solve: (n, comparisons) => gaussian(n, comparisons).scores,
     },
     "bradley-terry": {
       wants: logit,
       energy: (d, p) => -p * Math.log(sigmoid(d)) - (1 - p) * Math.log(sigmoid(-d)) - entropy(p),
-      pull: (d, p) => p - sigmoid(d),
+      force: (d, p) => p - sigmoid(d),
       stiffness: (d) => sigmoid(d) * sigmoid(-d),
       solve: (n, comparisons) => bradleyTerry(n, comparisons).scores,
     },
     laplacian: {
       wants: (p) => p - 0.5,
       energy: (d, p) => Math.abs(d - (p - 0.5)),
-      pull: (d, p) => (Math.abs(d - (p - 0.5)) < KINK ? 0 : Math.sign(p - 0.5 - d)),
+      force: (d, p) => (Math.abs(d - (p - 0.5)) < KINK ? 0 : Math.sign(p - 0.5 - d)),
       stiffness: () => 0,
       solve: (n, comparisons) => laplace(n, comparisons).scores,
     },
@@ -45,14 +45,14 @@ poeLive.rails = (() => {
 
   // A weight on a string that hangs at its wish pulls as hard as the others need, up to one: the
   // tensions that leave the least force on the rails, one coordinate at a time.
-  const balance = (comparisons, pulls, slack, net) => {
+  const balance = (comparisons, forces, slack, net) => {
     for (let sweep = 0; sweep < 300; sweep++) {
       slack.forEach((k) => {
         const { first, second } = comparisons[k];
-        const next = Math.max(-1, Math.min(1, pulls[k] - (net[first] - net[second]) / 2));
-        net[first] += next - pulls[k];
-        net[second] -= next - pulls[k];
-        pulls[k] = next;
+        const next = Math.max(-1, Math.min(1, forces[k] - (net[first] - net[second]) / 2));
+        net[first] += next - forces[k];
+        net[second] -= next - forces[k];
+        forces[k] = next;
       });
     }
   };
@@ -62,19 +62,19 @@ poeLive.rails = (() => {
     const expert = EXPERTS[name];
     const gets = comparisons.map((pair) => difference(scores, pair));
     const wants = comparisons.map(({ p }) => expert.wants(p));
-    const pulls = comparisons.map(({ p }, k) => expert.pull(gets[k], p));
+    const forces = comparisons.map(({ p }, k) => expert.force(gets[k], p));
     const net = scores.map(() => 0);
     comparisons.forEach(({ first, second }, k) => {
-      net[first] += pulls[k];
-      net[second] -= pulls[k];
+      net[first] += forces[k];
+      net[second] -= forces[k];
     });
     if (name === "laplacian") {
       const slack = comparisons.flatMap((_, k) => (Math.abs(gets[k] - wants[k]) < KINK ? [k] : []));
-      balance(comparisons, pulls, slack, net);
+      balance(comparisons, forces, slack, net);
     }
     const energies = comparisons.map(({ p }, k) => expert.energy(gets[k], p));
     return {
-      wants, gets, pulls, net,
+      wants, gets, forces, net,
       stiffness: comparisons.map((_, k) => expert.stiffness(gets[k])),
       energy: energies.reduce((sum, e) => sum + e, 0),
     };
@@ -99,7 +99,7 @@ poeLive.rails = (() => {
     comparisons.forEach((pair) => {
       if (pair.first !== i && pair.second !== i) return;
       const d = difference(scores, pair);
-      slope += (pair.first === i ? 1 : -1) * EXPERTS[name].pull(d, pair.p);
+      slope += (pair.first === i ? 1 : -1) * EXPERTS[name].force(d, pair.p);
       curvature += EXPERTS[name].stiffness(d);
     });
     return scores[i] + slope / curvature;
@@ -218,8 +218,8 @@ poeLive.rails = (() => {
     // Whoever was first more often stands second now: no text always has the better place.
     const led = (i) => comparisons.filter(({ first }) => first === i).length;
     const { i, j } = best;
-    const toss = random(seed + comparisons.length)() < 0.5 ? 0.5 : -0.5; // where they led as often
-    return led(i) + toss < led(j) ? { first: i, second: j } : { first: j, second: i };
+    const tip = random(seed + comparisons.length)() < 0.5 ? 0.5 : -0.5; // where they led as often
+    return led(i) + tip < led(j) ? { first: i, second: j } : { first: j, second: i };
   };
 
   // The mean of what was said about i over j, or null where nobody asked.

@@ -85,7 +85,7 @@
         const gets = scores[pair.first] - scores[pair.second];
         draw(svg, "text", { x: 4, y: y + 4, class: "live-tick" }, pairName(pair));
         const at = scale([-0.6, 0.6], [118, 350]);
-        draw(svg, "line", { x1: at(wants), x2: at(gets), y1: y, y2: y, class: "live-pull" });
+        draw(svg, "line", { x1: at(wants), x2: at(gets), y1: y, y2: y, class: "live-force-line" });
         draw(svg, "circle", { cx: at(wants), cy: y, r: 4.5, class: "live-hollow" });
         draw(svg, "circle", { cx: at(gets), cy: y, r: 4.5, class: "live-solid" });
       });

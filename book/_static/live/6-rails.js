@@ -119,7 +119,7 @@
     });
 
     // The table below the springs: a column each, whose head opens its slider.
-    const rows = [["wants", 352], ["gets", 370], ...(front ? [] : [["pull", 388]])];
+    const rows = [["wants", 352], ["gets", 370], ...(front ? [] : [["force", 388]])];
     const names = rows.map(([text, at]) => draw(svg, "text", { x: 4, y: at, class: "live-name", ...hidden }, text));
     draw(svg, "text", { x: 4, y: 334, class: "live-name", ...hidden }, "over");
     columns.forEach((one, k) => {
@@ -157,7 +157,7 @@
       inset.replaceChildren();
       draw(inset, "line", { x1: 14, x2: 226, y1: 84, y2: 84, class: "live-rule" });
       draw(inset, "line", { x1: 120, x2: 120, y1: 18, y2: 152, class: "live-rule" });
-      draw(inset, "text", { x: 120, y: 12, class: "live-name", "text-anchor": "middle" }, "pull on the first text");
+      draw(inset, "text", { x: 120, y: 12, class: "live-name", "text-anchor": "middle" }, "force on the first text");
       draw(inset, "text", { x: 120, y: 170, class: "live-name", "text-anchor": "middle" }, "misfit: gets minus wants");
       curves = EXAMPLE.map((_, k) => draw(inset, "path", { class: `live-curve${k === column ? " live-chosen" : ""}` }));
       dots = EXAMPLE.map(() => draw(inset, "circle", { r: 5, class: "live-bead" }));
@@ -311,21 +311,21 @@
         one.wishGrab.setAttribute("cy", wish);
         one.lit.classList.toggle("live-chosen", k === column);
         one.open.setAttribute("aria-pressed", k === column);
-        const third = expert === "bradley-terry" ? fixed(now.stiffness[k]) : signed(now.pulls[k]);
+        const third = expert === "bradley-terry" ? fixed(now.stiffness[k]) : signed(now.forces[k]);
         [signed(now.wants[k]), signed(now.gets[k]), third].forEach((text, r) => {
           if (one.cells[r]) one.cells[r].textContent = text;
         });
       });
-      if (names[2]) names[2].textContent = expert === "bradley-terry" ? "stiffness" : "pull";
+      if (names[2]) names[2].textContent = expert === "bradley-terry" ? "stiffness" : "force";
       if (inset) {
         EXAMPLE.forEach((_, k) => {
           const p = answers[k];
           const wanted = now.wants[k];
           const grid = Array.from({ length: 121 }, (_, g) => (g - 60) * (1.1 * reach()) / 60);
-          curves[k].setAttribute("d", path(grid.map((m) => [IX(m), IY(EXPERTS[expert].pull(wanted + m, p))])));
+          curves[k].setAttribute("d", path(grid.map((m) => [IX(m), IY(EXPERTS[expert].force(wanted + m, p))])));
           curves[k].setAttribute("class", `live-curve${k === column ? " live-chosen" : ""}`);
           dots[k].setAttribute("cx", IX(now.gets[k] - wanted));
-          dots[k].setAttribute("cy", IY(now.pulls[k]));
+          dots[k].setAttribute("cy", IY(now.forces[k]));
           dots[k].setAttribute("class", `live-bead${k === column ? " live-chosen" : ""}`);
         });
       }
@@ -348,9 +348,9 @@
         const hardest = now.net.map((f, i) => i).sort((a, b) => Math.abs(now.net[b]) - Math.abs(now.net[a]))[0];
         const force = Math.abs(now.net[hardest]);
         words += force < 5e-3
-          ? ", and no rail is pulled any more."
-          : `; ${NAMES[hardest]} is pulled hardest, ${now.net[hardest] > 0 ? "up" : "down"} with ${fixed(force)}.`;
-      } else words += ", the least there is.";
+          ? ", and no net force is left on any rail."
+          : `; the largest net force, ${fixed(force)}, pulls ${NAMES[hardest]} ${now.net[hardest] > 0 ? "up" : "down"}.`;
+      } else words += ", the minimum.";
       if (says.textContent !== words) says.textContent = words;
       root.dataset.state = JSON.stringify({ comparisons: asked, expert, scores, held, energy: now.energy, net: now.net, gets: now.gets, wants: now.wants });
       if (touched) address.soon();

@@ -1,7 +1,7 @@
 // The page "Rank eight things of your own". Nothing leaves the browser. Mathematics: 1-rails.js.
 (() => {
   const { draw, fixed, html, signed } = poeLive.kit;
-  const { contradiction, fromCsv, joined, nextPair, rank, rankParts, toCsv } = poeLive.rails;
+  const { contradiction, fromCsv, joined, nextPair, parts, rank, rankParts, toCsv } = poeLive.rails;
 
   const FILMS = ["Alien", "Amélie", "Casablanca", "Heat", "Jaws", "Spirited Away", "The Matrix", "Tootsie"];
   const [FEWEST, MOST, LONGEST] = [3, 12, 40]; // things, things, letters of a name
@@ -106,7 +106,7 @@
       draw(svg, "rect", { x: 4, y: tag - 10, width: 124, height: 20, rx: 4, style: `fill: ${hue}; stroke: ${lit ? INK : "none"}; stroke-width: 2.5` });
       text(10, tag + 4.5, short(name), `font-size: 13.2px; font-weight: 600; fill: ${PAPER}`);
     });
-    text(350, height - 6, `${pairs} answers${found ? "; bars: 95% intervals" : ""}`, `font-size: 13.2px; fill: ${MUTED}`, "end");
+    text(350, height - 6, `${pairs} answer${pairs === 1 ? "" : "s"}${found ? "; bars: 95% intervals" : ""}`, `font-size: 13.2px; fill: ${MUTED}`, "end");
     return order;
   };
 
@@ -270,12 +270,15 @@
       const whole = joined(n, answers);
       const found = whole ? rank(n, answers) : null;
       const scores = found ? found.scores : rankParts(n, answers);
-      const order = chart(svg, { names, scores, found, pairs: answers.length, next, title: "My ranking" });
+      const order = chart(svg, { names, scores, found, pairs: answers.length, next, title: whole || !answers.length ? "My ranking" : "My ranking so far" });
       const widest = found ? Math.max(...found.errors) * found.reach : null;
+      const listing = order.map((i, k) => `${k + 1} ${names[i]} ${signed(scores[i])}`).join(", ");
       says.textContent = found
-        ? `${order.map((i, k) => `${k + 1} ${names[i]} ${signed(scores[i])}`).join(", ")}. The widest interval is ± ${fixed(widest)}` +
+        ? `${listing}. The widest interval is ± ${fixed(widest)}` +
           (found.estimated ? `; your answers scatter by ${fixed(found.sigma)}.` : `, if your answers scatter by ${fixed(found.sigma)}; a few more will tell.`)
-        : "Each answer joins two things. When all are joined there is a ranking.";
+        : answers.length
+          ? `So far ${listing}. This is provisional: ${new Set(parts(n, answers)).size} groups are not joined yet, and each stands round its own middle.`
+          : "Each answer joins two things, and the ranking begins with the first.";
       const ring = contradiction(n, answers);
       conflict.textContent = ring
         ? `You have contradicted yourself by ${fixed(ring.sum, 1)} round ${listed(ring.ring.map((i) => names[i]))}: you put each before the next, and the last before the first.`
