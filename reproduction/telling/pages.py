@@ -113,14 +113,19 @@ def frame(
     markup = table(rows.columns, body, name=name, caption=caption)
     if not fold:
         return markup
+    return folded(fold, markup, rows)
+
+
+def folded(words: str, inside: Markup, rows: pd.DataFrame) -> Markup:
+    """Fold something under words, with the number of its rows and a link to them as a file."""
     plain = rows.map(lambda cell: cell.striptags() if isinstance(cell, Markup) else cell)
     file = quote(plain.to_csv(index=False, lineterminator="\n"))
-    folded = Markup(
+    fold = Markup(
         '<details class="fold"><summary>{} ({} rows)</summary>{}<p class="printed">'
         '<a download="table.csv" href="data:text/csv;charset=utf-8,{}">This table as CSV</a></p>'
         "</details>"
     )
-    return folded.format(fold, len(rows), markup, file)
+    return fold.format(words, len(rows), inside, file)
 
 
 def badge(kind: str) -> Markup:

@@ -106,7 +106,7 @@ def _where(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
     return table[np.logical_and.reduce([table[name] == value for name, value in wanted.items()])]
 
 
-def _with_t(rows: pd.DataFrame, of: str = "contexts") -> pd.DataFrame:
+def with_t(rows: pd.DataFrame, of: str = "contexts") -> pd.DataFrame:
     """Add the ends of Student's 95% interval over as many units as column `of` says."""
     half = student.ppf(0.975, rows[of] - 1) * rows["se"]
     return rows.assign(low=rows["value"] - half, high=rows["value"] + half)
@@ -121,7 +121,7 @@ def products_gains() -> dict[str, pd.DataFrame]:
     Printed: the cells of Tables 5 and 7 with few calls, one dot a judge. Measured: means over
     attributes with 95% intervals over dialogues or articles (`answer.gains`).
     """
-    real = _with_t(answer.gains())
+    real = with_t(answer.gains())
     panels = {}
     for other, name in OVER.items():
         rows = []
@@ -173,7 +173,7 @@ def new_effects() -> dict[str, pd.DataFrame]:
 
 
 def _new_points() -> pd.DataFrame:
-    gains = _with_t(_where(answer.gains(), system=ask_model.QWEN.name, other="BT"))
+    gains = with_t(_where(answer.gains(), system=ask_model.QWEN.name, other="BT"))
     rows = [
         _effects(f"Product over Bradley-Terry,\n{TEXTS[d]}, {_of(k, d)} calls", "measured", part)
         for (d, k), part in gains.groupby(["dataset", "k"], sort=False)
@@ -183,11 +183,11 @@ def _new_points() -> pd.DataFrame:
         part = _stored(f"beyond-{kind}", **prior)
         few = part[part["k"] == part["k"].min()]
         label = "A prior learnt from few answers,\nover the product without"
-        rows.append(_effects(label, kind, _with_t(few, "of")))
+        rows.append(_effects(label, kind, with_t(few, "of")))
     leans = _stored("text-bias", attribute="mean", design="one order", pooled="all")
     few = leans.sort_values("k").drop_duplicates(["system", "dataset"])
     few = few.assign(value=few["people_gain"], se=few["people_se"])
-    rows.append(_effects("A place bias for each text,\none order asked", "measured", _with_t(few)))
+    rows.append(_effects("A place bias for each text,\none order asked", "measured", with_t(few)))
     return pd.concat(rows, ignore_index=True)
 
 
