@@ -113,19 +113,19 @@ def frame(
     markup = table(rows.columns, body, name=name, caption=caption)
     if not fold:
         return markup
-    return folded(fold, markup, rows)
+    return folded(f"{fold} ({len(rows)} rows)", markup, rows)
 
 
 def folded(words: str, inside: Markup, rows: pd.DataFrame) -> Markup:
-    """Fold something under words, with the number of its rows and a link to them as a file."""
+    """Fold something under words, with a link to the rows that it shows as a file."""
     plain = rows.map(lambda cell: cell.striptags() if isinstance(cell, Markup) else cell)
     file = quote(plain.to_csv(index=False, lineterminator="\n"))
     fold = Markup(
-        '<details class="fold"><summary>{} ({} rows)</summary>{}<p class="printed">'
+        '<details class="fold"><summary>{}</summary>{}<p class="printed">'
         '<a download="table.csv" href="data:text/csv;charset=utf-8,{}">This table as CSV</a></p>'
         "</details>"
     )
-    return fold.format(words, len(rows), inside, file)
+    return fold.format(words, inside, file)
 
 
 def badge(kind: str) -> Markup:
