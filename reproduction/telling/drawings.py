@@ -253,9 +253,9 @@ def causes(rows: pd.DataFrame) -> Figure:
     words = [next(k for k in SHORT if k in cause) for cause in rows["cause"]]
     counts = pd.Series(words).value_counts()
     figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 1.9))
-    left = 0
+    left, colours = 0, (*plots.ITEMS, "#F0E442")
     for at, (word, count) in enumerate(counts.items()):
-        shade = "#C8C8C8" if word == verdicts.UNKNOWN else plots.ITEMS[at % len(plots.ITEMS)]
+        shade = "#C8C8C8" if word == verdicts.UNKNOWN else colours[at % len(colours)]
         ax.barh(0, count, left=left, color=shade, alpha=0.65, edgecolor="white", height=0.6)
         middle, under = left + count / 2, at % 2
         ax.text(middle, 0, str(count), ha="center", va="center", color="black")

@@ -233,10 +233,10 @@ def tried(distances: pd.DataFrame) -> Figure:
     """
     change = (distances - distances.iloc[0]).iloc[1:].astype(float)
     figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.29 * len(change) + 1.0))
-    ax.imshow(change, cmap="RdBu_r", vmin=-1.4, vmax=1.4, aspect="auto")
+    ax.imshow(change, cmap="RdBu_r", vmin=-1.2, vmax=1.2, aspect="auto")
     for (y, x), value in np.ndenumerate(change.to_numpy()):
         if np.isfinite(value):
-            said = f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+            said = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
             ink = "white" if abs(value) > 0.9 else plots.INK
             ax.text(x, y, said, ha="center", va="center", fontsize=8.5, color=ink)
     heads = [name.replace(", ", ",\n") for name in change.columns]
