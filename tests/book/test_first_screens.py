@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     *("what-is-new", "results", "measured-judge", "when-both-orders", "beyond"),
     *("table-1", "read-again", "figures", "where-the-field-went", "diagnoses", "errata"),
+    "how-it-was-made",
 )
 QUOTED = ("index", "what-is-new", "measured-judge")  # pages that quote the same quantities
 MOST = 12.0  # numbers per hundred words
