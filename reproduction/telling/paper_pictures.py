@@ -17,11 +17,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judging import plots
-from reproduction import claims, verdicts
+from reproduction import claims
 from reproduction.published import NAMES, load
 from reproduction.telling import answer
 from reproduction.telling.drawings import WIDTH
-from reproduction.telling.pictures import GREY, KINDS, POINTS, TEXTS, forest, key, short, with_t
+from reproduction.telling.pictures import (
+    GREY,
+    KINDS,
+    POINTS,
+    TEXTS,
+    forest,
+    key,
+    short,
+    stored,
+    with_t,
+)
 
 # Table 1 ------------------------------------------------------------------------------------------
 
@@ -38,7 +48,7 @@ def gains_of_confidence() -> pd.DataFrame:
     """
     cells = load("table1").query("k == '48'")
     cells = cells.assign(value=cells["number"])
-    tried = verdicts.read("diagnosis-errors").query(
+    tried = stored("diagnosis-errors").query(
         "dataset == 'SummEval' and k == 48 and metric == 'spearman' and selection == 'symmetric'"
         " and variant == 'uneven 1'"
     )
