@@ -123,12 +123,22 @@ class Claim:
         """One of `OUTCOMES`."""
         if np.isnan(number.value):
             return "cannot be checked"
+        margin = self.margin(number, evidence)
+        if abs(margin) <= 1.0 + 1e-9:
+            return "borderline"
+        return "holds" if margin > 0.0 else "does not hold"
+
+    def margin(self, number: Number, evidence: str = "published") -> float:
+        """Compute the distance to the nearest limit, in units of what could turn the answer.
+
+        The unit is `SURE` errors or one printed digit, whichever is more; infinite where neither
+        is known. Negative: outside the limits.
+        """
         limits = np.array(list(self.limits(evidence).values()))
         value = round(number.value, 6)
         near = max(SURE * float(np.nan_to_num(number.error)), DIGITS.get(self.unit, 0.0))
-        if near and np.abs(value - limits).min() <= near + 1e-9:
-            return "borderline"
-        return "holds" if limits[0] <= value <= limits[1] else "does not hold"
+        side = 1.0 if limits[0] <= value <= limits[1] else -1.0
+        return side * float(np.abs(value - limits).min()) / near if near else side * np.inf
 
     def shown(self, number: Number, evidence: str = "published") -> str:
         """The number with its error and unit, the limits, and the judge that decides."""

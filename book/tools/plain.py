@@ -181,6 +181,8 @@ def box(
     if name.startswith("prf:"):
         known = book.numbers.get(label, name[4:].title())
         return quoted(f"{known} ({title})" if title else known, body)
+    if name == "div":
+        return ["", *body, ""]
     if name == "table":
         return ["", f"*{title}*", "", *body, ""]
     if name == "glue":

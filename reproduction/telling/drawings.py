@@ -235,26 +235,6 @@ def _title(table: pd.DataFrame) -> str:
     return f"{row['system']}, {NAMES[row['dataset']]} {row['attribute']}"
 
 
-def agreement(ax: Axes, compared: pd.DataFrame) -> None:
-    """Ours against the published value, each method in its look; the diagonal is agreement.
-
-    Cells that a twin was calibrated on, or that follow from such, are left out.
-
-    compared : a table of `verdicts.compare`; bars are its tolerances.
-    """
-    rows = compared[compared["role"].isin(["seen", "blind"])]
-    low, high = rows[["number", "ours"]].min().min() - 1, rows[["number", "ours"]].max().max() + 1
-    ax.plot([low, high], [low, high], color="#999999", lw=1, zorder=0)
-    for method, group in rows.groupby("method", sort=False):
-        look = plots.METHODS[str(method)]
-        style: dict[str, Any] = {"fmt": look.marker, "color": look.colour, "label": look.label}
-        ax.errorbar(group["number"], group["ours"], group["tolerance"], ms=6, lw=1, **style)
-    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    ax.set_xlabel("published (Spearman × 100)")
-    ax.set_ylabel("ours, simulated (Spearman × 100)")
-    ax.legend(loc="upper left", fontsize=9.5, labelcolor="linecolor", handletextpad=0.2)
-
-
 SHORT = {  # the causes of data/causes.toml, by a word of each
     verdicts.UNKNOWN: "unknown",
     "parameters": "calibration\nerror",
@@ -273,9 +253,9 @@ def causes(rows: pd.DataFrame) -> Figure:
     words = [next(k for k in SHORT if k in cause) for cause in rows["cause"]]
     counts = pd.Series(words).value_counts()
     figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 1.9))
-    left = 0
+    left, colours = 0, (*plots.ITEMS, "#F0E442")
     for at, (word, count) in enumerate(counts.items()):
-        shade = "#C8C8C8" if word == verdicts.UNKNOWN else plots.ITEMS[at % len(plots.ITEMS)]
+        shade = "#C8C8C8" if word == verdicts.UNKNOWN else colours[at % len(colours)]
         ax.barh(0, count, left=left, color=shade, alpha=0.65, edgecolor="white", height=0.6)
         middle, under = left + count / 2, at % 2
         ax.text(middle, 0, str(count), ha="center", va="center", color="black")

@@ -14,13 +14,20 @@ import tomllib
 from dataclasses import dataclass, field
 from textwrap import fill
 
+import pandas as pd
 from markupsafe import Markup
 
 from judging.machine import data_dir
 from reproduction.published import TITLES
-from reproduction.telling.pages import Cell, table
+from reproduction.telling.pages import Cell, folded, table
 
-SEVERITIES = ("numbers", "setting", "statement", "misprint")  # the gravest first
+KINDS = {  # of errata, the gravest first
+    "numbers": "Printed numbers that contradict each other or an identity",
+    "setting": "Settings given in two ways or not at all, on which a rerun depends",
+    "statement": "Sentences that are wrong, or that something printed or derived contradicts",
+    "misprint": "Misprints on which no number depends",
+}
+SEVERITIES = tuple(KINDS)
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Ledger:
         return sum(one.severity == severity for one in self.errata)
 
     def html(self) -> Markup:
-        """The errata by severity, each linked to its proof (anchor `erratum-ID`).
+        """The errata, a fold for each severity, each linked to its proof (anchor `erratum-ID`).
 
         Raises ValueError naming the errata that have no proof.
         """
@@ -91,9 +98,11 @@ class Ledger:
             raise ValueError(f"no proof of {', '.join(self.missing())}")
         heads, made = ("where", "what", "which result changes"), []
         for severity in SEVERITIES:
-            rows = [_row(one) for one in self.errata if one.severity == severity]
-            caption = Markup("<b>{}</b> ({})").format(severity.capitalize(), len(rows))
-            made.append(table(heads, rows, name="table errata", caption=caption))
+            some = [one for one in self.errata if one.severity == severity]
+            rows = [_row(one) for one in some]
+            plain = pd.DataFrame([[cell.content for cell in row] for row in rows], columns=heads)
+            inside = table(heads, rows, name="table errata")
+            made.append(folded(f"{KINDS[severity]} ({len(rows)})", inside, plain))
         return Markup().join(made)
 
 

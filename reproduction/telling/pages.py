@@ -113,14 +113,19 @@ def frame(
     markup = table(rows.columns, body, name=name, caption=caption)
     if not fold:
         return markup
+    return folded(f"{fold} ({len(rows)} rows)", markup, rows)
+
+
+def folded(words: str, inside: Markup, rows: pd.DataFrame) -> Markup:
+    """Fold something under words, with a link to the rows that it shows as a file."""
     plain = rows.map(lambda cell: cell.striptags() if isinstance(cell, Markup) else cell)
     file = quote(plain.to_csv(index=False, lineterminator="\n"))
-    folded = Markup(
-        '<details class="fold"><summary>{} ({} rows)</summary>{}<p class="printed">'
+    fold = Markup(
+        '<details class="fold"><summary>{}</summary>{}<p class="printed">'
         '<a download="table.csv" href="data:text/csv;charset=utf-8,{}">This table as CSV</a></p>'
         "</details>"
     )
-    return folded.format(fold, len(rows), markup, file)
+    return fold.format(words, inside, file)
 
 
 def badge(kind: str) -> Markup:
@@ -283,7 +288,8 @@ def swaps(card: pd.DataFrame) -> Markup:
         rows[name] = rows[name].map("{:.0%}".format)
     rows["paper"], rows["table"] = rows["paper"].map(TITLES), rows["table"].map(title)
     names = {"right": "right cells that agree", "wrong": "wrong cells that would"}
-    return frame(rows.rename(columns=names), name="comparison sortable heat")
+    fold = "Every pair of methods, and how many cells would agree with the other's numbers"
+    return frame(rows.rename(columns=names), name="comparison sortable heat", fold=fold)
 
 
 def heat(card: pd.DataFrame, name: str) -> Markup:
@@ -373,13 +379,15 @@ def causes(card: pd.DataFrame) -> Markup:
     ]
     rows["cause"] = pd.Series(named, dtype=object)
     names = {"before": "difference", "after": "what remains"}
-    return frame(rows.rename(columns=names), name="comparison claims")
+    fold = "Every cause, with what shows it, its cells, and what it leaves of them"
+    return frame(rows.rename(columns=names), name="comparison claims", fold=fold)
 
 
 def reasons(card: pd.DataFrame) -> Markup:
     """How many cells were not tested for the same reason, most first."""
     counts = card.loc[card["reason"] != "", "reason"].value_counts()
-    return frame(counts.rename("cells").reset_index(), name="comparison claims")
+    fold = "Why cells were not tested"
+    return frame(counts.rename("cells").reset_index(), name="comparison claims", fold=fold)
 
 
 def minus(number: str) -> str:

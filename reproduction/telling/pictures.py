@@ -93,7 +93,7 @@ def _effects(label: str, kind: str, rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"label": label, "kind": kind, "value": rows["value"], **bare})
 
 
-def _stored(name: str, **wanted: object) -> pd.DataFrame:
+def stored(name: str, **wanted: object) -> pd.DataFrame:
     """Read the rows of a stored result that have these values in their columns."""
     table = run.read(name)
     assert table is not None, f"data/results/{name}.csv is missing"
@@ -106,7 +106,7 @@ def _where(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
     return table[np.logical_and.reduce([table[name] == value for name, value in wanted.items()])]
 
 
-def _with_t(rows: pd.DataFrame, of: str = "contexts") -> pd.DataFrame:
+def with_t(rows: pd.DataFrame, of: str = "contexts") -> pd.DataFrame:
     """Add the ends of Student's 95% interval over as many units as column `of` says."""
     half = student.ppf(0.975, rows[of] - 1) * rows["se"]
     return rows.assign(low=rows["value"] - half, high=rows["value"] + half)
@@ -121,7 +121,7 @@ def products_gains() -> dict[str, pd.DataFrame]:
     Printed: the cells of Tables 5 and 7 with few calls, one dot a judge. Measured: means over
     attributes with 95% intervals over dialogues or articles (`answer.gains`).
     """
-    real = _with_t(answer.gains())
+    real = with_t(answer.gains())
     panels = {}
     for other, name in OVER.items():
         rows = []
@@ -173,29 +173,29 @@ def new_effects() -> dict[str, pd.DataFrame]:
 
 
 def _new_points() -> pd.DataFrame:
-    gains = _with_t(_where(answer.gains(), system=ask_model.QWEN.name, other="BT"))
+    gains = with_t(_where(answer.gains(), system=ask_model.QWEN.name, other="BT"))
     rows = [
         _effects(f"Product over Bradley-Terry,\n{TEXTS[d]}, {_of(k, d)} calls", "measured", part)
         for (d, k), part in gains.groupby(["dataset", "k"], sort=False)
     ]
     prior = {"question": "methods", "method": "EB-logit-g", "against": "PoE-BT"}
     for kind in ("recorded", "simulated"):
-        part = _stored(f"beyond-{kind}", **prior)
+        part = stored(f"beyond-{kind}", **prior)
         few = part[part["k"] == part["k"].min()]
         label = "A prior learnt from few answers,\nover the product without"
-        rows.append(_effects(label, kind, _with_t(few, "of")))
-    leans = _stored("text-bias", attribute="mean", design="one order", pooled="all")
+        rows.append(_effects(label, kind, with_t(few, "of")))
+    leans = stored("text-bias", attribute="mean", design="one order", pooled="all")
     few = leans.sort_values("k").drop_duplicates(["system", "dataset"])
     few = few.assign(value=few["people_gain"], se=few["people_se"])
-    rows.append(_effects("A place bias for each text,\none order asked", "measured", _with_t(few)))
+    rows.append(_effects("A place bias for each text,\none order asked", "measured", with_t(few)))
     return pd.concat(rows, ignore_index=True)
 
 
 def _new_calls() -> pd.DataFrame:
     large = {"system": ask_model.QWEN.name, "template": "poe"}
-    both = _stored("orders", quantity="scores", dataset="summeval", k=48, **large)
-    one = _stored("board-orders", dataset="topicalchat", **large)
-    rules = _stored("rules", versus="itself", texts=16, kind="measured")
+    both = stored("orders", quantity="scores", dataset="summeval", k=48, **large)
+    one = stored("board-orders", dataset="topicalchat", **large)
+    rules = stored("rules", versus="itself", texts=16, kind="measured")
     rules = rules.assign(value=100.0 * (1.0 - rules["ratio"]))
     looked, blind = (rules[rules["rule"] == rule] for rule in ("laplace", "determinant"))
     effects = {
@@ -209,7 +209,7 @@ def _new_calls() -> pd.DataFrame:
 
 
 def _new_intervals() -> pd.DataFrame:
-    cover, few = _stored("coverage"), _stored("shrinkage")
+    cover, few = stored("coverage"), stored("shrinkage")
     rows = [
         _effects(name, "simulated", cover[cover["covariance"] == covariance])
         for name, covariance in (
@@ -413,9 +413,9 @@ def correlations_of_errors() -> pd.DataFrame:
     prompt. Recorded: LLMBar's judges, whose c is about being right.
     """
     columns = ["label", "task", "kind", "value", "se"]
-    found = _stored("orders")
+    found = stored("orders")
     found = found[found["kind"].isin(["measured", "recorded"])]
-    board = _stored("board-orders").assign(quantity="scores")
+    board = stored("board-orders").assign(quantity="scores")
     parts = []
     for task, table in (("texts", found), ("systems", board)):
         once = table.drop_duplicates(["system", "dataset", "attribute", "template", "quantity"])

@@ -9,7 +9,9 @@ from reproduction.published import PAPERS
 from reproduction.telling.errata import SEVERITIES, Ledger, errata
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "errata.md"
-CELL = re.compile(r"^```\{code-cell\} python\n(?::tags:[^\n]*\n)?(.*?)^```$", re.M | re.S)
+CELL = re.compile(
+    r"^```\{code-cell\} python\n(?::tags:[^\n]*\n|---\n.*?^---\n)?(.*?)^```$", re.M | re.S
+)
 
 
 def test_entries_are_complete():

@@ -1,0 +1,296 @@
+"""Pictures of the pages that go through the papers, one finding each, read from stored results.
+
+    >>> from reproduction.telling import paper_pictures
+    >>> paper_pictures.gains(paper_pictures.gains_of_confidence())  # doctest: +SKIP
+
+They look like those of `pictures`: as wide as a phone's page, marks labelled directly, the kinds
+of number apart by marker as well as by colour.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from judging import plots
+from reproduction import claims
+from reproduction.published import NAMES, load
+from reproduction.telling import answer
+from reproduction.telling.drawings import WIDTH
+from reproduction.telling.pictures import (
+    GREY,
+    KINDS,
+    POINTS,
+    TEXTS,
+    forest,
+    key,
+    short,
+    stored,
+    with_t,
+)
+
+# Table 1 ------------------------------------------------------------------------------------------
+
+FOLLOWS = "Twins, whose confidence\nfollows quality"
+APART = "The same twins, when it\nfollows something else"
+
+
+def gains_of_confidence() -> pd.DataFrame:
+    """Collect what PoE-BT gains on Bradley-Terry: printed, by twins, by judges that were asked.
+
+    Columns as `pictures.forest` takes them, and judge. Printed and twins: Table 1 with 48 calls,
+    one row a judge; the twins are the first ones, whose orders err independently. Measured: the
+    fewest calls of each judge and data set, with 95% intervals over contexts.
+    """
+    cells = load("table1").query("k == '48'")
+    cells = cells.assign(value=cells["number"])
+    tried = stored("diagnosis-errors").query(
+        "dataset == 'SummEval' and k == 48 and metric == 'spearman' and selection == 'symmetric'"
+        " and variant == 'uneven 1'"
+    )
+    first = tried.assign(value=tried["value"] - tried["change"])
+    by_label = {
+        "Printed, the paper's\nfive judges": ("published", cells),
+        FOLLOWS: ("simulated", first),
+        APART: ("simulated", tried),
+    }
+    parts = []
+    for label, (kind, table) in by_label.items():
+        wide = table.pivot(index="system", columns="method", values="value")
+        value = (wide["PoE-BT"] - wide["BT"]).rename("value").rename_axis("judge").reset_index()
+        parts.append(value.assign(label=label, kind=kind, low=np.nan, high=np.nan))
+    real = with_t(answer.real("BT"))
+    names = [
+        f"{short(row.system)},\n{row.contexts} {TEXTS[row.dataset]}" for row in real.itertuples()
+    ]
+    real = real.assign(label=names, kind="measured", judge=real["system"])
+    parts.append(real[list(parts[0].columns)])
+    return pd.concat(parts, ignore_index=True)
+
+
+def gains(rows: pd.DataFrame) -> Figure:
+    """Draw `gains_of_confidence`, the printed judge that gains least by its name."""
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.52 * rows["label"].nunique() + 0.9))
+    forest(ax, rows)
+    printed = rows[rows["kind"] == "published"]
+    least = printed.loc[printed["value"].idxmin()]
+    at: dict[str, Any] = {"ha": "center", "fontsize": 8.5, "color": GREY}
+    ax.text(least["value"], -0.25, least["judge"], **at)
+    figure.supxlabel(f"PoE-BT minus Bradley-Terry, {POINTS}", fontsize=10)
+    key(figure, list(dict.fromkeys(rows["kind"])))
+    return figure
+
+
+def dumbbells(card: pd.DataFrame, methods: tuple[str, ...]) -> Figure:
+    """Draw printed and simulated cells of Table 1 at 48 calls as dumbbells, grouped by judge.
+
+    card : `verdicts.compare("table1")`. A tick in each group stands where the judge is when all
+    calls are made, by the printed average probability.
+    """
+    few = card[card["k"].astype(int) == 48].set_index(["system", "method"])
+    every = card[card["k"].astype(int) == 240].set_index(["system", "method"])["number"]
+    judges = list(dict.fromkeys(few.index.get_level_values("system")))
+    step = len(methods) + 1.2
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.175 * step * len(judges) + 0.8))
+    looks = [KINDS[kind] for kind in ("published", "simulated")]
+    ticks = []
+    for group, judge in enumerate(judges):
+        top = group * step
+        ax.vlines(every[judge, "avg-prob"], top - 0.4, top + len(methods) - 0.6, color=GREY, lw=1)
+        ax.text(
+            0.0, top - 0.75, judge, transform=ax.get_yaxis_transform(), fontsize=9.5, weight="bold"
+        )
+        for place, method in enumerate(methods):
+            ends = few.loc[(judge, method), ["number", "ours"]].astype(float)
+            ax.hlines(top + place, *sorted(ends), color="#BBBBBB", lw=2.5, zorder=0)
+            for x, (colour, marker, face) in zip(ends, looks, strict=True):
+                ax.plot(x, top + place, marker, color=colour, mfc=face, ms=5.5)
+            ticks.append(top + place)
+    ax.set_yticks(ticks, list(methods) * len(judges))
+    ax.tick_params(axis="y", length=0, labelsize=8)
+    ax.set(ylim=(step * len(judges) - 1.2, -1.5), xlabel=POINTS)
+    ax.spines["left"].set_visible(False)
+    key(figure, ["published", "simulated"])
+    return figure
+
+
+# Sentences about figures --------------------------------------------------------------------------
+
+EDGE = 6.0  # margins further out are drawn here
+OUTCOME = {
+    "holds": ("#0072B2", "o"),
+    "borderline": (GREY, "s"),
+    "does not hold": (plots.PAPER, "X"),
+}
+
+
+def margins(figures: list[str]) -> pd.DataFrame:
+    """Collect how far each sentence about these figures is from turning, a row a sentence.
+
+    Columns: place, claim, verdict, margin (`Claim.margin` of the simulated number).
+    """
+    rows = claims.accepted().query("evidence == 'simulated'").set_index("id")
+    made = []
+    for claim in claims.all_claims().values():
+        if set(claim.targets) & set(figures) and claim.id in rows.index:
+            row = rows.loc[claim.id]
+            number = claims.Number(row["value"], row["error"])
+            margin = claim.margin(number, "simulated")
+            made.append(
+                {
+                    "place": _place(claim.targets),
+                    "claim": claim.claim,
+                    "verdict": row["verdict"],
+                    "margin": margin,
+                }
+            )
+    return pd.DataFrame(made)
+
+
+def _place(targets: list[str]) -> str:
+    """Name figures in few words: "4, 8a, 8b, 8c", "comparative assessment, 4"."""
+    paper = targets[0].split("/")[0]
+    numbers = ", ".join(target.rsplit("figure", 1)[1] for target in targets)
+    before = "" if paper == "poe_v2" else f"{paper.replace('_', ' ')},\n"
+    return f"{before}Figure{'s' * (len(targets) > 1)} {numbers}"
+
+
+def sentences(rows: pd.DataFrame) -> Figure:
+    """Draw a mark for each sentence of `margins`, a height for each group of figures."""
+    names = list(dict.fromkeys(rows["place"]))
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.3 * len(names) + 1.2))
+    ax.axvspan(-1, 1, color="#EEEEEE", zorder=0)
+    ax.axvline(0, color=GREY, lw=1)
+    for name, part in rows.groupby("place", sort=False):
+        part = part.sort_values("margin")
+        spread = np.linspace(-0.2, 0.2, len(part)) if len(part) > 1 else [0.0]
+        for shift, row in zip(spread, part.itertuples(), strict=True):
+            colour, marker = OUTCOME[row.verdict]
+            at = float(np.clip(row.margin, -EDGE, EDGE))
+            ax.plot(at, names.index(str(name)) + shift, marker, color=colour, ms=6.5)
+    marks = [
+        plt.Line2D([], [], color=colour, marker=marker, ls="", label=word)
+        for word, (colour, marker) in OUTCOME.items()
+    ]
+    figure.legend(handles=marks, loc="outside upper left", ncols=3, fontsize=9, handletextpad=0.1)
+    ax.set(ylim=(len(names) - 0.4, -0.6), xlim=(-EDGE - 0.4, EDGE + 0.4))
+    ax.set_xticks(
+        [-EDGE, -3, -1, 0, 1, 3, EDGE], [f"−{EDGE:.0f}", "−3", "−1", "0", "1", "3", f"{EDGE:.0f}"]
+    )
+    figure.supxlabel("distance from the limit, over what could turn the answer", fontsize=10)
+    ax.set_yticks(range(len(names)), names, linespacing=1.0)
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines["left"].set_visible(False)
+    return figure
+
+
+# Which pair next ----------------------------------------------------------------------------------
+
+RULES = {
+    "determinant": ("without looking", plots.ITEMS[2], "s"),
+    "laplace": ("the paper's rule", plots.ITEMS[0], "o"),
+    "reordering": ("least sure order", plots.ITEMS[1], "D"),
+}
+
+
+def saved(rows: pd.DataFrame, *, half: float) -> Figure:
+    """Draw how many calls each rule needs: means over attributes, the cells faint behind them.
+
+    rows : columns kind, system, texts, rule and ratio of the stored `rules`. half : the ratio up to
+    which a rule counts as saving about half.
+    """
+    names = np.where(rows["kind"] == "measured", rows["system"].map(short), "simulated judges")
+    rows = rows.assign(label=[f"{n}, {t} texts" for n, t in zip(names, rows["texts"], strict=True)])
+    labels = list(dict.fromkeys(rows.sort_values("texts", ascending=False, kind="stable")["label"]))
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.5 * len(labels) + 1.1))
+    for x, style in ((1.0, "-"), (half, (0, (4, 2)))):
+        ax.axvline(x, color=GREY, lw=1.2, ls=style, zorder=0)
+    for at, (rule, (_, colour, marker)) in enumerate(RULES.items()):
+        part = rows[rows["rule"] == rule].groupby("label", sort=False)["ratio"]
+        for label, ratios in part:
+            y = labels.index(label) + 0.24 * (at - 1)
+            face = "white" if label.startswith("simulated") else colour
+            look: dict[str, Any] = {"color": colour, "mfc": face, "ls": "", "marker": marker}
+            ax.plot(ratios, np.full(len(ratios), y), ms=3.5, alpha=0.4, **look)
+            ax.plot(ratios.mean(), y, ms=7, **look)
+    marks = [
+        plt.Line2D([], [], color=c, marker=m, ls="", label=word) for word, c, m in RULES.values()
+    ]
+    figure.legend(handles=marks, loc="outside upper left", ncols=3, fontsize=9, handletextpad=0.1)
+    top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "fontsize": 8.5, "color": GREY}
+    ax.text(half, 1.01, "half saved", ha="center", **top)
+    ax.text(1.0, 1.01, "nothing saved", ha="center", **top)
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlim=(half - 0.05, None))
+    ax.set_xlabel("calls needed, over those of random pairs")
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines["left"].set_visible(False)
+    return figure
+
+
+# Diagnoses ----------------------------------------------------------------------------------------
+
+
+def tried(distances: pd.DataFrame) -> Figure:
+    """Draw by how much each change of the twins moves them towards print, a cell a table.
+
+    distances : mean absolute differences, a row a variant, the unchanged twins first; a column a
+    table. The number in a cell is the change; blue is nearer, red further away.
+    """
+    change = (distances - distances.iloc[0]).iloc[1:].astype(float)
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.29 * len(change) + 1.0))
+    ax.imshow(change, cmap="RdBu_r", vmin=-1.2, vmax=1.2, aspect="auto")
+    for (y, x), value in np.ndenumerate(change.to_numpy()):
+        if np.isfinite(value):
+            said = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+            ink = "white" if abs(value) > 0.9 else plots.INK
+            ax.text(x, y, said, ha="center", va="center", fontsize=8.5, color=ink)
+    heads = [name.replace(", ", ",\n") for name in change.columns]
+    ax.set_xticks(range(len(heads)), heads, linespacing=1.0)
+    ax.xaxis.tick_top()
+    ax.set_yticks(range(len(change)), list(change.index))
+    ax.tick_params(length=0, labelsize=8.5)
+    ax.spines[:].set_visible(False)
+    return figure
+
+
+# Errata -------------------------------------------------------------------------------------------
+
+MUST_EQUAL = {"BT": "Bradley-Terry", "PoE-g-hard": "Gaussian experts\non decisions"}
+
+
+def equal_cells() -> pd.DataFrame:
+    """Collect printed differences from counting wins that must be zero when all calls are made.
+
+    Columns as `pictures.forest` takes them; a row a judge, data set and method of `MUST_EQUAL`.
+    """
+    parts = []
+    for table, dataset in (("table5", "summeval"), ("table7", "topicalchat")):
+        cells = load(table).query("selection == 'full'")
+        wide = cells.pivot(index="system", columns="method", values="number")
+        for method, words in MUST_EQUAL.items():
+            value = (wide[method] - wide["win-ratio"]).rename("value").reset_index()
+            parts.append(value.assign(label=f"{words},\n{NAMES[dataset]}"))
+    return pd.concat(parts, ignore_index=True).assign(kind="published", low=np.nan, high=np.nan)
+
+
+def unequal(rows: pd.DataFrame) -> Figure:
+    """Draw `equal_cells` around the line on which all of them must lie."""
+    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.62 * rows["label"].nunique() + 0.7))
+    forest(ax, rows)
+    figure.supxlabel(f"printed difference from counting wins, {POINTS}", fontsize=10)
+    ax.text(
+        0.0,
+        1.01,
+        "must be here",
+        transform=ax.get_xaxis_transform(),
+        ha="center",
+        fontsize=9,
+        color=GREY,
+    )
+    plots.evidence(ax, "published")
+    return figure
