@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from judging.errors import JudgeError, NoJudgeError
+from judging.errors import JudgeError, NoJudgeError, nearest
 
 if TYPE_CHECKING:  # the command line needs the names alone, and at once
     from judging.question import Reader
@@ -202,12 +202,27 @@ def named(name: str) -> tuple[Kind, str]:
         first, rest = "openai", f"@{name}"
     kind = KINDS.get(first)
     if kind is None or (":" in kind.form) != bool(rest):
+        meant = _meant(name)
         raise NoJudgeError(
-            f"there is no judge {name!r}: a judge is named {forms()}; a hosted model goes by its "
+            f"there is no judge {name!r}: {f'did you mean {meant!r}? A' if meant else 'a'} judge "
+            f"is named {forms()}; a hosted model goes by its "
             "provider's address (openai:MODEL@https://...), one with another protocol by a proxy "
             "such as LiteLLM"
         )
     return kind, rest
+
+
+def _meant(name: str) -> str:
+    """The name of a judge that a mistyped one comes near, "" if there is none."""
+    first, _, rest = name.partition(":")
+    if name.lower().endswith(".gguf") and not rest:
+        return f"gguf:{name}"
+    if name.count("/") == 1 and not rest:  # as the hub of models names its own
+        return f"hf:{name}"
+    near = nearest(first, KINDS)
+    if not near or ":" not in KINDS[near].form:
+        return near
+    return f"{near}:{rest}" if rest else KINDS[near].form
 
 
 def is_light(name: str) -> bool:

@@ -1,15 +1,20 @@
-"""The first minutes of a run: how long it will take, and what a small limit leaves."""
+"""The first hour: help, names, how long a run will take, and what a small limit leaves."""
 
 import io
+import shlex
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import typer
 
 import judging
+from judging.datasets.files import CACHE_VARIABLE
+from judging.datasets.models import MODELS
 from judging.judges.demo import DemoJudge
 from judging.practice import meter as meters
-from judging.practice.cli import main
+from judging.practice.cli import _attach, app, main, parse
+from judging.practice.cli.examples import EXAMPLES
 from judging.practice.ranking.links import links_first
 from poe.comparisons import Comparisons
 
@@ -125,3 +130,68 @@ class TestFirstLine:
         assert meter.bar.total == 70
         meter.passed(70)
         assert meter.done == meter.bar.total
+
+
+def commands(group, path=()):
+    """Every command below a group, with the words that call it."""
+    for name, one in group.commands.items():
+        here = (*path, name)
+        yield from commands(one, here) if hasattr(one, "commands") else [(here, one)]
+
+
+class TestHelp:
+    def test_every_command_has_examples_at_its_head_that_can_be_typed(self, capsys):
+        _attach([])
+        every = list(commands(typer.main.get_command(app)))
+        assert len(every) == len(EXAMPLES)
+        for path, command in every:
+            first, examples, *_ = command.help.split("\n\n")
+            lines = examples.splitlines()
+            assert 1 <= len(lines) <= 3
+            assert f"judging {' '.join(path)}" in examples, first
+            for line in lines:
+                assert len(line) <= 78
+                words = shlex.split(line)
+                assert words[0] == "judging"
+                assert parse(words[1:]) == "", line
+            assert main([*path, "--help"]) == 0
+            assert lines[0] in capsys.readouterr().out
+        assert parse(["rank", "essays.csv", "--atribute", "clearer"]), "control: a typo is told"
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("typed", "meant"),
+        [
+            ("quen", "qwen"),
+            ("QWEN", "qwen"),
+            ("qwen:7b", "qwen"),
+            ("smollm", "smollm2"),
+            ("openia:m@http://h/v1", "openai:m@http://h/v1"),
+            ("gguf", "gguf:FILE"),
+            ("models/small.gguf", "gguf:models/small.gguf"),
+            ("org/model", "hf:org/model"),
+        ],
+    )
+    def test_a_typo_in_a_judges_name_is_understood(self, typed, meant, capsys):
+        assert main(["rank", "no.csv", "--attribute", "clearer", "--judge", typed]) == 2
+        assert f"did you mean {meant!r}?" in capsys.readouterr().err
+
+    def test_nothing_near_is_not_guessed(self, capsys):
+        assert main(["rank", "no.csv", "--attribute", "clearer", "--judge", "gpt-4o"]) == 2
+        assert "did you mean" not in capsys.readouterr().err
+
+    def test_a_typo_in_a_models_name_is_understood_where_it_is_fetched(self, capsys):
+        assert main(["data", "fetch", "quen"]) == 1
+        assert "did you mean 'qwen'?" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("here", [True, False])
+    def test_who_names_no_judge_is_told_which_are_ready(self, here, tmp_path, monkeypatch, capsys):
+        monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+        if here:
+            (tmp_path / MODELS["smollm2"].file).touch()
+        assert main(["rank", "no.csv", "--attribute", "clearer"]) == 2
+        said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+        assert f"Ready here: {'smollm2, ' if here else ''}demo" in said
+        assert "qwen after `judging data fetch qwen` (1,117 MB)" in said
