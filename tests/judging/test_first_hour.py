@@ -188,7 +188,7 @@ class TestNames:
     @pytest.mark.parametrize("here", [True, False])
     def test_who_names_no_judge_is_told_which_are_ready(self, here, tmp_path, monkeypatch, capsys):
         monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+        monkeypatch.setattr("judging.kinds.find_spec", lambda name: object())
         if here:
             (tmp_path / MODELS["smollm2"].file).touch()
         assert main(["rank", "no.csv", "--attribute", "clearer"]) == 2

@@ -16,27 +16,6 @@ if TYPE_CHECKING:
     from judging.judges import Question, Reader, Store
 
 
-def ready() -> str:
-    """Which judges can be asked on this machine now, for who has named none."""
-    from importlib.util import find_spec
-
-    from judging import kinds
-    from judging.datasets.models import MODELS, cache_dir
-
-    here, lacks = list[str](), list[str]()
-    for name, library in (("qwen", "xllamacpp"), ("smollm2", "transformers")):
-        model = MODELS[name]
-        if find_spec(library) is None:
-            lacks.append(f"{name} needs {library}")
-        elif (cache_dir() / model.file).is_file():
-            here.append(name)
-        else:
-            lacks.append(f"{name} after `{model.command}` ({model.how_large})")
-    here.append("demo (a formula, no language model)")
-    more = f" {'; '.join(lacks)}." if lacks else ""
-    return f"Ready here: {', '.join(here)}.{more} All forms: {kinds.forms()}."
-
-
 def open_judge(
     name: str,
     settings: Sequence[str],

@@ -6,7 +6,7 @@ model, opponent, wins, losses, ties
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,10 @@ MOST = 2_000_000  # rows that counts may become
 
 def rows(table: pd.DataFrame, *sides: str) -> Turned | None:
     """A row a win, and a row a tie; sides : the columns of who was compared, where named."""
-    found = [
-        next((pair for names in known if None not in (pair := _both(table, names))), None)
-        for known in ([sides] if sides else NAMES, PAIRS)
-    ]
-    if None in found:
+    who, tallies = (_found(table, known) for known in ([sides] if sides else NAMES, PAIRS))
+    if who is None or tallies is None:
         return None
-    (first, second), (won, lost) = found  # type: ignore[misc]
+    (first, second), (won, lost) = who, tallies
     tied = column_of(table, TIES)
     counts = [whole(table, column) for column in (won, lost, tied) if column is not None]
     if (total := sum(map(sum, counts))) > MOST:
@@ -50,5 +47,10 @@ def rows(table: pd.DataFrame, *sides: str) -> Turned | None:
     return Turned(turned, (note,), {"first": first, "second": second, "p": "p"})
 
 
-def _both(table: pd.DataFrame, names: Sequence[str]) -> tuple[str | None, str | None]:
-    return column_of(table, [plain(names[0])]), column_of(table, [plain(names[1])])
+def _found(table: pd.DataFrame, known: Iterable[Sequence[str]]) -> tuple[str, str] | None:
+    """The first two columns that are there together."""
+    for one, other in known:
+        pair = column_of(table, [plain(one)]), column_of(table, [plain(other)])
+        if pair[0] is not None and pair[1] is not None:
+            return pair[0], pair[1]
+    return None

@@ -115,7 +115,7 @@ def _by_item(table: pd.DataFrame) -> tuple[list[tuple[int, Ranking]], tuple[str,
         if any(v is None and _text(table[name].iloc[k]) for name, v in there.items()):
             return None
         given = {name: value for name, value in there.items() if value is not None}
-        if sorted(given.values()) != list(range(1, len(given) + 1)):  # type: ignore[type-var]
+        if sorted(given.values()) != list(range(1, len(given) + 1)):
             return None
         rankings.append((k, [[name] for name in sorted(given, key=lambda n: given[n] or 0.0)]))
     return rankings, (BEST_IS_1,)
