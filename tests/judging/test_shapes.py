@@ -39,6 +39,10 @@ class TestCounts:
         del row[names[-1]]
         assert wins([row]) == {("x", "y"): 3, ("y", "x"): 1}
 
+    def test_a_leaderboard_against_one_baseline(self):
+        row = {"name": "x", "n_wins": 3, "n_wins_base": 1, "n_draws": 2, "n_total": 6}
+        assert wins([row]) == {("x", "base"): 4, ("base", "x"): 2}
+
     def test_a_fraction_is_no_count_and_its_row_is_named(self):
         row = {"model_a": "x", "model_b": "y", "wins_a": 3, "wins_b": 0.5}
         with pytest.raises(ComparisonError, match=r"row 0: the column .wins_b. has .0\.5."):

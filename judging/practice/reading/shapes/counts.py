@@ -1,7 +1,8 @@
 """Counts of wins, a row a pair, of which each win becomes a row.
 
-home.team, away.team, home.wins, away.wins      (BradleyTerry2)
+home.team, away.team, home.wins, away.wins      as BradleyTerry2 has them
 model, opponent, wins, losses, ties
+name, n_wins, n_wins_base, n_draws              as alpaca_eval has them, against its baseline
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ TIES = ("ties", "draws", "tied", "n_ties", "n_draws", "tie", "draw")
 PAIRS = (*pairs_of(WINS), ("wins", "losses"), ("win", "loss"), ("won", "lost"),
          ("n_wins", "n_losses"), ("n_wins", "n_wins_base"))  # fmt: skip
 NAMES = (("first", "second"), *pairs_of(SIDES), *OPPOSED)
+ALONE = (*SIDES, "column_1")  # who won against the one baseline
 MOST = 2_000_000  # rows that counts may become
 
 
 def rows(table: pd.DataFrame, *sides: str) -> Turned | None:
     """A row a win, and a row a tie; sides : the columns of who was compared, where named."""
     who, tallies = (_found(table, known) for known in ([sides] if sides else NAMES, PAIRS))
+    name = column_of(table, ALONE)
+    if who is None and name and tallies is not None and plain(tallies[1]) == "n_wins_base":
+        table, who = table.assign(base=["base"] * len(table)), (name, "base")
     if who is None or tallies is None:
         return None
     (first, second), (won, lost) = who, tallies

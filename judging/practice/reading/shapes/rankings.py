@@ -26,7 +26,7 @@ BALLOTS = ("ranking", "ranking_id", "ballot", "voter", "round", "group", "race",
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 NUMBERED = re.compile(r"(?:rank|choice|place|position|preference|pos|top)?_?(\d+)(?:st|nd|rd|th)?")
 MOST = 2_000_000  # pairs that rankings may become
-BEST_IS_1 = "1 was read as the best rank; where it is the worst, write minus the rank as a score"
+BEST_IS_1 = "1 was read as the best rank; is it your worst? Then turn the ranks round"
 
 Ranking = list[list[Any]]  # groups of equal items, the best first
 
