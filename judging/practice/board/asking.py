@@ -25,7 +25,7 @@ from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
 from judging.practice.ranking import words
 from judging.practice.ranking.ending import Stop, too_few
-from judging.practice.ranking.links import links_first
+from judging.practice.ranking.links import ask_first, links_first
 from judging.practice.ranking.settings import HOPELESS
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
@@ -254,8 +254,12 @@ class Tournament:
         if questions:
             if not isinstance(self.judge, BatchJudge) and not self.linked:
                 asked = new[~same][:, 1:]
-                for part in links_first(len(self.answers.systems), self.made[:, 1:], asked):
-                    self.store.ask(self.judge, [questions[q] for q in part], progress=self.meter)
+                ask_first(
+                    links_first(len(self.answers.systems), self.made[:, 1:], asked),
+                    lambda part: self.store.ask(
+                        self.judge, [questions[q] for q in part], progress=self.meter
+                    ),
+                )
             said = self.store.ask(self.judge, questions, progress=self.meter)
             before = sum(why == NEITHER for why in self.refused.values()), self.asked
             p[~same], _, out = decided(

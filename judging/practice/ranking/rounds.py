@@ -28,7 +28,7 @@ from judging.practice.ranking.ending import (
     Stop,
     too_few,
 )
-from judging.practice.ranking.links import links_first
+from judging.practice.ranking.links import ask_first, links_first
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
 from judging.practice.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
@@ -292,8 +292,8 @@ class Rounds:
             return
         if not self.offline:
             known = np.array(sorted(self.left), dtype=np.intp).reshape(-1, 2)
-            for part in links_first(len(self.names), known, pairs):
-                judged.fetch(pairs[part])
+            parts = links_first(len(self.names), known, pairs)
+            ask_first(parts, lambda part: judged.fetch(pairs[part]))
 
     @property
     def asked(self) -> int:
