@@ -93,6 +93,15 @@ def cost(
     return Cost(each * n, by, seconds, measured, low * n, high * n, each * n * alike)
 
 
+def duration(seconds: float) -> str:
+    """Seconds as people say them: "40 s", "3 min", "2.5 h", "4 days"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} days"
+
+
 def beginning(question: Question) -> str:
     """What stands before the first text: the same in all prompts of a context."""
     head = re.split(r"\{(?:first|second)\}", question.prompt.template, maxsplit=1)[0]

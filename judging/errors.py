@@ -1,4 +1,9 @@
-"""What can go wrong around a judge or a dataset, by name."""
+"""What can go wrong around a judge or a dataset, by name; and which name was meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 class JudgeError(RuntimeError):
@@ -19,7 +24,7 @@ class NoJudgeError(JudgeError):
     --------
     >>> judging.open("demmo")
     Traceback (most recent call last):
-    judging.errors.NoJudgeError: there is no judge 'demmo': a judge is named...
+    judging.errors.NoJudgeError: there is no judge 'demmo': did you mean 'demo'? A judge is named...
     """
 
 
@@ -48,3 +53,10 @@ class UnknownDatasetError(DatasetError, ValueError):
 
 class DownloadError(DatasetError):
     """The file could not be downloaded or stored."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that a mistyped one comes near, in any case; "" if none does."""
+    by_case = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.strip().lower(), by_case, n=1)
+    return by_case[near[0]] if near else ""

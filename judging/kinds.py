@@ -11,10 +11,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from judging.errors import JudgeError, NoJudgeError
+from judging.errors import JudgeError, NoJudgeError, nearest
 
 if TYPE_CHECKING:  # the command line needs the names alone, and at once
     from judging.question import Reader
@@ -32,6 +33,7 @@ class Kind:
     means : whether what follows the colon can mean a judge with this specification.
     unit : what its answers count as `tokens`. simulated : no language model is behind it.
     caution : what must be said beside a ranking by it; empty where there is nothing to say.
+    library : what must be importable to ask it; "" where the package has it all.
     """
 
     form: str
@@ -42,6 +44,7 @@ class Kind:
     unit: str = "tokens"
     simulated: bool = False
     caution: str = ""
+    library: str = ""
 
     def fits(self, specification: Mapping[str, Any]) -> bool:
         """Whether answers with this specification are of this kind."""
@@ -148,6 +151,7 @@ KINDS: dict[str, Kind] = {
         engines=("llama.cpp",),
         models="qwen2.5-coder-1.5b-instruct*.gguf",
         caution=QWEN,
+        library="xllamacpp",
     ),
     "smollm2": Kind(
         form="smollm2",
@@ -155,6 +159,7 @@ KINDS: dict[str, Kind] = {
         engines=("transformers", "llama.cpp"),
         models="SmolLM2-135M*",
         caution=SMALL,
+        library="transformers",
     ),
     "gguf": Kind(
         form="gguf:FILE",
@@ -202,12 +207,46 @@ def named(name: str) -> tuple[Kind, str]:
         first, rest = "openai", f"@{name}"
     kind = KINDS.get(first)
     if kind is None or (":" in kind.form) != bool(rest):
+        meant = _meant(name)
         raise NoJudgeError(
-            f"there is no judge {name!r}: a judge is named {forms()}; a hosted model goes by its "
+            f"there is no judge {name!r}: {f'did you mean {meant!r}? A' if meant else 'a'} judge "
+            f"is named {forms()}; a hosted model goes by its "
             "provider's address (openai:MODEL@https://...), one with another protocol by a proxy "
             "such as LiteLLM"
         )
     return kind, rest
+
+
+def ready() -> str:
+    """Which judges can be asked on this machine now, for who has named none."""
+    from judging.datasets.models import MODELS, cache_dir
+
+    here, lacks = list[str](), list[str]()
+    for name, kind in KINDS.items():
+        model = MODELS.get(name)
+        if ":" in kind.form:
+            continue
+        if kind.library and find_spec(kind.library) is None:
+            lacks.append(f"{name} needs {kind.library}")
+        elif model is not None and not (cache_dir() / model.file).is_file():
+            lacks.append(f"{name} after `{model.command}` ({model.how_large})")
+        else:
+            here.append(f"{name} (no language model)" if kind.simulated else name)
+    more = f" {'; '.join(lacks)}." if lacks else ""
+    return f"Ready here: {', '.join(here)}.{more} All forms: {forms()}."
+
+
+def _meant(name: str) -> str:
+    """The name of a judge that a mistyped one comes near, "" if there is none."""
+    first, _, rest = name.partition(":")
+    if name.lower().endswith(".gguf") and not rest:
+        return f"gguf:{name}"
+    if name.count("/") == 1 and not rest:  # as the hub of models names its own
+        return f"hf:{name}"
+    near = nearest(first, KINDS)
+    if not near or ":" not in KINDS[near].form:
+        return near
+    return f"{near}:{rest}" if rest else KINDS[near].form
 
 
 def is_light(name: str) -> bool:

@@ -10,7 +10,9 @@ import typer
 from typer.cli import get_docs_for_click
 
 from judging.practice.cli import app
+from judging.practice.cli.examples import EXAMPLES
 from judging.practice.cli.exits import MEANINGS, in_words
+from judging.practice.cli.options import Command
 
 MARK = "% commands\n"  # in a page, where they stand
 # What --json prints, named in one sentence, which a page breaks into a list.
@@ -26,7 +28,7 @@ def command() -> typer.core.TyperGroup:
     whole = typer.main.get_group(app)
     for added in entry_points(group="judging.commands"):
         alone = typer.Typer(add_completion=False)
-        alone.command(added.name)(added.load())
+        alone.command(added.name, cls=Command)(added.load())
         whole.commands[added.name] = typer.main.get_command(alone)
     return whole
 
@@ -102,6 +104,8 @@ def commands() -> str:
     rows = "".join(f"| {status:d} | {escaped(why)} |\n" for status, why in MEANINGS.items())
     text = text.replace(in_words(), f"| exit status | what it means |\n|--:|:--|\n{rows}")
     text = OBJECT.sub(lambda m: f"{m[1]}:\n\n{fields(' '.join(m[2].split()))}\n\n", text)
+    for examples in EXAMPLES.values():
+        text = text.replace(examples, f"\n```shell{examples}```\n")
     blocks = text.split("```")  # every second one is code
     blocks[::2] = [FLAG.sub(lambda m: m[1] or f"`{m[2]}`", block) for block in blocks[::2]]
     return "```".join(blocks)

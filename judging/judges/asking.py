@@ -122,6 +122,15 @@ class TextJudge:
         """Those of (K, 2) comparisons that the store has answers to by now."""
         return np.delete(pairs, self.store.missing(self.judge, self.questions(pairs)), axis=0)
 
+    def fetch(self, pairs: Indices) -> None:
+        """Have comparisons answered for the store, from which `answer` then takes them."""
+        self.store.ask(
+            self.judge,
+            self.questions(pairs),
+            progress=self._note,
+            meanwhile=self._filled_meanwhile,
+        )
+
     def answer(self, pairs: Indices) -> Floats:
         """(K,) P(the first text is better), P(A) / (P(A) + P(B)); NaN where it was refused."""
         questions = self.questions(pairs)

@@ -66,6 +66,11 @@ class Spending:
         self._lock = threading.Lock()
 
     @property
+    def call_limit(self) -> int | None:
+        """The most calls that may be made, None without a limit."""
+        return self._call_limit
+
+    @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self._call_limit is not None or self._token_limit is not None

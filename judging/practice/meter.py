@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from judging.cost import Price
+from judging.cost import Price, duration
 from judging.judges.spending import Spending
 from judging.question import Answer, Reader
+
+MEASURED = 2  # answers that tell how long the others take
+TOGETHER = 0.02  # of the time of both, below which one did not wait for the other
 
 
 class Meter:
@@ -35,10 +40,13 @@ class Meter:
             mininterval=0.2 if watched else 10.0,
             leave=False,
         )
+        self.told = shown is not True  # the line that says how long it takes
         self.price = price and Price(*price)
         self._judge: Reader | None = None
         self._spent: list[tuple[Spending, tuple[int, int, int]]] = []  # each once, and as it began
         self.calls = self.read = self.written = self.done = 0
+        self.began: float | None = None  # when the first judge was there to be asked
+        self.first: float | None = None  # when its first answer came
 
     @property
     def judge(self) -> Reader | None:
@@ -48,19 +56,43 @@ class Meter:
     @judge.setter
     def judge(self, judge: Reader) -> None:
         self._judge = judge
+        self.began = perf_counter() if self.began is None else self.began
         spending = getattr(judge, "spending", None)
         if spending is not None and all(spending is not one for one, _ in self._spent):
             self._spent.append((spending, _counts(spending)))
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers."""
+        self.first = perf_counter() if self.first is None else self.first
         self.calls += len(answers)
         self.read += sum(answer.read for answer in answers)
         self.written += (1 if self.judge is None else self.judge.written) * len(answers)
         self.bar.update(len(answers))
+        if self.calls >= MEASURED and not self.told:
+            self._tell_time()
         if self.price is not None:
             read, written, _ = self.bill()
             self.bar.set_postfix_str(f"${self.price.of(read, written):,.4f}", refresh=False)
+
+    def _tell_time(self) -> None:
+        """The first line: how many calls, and how long they take if they go on like this."""
+        self.told, now, spending = True, perf_counter(), getattr(self.judge, "spending", None)
+        calls = self.bar.total
+        if spending is not None and spending.call_limit is not None:
+            calls = min(calls, spending.call_limit)
+        if self.began is None or self.first is None or calls <= self.calls:
+            return
+        spent, gap = now - self.began, now - self.first
+        # One by one, of which the first may have had to wait for a model; or both together.
+        each = gap if gap > TOGETHER * spent else spent / self.calls
+        at_once = getattr(getattr(self.judge, "options", None), "concurrency", 1)
+        time = duration(calls * each / min(at_once, calls))
+        say: Any = self.bar.write if spent > self.bar.delay else print  # not to draw it early
+        say(f"judging: at most {calls:,} calls, about {time} by the first two", file=sys.stderr)
+
+    def known(self, calls: int) -> None:
+        """So many of the total are in the store already: the bar counts what is left."""
+        self.bar.total -= calls
 
     def passed(self, calls: int) -> None:
         """A ranking is made, whether its calls were needed or not."""

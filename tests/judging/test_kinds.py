@@ -74,7 +74,7 @@ def test_one_row_opens_it_names_it_and_prices_it(toy):
     judge = judging.open("toy:e")
     assert isinstance(judge, toy)
     for wrong in ("toy", "toy:", "nobody"):
-        with pytest.raises(NoJudgeError, match=r"a judge is named qwen, smollm2.*toy:LETTER"):
+        with pytest.raises(NoJudgeError, match=r"[Aa] judge is named qwen, smollm2.*toy:LETTER"):
             judging.open(wrong)
     prompt = judging.prompts.for_attribute("louder")
     asked = [Question(prompt, Text("a", "eee"), Text("b", "e"))]

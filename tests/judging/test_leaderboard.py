@@ -636,7 +636,7 @@ def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypat
         assert said in capsys.readouterr().err
         assert not (tmp_path / "judgements.sqlite").exists(), "nothing was asked"
     assert main([*command, "--require", "c >= a", "--limit-calls", "1"]) == 3
-    assert "too few to rank 3 systems; the same command" in capsys.readouterr().err
+    assert "too few to rank 3 systems, which takes 2 or more;" in capsys.readouterr().err
     assert main([*command, "--require", "c >= a", "--require", "b >= a", "--offline"]) == 3
     out = capsys.readouterr().out
     (missing,) = re.findall(r"left out, because nothing about them was answered: (\w)\.", out)

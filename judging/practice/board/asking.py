@@ -20,10 +20,12 @@ from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError, SpendingLimitError
 from judging.practice import injection
+from judging.practice.batch import BatchJudge
 from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
 from judging.practice.ranking import words
 from judging.practice.ranking.ending import Stop, too_few
+from judging.practice.ranking.links import ask_first, links_first
 from judging.practice.ranking.settings import HOPELESS
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
@@ -250,6 +252,14 @@ class Tournament:
         same = np.asarray(self.answers.texts[k, i] == self.answers.texts[k, j], dtype=bool)
         questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
         if questions:
+            if not isinstance(self.judge, BatchJudge) and not self.linked:
+                asked = new[~same][:, 1:]
+                ask_first(
+                    links_first(len(self.answers.systems), self.made[:, 1:], asked),
+                    lambda part: self.store.ask(
+                        self.judge, [questions[q] for q in part], progress=self.meter
+                    ),
+                )
             said = self.store.ask(self.judge, questions, progress=self.meter)
             before = sum(why == NEITHER for why in self.refused.values()), self.asked
             p[~same], _, out = decided(

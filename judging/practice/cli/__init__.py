@@ -84,6 +84,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         from typer.rich_utils import rich_format_error
 
+        if getattr(getattr(error, "param", None), "name", "") == "judge":
+            from judging import kinds
+
+            error.message = getattr(error, "message", "") or kinds.ready()  # type: ignore[attr-defined]
         rich_format_error(cast(Any, error))  # a mistake on the command line, with the usage
         return int(Status.MISUSED)
 

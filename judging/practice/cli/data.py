@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from judging.errors import UnknownDatasetError, nearest
 from judging.practice.cli import options as o
 from judging.practice.cli import screen
 
@@ -59,6 +60,8 @@ def data_fetch(
     from judging.datasets import models
 
     say = screen.Lines(as_json)
+    if name not in models.MODELS and (meant := nearest(name, models.MODELS)):
+        raise UnknownDatasetError(f"nothing to fetch is named {name!r}; did you mean {meant!r}?")
     place = models.fetch(name, say=say) if name in models.MODELS else datasets.fetch(name)
     say(f"{name} is at {place}")
     say.end({"name": name, "at": str(place)})

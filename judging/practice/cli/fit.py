@@ -30,8 +30,8 @@ def fit(
         list[Path],
         typer.Argument(
             help="A table (CSV, TSV, JSON, JSONL, Parquet or xlsx) with one comparison per row: "
-            "first, second and p; model_a, model_b and winner; or alpaca_eval's annotations. "
-            "Several are taken together.",
+            "first, second and p; model_a, model_b and winner; or alpaca_eval's annotations. Or "
+            "counts of wins, rankings, Label Studio's JSON. Several are taken together.",
             metavar="TABLE",
         ),
     ],

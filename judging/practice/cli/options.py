@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from judging import kinds
+from judging.practice.cli.examples import EXAMPLES
 from judging.practice.cli.exits import in_words
 
 
@@ -26,7 +27,14 @@ class _Shown:
 
 
 class Command(_Shown, TyperCommand):
-    """A command, its help without noise."""
+    """A command, its help without noise, examples at the head."""
+
+    def __init__(self, name: str | None, **more: Any) -> None:
+        super().__init__(name, **more)
+        function = getattr(self.callback, "__name__", "")
+        examples = EXAMPLES.get(name or "") or EXAMPLES.get(function, "")
+        first, *rest = (self.help or "").split("\n\n")
+        self.help = "\n\n".join([first, *filter(None, [examples.strip()]), *rest])
 
 
 class Group(_Shown, TyperGroup):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from judging import machine
+from judging.cost import duration
 from judging.errors import JudgeError
 
 TOLD = 0.2  # share of the tokens, from which it is told what a prompt cache would save
@@ -43,7 +44,7 @@ def print_cost(row: dict[str, Any]) -> None:
             "cache may read these once a context"
         )
     if row["seconds"] is None:
-        print("time unknown: a run with --limit-calls 100 measures it, and its answers stay")
+        print("time unknown: the run says it after its first two answers")
     else:
         print(f"about {duration(row['seconds'])} ({row['seconds_by']})")
     if "cost" in row:
@@ -54,15 +55,6 @@ def print_cost(row: dict[str, Any]) -> None:
             else "and more by what the answers write, which nothing bounds"
         )
         print(f"about ${row['cost']:,.4f}{margin}, {known}")
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: "40 s", "3 min", "2.5 h", "4 days"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} days"
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from judging.errors import JudgeError
 from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.ranking import Ranking
-from judging.practice.ranking.rounds import About, Judge, Rounds
+from judging.practice.ranking.rounds import About, Judge, Rounds, calls_left
 from judging.practice.ranking.settings import Asking, Fitting, as_rules, parse_budget
 from judging.practice.reading.tables import is_table
 from judging.practice.reading.texts import OwnTexts, TextGroup, names_in, read_texts
@@ -389,6 +389,7 @@ def run(
     waits: RoundWrittenError | None = None
 
     lent: list[tuple[Any, Spending]] = []
+    left: dict[int, int] = {}  # calls that a ranking may still take, at its beginning
 
     def opened(judge: Any) -> Any:
         reader: Any = (open or judges.open)(judge) if isinstance(judge, str) else judge
@@ -405,12 +406,16 @@ def run(
         reader.spending = spending
         return reader
 
-    def made(job: Job, readers: Readers, *, offline: bool) -> Ranking:
+    def made(job: Job, same: Sequence[Job], readers: Readers, *, offline: bool) -> Ranking:
         if offline not in readers:
             reader = stored_judge(store, job.judge) if offline else opened(job.judge)
             if asking.retry_refused and not offline:
                 store.forget_refused(reader)
             readers[offline] = reader, cache(partial(store.answered, reader))
+            for one in [] if offline else same:
+                there = one.judged(reader, store, answered=readers[offline][1](one.prompt)).stored()
+                left[id(one)] = calls_left(len(one.texts), there, one.calls)
+                meter.known(one.calls - left[id(one)])
         reader, answered = readers[offline]
         meter.judge = reader
         judged = job.judged(
@@ -436,11 +441,11 @@ def run(
     try:
         for _, of_one_judge in groupby(todo, key=lambda job: id(job.judge)):
             readers: Readers = {}
-            for job in of_one_judge:
+            for job in (same := list(of_one_judge)):
                 # A round in a file is one of all rankings, so the others go on.
                 offline = asking.offline or not (stop is None or stop.kind == "batch")
                 try:
-                    one = made(job, readers, offline=offline)
+                    one = made(job, same, readers, offline=offline)
                 except (AskingEndedError, KeyboardInterrupt) as error:
                     if isinstance(error, RoundWrittenError):
                         waits = error
@@ -456,7 +461,7 @@ def run(
                     if one.partial and not asking.offline:
                         stop = stop or one.stop
                     rankings.append(one)
-                    meter.passed(job.calls)
+                    meter.passed(left.get(id(job), 0))
     finally:
         meter.bar.close()
         for reader, own in lent:  # the limit is this run's, and the judge somebody else's

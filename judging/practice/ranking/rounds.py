@@ -19,6 +19,7 @@ from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
+from judging.practice.batch import BatchJudge
 from judging.practice.ranking import confirmation
 from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ending import (
@@ -27,6 +28,7 @@ from judging.practice.ranking.ending import (
     Stop,
     too_few,
 )
+from judging.practice.ranking.links import ask_first, links_first
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
 from judging.practice.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
@@ -256,6 +258,7 @@ class Rounds:
         if self.offline and self.judged is not None:
             pairs = self.judged.only_stored(pairs)
         try:
+            self._links_first(pairs)
             answers = self.judge(pairs)
         except (AskingEndedError, KeyboardInterrupt) as error:
             if self.judged is None:
@@ -281,6 +284,16 @@ class Rounds:
         if len(pairs):
             self.made = _joined(self.made, pairs, answers, self.names)
         return count
+
+    def _links_first(self, pairs: Indices) -> None:
+        """Ask what links all texts before the rest; a round in a file is asked as a whole."""
+        judged = self.judged
+        if self.made is not None or judged is None or isinstance(judged.judge, BatchJudge):
+            return
+        if not self.offline:
+            known = np.array(sorted(self.left), dtype=np.intp).reshape(-1, 2)
+            parts = links_first(len(self.names), known, pairs)
+            ask_first(parts, lambda part: judged.fetch(pairs[part]))
 
     @property
     def asked(self) -> int:

@@ -27,7 +27,8 @@ def read(
         A path (CSV, TSV, JSON, JSONL, Excel, Parquet, see `judging.practice.reading.tables`), or a
         table (pandas, polars, Arrow, a list of dicts) with one row a comparison: first, second and
         p; or model_a, model_b and winner, ties in any spelling; or alpaca_eval's annotations
-        (`judging.practice.reading.forms`).
+        (`judging.practice.reading.forms`). Counts of wins, rankings and Label Studio's JSON become
+        such rows (`judging.practice.reading.shapes`).
     items
         As in `poe.Comparisons`.
     columns

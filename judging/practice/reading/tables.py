@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -217,7 +218,7 @@ def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | Non
         for name in names
         for key in (
             difflib.get_close_matches(name.lower(), lower, n=1)
-            or [key for key in lower if name.lower() in key]
+            or [key for key in lower if name.lower() in re.split(r"[\W_]+", key)]
         )[:1]
     ]
     hint = f"; is it {option} {near[0]!r}?" if near else f"; name yours with {option}"

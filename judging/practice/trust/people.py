@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judging.errors import InvalidDataError
-from judging.practice.reading.forms import UnnamedError, UnsaidError, read
+from judging.practice.reading.forms import UnnamedError, read
 from judging.practice.reading.tables import as_name, as_number, find_column, place, read_table
+from judging.practice.reading.verdicts import UnsaidError
 from poe.errors import ComparisonError, name_some
 
 if TYPE_CHECKING:

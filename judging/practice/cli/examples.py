@@ -1,0 +1,76 @@
+"""Examples at the head of every command's help, by the name of its function."""
+
+EXAMPLES = {
+    "rank": """
+judging rank essays.csv --attribute clearer --judge qwen --dry-run
+judging rank essays.csv --attribute clearer --judge qwen --report r.html
+judging rank essays.csv --attribute clearer --judge qwen --people scores.csv
+""",
+    "leaderboard": """
+judging leaderboard answers.csv --judge qwen --attribute "more helpful"
+judging leaderboard votes.csv --reference gpt-4 --report board.html
+judging leaderboard answers.csv --judge qwen --require "new >= old"
+""",
+    "compare": """
+judging compare new old votes.csv
+judging compare new old votes.csv --margin 2
+judging compare new old votes.csv --length-control --json
+""",
+    "fit": """
+judging fit votes.csv
+judging fit votes.csv --first left --second right --winner choice
+judging fit rankings.csv --out scores.csv --report scores.html
+""",
+    "plan": """
+judging plan 40
+judging plan 40 --apart 0.5 --sure 0.95
+judging plan 40 --agreement 0.7
+""",
+    "ask": """
+judging ask essays.csv "more persuasive" --judge qwen
+judging ask summeval coherence --judge qwen --calls 100
+judging ask essays.csv clearer --judge qwen --dry-run
+""",
+    "run_batch": """
+judging rank essays.csv --attribute clearer --judge qwen --batch todo.jsonl
+judging run-batch todo.jsonl done.jsonl --judge qwen
+judging store import done.jsonl
+""",
+    "prompts": """
+judging prompts
+judging prompts summeval coherence
+judging prompts summeval coherence --show 3
+""",
+    "store_list": """
+judging store list judgements.sqlite
+judging store list judgements.sqlite --json
+""",
+    "store_merge": """
+judging store merge all.sqlite monday.sqlite tuesday.sqlite
+""",
+    "store_import": """
+judging store import results.jsonl
+judging store import results.jsonl --store essays.sqlite
+""",
+    "store_export": """
+judging store export judgements.sqlite answers.csv
+judging store export judgements.sqlite answers.parquet
+""",
+    "data_list": """
+judging data list
+judging data list --json
+""",
+    "data_fetch": """
+judging data fetch qwen
+judging data fetch summeval
+""",
+    "reproduce": """
+judging reproduce list
+judging reproduce table1
+judging reproduce figure6 --draws 20
+""",
+    "scorecard": """
+judging scorecard
+judging scorecard --check
+""",
+}

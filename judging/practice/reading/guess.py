@@ -1,0 +1,58 @@
+"""Which columns say who was compared and who won, where names do not: a question to a user."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from judging.practice.reading.columns import EMPTY
+from judging.practice.reading.names import NONE, PLACES, TIES, cells, word
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["hint"]
+
+ROWS, COLUMNS = 200, 12  # of a table that are looked at
+
+
+def hint(
+    table: pd.DataFrame,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    winner: str | None = None,
+) -> str:
+    """The question "is it --first 'Left entry' ...?" about the columns that fit best, or ""."""
+    some = table.iloc[:ROWS, :COLUMNS]
+    texts = {str(name): cells(some[name]) for name in some.columns}
+    pairs = [(first, second)] if first and second else combinations(texts, 2)
+    best, found = 0.0, tuple[str, ...]()
+    for one, other in pairs:
+        if one not in texts or other not in texts:
+            continue
+        for said in [winner] if winner in texts else texts:
+            if said in (one, other):
+                continue
+            share = _share(texts[one], texts[other], texts[said], (one, other))
+            if share > best:
+                best, found = share, (one, other, said)
+    if best < 0.9:
+        return ""
+    options = zip(("--first", "--second", "--winner"), found, (first, second, winner), strict=True)
+    return (
+        f"; is it {' '.join(f'{option} {name!r}' for option, name, known in options if not known)}?"
+    )
+
+
+def _share(first: list[str], second: list[str], said: list[str], names: tuple[str, str]) -> float:
+    """The share of verdicts that name one of their row's two, a tie, or the column of one."""
+    ties = {*TIES, *NONE}
+    places = {word(name) for name in names}
+    for pair in PLACES:
+        if all(place in word(name) for place, name in zip(pair, names, strict=True)):
+            places |= set(pair)
+    rows = [row for row in zip(first, second, said, strict=True) if row[2].lower() not in EMPTY]
+    fits = [v in (a, b) or word(v) in places | ties for a, b, v in rows if a != b]
+    named = any(v in (a, b) or word(v) in places for a, b, v in rows)
+    return sum(fits) / len(rows) if rows and named else 0.0

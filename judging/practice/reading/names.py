@@ -1,0 +1,60 @@
+"""The words people use: for columns, for the two places, for a tie, and for no verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["cells", "pairs_of", "plain", "word"]
+
+PLACES = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"), ("home", "away"))
+SIDES = ("model", "generator", "system", "item", "player", "name", "id", "candidate", "team")
+OPPOSED = tuple((one, other) for one in ("model", "system", "generator", "player", "item", "name")
+                for other in ("opponent", "baseline", "reference", "against"))  # fmt: skip
+COUNTS = ("length", "tokens", "words", "chars")
+TEXTS = ("output", "response", "answer", "text", "completion", "conversation")
+PROBABILITIES = ("p", "p_first", "prob", "probability")
+VERDICTS = ("winner", "verdict", "preferred", "outcome", "result", "label")
+PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "task", "task_id",
+           "context", "context_id")  # fmt: skip
+PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
+TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
+        "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
+NONE = {"unresolved", "unrateable", "unratable", "skip", "skipped", "invalid", "error", "failed",
+        "refused", "noverdict", "nodecision", "undecided", "abstain", "dontknow",
+        "cannottell", "canttell"}  # fmt: skip
+CODES = {"-1", "0", "1", "2", "true", "false", "yes", "no"}  # verdicts that need a key
+
+
+def plain(name: Any) -> str:
+    """A column's name without what people vary: case, blanks, hyphens."""
+    return re.sub(r"[\s\-.]+", "_", str(name).strip().lower())
+
+
+def pairs_of(stems: Iterable[str]) -> list[tuple[str, str]]:
+    """Names of two columns, one a place: model_a and model_b, first_model, model1."""
+    return [
+        named
+        for stem in stems
+        for a, b in PLACES
+        for named in (
+            (f"{stem}_{a}", f"{stem}_{b}"),
+            (f"{a}_{stem}", f"{b}_{stem}"),
+            (f"{stem}{a}", f"{stem}{b}"),
+        )
+    ]
+
+
+def cells(values: Any) -> list[str]:
+    """Cells as texts without spaces around them."""
+    return [str(value).strip() for value in values.tolist()]
+
+
+def word(value: Any) -> str:
+    """A verdict without case, blanks and signs; 1.0 is 1."""
+    text = str(value).strip().lower()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return re.sub(r"[^0-9a-z]+", "", text)
