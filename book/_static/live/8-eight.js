@@ -272,12 +272,11 @@
       const scores = found ? found.scores : rankParts(n, answers);
       const order = chart(svg, { names, scores, found, pairs: answers.length, next, title: whole || !answers.length ? "My ranking" : "My ranking so far" });
       const widest = found ? Math.max(...found.errors) * found.reach : null;
-      const listing = order.map((i, k) => `${k + 1} ${names[i]} ${signed(scores[i])}`).join(", ");
       says.textContent = found
-        ? `${listing}. The widest interval is ± ${fixed(widest)}` +
+        ? `${order.map((i, k) => `${k + 1} ${names[i]} ${signed(scores[i])}`).join(", ")}. The widest interval is ± ${fixed(widest)}` +
           (found.estimated ? `; your answers scatter by ${fixed(found.sigma)}.` : `, if your answers scatter by ${fixed(found.sigma)}; a few more will tell.`)
         : answers.length
-          ? `So far ${listing}. This is provisional: ${new Set(parts(n, answers)).size} groups are not joined yet, and each stands round its own middle.`
+          ? `So far: ${order.map((i) => `${names[i]} ${signed(scores[i])}`).join(", ")}. This is provisional: ${new Set(parts(n, answers)).size} groups are not joined yet, and each stands round its own middle.`
           : "Each answer joins two things, and the ranking begins with the first.";
       const ring = contradiction(n, answers);
       conflict.textContent = ring
