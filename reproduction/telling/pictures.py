@@ -271,10 +271,13 @@ def leads() -> pd.DataFrame:
 
 
 def zero_crossings(lead: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Find the share of calls, per cent, at which each line of `leads` falls through zero."""
+    """Find the share of calls, per cent, at which lines of `leads` fall through zero, if they do."""
     found = {}
     for name, part in lead.groupby(["system", "dataset"]):
-        after = int(np.flatnonzero(part["lead"] <= 0.0)[0])
+        below = np.flatnonzero(part["lead"] <= 0.0)
+        if not len(below):
+            continue
+        after = int(below[0])
         (x0, y0), (x1, y1) = part[["share", "lead"]].iloc[[after - 1, after]].to_numpy()
         found[name] = float(x0 + (x1 - x0) * y0 / (y0 - y1))
     return found
@@ -284,19 +287,16 @@ def headline() -> dict[str, str]:
     """Say the quantities that several pages quote, in words: the one place where they are made.
 
     ahead : points by which the product leads while at most two fifths of the calls are asked.
-    behind : points by which it trails with all of them. crossed : the shares of calls, per cent,
-    between which every line crosses zero. saved : per cent of the calls that both orders save at
+    every : the difference with all of them. saved : per cent of the calls that both orders save at
     least, ranking summaries with 48 calls. chosen : what choosing the next pair saves on average.
     """
     lead = leads()
     few, every = lead[lead["share"] <= 100.0 * FEW], lead[lead["share"] == 100.0]
-    crossed = zero_crossings(lead).values()
     calls = _new_calls().groupby("label", sort=False)["value"]
     both, _, looked, _ = (rows for _, rows in calls)
     return {
         "ahead": f"{few['lead'].min():.0f} to {few['lead'].max():.0f}",
-        "behind": f"{-every['lead'].max():.0f} to {-every['lead'].min():.0f}",
-        "crossed": f"{min(crossed):.0f} and {max(crossed):.0f}%",
+        "every": f"{every['lead'].min():+.1f} to {every['lead'].max():+.1f}".replace("-", "−"),
         "saved": f"{both.min():.0f}",
         "chosen": f"{looked.mean():.0f}",
     }
@@ -310,9 +310,7 @@ DASHES = ("-", (0, (5, 2)), (0, (1, 1)))
 def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
     """Draw the product's lead on counting wins as a line a judge and data set, with two errors."""
     figure, ax = plt.subplots(figsize=(WIDTH, height))
-    crossed = zero_crossings(lead)
     ax.axhline(0.0, color=GREY, lw=1)
-    ax.axvspan(min(crossed.values()), max(crossed.values()), color="#EEEEEE", zorder=0)
     lines = [(name, part) for name, part in lead.groupby(["system", "dataset"])]
     for at, ((system, dataset), part) in enumerate(
         sorted(lines, key=lambda x: -x[1]["lead"].max())
