@@ -15,7 +15,7 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import Graph, component_labels, is_small
-from poe.ranks import places_of, shared_ranks
+from poe.ranks import held_together, places_of, shared_ranks
 from poe.scatter import (
     MISS,
     Answers,
@@ -239,9 +239,18 @@ class Fit:
         """Item names from best to worst."""
         return [self.items[i] for i in np.argsort(-self.scores, kind="stable")]
 
-    def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
-        """(N, 2) lowest and highest rank, 1 the best, of each central interval, over draws."""
+    def rank_interval(
+        self, level: float = 0.95, *, simultaneous: bool = False, draws: int = 2000, seed: int = 0
+    ) -> Indices:
+        """(N, 2) lowest and highest rank, 1 the best, of each item, over draws.
+
+        Marginal: each holds with this probability, all of them less often; `simultaneous`: all hold
+        together with it (`poe.ranks.held_together`).
+        """
         tail = (1.0 - require_level(level)) / 2.0
+        if simultaneous:
+            c = self.covariance()
+            return held_together(self.scores, c, self._drawn(c, draws, seed), level)
         places = places_of(self.sample(draws, seed=seed))
         ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
         return ends.T.astype(np.intp)
@@ -264,7 +273,7 @@ class Fit:
         """One row an item, best first: rank, name, score, low, high, rank_low, rank_high.
 
         Equal scores share a rank, 1, 1, 3; low, high and rank_low, rank_high bound central
-        intervals, of this level, of score and rank.
+        intervals, of this level, of score and rank, each by itself.
         """
         import pandas as pd
 
