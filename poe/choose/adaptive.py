@@ -140,7 +140,9 @@ def expected_curvatures(fit: Fit) -> Floats:
     included, for the answer that agrees with it (`curvature_at`).
     """
     d = np.subtract.outer(fit.scores, fit.scores)
-    return 0.5 * (curvature_at(fit.expert, d - fit.bias) + curvature_at(fit.expert, -d - fit.bias))
+    # What another covariate would be in pairs that were never asked is not known.
+    gamma = fit.bias if np.isin(fit.tilts, (0.0, 1.0)).all() else 0.0
+    return 0.5 * (curvature_at(fit.expert, d - gamma) + curvature_at(fit.expert, -d - gamma))
 
 
 def curvature_at(expert: Expert, d: Floats) -> Floats:
