@@ -106,9 +106,8 @@ def require_bias_held(rises: Mask, falls: Mask, x: Floats) -> None:
     """
     up, down = (rises & (x > 0)) | (falls & (x < 0)), (falls & (x > 0)) | (rises & (x < 0))
     if not (up.any() and down.any()):
-        side = "second" if up.any() else "first"
-        what = f"the {side} position" if (x == 1.0).all() else "one side of the covariate"
-        reason = f"every decision went to {what}"
+        side = f"the {'second' if up.any() else 'first'} position"
+        reason = f"every decision went to {side if (x == 1.0).all() else 'one side of it'}"
         raise SeparableError(
             f"{reason}, so a fitted bias is infinite, whatever the prior on the scores; use "
             "probabilities, ask more pairs in both orders, or give the bias as a number or None",
@@ -124,9 +123,8 @@ def require_bias_identified(
         return
     if x is not None and (x != 1.0).any():
         raise UnidentifiedBiasError(
-            "the covariate cannot be told from the scores: in every comparison it is the "
-            "difference of two items' own numbers; give bias as a number, or a prior on the "
-            "scores, which takes them to owe nothing to it"
+            "the covariate cannot be told from the scores, being a difference of two items' own "
+            "numbers; give bias as a number, or a prior: then scores owe nothing to it"
         )
     raise UnidentifiedBiasError(
         "a position bias cannot be told from the scores: scores that drop by the same amount "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ from poe.experts import (
     FAMILIES,
     KNOWN,
     BradleyTerry,
+    Davidson,
     Expert,
     Gaussian,
     Huber,
@@ -26,6 +28,7 @@ from poe.experts import (
     check_expert,
     get_expert,
 )
+from poe.experts.davidson import with_ties
 from poe.graph import Graph, component_labels, is_small
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
@@ -59,9 +62,9 @@ def fit(
     expert
         "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.5 and 6.7), "logit-gaussian" (the
         same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"
-        (v1 appendix B), "thurstone", "huber", or your own (`poe.experts.custom`, or a class with
-        energy, slope, curvature and log_density, whose derivatives are checked). For the paper's
-        variants on decisions pass `comparisons.hard()`.
+        (v1 appendix B), "thurstone", "huber", "davidson" (decisions with ties), or your own
+        (`poe.experts.custom`, or a class with energy, slope, curvature and log_density, whose
+        derivatives are checked). For the paper's variants on decisions pass `comparisons.hard()`.
     bias
         The paper's gamma (section 3.5), which moves every expert to d - gamma. None for none, a
         number, "mean" for the value at which the mean probability means no difference (eq. 12 for
@@ -109,6 +112,12 @@ def fit(
     chosen = get_expert(expert)
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
+    if isinstance(chosen, Davidson) and chosen.nu is None:
+        numbers: dict[str, Any] = {"tol": tol, "max_steps": max_steps, "covariance": covariance}
+        again = partial(
+            fit, comparisons, bias=bias, covariate=covariate, prior=prior, solver=solver, **numbers
+        )
+        return again(with_ties(comparisons.p, comparisons.weight, again))
     fit_bias = bias == "fit"
     if solver not in ("auto", "dense", "sparse"):
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
@@ -264,14 +273,10 @@ def _start(
 
 def _covariate(given: ArrayLike | None, k: int, bias: Any, prior: Any) -> Floats:
     """(K,) what a bias is multiplied by."""
-    if given is None:
-        return np.ones(k)
-    x = np.asarray(given, dtype=float)
+    x = np.ones(k) if given is None else np.asarray(given, dtype=float)
     if x.shape != (k,) or not np.isfinite(x).all() or not x.any():
-        raise ComparisonError(
-            f"a covariate needs {k} finite numbers, one per comparison and not all 0"
-        )
-    if isinstance(prior, str) or bias is None or bias == "mean":
+        raise ComparisonError(f"covariate must be {k} finite numbers, not all 0")
+    if given is not None and (isinstance(prior, str) or bias in (None, "mean")):
         raise ValueError("a covariate needs bias='fit' or a number, and no prior that is fitted")
     return x
 

@@ -122,7 +122,7 @@ def test_where_a_prior_alone_tells_the_bias_errors_are_those_of_scores_alone(len
 
 def test_decisions_that_go_with_it_have_no_finite_weight():
     c = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[1.0, 0.0, 1.0])
-    with pytest.raises(poe.SeparableError, match="one side of the covariate"):
+    with pytest.raises(poe.SeparableError, match="one side of it"):
         poe.fit(c, bias="fit", covariate=[1, -2, 3], prior=0.1)
     for x in ([1, 2, 3], [1, -2, -3]):
         assert np.isfinite(poe.fit(c, bias="fit", covariate=x, prior=0.1).bias)

@@ -61,7 +61,8 @@ def along_length(rankings: Iterable[Ranking]) -> float | None:
     """
     total, count, freedom = 0.0, 0, -1
     for one in rankings:
-        words = {text.id: len(text.text.split()) for text in one.judged.texts} if one.judged else {}
+        texts = one.judged.texts if one.judged else ()
+        words: dict[Any, int] = {text.id: len(text.text.split()) for text in texts}
         known = {k: words[name] for k, name in enumerate(one.fit.items) if words.get(name)}
         s, w = one.fit.scores[list(known)], np.log(list(known.values()))
         if len(s) > 1 and np.ptp(s) > 0.0 and np.ptp(w) > 0.0:
