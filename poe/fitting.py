@@ -117,7 +117,7 @@ def fit(
         again = partial(
             fit, comparisons, bias=bias, covariate=covariate, prior=prior, solver=solver, **numbers
         )
-        return again(with_ties(comparisons.p, comparisons.weight, again))
+        return again(expert=with_ties(comparisons.p, comparisons.weight, again))
     fit_bias = bias == "fit"
     if solver not in ("auto", "dense", "sparse"):
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")

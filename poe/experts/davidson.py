@@ -49,7 +49,7 @@ class Davidson(Expert):
         return (0.25 * tie * (1.0 + e * e) + e * e) / total**2
 
 
-def with_ties(p: Floats, weight: Floats, fit: Callable[[Davidson], Any]) -> Davidson:
+def with_ties(p: Floats, weight: Floats, fit: Callable[..., Any]) -> Davidson:
     """The expert of the nu of largest likelihood: as many ties are expected as there are.
 
     fit : with the scores of an expert. The likelihood is concave in scores and log nu together, so
@@ -60,7 +60,7 @@ def with_ties(p: Floats, weight: Floats, fit: Callable[[Davidson], Any]) -> Davi
         raise ValueError("all answers are ties, so nu is infinite; give it, Davidson(nu=...)")
 
     def missing(log_nu: float) -> float:
-        found = fit(one := Davidson(float(np.exp(log_nu))))
+        found = fit(expert=(one := Davidson(float(np.exp(log_nu)))))
         _, tie, total = one._parts(found.fitted_differences[found.real])
         return float(weight @ (tie / total - tied))
 
