@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from poe.arrays import Mask
+from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.graph import Graph, strong_components
 
-__all__ = ["require_beaten", "require_bias_held", "require_bias_identified", "require_finite"]
+__all__ = [
+    "bias_identified",
+    "require_beaten",
+    "require_bias_held",
+    "require_bias_identified",
+    "require_finite",
+]
 
 
 def require_finite(
-    comparisons: Comparisons, rises: Mask, falls: Mask, *, fit_bias: bool = False
+    comparisons: Comparisons, rises: Mask, falls: Mask, *, x: Floats | None = None
 ) -> None:
     """Raise SeparableError if the energy falls for ever in some direction.
 
     rises, falls : (K,) whether a comparison's energy grows at last as its difference does, and
     as it falls. Where it does not, the expert never pulls back from that side: a certain win does
-    not mind however far the winner is ahead.
+    not mind however far the winner is ahead. x : (K,) what a fitted bias is multiplied by.
     """
     require_beaten(comparisons, lost=rises, won=falls)
-    if fit_bias:
-        _require_finite_bias(comparisons, rises, falls)
+    if x is not None:
+        _require_finite_bias(comparisons, rises, falls, x)
 
 
 def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
@@ -55,17 +61,17 @@ def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
     )
 
 
-def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> None:
+def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask, x: Floats) -> None:
     """With a free bias there is one more direction to run away in; a linear program finds it."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, vstack
 
     from poe.large import incidence
 
-    k, n = len(comparisons), comparisons.n_items
-    # Rows of (W, -1) times the direction (v, g) must not go where an expert pulls back.
+    n = comparisons.n_items
+    # Rows of (W, -x) times the direction (v, g) must not go where an expert pulls back.
     w = incidence(comparisons.first, comparisons.second, n)
-    rows = csr_array(hstack([w, csr_array(-np.ones((k, 1)))]))
+    rows = csr_array(hstack([w, csr_array(-x[:, None] / np.abs(x).max())]))
     up, down = ~above, ~below  # free to rise, free to fall
     gain = (rows[up].sum(axis=0) if up.any() else 0) - (rows[down].sum(axis=0) if down.any() else 0)
     stuck = above & below
@@ -80,9 +86,10 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
     )
     if program.status == 0 and -program.fun > 1e-6:
         side = "first" if program.x[-1] < 0 else "second"
+        what = f"preference for the {side} position" if (x == 1.0).all() else "weight of it"
         reason = (
-            "with a fitted bias the decisions are separable: scores and a preference for the "
-            f"{side} position explain every one of them"
+            f"with a fitted bias the decisions are separable: scores and a {what} explain every "
+            "one of them"
         )
         raise SeparableError(
             f"{reason}, so neither is finite; use probabilities, ask more pairs in both orders, "
@@ -91,14 +98,16 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask) -> 
         )
 
 
-def require_bias_held(rises: Mask, falls: Mask) -> None:
+def require_bias_held(rises: Mask, falls: Mask, x: Floats) -> None:
     """Raise SeparableError if all answers went to one position where a prior ties all the items.
 
     Its ties hold the scores. They were shown in no order, so only the answers hold a fitted bias.
-    rises, falls : of the answers alone, as for `require_finite`.
+    rises, falls, x : of the answers alone, as for `require_finite`.
     """
-    if not (rises.any() and falls.any()):
-        reason = f"every decision went to the {'second' if rises.any() else 'first'} position"
+    up, down = (rises & (x > 0)) | (falls & (x < 0)), (falls & (x > 0)) | (rises & (x < 0))
+    if not (up.any() and down.any()):
+        side = f"the {'second' if up.any() else 'first'} position"
+        reason = f"every decision went to {side if (x == 1.0).all() else 'one side of it'}"
         raise SeparableError(
             f"{reason}, so a fitted bias is infinite, whatever the prior on the scores; use "
             "probabilities, ask more pairs in both orders, or give the bias as a number or None",
@@ -106,21 +115,37 @@ def require_bias_held(rises: Mask, falls: Mask) -> None:
         )
 
 
-def require_bias_identified(comparisons: Comparisons, graph: Graph | None = None) -> None:
-    """Raise UnidentifiedBiasError if scores alone could imitate a position bias.
+def require_bias_identified(
+    comparisons: Comparisons, graph: Graph | None = None, x: Floats | None = None
+) -> None:
+    """Raise UnidentifiedBiasError unless `bias_identified`. graph : of these comparisons."""
+    if bias_identified(comparisons, x, graph):
+        return
+    if x is not None and (x != 1.0).any():
+        raise UnidentifiedBiasError(
+            "the covariate cannot be told from the scores, being a difference of two items' own "
+            "numbers; give bias as a number, or a prior: then scores owe nothing to it"
+        )
+    raise UnidentifiedBiasError(
+        "a position bias cannot be told from the scores: scores that drop by the same amount "
+        f"from first to second in all {len(comparisons)} comparisons would look just like it; "
+        "show some of the pairs in the other order, or give the bias as a number"
+    )
 
-    They can if some scores make every difference first minus second the same, as along a
-    chain a-b-c that is never shown the other way round. graph : of these comparisons.
+
+def bias_identified(
+    comparisons: Comparisons, x: Floats | None = None, graph: Graph | None = None
+) -> bool:
+    """Whether no scores could imitate a bias that is multiplied by x, (K,), by default by 1.
+
+    They can where x is first minus second of some scores in every comparison: of 1 along a chain
+    a-b-c that is never shown the other way round, of lengths always.
     """
     if graph is None:
         from poe.large import LargeGraph
 
         graph = LargeGraph(comparisons)
     ones = np.ones(len(comparisons))
+    x = ones if x is None else graph.laid(x)
     # What scores leave of a bias is a whole number of comparisons or so, or rounding.
-    if graph.bias_information(ones, ones) < 1e-8 * len(comparisons):
-        raise UnidentifiedBiasError(
-            "a position bias cannot be told from the scores: scores that drop by the same amount "
-            f"from first to second in all {len(comparisons)} comparisons would look just like it; "
-            "show some of the pairs in the other order, or give the bias as a number"
-        )
+    return graph.bias_information(ones, x) >= 1e-8 * float(x @ x)

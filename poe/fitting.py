@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from poe import existence, newton, priors
 from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.debias import mean_bias
-from poe.errors import NotConvergedError
+from poe.errors import ComparisonError, NotConvergedError
 from poe.experts import (
     FAMILIES,
     KNOWN,
     BradleyTerry,
+    Davidson,
     Expert,
     Gaussian,
     Huber,
@@ -25,6 +28,7 @@ from poe.experts import (
     check_expert,
     get_expert,
 )
+from poe.experts.davidson import with_ties
 from poe.graph import Graph, component_labels, is_small
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
@@ -43,6 +47,7 @@ def fit(
     expert: str | Expert = "bradley-terry",
     *,
     bias: float | Literal["mean", "fit"] | None = None,
+    covariate: ArrayLike | None = None,
     prior: float | Literal["fit"] = 0.0,
     solver: Literal["auto", "dense", "sparse"] = "auto",
     tol: float | None = None,
@@ -57,14 +62,18 @@ def fit(
     expert
         "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.5 and 6.7), "logit-gaussian" (the
         same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"
-        (v1 appendix B), "thurstone", "huber", or your own (`poe.experts.custom`, or a class with
-        energy, slope, curvature and log_density, whose derivatives are checked). For the paper's
-        variants on decisions pass `comparisons.hard()`.
+        (v1 appendix B), "thurstone", "huber", "davidson" (decisions with ties), or your own
+        (`poe.experts.custom`, or a class with energy, slope, curvature and log_density, whose
+        derivatives are checked). For the paper's variants on decisions pass `comparisons.hard()`.
     bias
         The paper's gamma (section 3.5), which moves every expert to d - gamma. None for none, a
         number, "mean" for the value at which the mean probability means no difference (eq. 12 for
         Gaussian experts, -logit(mean p) for Bradley-Terry), or "fit" for the value that maximises
         the product together with the scores.
+    covariate
+        (K,) what bias counts times in each comparison, d - bias x; 1 by default. Where it is a
+        difference of two items' own numbers, as of their lengths, scores can imitate it: then bias
+        is a number, or a prior tells it from scores that owe nothing to it (book eq. 9.15).
     prior
         Wins added in both directions to every pair of items, see `bradley_terry`; or, for Gaussian
         experts, "fit": scores are drawn from N(0, tau^2) whose strength the evidence chooses
@@ -103,12 +112,19 @@ def fit(
     chosen = get_expert(expert)
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
+    if isinstance(chosen, Davidson) and chosen.nu is None:
+        numbers: dict[str, Any] = {"tol": tol, "max_steps": max_steps, "covariance": covariance}
+        again = partial(
+            fit, comparisons, bias=bias, covariate=covariate, prior=prior, solver=solver, **numbers
+        )
+        return again(expert=with_ties(comparisons.p, comparisons.weight, again))
     fit_bias = bias == "fit"
     if solver not in ("auto", "dense", "sparse"):
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
     exact = solver == "dense" or (solver == "auto" and comparisons.n_items <= EXACT)
     if solver == "auto":
         solver = "dense" if is_small(comparisons) else "sparse"
+    x = _covariate(covariate, len(comparisons), bias, prior)
     if isinstance(prior, str):
         if prior != "fit":
             raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
@@ -117,14 +133,15 @@ def fit(
         return shrunk.with_covariance(covariance)
     problem = add_prior(comparisons, prior) if prior else comparisons
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
-    tilt = (np.arange(len(problem)) < len(comparisons)).astype(float) if prior else 1.0
+    ties = len(problem) - len(comparisons)
+    tilt = 1.0 if covariate is None and not prior else np.append(x, np.zeros(ties))
     problem.require_connected()
     # Whether each comparison limits its difference from above, and from below.
     rises, falls = _pulled_back(problem, chosen)
     if not (rises & falls).all():  # otherwise that all are connected is enough
-        existence.require_finite(problem, rises, falls, fit_bias=fit_bias and not prior)
+        existence.require_finite(problem, rises, falls, x=x if fit_bias and not prior else None)
         if fit_bias and prior:
-            existence.require_bias_held(rises[: len(comparisons)], falls[: len(comparisons)])
+            existence.require_bias_held(rises[: len(x)], falls[: len(x)], x)
     gamma = 0.0 if fit_bias else _gamma(comparisons, chosen, bias)
     if isinstance(chosen, Laplacian):
         if fit_bias:
@@ -138,7 +155,7 @@ def fit(
         if (
             fit_bias and not prior
         ):  # which ties the scores and not the bias, and so tells them apart
-            existence.require_bias_identified(problem, graph)
+            existence.require_bias_identified(problem, graph, x)
         convex = chosen.convex
         tol = tol or (1e-10 if exact else 1e-8)
         solution = newton.solve(
@@ -176,6 +193,7 @@ def fit(
         comparisons=problem,
         bias_fitted=fit_bias,
         tilt=tilt,
+        ties=ties,
     )
     if isinstance(chosen, Huber):
         which = "of many optima one" if _is_one_of_many(fitted) else "the only optimum"
@@ -251,6 +269,16 @@ def _start(
     # Least-squares scores of the experts' opinions: if there are several modes, near the best.
     squares, large = Gaussian(mean=expert.opinion), _graph(problem, "sparse")
     return newton.solve(problem, squares, graph=large, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
+
+
+def _covariate(given: ArrayLike | None, k: int, bias: Any, prior: Any) -> Floats:
+    """(K,) what a bias is multiplied by."""
+    x = np.ones(k) if given is None else np.asarray(given, dtype=float)
+    if x.shape != (k,) or not np.isfinite(x).all() or not x.any():
+        raise ComparisonError(f"covariate must be {k} finite numbers, not all 0")
+    if given is not None and (isinstance(prior, str) or bias in (None, "mean")):
+        raise ValueError("a covariate needs bias='fit' or a number, and no prior that is fitted")
+    return x
 
 
 def _gamma(comparisons: Comparisons, expert: Expert, bias: Any) -> float:

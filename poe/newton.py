@@ -86,9 +86,9 @@ def solve(
     connected and the minimum finite; `poe.fit` checks both.
 
     graph : how linear systems are solved, `poe.large.LargeGraph` for one large problem. bias : one
-    number or one per problem, held there, or with `fit_bias` the start of its own search. tilt : 1
-    where the order shown matters and 0 where it does not, as for the ties of a prior. start :
-    where the scores begin, which matters for energies that are not convex.
+    number or one per problem, held there, or with `fit_bias` the start of its own search. tilt :
+    what the bias is multiplied by, 1 where the order shown matters, 0 in the ties of a prior.
+    start : where the scores begin, which matters for energies that are not convex.
     """
     if isinstance(problem, Stack) and len(problem.p) > block_size(problem):
         starts = np.broadcast_to(start, (len(problem.p), problem.n_items))
@@ -109,6 +109,7 @@ def solve(
     gamma = np.zeros(batch) + bias
     if fit_bias:
         tilt = np.broadcast_to(tilt, p.shape)
+        lever = np.abs(tilt).max(axis=0)
     degree = graph.degrees(weight)
     most, total = degree.max(axis=0), weight.sum(axis=0)
     if graph.has_strain:  # groups are looked at one by one, so each item by its own weight will do
@@ -130,7 +131,7 @@ def solve(
             gradient = np.maximum(gradient, graph.strain(slope, scores))
         if fit_bias:
             bias_pull = (tilt * pull).sum(axis=0)  # the bias enters d with a minus
-            gradient = np.maximum(gradient, np.abs(bias_pull) / most)
+            gradient = np.maximum(gradient, np.abs(bias_pull) / (lever * most))
         going = ~(gradient <= tol)
         if not quadratic:  # far out experts hardly pull: little gradient, and yet a way to go
             going = going | (size > STILL)

@@ -13,9 +13,10 @@ from scipy.special import expit, stdtr, stdtrit
 from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.errors import name_some
+from poe.existence import bias_identified
 from poe.experts import BradleyTerry, Expert, Gaussian
 from poe.graph import Graph, component_labels, is_small
-from poe.ranks import places_of, shared_ranks
+from poe.ranks import held_together, places_of, shared_ranks
 from poe.scatter import (
     MISS,
     Answers,
@@ -58,6 +59,7 @@ class Fit:
     bias, bias_se
         The paper's gamma, in units of a difference, and its standard error where it was fitted.
     energy, steps, gradient, converged, message : the objective reached, and how the solver stopped
+    tilt, ties : what the bias is multiplied by; how many comparisons, the last, are a prior's
     covariance_choice, prior
         Where errors come from, see `with_covariance`; and what `prior="fit"` found, whose errors
         are sigma^2 (L + lambda I)^-1 less the variance of the mean of all scores.
@@ -81,6 +83,7 @@ class Fit:
     comparisons: Comparisons = field(repr=False)
     bias_fitted: bool = False
     tilt: Floats | float = field(default=1.0, repr=False)
+    ties: int = field(default=0, repr=False)
     covariance_choice: Covariance = "paired"
     prior: Prior | None = None
     # Made anew by `dataclasses.replace`, since other scores have another curvature.
@@ -140,7 +143,7 @@ class Fit:
 
     def difference_se(self, one: Hashable, other: Hashable) -> float:
         """Standard error of the score difference of two items; no matrix, so any N will do."""
-        i, j = self._position(one), self._position(other)
+        i, j = (position_of(name, self.items) for name in (one, other))
         if i == j:
             return 0.0
         if not self._is_large:
@@ -196,7 +199,7 @@ class Fit:
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
         """Probability that `one` scores above `other` (book eq. 7.6, the gap times sqrt(r))."""
-        i, j = self._position(one), self._position(other)
+        i, j = (position_of(name, self.items) for name in (one, other))
         if self._is_large:
             return float(
                 self._leads(self.scores[i] - self.scores[j], self.difference_se(one, other))
@@ -239,9 +242,17 @@ class Fit:
         """Item names from best to worst."""
         return [self.items[i] for i in np.argsort(-self.scores, kind="stable")]
 
-    def rank_interval(self, level: float = 0.95, *, draws: int = 2000, seed: int = 0) -> Indices:
-        """(N, 2) lowest and highest rank, 1 the best, of each central interval, over draws."""
+    def rank_interval(
+        self, level: float = 0.95, *, simultaneous: bool = False, draws: int = 2000, seed: int = 0
+    ) -> Indices:
+        """(N, 2) lowest and highest rank, 1 the best, of each item by itself, over draws.
+
+        simultaneous : that hold together with this probability (`poe.ranks.held_together`).
+        """
         tail = (1.0 - require_level(level)) / 2.0
+        if simultaneous:
+            c = self.covariance()
+            return held_together(self.scores, c, self._drawn(c, draws, seed), level)
         places = places_of(self.sample(draws, seed=seed))
         ends = np.quantile(places, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
         return ends.T.astype(np.intp)
@@ -264,7 +275,7 @@ class Fit:
         """One row an item, best first: rank, name, score, low, high, rank_low, rank_high.
 
         Equal scores share a rank, 1, 1, 3; low, high and rank_low, rank_high bound central
-        intervals, of this level, of score and rank.
+        intervals, of this level, of score and rank, each by itself.
         """
         import pandas as pd
 
@@ -309,7 +320,11 @@ class Fit:
         size = 1.0 if soft and np.isin(p, (0.0, 0.5, 1.0)).all() else None
         powers = ((1,) if size else powers) if soft else (0,)
         paired = self.covariance_choice == "paired"
-        return estimate(self._answers, powers, size=size, paired=paired, toss=self._toss)
+        real, answers = self.real, self._answers
+        alone = self.comparisons.take(real) if self.bias_fitted and self.ties else None
+        if alone and not bias_identified(alone, self.tilts[real]):  # scores leave nothing of it
+            answers = replace(answers, turned=0.0 * answers.turned)
+        return estimate(answers, powers, size=size, paired=paired, toss=self._toss)
 
     @property
     def freedom(self) -> float:
@@ -324,8 +339,8 @@ class Fit:
 
     @property
     def real(self) -> Mask:
-        """(K,) whether an answer is the judge's and not a prior's."""
-        return np.asarray(self.tilts != 0)
+        """(K,) whether an answer is the judge's and not one of a prior's ties, which come last."""
+        return np.arange(len(self.comparisons)) < len(self.comparisons) - self.ties
 
     @property
     def _ridge(self) -> float:
@@ -338,7 +353,7 @@ class Fit:
 
     @property
     def tilts(self) -> Floats:
-        """(K,) what a bias counts for in each comparison: 1, and 0 in a prior's."""
+        """(K,) what a bias is multiplied by: 1, or a covariate, and 0 in a prior's ties."""
         return np.broadcast_to(np.asarray(self.tilt, dtype=float), self.comparisons.p.shape)
 
     @property
@@ -372,7 +387,7 @@ class Fit:
     def bias_is_loose(self) -> bool:
         """Whether the energy is flat where a fitted bias moves and the scores follow it."""
         flat = self.bias_fitted and not self.stiffness.all()
-        return flat and self.bias_information <= 1e-9 * float(self.stiffness.sum())
+        return flat and self.bias_information <= 1e-9 * float(self.stiffness @ self.tilts**2)
 
     @property
     def inverse_curvature(self) -> Floats:
@@ -483,9 +498,6 @@ class Fit:
             )
         left = float((c.weight[real] * self._residuals[real] ** 2).sum())
         return float(max(left, (MISS * self._toss) ** 2) / freedom / unit)
-
-    def _position(self, name: Hashable) -> int:
-        return position_of(name, self.items)
 
     def _count(self, k: int) -> int:
         if not 1 <= k <= len(self.items):

@@ -14,7 +14,6 @@ from poe.comparisons import as_pairs
 from poe.experts import Expert
 from poe.resistance import effective_resistance
 from poe.result import Fit
-from poe.stack import differences
 
 __all__ = ["curvature_at", "expected_curvatures", "next_comparisons", "reliability", "resistances"]
 
@@ -121,8 +120,7 @@ def resistances(fit: Fit) -> Floats:
     the residuals scales all of them alike and is left out.
     """
     c = fit.comparisons
-    d = differences(c, fit.scores) - fit.bias * np.broadcast_to(fit.tilt, c.p.shape)
-    stiffness = c.weight * _curvature(fit.expert, d, c.p)
+    stiffness = c.weight * _curvature(fit.expert, fit.fitted_differences, c.p)
     if not stiffness.max() > 0.0:
         raise ValueError(
             f"{fit.expert!r} has no positive curvature at these scores, so Laplace's approximation "
@@ -140,7 +138,9 @@ def expected_curvatures(fit: Fit) -> Floats:
     included, for the answer that agrees with it (`curvature_at`).
     """
     d = np.subtract.outer(fit.scores, fit.scores)
-    return 0.5 * (curvature_at(fit.expert, d - fit.bias) + curvature_at(fit.expert, -d - fit.bias))
+    # What another covariate would be in pairs that were never asked is not known.
+    gamma = fit.bias if np.isin(fit.tilts, (0.0, 1.0)).all() else 0.0
+    return 0.5 * (curvature_at(fit.expert, d - gamma) + curvature_at(fit.expert, -d - gamma))
 
 
 def curvature_at(expert: Expert, d: Floats) -> Floats:

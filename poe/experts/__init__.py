@@ -17,6 +17,7 @@ from poe.experts.base import NAMED, Expert, adopted
 from poe.experts.bradley_terry import BradleyTerry as BradleyTerry
 from poe.experts.check import ExpertError, check_expert
 from poe.experts.custom import Custom, custom
+from poe.experts.davidson import Davidson as Davidson
 from poe.experts.gaussian import Gaussian as Gaussian
 from poe.experts.gaussian import log_odds
 from poe.experts.huber import Huber as Huber
@@ -26,6 +27,7 @@ from poe.experts.thurstone import Thurstone as Thurstone
 __all__ = [
     "BradleyTerry",
     "Custom",
+    "Davidson",
     "Expert",
     "ExpertError",
     "Gaussian",
@@ -47,9 +49,9 @@ def get_expert(expert: str | Any) -> Expert:
     """The expert of that name with its defaults, or one that is given, with what it lacks.
 
     Names are those of `poe.experts.NAMES`: "bradley-terry", "gaussian", "logit-gaussian"
-    (Gaussian around the log odds), "huber", "laplacian" and "thurstone". Any object with the
-    functions energy, slope, curvature and log_density is an expert. ValueError for a name that
-    is not known, TypeError for an object without these functions.
+    (Gaussian around the log odds), "davidson", "huber", "laplacian" and "thurstone". Any object
+    with the functions energy, slope, curvature and log_density is an expert. ValueError for a name
+    that is not known, TypeError for an object without these functions.
     """
     if not isinstance(expert, str):
         return adopted(expert)

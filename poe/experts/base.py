@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from poe.arrays import Floats, OfP
-from poe.experts.normaliser import peak
+from poe.experts.normaliser import log_normaliser, peak
 
 __all__ = ["NAMED", "AroundMean", "Expert", "adopted", "named", "require_positive"]
 
@@ -44,8 +44,9 @@ class Expert:
         raise NotImplementedError
 
     def log_density(self, d: Floats, p: Floats, /) -> Floats:
-        """Log of the density, normalised over d."""
-        raise NotImplementedError
+        """Log of the density over d: integrated to 1e-9, or -inf where no constant would do."""
+        d, p = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(p, dtype=float))
+        return -self.energy(d, p) - log_normaliser(self.energy, p, self.opinion(p))
 
     def opinion(self, p: Floats, /) -> Floats:
         """The difference at which the energy is lowest; searched for unless an expert knows it."""

@@ -9,7 +9,6 @@ from scipy.special import erfcx, log_ndtr, ndtri
 
 from poe.arrays import Floats
 from poe.experts.base import Expert, named
-from poe.experts.normaliser import log_normaliser
 
 __all__ = ["Thurstone"]
 
@@ -37,11 +36,6 @@ class Thurstone(Expert):
     def curvature(self, d: Floats, p: Floats) -> Floats:
         """-p m'(d) - (1 - p) m'(-d), m' = -m (m + d): between 0 and 1."""
         return p * _fall(d) + (1.0 - p) * _fall(-d)
-
-    def log_density(self, d: Floats, p: Floats) -> Floats:
-        """-energy - log Z(p); minus infinity for p of 0 or 1, where no Z exists."""
-        d, p = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(p, dtype=float))
-        return -self.energy(d, p) - log_normaliser(self.energy, p, self.opinion(p))
 
     def opinion(self, p: Floats) -> Floats:
         """The difference at which the density peaks: Phi^-1(p)."""

@@ -10,10 +10,12 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import expit, stdtr, stdtrit
+from scipy.special import expit, log_expit, stdtr, stdtrit
+from scipy.stats import pearsonr
 
 import judging
 import poe
@@ -497,3 +499,62 @@ def test_no_escape_sequence_reaches_the_terminal(folder, capsys):
     assert "\x1b" not in shown.out + shown.err
     assert "\x1b" not in words.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
     assert "\u202e" not in words.in_text([ranked(5, ids=["\u202ea", *"bcde"], budget=20)])
+
+
+def of_lengths(*scores_and_words):
+    """Rankings of which nothing is known but scores and numbers of words."""
+    for scores, many in scores_and_words:
+        texts = [Text(f"t{k}", "a " * count) for k, count in enumerate(many)]
+        ids = tuple(text.id for text in texts)
+        yield SimpleNamespace(
+            fit=SimpleNamespace(items=ids, scores=np.array(scores, dtype=float)),
+            judged=SimpleNamespace(texts=texts[::-1]),
+        )
+
+
+def test_scores_that_go_with_length_are_noticed():
+    rng = np.random.default_rng(0)
+    many = rng.integers(20, 200, size=(3, 14))
+    some = 2.0 * np.log(many) + 0.5 * rng.standard_normal(many.shape)
+    one = readings.along_length(of_lengths((some[0], many[0])))
+    assert one == pytest.approx(pearsonr(some[0], np.log(many[0])).statistic)
+    r = [pearsonr(s, np.log(w)).statistic for s, w in zip(some, many, strict=True)]
+    assert readings.along_length(of_lengths(*zip(some, many, strict=True))) == pytest.approx(
+        np.mean(r)
+    )
+    assert readings.along_length(of_lengths((-some[0], many[0]))) == pytest.approx(-one)
+    # What may be chance, or is weak, is no news: three texts in order; 400 at r about 0.3.
+    assert readings.along_length(of_lengths(([1, 2, 3.2], [20, 40, 80]))) is None
+    weak = rng.integers(20, 200, size=400)
+    noisy = (np.log(weak) - np.log(weak).mean()) / np.log(weak).std() + 3 * rng.standard_normal(400)
+    assert readings.along_length(of_lengths((noisy, weak))) is None
+    assert readings.along_length(of_lengths((some[0], np.full(14, 50)))) is None
+
+
+def test_chance_alone_is_hardly_ever_taken_for_a_taste_for_length():
+    rng, told = np.random.default_rng(1), 0
+    for _ in range(1000):
+        told += (
+            readings.along_length(of_lengths((rng.standard_normal(12), rng.integers(20, 200, 12))))
+            is not None
+        )
+    assert told <= 10 + 3 * np.sqrt(10)
+
+
+class Counter(DemoJudge):
+    """It prefers the text with more letters, which come in words of one."""
+
+    def answer(self, questions):
+        for k, said in super().answer(questions):
+            d = np.log(len(questions[k].first.text) / len(questions[k].second.text))
+            yield k, dataclasses.replace(said, log_p=(log_expit(d), log_expit(-d)))
+
+
+def test_a_judge_that_counts_words_is_told_of_in_one_sentence():
+    texts = [Text(f"t{k}", "a " * 10 * (k + 1)) for k in range(12)]
+    prompt = prompts.for_attribute("better")
+    for judge, times in ((Counter(), 1), (DemoJudge(), 0)):  # all are equally easy to read
+        judged = TextJudge(judge, prompt, texts, store=Store(":memory:"))
+        page = words.in_text([judging.rank(texts, judged, budget=60)])
+        assert page.count("Note: longer texts have the higher scores by") == times
+        assert page.count("the number of words +0.9") + page.count("words +1.0") == times

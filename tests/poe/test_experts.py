@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import poe
-from poe.experts import Huber, Laplacian, Thurstone, get_expert
+from poe.experts import Davidson, Huber, Laplacian, Thurstone, get_expert
 
 EXPERTS = {
     "gaussian": poe.Gaussian(alpha=2.0, sigma=0.7),
@@ -16,6 +16,7 @@ EXPERTS = {
         mean=lambda p: np.tan(p - 0.5), variance=lambda p: 0.2 + p * (1 - p)
     ),
     "bradley-terry": poe.BradleyTerry(),
+    "davidson": Davidson(nu=0.7),
     "laplacian": Laplacian(alpha=2.0, scale=0.6),
     "laplacian-general": Laplacian(mean=lambda p: p**3, spread=lambda p: 0.5 + p),
     "thurstone": Thurstone(),

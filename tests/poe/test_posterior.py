@@ -1,10 +1,14 @@
 """Ranks under the posterior: hand cases, brute-force integration at N = 3, coverage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, ndtr
+from scipy.stats import studentized_range
 
 import poe
+from poe.ranks import held_together
 from tests.helpers import random_comparisons
 
 
@@ -87,3 +91,65 @@ def test_rank_statements_hold_at_their_rate():
     chosen = told > 0.65
     shuffled = rng.permutation(true)[chosen].mean()
     assert abs(told[chosen].mean() - shuffled) > 4 * np.sqrt(0.25 / chosen.sum())
+
+
+def round_robin(p, n, **options):
+    pairs = np.argwhere(~np.eye(n, dtype=bool))
+    return poe.fit(poe.Comparisons.from_pairs(pairs, p, items=n), poe.Gaussian(), **options)
+
+
+@pytest.mark.parametrize(("n", "level"), [(3, 0.9), (6, 0.95)])
+def test_ranks_that_hold_together_are_tukeys(n, level):
+    """All errors are alike in a round robin, so the largest is the studentised range (SciPy's)."""
+    rng = np.random.default_rng(n)
+    fit = round_robin(rng.uniform(0.1, 0.9, n * (n - 1)), n, covariance="scatter")
+    wide = studentized_range.ppf(level, n, fit.freedom) / np.sqrt(2.0) * fit.difference_se(0, 1)
+    gap = 1.04 * wide  # the error of 40,000 draws is one per cent
+    for apart, ranks in ((gap, [[1, 1], *[[2, n]] * (n - 1)]), (0.92 * gap, [[1, n]] * n)):
+        scores = np.append(apart, np.zeros(n - 1))
+        there = replace(fit, scores=scores - scores.mean())
+        drawn = there._drawn(fit.covariance(), 40_000, 1)
+        assert held_together(scores, fit.covariance(), drawn, level).tolist() == ranks
+
+
+def test_ranks_that_hold_together_by_hand():
+    """Standard errors 1, 2 and sqrt(5); ten draws, the largest of whose errors are 0.5 to 5."""
+    covariance, noise = np.diag([0.0, 1.0, 4.0]), np.zeros((10, 3))
+    noise[:5, 1] = [0.5, -1.0, 1.5, -2.0, 2.5]  # errors of the second alone
+    noise[5:, 2] = [6.0, -7.0, 8.0, -9.0, 10.0]  # and of the third
+    for scores, ranks in (  # the median is 2.75: to be known, gaps exceed 2.75, 5.5 and 6.149
+        ([3.0, 0.0, -6.2], [[1, 1], [2, 2], [3, 3]]),
+        ([2.7, 0.0, -6.1], [[1, 2], [1, 3], [2, 3]]),
+        ([2.7, 0.0, -2.7], [[1, 3], [1, 3], [1, 3]]),
+    ):
+        assert held_together(np.array(scores), covariance, noise, 0.5).tolist() == ranks
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_all_ranks_hold_at_once_at_their_rate(alike):
+    """Texts that are alike have every rank from 1 to N; marginal intervals promise less.
+
+    Opinions are drawn for one design: with Gaussian experts of known sigma the errors are exact.
+    """
+    rng, n, level, runs = np.random.default_rng(7), 10, 0.9, 400
+    pairs = poe.select(n, 40, rule="no-repeat", seed=1)
+    together, singly, each = [], [], []
+    for _ in range(runs):
+        quality = np.zeros(n) if alike else rng.normal(0.0, 0.3, n)
+        opinion = quality[pairs[:, 0]] - quality[pairs[:, 1]] + 0.4 * rng.standard_normal(40)
+        c = poe.Comparisons.from_pairs(pairs, 0.5 + opinion / 20.0, items=n)
+        fit = poe.fit(c, poe.Gaussian(alpha=20.0, sigma=0.4))
+        best = 1 + (quality > quality[:, None] + 1e-9).sum(axis=1)
+        worst = n - (quality < quality[:, None] - 1e-9).sum(axis=1)
+        for simultaneous, found in ((True, together), (False, singly)):
+            low, high = fit.rank_interval(level, simultaneous=simultaneous, draws=1000).T
+            holds = (low <= best) & (worst <= high)
+            found.append(holds.all())
+        each.append(holds.mean())
+    error = np.sqrt(level * (1.0 - level) / runs)
+    assert np.mean(together) > level - 3.0 * error
+    if alike:  # where it is exact: no two texts are told apart
+        assert np.mean(together) < level + 3.0 * error
+    else:  # the control: each holds as it says, and all of them seldom
+        assert np.mean(each) > level - 3.0 * error
+    assert np.mean(singly) < level - 10.0 * error

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import poe
 from reproduction import run
 from reproduction.measured_tables import TEMPLATES
 from reproduction.twins import labels
@@ -45,3 +46,26 @@ def test_every_attribute_and_prompt_is_stored():
     assert set(rows["quantity"]) == set(QUANTITIES)
     qwen = rows[rows["system"].str.startswith("Qwen") & (rows["attribute"] == "coherence")]
     assert set(qwen["template"]) == {*TEMPLATES, MARKS}
+
+
+def test_one_product_with_a_weak_prior_takes_out_the_same():
+    """All articles in one fit, an expert s_i - s_j - bias (w_i - w_j): the prior's ties decide."""
+    rng, contexts, n = np.random.default_rng(3), 4, 6
+    length = rng.standard_normal((contexts, n))
+    pairs = [poe.select(n, 20, rule="random", seed=k) for k in range(4)]
+    p = rng.uniform(0.2, 0.8, (contexts, 20))
+    alone = np.array(
+        [
+            poe.fit(poe.Comparisons.from_pairs(some, own, items=n), "gaussian").scores
+            for some, own in zip(pairs, p, strict=True)
+        ]
+    )
+    every = np.concatenate([some + n * k for k, some in enumerate(pairs)])
+    c = poe.Comparisons.from_pairs(every, p.ravel(), items=contexts * n)
+    x = length.ravel()[every[:, 0]] - length.ravel()[every[:, 1]]
+    fit = poe.fit(c, "gaussian", bias="fit", covariate=x, prior=1e-6)
+    left, b = without(alone, length)
+    assert fit.bias == pytest.approx(-b, rel=1e-4)
+    scores = fit.scores.reshape(contexts, n)
+    np.testing.assert_allclose(scores - scores.mean(axis=1, keepdims=True), left, atol=1e-4)
+    assert abs(b) > 100 * abs(fit.bias + b), "a control: there is length to take out"

@@ -41,7 +41,7 @@ from judging.practice.reading.tables import is_table, read_table, read_tables
 from judging.store import opened
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError, name_some
-from poe.result import Fit
+from poe.result import Fit, position_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +190,8 @@ class Leaderboard:
         if equal_length and self.equal is None:
             raise ValueError("length was not controlled for; leaderboard(..., length=True) does")
         fit = self.equal if equal_length and self.equal is not None else self.plain
-        gap = float(fit.scores[fit._position(one)] - fit.scores[fit._position(other)])
+        i, j = (position_of(name, fit.items) for name in (one, other))
+        gap = float(fit.scores[i] - fit.scores[j])
         error = fit.difference_se(one, other)
         half = fit.quantile(self.level) * error
         return {

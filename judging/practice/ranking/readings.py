@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 from scipy.stats import binomtest
 
 from judging.practice.ranking.ranking import Ranking
@@ -26,6 +27,7 @@ __all__ = [
     "Position",
     "Prospect",
     "Sureness",
+    "along_length",
     "calibration",
     "drowned",
     "listed",
@@ -44,10 +46,31 @@ __all__ = [
 PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 LIKELY = 0.75  # between this and the level, an order is likely but not settled
 HARDLY = 0.75  # share of pairs decided by position alone from which a judge hardly reads
+LONGER, CHANCE = 0.5, 0.01  # correlation with length that is told, and how often chance may do it
 SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 
 
 # How sure, and how fair ---------------------------------------------------------------------
+
+
+def along_length(rankings: Iterable[Ranking]) -> float | None:
+    """Correlation of a judge's scores with the logarithms of numbers of words, within rankings.
+
+    None where it is weaker than `LONGER`, or where chance would bring as much in more than one of a
+    hundred: t = r sqrt(f / (1 - r^2)), f = sum (n - 1) - 1.
+    """
+    total, count, freedom = 0.0, 0, -1
+    for one in rankings:
+        texts = one.judged.texts if one.judged else ()
+        words: dict[Any, int] = {text.id: len(text.text.split()) for text in texts}
+        known = {k: words[name] for k, name in enumerate(one.fit.items) if words.get(name)}
+        s, w = one.fit.scores[list(known)], np.log(list(known.values()))
+        if len(s) > 1 and np.ptp(s) > 0.0 and np.ptp(w) > 0.0:
+            total += len(s) * float(np.corrcoef(s, w)[0, 1])
+            count, freedom = count + len(s), freedom + len(s) - 1
+    r = float(np.clip(total / max(count, 1), -1.0 + 1e-9, 1.0 - 1e-9))
+    rare = 2.0 * stdtr(freedom, -abs(r) * np.sqrt(freedom / (1.0 - r * r))) if freedom > 0 else 1.0
+    return r if abs(r) >= LONGER and rare <= CHANCE else None
 
 
 def drowned(fit: Fit, level: float) -> float:

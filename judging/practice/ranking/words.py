@@ -16,6 +16,7 @@ from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, apart
 from judging.practice.ranking.readings import (
     Sureness,
+    along_length,
     listed,
     percent,
     plural,
@@ -204,7 +205,21 @@ def notes_of(rankings: Sequence[Ranking]) -> list[str]:
             f"asked in both orders in {both} of {len(decisions)} rankings, as the first answers of "
             "each told whether the second order of a pair is worth its call"
         )
-    return [*said, *_unseen(rankings)]
+    return [*said, *_lengths(rankings), *_unseen(rankings)]
+
+
+def _lengths(rankings: Sequence[Ranking]) -> list[str]:
+    """Judges whose scores go with length, by their names."""
+    said = []
+    for judge in dict.fromkeys(map(judge_name, rankings)):
+        r = along_length(one for one in rankings if judge_name(one) == judge)
+        if r is not None:
+            said.append(
+                f"{'longer' if r > 0 else 'shorter'} texts have the higher scores by {judge} "
+                f"(correlation with the number of words {r:+.2f}), which may be quality or only "
+                "taste, and no answer of this judge says which"
+            )
+    return said
 
 
 def _unseen(rankings: Sequence[Ranking]) -> list[str]:

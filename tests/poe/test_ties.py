@@ -1,0 +1,87 @@
+"""Ties modelled (Davidson 1970): by hand, by SciPy, and what intervals of simulated judges hold."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import poe
+from poe.experts import Davidson
+
+
+def votes(n, count, nu, *, bias=0.0, seed=0, spread=1.0):
+    """Wins, ties and losses drawn from the model."""
+    rng = np.random.default_rng(seed)
+    quality = spread * rng.standard_normal(n)
+    pairs = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)[:, :2]
+    d = quality[pairs[:, 0]] - quality[pairs[:, 1]] - bias
+    odds = np.column_stack([np.exp(d / 2), np.full(count, nu), np.exp(-d / 2)])
+    limits = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
+    p = 1.0 - 0.5 * (rng.random((count, 1)) > limits[:, :2]).sum(axis=1)
+    return quality - quality.mean(), poe.Comparisons.from_pairs(pairs, p, items=n)
+
+
+def test_two_items_by_hand():
+    """Eight wins, four ties, two losses: d = log(8 / 2), nu = 4 / sqrt(8 * 2)."""
+    c = poe.Comparisons(
+        first=["a"] * 3, second=["b"] * 3, p=[1.0, 0.5, 0.0], weight=[8.0, 4.0, 2.0]
+    )
+    fit = poe.fit(c, "davidson")
+    assert fit.scores[0] - fit.scores[1] == pytest.approx(np.log(4.0), abs=1e-7)
+    assert fit.expert.nu == pytest.approx(1.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("bias", [None, "fit"])
+def test_scores_and_nu_are_those_of_a_general_minimiser(bias):
+    _, c = votes(6, 150, 0.8, bias=-0.4, seed=1)
+    fit = poe.fit(c, "davidson", bias=bias)
+    design = np.column_stack([c.matrix()[:, 1:], -np.ones(len(c))])
+    which = np.rint(2.0 * (1.0 - c.p)).astype(int)
+
+    def unlikely(unknown):
+        d = design @ np.append(unknown[:5], unknown[5] if bias else 0.0)
+        odds = np.column_stack([d / 2, np.full(len(c), unknown[-1]), -d / 2])
+        return float((np.logaddexp.reduce(odds, axis=1) - odds[range(len(c)), which]).sum())
+
+    best = minimize(unlikely, np.zeros(7 if bias else 6), method="BFGS", options={"gtol": 1e-7}).x
+    scores = np.append(0.0, best[:5])
+    np.testing.assert_allclose(fit.scores, scores - scores.mean(), atol=1e-5)
+    assert np.log(fit.expert.nu) == pytest.approx(best[-1], abs=1e-5)
+    assert fit.bias == pytest.approx(best[5] if bias else 0.0, abs=1e-5)
+
+
+def test_without_ties_it_is_bradley_terry():
+    _, c = votes(6, 150, 0.0, seed=2)
+    fit, plain = poe.fit(c, "davidson"), poe.fit(c, covariance="curvature")
+    assert fit.expert.nu == 0.0
+    np.testing.assert_allclose(fit.scores, plain.scores, atol=1e-8)
+    np.testing.assert_allclose(fit.covariance(), plain.covariance(), atol=1e-8)
+    d, p = np.linspace(-40.0, 40.0, 81), np.full(81, 0.3)
+    for part in ("energy", "slope", "curvature"):
+        one, other = (getattr(e, part)(d, p) for e in (Davidson(0.0), poe.BradleyTerry()))
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-14)
+
+
+def test_intervals_hold_where_ties_are_modelled():
+    """The control takes a tie for half a toss, whose scores are too near one another."""
+    i, j = np.triu_indices(8, 1)
+    held = {"davidson": [], "bradley-terry": []}
+    for seed in range(200):
+        quality, c = votes(8, 400, 2.0, seed=seed, spread=0.8)
+        truth = quality[i] - quality[j]
+        for expert, found in held.items():
+            fit = poe.fit(c, expert, covariance="curvature")
+            C, s = fit.covariance(), fit.scores
+            error = np.sqrt(C[i, i] + C[j, j] - 2.0 * C[i, j])
+            found.append((np.abs(s[i] - s[j] - truth) < 1.96 * error).mean())
+    mean, se = np.mean(held["davidson"]), np.std(held["davidson"]) / np.sqrt(200)
+    assert abs(mean - 0.95) < 4.0 * se
+    assert np.mean(held["bradley-terry"]) < 0.85
+
+
+def test_nu_is_nothing_without_ties_and_infinite_with_nothing_else():
+    soft = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.8, 0.7, 0.4])
+    ties = poe.Comparisons(first=["a", "b", "c"], second=["b", "c", "a"], p=[0.5] * 3)
+    assert poe.fit(soft, "davidson").expert.nu == 0.0
+    with pytest.raises(ValueError, match="nu"):
+        poe.fit(ties, "davidson")
+    assert not poe.fit(ties, Davidson(nu=0.5)).scores.any()
