@@ -77,8 +77,8 @@ def crossing() -> str:
     over = gains[gains["other"] == "win-ratio"]
     return (
         f"the product of experts leads counting wins by {words['ahead']} points while at most two "
-        f"fifths of the questions are asked, and somewhere between {words['crossed']} of them that "
-        f"lead is gone. After a correction for all {len(gains)} comparisons "
+        f"fifths of the questions are asked; when all are asked, the two cannot be told apart. "
+        f"After a correction for all {len(gains)} comparisons "
         f"{(over['said'] == CLEAR).sum()} of these {len(over)} leads is clear; the book's page "
         "*Two small judges, measured* has them all."
     )

@@ -34,10 +34,15 @@ def test_a_line_crosses_zero_where_it_does():
     assert pictures.zero_crossings(line.assign(lead=height)) == {("a", "b"): 70.0}
 
 
-def test_every_line_starts_ahead_and_ends_behind(lead):
-    for name, part in lead.groupby(["system", "dataset"]):
-        assert part["lead"].iloc[0] > 0 > part["lead"].iloc[-1]
-        assert part["share"].min() < pictures.zero_crossings(lead)[name] < 100
+def test_a_line_that_stays_ahead_crosses_nowhere():
+    line = pd.DataFrame({"system": "a", "dataset": "b", "share": [20, 100], "lead": [3.0, 1.0]})
+    assert pictures.zero_crossings(line) == {}
+
+
+def test_every_lead_is_smaller_when_all_is_asked(lead):
+    for _, part in lead.groupby(["system", "dataset"]):
+        assert part["lead"].iloc[0] > max(part["lead"].iloc[-1], 0)
+        assert part["lead"].iloc[-1] < 2 * part["se"].iloc[-1]
 
 
 def test_the_headline_says_what_the_lines_do(lead):
