@@ -33,11 +33,12 @@ def said(result: str, *, sign: str = "", **wanted: object) -> str:
 
 
 def cost_of_a_thousand(name: str, *, quiet: bool = False) -> dict[str, float]:
-    """Tokens sent and computed, and seconds, for a thousand answers of a table, as measured.
+    """Tokens sent and computed, and seconds, for a thousand answers of a table on a processor.
 
     quiet : seconds at the pace of the part that was asked fastest; others ran beside other work.
     """
-    runs = ask_model.about(ask_model.QWEN)["runs"][name]
+    runs = ask_model.about(ask_model.PROCESSOR)["runs"].get(name)
+    runs = runs or ask_model.about(ask_model.QWEN)["runs"][name]
     answers = sum(one["answers"] for one in runs)
     cost = {
         what: 1000.0 * sum(one[what] for one in runs) / answers
