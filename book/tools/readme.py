@@ -79,7 +79,7 @@ def crossing() -> str:
         f"the product of experts leads counting wins by {words['ahead']} points while at most two "
         f"fifths of the questions are asked; when all are asked, the two cannot be told apart. "
         f"After a correction for all {len(gains)} comparisons "
-        f"{(over['said'] == CLEAR).sum()} of these {len(over)} leads is clear; the book's page "
+        f"{(over['said'] == CLEAR).sum()} of these {len(over)} leads are clear; the book's page "
         "*Two small judges, measured* has them all."
     )
 
