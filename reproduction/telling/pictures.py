@@ -271,7 +271,7 @@ def leads() -> pd.DataFrame:
 
 
 def zero_crossings(lead: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Find the share of calls, per cent, at which lines of `leads` fall through zero, if they do."""
+    """Find the share of calls, per cent, at which those lines of `leads` that do cross zero."""
     found = {}
     for name, part in lead.groupby(["system", "dataset"]):
         below = np.flatnonzero(part["lead"] <= 0.0)
