@@ -8,13 +8,13 @@ import pytest
 from scipy.special import log_expit
 
 import poe
+from judging import metrics
 from judging.judges.recorded import llmbar
 from reproduction import ask_model
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
-from reproduction.targets import Target
 from reproduction.telling import real_judge
-from studies import few_calls, outcomes, predict_more, real_coverage, stories
+from studies import outcomes, predict_more, real_coverage, stories
 from tests.reproduction.test_quarters import keep_of_hanna
 
 CLAIMS = pd.DataFrame(
@@ -152,8 +152,8 @@ def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
         "reproduction.answers.kept", lambda *_: pd.DataFrame(columns=ask_model.PLACES)
     )
     assert outcomes.llmbar() == ""
-    assert "was asked 0 of 8,448 calls" in outcomes.stories()
-    assert "<table" not in outcomes.stories()
+    monkeypatch.setattr(outcomes.run, "read", lambda name: None)
+    assert outcomes.stories() == ""
 
 
 def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
@@ -188,10 +188,14 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
     assert int(cell) == round(100 * right)
 
 
-@pytest.mark.parametrize(("quarters", "sizes"), [(1, 1), (2, 2), (4, 3)])
-def test_stories_appear_quarter_by_quarter(monkeypatch, quarters, sizes):
+def test_stories_are_those_whose_calls_were_all_answered(monkeypatch):
     """A judge that knows people's scores of one attribute, and turns those of the other."""
-    calls = few_calls.story_calls()[:quarters].reshape(-1, 2)
+    design = predict_more.wide_calls()
+    shown = np.random.default_rng(0).permutation(1056)[:300]  # first, in full
+    calls = design[np.isin(design[:, 0], shown)]
+    calls = np.concatenate(
+        [calls, design[design[:, 0] == next(iter(set(range(1056)) - set(shown)))][:3]]
+    )
     tables = []
     for attribute, sign in (("coherence", 3.0), ("complexity", -3.0)):
         gold = ask_model.load("hanna").scores[attribute][0]
@@ -201,26 +205,28 @@ def test_stories_appear_quarter_by_quarter(monkeypatch, quarters, sizes):
             pd.DataFrame({**about, "log_p_1": log_expit(gap), "log_p_2": log_expit(-gap)})
         )
     keep_of_hanna(monkeypatch, pd.concat(tables))
-    target = Target(name="x", run="stories.table", paper="measured", options={"model": "qwen"})
-    rows = stories.table(Settings().of(target))
-    value = rows.set_index(["attribute", "quantity"])["value"]
-    last = list(few_calls.SIZES)[sizes - 1]
-    assert value["coherence", f"PoE-BT, {last}"] > (95.0 if sizes > 1 else 60.0)
-    assert value["mean", f"PoE-BT, {last}"] == pytest.approx(
-        np.mean([value[name, f"PoE-BT, {last}"] for name in predict_more.STORIES])
+    one = stories.answered("coherence", ask_model.QWEN)
+    assert set(one.stories) == set(shown)
+    inside = np.isin(design[0::2], shown).all(axis=1).sum()
+    assert len(one.pairs) == inside
+    gold = ask_model.load("hanna").scores["coherence"][0][one.stories]
+    assert ((one.p > 0.5) == (gold[one.pairs[:, 0]] > gold[one.pairs[:, 1]])).mean() > 0.9
+    best = stories.scores(one, np.arange(len(one.pairs)))["PoE-BT"]
+    assert metrics.spearman(best, gold) > 0.9
+    turned = stories.answered("complexity", ask_model.QWEN)
+    gold = ask_model.load("hanna").scores["complexity"][0][turned.stories]
+    assert (
+        metrics.spearman(stories.scores(turned, np.arange(len(turned.pairs)))["PoE-BT"], gold)
+        < -0.9
     )
-    assert value["complexity", f"PoE-BT, {last}"] < -60.0
-    assert set(rows["calls"]) == {quarters * 1056}
-    assert (rows["se"] >= 0.0).all()
-    gains = rows.set_index(["attribute", "quantity"])["se"]
-    whole = gains["coherence", f"avg-prob, {last}"]
-    assert gains["coherence", f"avg-prob - win-ratio, {last}"] < 2.0 * whole, "paired"
-    monkeypatch.setattr(real_judge.run, "read", lambda name: rows)
-    shown = re.sub(r"<[^>]+>", " ", outcomes.stories())
-    assert f"was asked {2 * quarters * 1056:,} of 8,448 calls" in shown
-    assert len(re.findall(r"complexity, PoE-BT", shown)) == 1
-    assert "N calls (0.09%)" in shown
-    assert "What was predicted before a call" in shown
+
+
+def test_the_table_of_stories_shows_every_method_and_number_of_calls():
+    text = re.sub(r"<[^>]+>", " ", outcomes.stories())
+    rows = real_judge.run.read("measured-qwen-stories")
+    assert len(re.findall(r"surprise, PoE-BT", text)) == 1
+    for calls in rows["calls"].unique():
+        assert f"{calls / rows['stories'].iloc[0]:.0f} calls a story" in text
 
 
 def test_intervals_hold_by_hand():

@@ -208,7 +208,12 @@ def test_stored_parts_add_up_and_agree_with_the_table_of_gains(stored):
         known = known.set_index(["system", "dataset", "k"])
         for method, part in (("PoE-BT - BT", "margin"), ("PoE-BT - BT, each call", "gain")):
             same = known.loc[known["method"] == method, "value"]
-            np.testing.assert_allclose(wide[part].reindex(same.index), same, atol=1e-3)
+            # As many draws are the same draws; else the two differ by their Monte Carlo errors.
+            alike = (known["draws"] == rows["draws"].iloc[0]).all()
+            noise = known.loc[known["method"] == method, "draw_se"]
+            ratio = known["draws"].iloc[0] / rows["draws"].iloc[0]
+            allowed = 1e-3 if alike else 4.0 * np.sqrt(1.0 + ratio) * noise + 1e-3
+            assert ((wide[part].reindex(same.index) - same).abs() <= allowed).all()
 
 
 def claims(rows, tested):
