@@ -114,7 +114,7 @@ def work(
         if not data.has_texts:
             print(f"{name}: its texts are not on this machine, so it is left out", flush=True)
             continue
-        known = {run.name: _places(kept(run.name, model)) for run in runs}
+        known = {run.name: places(kept(run.name, model)) for run in runs}
         left = parts_of(runs, data, in_order(runs[0], model)[part::parts], known)
         what = "parts" if runs[0].quarters else "contexts"
         began = time.monotonic()
@@ -263,7 +263,8 @@ def keep_apart(store: Path, runs: Sequence[Run], *, device: str) -> None:
         place.write_text(json.dumps(what, indent=2) + "\n", encoding="utf-8")
 
 
-def _places(table: pd.DataFrame) -> set[Place]:
+def places(table: pd.DataFrame) -> set[Place]:
+    """Of the rows of a table that is kept."""
     return set(table[PLACES].itertuples(index=False, name=None))
 
 

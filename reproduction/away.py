@@ -58,14 +58,15 @@ def questions() -> Iterator[tuple[str, list[Question]]]:
 
     They are the same ones every time until more answers are kept.
     """
-    from reproduction.answers import PLACES, QWEN, about, kept
+    from reproduction.answers import QWEN, about, kept
+    from reproduction.ask_model import places
     from reproduction.llmbar_texts import load
     from reproduction.to_ask import GPU_RUNS, in_order
 
     for run in GPU_RUNS:
         data, known = load(run.dataset), set()
         if any("device" in one for one in about(QWEN)["runs"].get(run.name, [])):
-            known = set(kept(run.name, QWEN)[PLACES].itertuples(index=False, name=None))
+            known = places(kept(run.name, QWEN))
         every = [one for c in in_order(run, QWEN) for one in run.of_context(data, c, known)]
         for chosen in chunked(every, TOGETHER):
             yield run.name, [every[k] for k in chosen]
@@ -209,6 +210,15 @@ def loaded(config: dict[str, Any], gguf: Path | None) -> Any:
     return Loaded(model, tokenizer, "qwen", "", device, "bfloat16")
 
 
+def _ready(part: Part) -> list[Any]:
+    """A part's prompts as the engine takes them."""
+    from judging.judges.transformers.engine import Ready
+    from judging.judges.writer import Target
+
+    pairs = zip(part.ids, part.labels.tolist(), strict=True)
+    return [Ready(k, ids, Target((), tuple(labels))) for k, (ids, labels) in enumerate(pairs)]
+
+
 def answer(
     packed: Packed, model: Any, out: Path, *, until: float, turn: str = "1/1", row: int = ROW
 ) -> None:
@@ -217,8 +227,7 @@ def answer(
     until : of `time.monotonic`; no part is begun after it. turn : "2/4", every fourth part from
     the second on.
     """
-    from judging.judges.transformers.engine import Engine, Ready
-    from judging.judges.writer import Target
+    from judging.judges.transformers.engine import Engine
 
     engine = Engine(model, share=True, batch_tokens=None, row_tokens=row)
     done: dict[str, dict[str, Any]] = {}
@@ -229,10 +238,7 @@ def answer(
         if time.monotonic() > until:
             break
         run, part = packed.runs[k], packed.part(k)
-        ready = [
-            Ready(i, ids, Target((), tuple(labels)))
-            for i, (ids, labels) in enumerate(zip(part.ids, part.labels.tolist(), strict=True))
-        ]
+        ready = _ready(part)
         log_p = np.full(part.labels.shape, np.nan, dtype=np.float32)
         computed, seconds = np.zeros((2, len(ready)), dtype=np.float32)
         clock = time.perf_counter()
@@ -259,8 +265,8 @@ def answer(
                 f"{tokens:.0f} tokens, {answered / took:.0f} and {tokens / took:.0f} a second",
                 flush=True,
             )
-    for run, arrays in done.items():
-        np.savez(out / f"{run}.npz", **arrays)
+    if done:
+        np.savez(out / f"{run}.npz", **done[run])
 
 
 def machine(out: Path) -> dict[str, str]:
@@ -283,14 +289,9 @@ def throughput(part: Part, model: Any, *, rows: Sequence[int] = (1024, 2048, 409
     """How fast one part is answered: prefixes shared, in rows of several lengths, and not."""
     import torch
 
-    from judging.judges.transformers.engine import Engine, Ready
-    from judging.judges.writer import Target
+    from judging.judges.transformers.engine import Engine
 
-    few = len(part.ids) // 4
-    ready = [
-        Ready(i, ids, Target((), tuple(labels)))
-        for i, (ids, labels) in enumerate(zip(part.ids, part.labels.tolist(), strict=True))
-    ]
+    few, ready = len(part.ids) // 4, _ready(part)
     for share, row in [*((True, row) for row in rows), (False, 0)]:
         engine = Engine(model, share=share, batch_tokens=None, row_tokens=row or None)
         some = ready if share else ready[:few]

@@ -15,6 +15,8 @@ from reproduction import answers
 from reproduction.answers import PLACES, PROCESSOR, QWEN
 from reproduction.settings import Settings
 
+Pair = tuple[Floats, Floats]  # (M, labels) shares of the labels, on a GPU and on a processor
+
 
 def table(settings: Settings) -> pd.DataFrame:
     """A row a table that both answered, and "all".
@@ -23,38 +25,29 @@ def table(settings: Settings) -> pd.DataFrame:
     the first label. shift : mean difference, GPU - processor. correlation : of the two p.
     same : share of answers, in per cent, whose likeliest label is the same.
     """
-    both = {path.name.split(".")[0]: None for path in answers.folder(PROCESSOR).glob("*.csv.gz")}
-    parts = {name: _shares(name) for name in sorted(both)}
-    parts["all"] = (
-        np.concatenate([p[:, 0] for p, _ in parts.values()])[:, None],
-        np.concatenate([p[:, 0] for _, p in parts.values()])[:, None],
-    )
-    rows = []
-    for name, (gpu, processor) in parts.items():
-        difference = gpu[:, 0] - processor[:, 0]
-        same = [here.argmax(axis=1) == there.argmax(axis=1) for here, there in _of(name, parts)]
-        rows.append(
-            {
-                "table": name,
-                "answers": len(gpu),
-                "apart": float(np.abs(difference).mean()),
-                "most": float(np.abs(difference).max()),
-                "shift": float(difference.mean()),
-                "correlation": float(np.corrcoef(gpu[:, 0], processor[:, 0])[0, 1]),
-                "same": 100.0 * float(np.concatenate(same).mean()),
-            }
-        )
+    names = sorted(path.name.split(".")[0] for path in answers.folder(PROCESSOR).glob("*.csv.gz"))
+    pairs = {name: [_shares(name)] for name in names}
+    pairs["all"] = [pair for one in pairs.values() for pair in one]
     end = {"system": QWEN.name, "kind": "measured", "labels": "none", "draws": 1}
+    rows = [{"table": name, **_compared(some)} for name, some in pairs.items()]
     return pd.DataFrame(rows).assign(**end, seed=settings.seed)
 
 
-def _of(name: str, parts: dict[str, tuple[Floats, Floats]]) -> list[tuple[Floats, Floats]]:
-    """The shares of one table, of every table for "all"."""
-    return [pair for key, pair in parts.items() if name in (key, "all") and key != "all"]
+def _compared(pairs: list[Pair]) -> dict[str, float]:
+    gpu, processor = (np.concatenate([pair[k][:, 0] for pair in pairs]) for k in (0, 1))
+    same = np.concatenate([here.argmax(axis=1) == there.argmax(axis=1) for here, there in pairs])
+    return {
+        "answers": len(gpu),
+        "apart": float(np.abs(gpu - processor).mean()),
+        "most": float(np.abs(gpu - processor).max()),
+        "shift": float((gpu - processor).mean()),
+        "correlation": float(np.corrcoef(gpu, processor)[0, 1]),
+        "same": 100.0 * float(same.mean()),
+    }
 
 
-def _shares(name: str) -> tuple[Floats, Floats]:
-    """(M, labels) shares of the labels in what both answered, on a GPU and on a processor."""
+def _shares(name: str) -> Pair:
+    """Of what both answered."""
     there = answers.kept(name, PROCESSOR)
     labels = [column for column in there if column.startswith("log_p_")]
     both = answers.kept(name, QWEN).merge(there, on=PLACES, suffixes=("", " there"))

@@ -42,6 +42,7 @@ from reproduction.answers import HANNA, WIDE_CALLS
 from reproduction.llmbar_texts import ATTRIBUTE, sets
 from reproduction.measured_tables import absolute_of, asked, group
 from reproduction.small import per_context
+from reproduction.to_ask import WIDELY
 from reproduction.twins import Twin, labels
 from studies import few_calls, predictions
 from studies.orders import agreement
@@ -53,7 +54,6 @@ GAINS = (("PoE-BT", "win-ratio"), ("PoE-BT", "BT"), ("PoE-BT", "avg-prob"))
 DECISIONS = ("accuracy of one order", "both orders - one, accuracy", "first place preferred")
 ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
 STORIES = ("coherence", "complexity")  # what is asked of HANNA
-WIDELY = (*STORIES, "surprise")  # and of 10N pairs, WIDE_CALLS in both orders
 FEW = "HANNA, the first N, 2N and 4N calls in the order asked"
 SMALLER = f"HANNA asked of SmolLM2-135M, {FEW.removeprefix('HANNA, ')}"
 WIDE = "HANNA, both orders of 10N pairs"
