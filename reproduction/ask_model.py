@@ -28,7 +28,6 @@ import pandas as pd
 
 from judging import judges, prompts
 from judging.datasets import Dataset
-from judging.datasets.questions import pairs_of
 from judging.errors import JudgeError
 from judging.machine import data_dir
 from judging.question import Question, Text
@@ -40,7 +39,6 @@ from reproduction.answers import (
     PROCESSOR,
     QWEN,
     SMOLLM2,
-    WIDE_CALLS,
     Model,
     Place,
     about,
@@ -289,10 +287,9 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
         for (_, c), part in judgements.groupby(CONTEXT):
             calls = part[["first", "second"]].to_numpy(dtype=np.intp)
             complete[part.index] = whole_quarters(calls, run.in_quarters(data, int(c)))
-    elif any(run.calls == WIDE_CALLS for run in runs):  # of a text shown first, all or none
+    elif any(run.by_first for run in runs):
         text = [judgements["attribute"], judgements["context"], judgements["first"]]
-        asked = pd.Series(_shown_first(runs[0], data))
-        every = judgements["first"].map(asked)
+        every = np.bincount(runs[0].design(data)[:, 0], minlength=n)[judgements["first"]]
         complete = judgements.groupby(text)["second"].transform("size") == every
     elif any(run.calls for run in runs):
         ends = np.sort(judgements[["first", "second"]].to_numpy(), axis=1)
@@ -302,12 +299,6 @@ def _rows(table: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.DataFrame, pd.Da
         whole = n * (n - 1) if (judgements["second"] >= 0).all() else n
         complete = judgements.groupby(CONTEXT)["first"].transform("size") == whole
     return judgements[complete], rows[complete]
-
-
-def _shown_first(run: Run, data: Dataset) -> dict[int, int]:
-    """How many calls of a design show each text first."""
-    calls = pairs_of(data.n_candidates, run.calls, both_orders=True, seed=(0, 0))
-    return dict(enumerate(np.bincount(calls[:, 0], minlength=data.n_candidates).tolist()))
 
 
 def _cost(rows: pd.DataFrame, data: Dataset) -> dict[str, Any]:

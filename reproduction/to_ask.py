@@ -33,6 +33,7 @@ class Run:
     contexts : the first so many in the model's order, all by default. calls : of each context,
     both orders of each pair, where all would be too many; they link all texts from 2(N-1) on.
     quarters : whether these are asked, and kept, a quarter at a time (`reproduction.quarters`).
+    by_first : whether they are kept of a text shown first, all or none.
     """
 
     dataset: str
@@ -41,6 +42,7 @@ class Run:
     contexts: int | None = None
     calls: int | None = None
     quarters: bool = False
+    by_first: bool = False
 
     @property
     def name(self) -> str:
@@ -81,9 +83,13 @@ class Run:
             questions.sort(key=lambda one: place[one.first.id, one.second.id if one.second else ""])
         return questions
 
+    def design(self, data: Dataset, c: int = 0) -> Indices:
+        """(calls, 2) of one context, the two orders of a pair in succession."""
+        return pairs_of(data.n_candidates, self.calls, both_orders=True, seed=(0, c))
+
     def in_quarters(self, data: Dataset, c: int = 0) -> Indices:
         """(4, N, 2) one context's calls, quarter by quarter."""
-        return quarters(pairs_of(data.n_candidates, self.calls, both_orders=True, seed=(0, c))[::2])
+        return quarters(self.design(data, c)[::2])
 
     def prompt(self, attribute: str) -> Prompt:
         """Of one attribute, in its form for decoder-only models."""
@@ -135,14 +141,14 @@ QWEN_RUNS = (
 WIDELY = ("coherence", "complexity", "surprise")
 GPU_RUNS = (
     Run("summeval", "poe", SUMMARY),
-    Run("hanna", "poe", WIDELY, calls=WIDE_CALLS),
+    Run("hanna", "poe", WIDELY, calls=WIDE_CALLS, by_first=True),
     Run("summeval", "g-eval", SUMMARY),
     *(Run("topicalchat", words, DIALOGUE) for words in WORDINGS),
     *(Run("topicalchat", f"paraphrase-{k}", ("coherency",)) for k in PARAPHRASES),
     Run("llmbar", "poe", ("instruction",)),
     *(Run("summeval", words, SUMMARY, 30) for words in WORDINGS),
     Run("hanna", "g-eval", WIDELY),
-    Run("hanna", "poe", ("relevance", "empathy", "engagement"), calls=WIDE_CALLS),
+    Run("hanna", "poe", ("relevance", "empathy", "engagement"), calls=WIDE_CALLS, by_first=True),
 )
 ASKED = {"smollm2": RUNS, "qwen": QWEN_RUNS}
 
