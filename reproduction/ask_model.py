@@ -228,11 +228,11 @@ def versions(specification: Mapping[str, Any]) -> dict[str, str]:
     return packages
 
 
-def keep_apart(store: Path, runs: Sequence[Run], *, device: str) -> None:
+def keep_apart(store: Path, runs: Sequence[Run], *, machines: Sequence[Mapping[str, str]]) -> None:
     """Put what a GPU answered (`reproduction.away`) in the place of what Qwen said before.
 
     What a processor answered of the same runs moves to the folder of `PROCESSOR`, where the two
-    can be compared. device : what to call that machine.
+    can be compared. machines : what answered, as `away.machine` says it.
     """
     with Store(store) as answers:
         table = answers.table()
@@ -242,6 +242,11 @@ def keep_apart(store: Path, runs: Sequence[Run], *, device: str) -> None:
     beside.mkdir(exist_ok=True)
     there = beside / "measured.json"
     earlier = json.loads(there.read_text("utf-8")) if there.exists() else {"runs": {}}
+    by: dict[str, Any] = {
+        name: " and ".join(sorted({one[name] for one in machines}))
+        for name in ("device", "torch", "transformers")
+    }
+    by["specification"] = specification
     for name in dict.fromkeys(run.name for run in runs):
         whole, cost = _rows(table, [run for run in runs if run.name == name])
         if whole.empty:
@@ -250,7 +255,6 @@ def keep_apart(store: Path, runs: Sequence[Run], *, device: str) -> None:
         if file.exists() and name not in earlier["runs"]:
             file.rename(beside / file.name)
             earlier["runs"][name] = about["runs"][name]
-        by = {"device": device, "specification": specification}
         runs_before = [one for one in about["runs"].get(name, []) if "device" in one]
         if runs_before:
             whole = pd.concat([kept(name, QWEN), whole])

@@ -3,6 +3,7 @@
     python -m reproduction.away pack FILE                           here: what is not known yet
     python -m reproduction.away answer FILE GGUF OUT SECONDS [K/N]  there; or throughput, for answer
     python -m reproduction.away unpack FILE STORE OUT...            here again
+    python -m reproduction.away keep STORE OUT...                   into data/measured
 
 What travels are the weights of the judge "qwen" and a file of token ids, each prompt as what it
 adds to the one before it; what comes back are numbers. There the weights are multiplied out to
@@ -10,7 +11,7 @@ bfloat16 (the last layer's to float32), and prompts go through the package's own
 (`judging.judges.transformers`), which computes once what they share. Parts are answered in the
 order of `to_ask.GPU_RUNS`, so that every stop is useful. One process leaves an H100 idle half of
 the time (19,000 tokens a second); four, each with every fourth part and a folder of its own,
-answered 65,000 a second. `ask_model.keep_apart` keeps what came back.
+answered 65,000 a second.
 """
 
 from __future__ import annotations
@@ -340,6 +341,15 @@ def unpack(file: Path, store: Path, *outs: Path) -> None:
         answers.add(rows)
 
 
+def keep(store: Path, *outs: Path) -> None:
+    """Put the answers of a store into data/measured, with the machines that gave them."""
+    from reproduction.ask_model import keep_apart
+    from reproduction.to_ask import GPU_RUNS
+
+    machines = [json.loads((out / "machine.json").read_text("utf-8")) for out in outs]
+    keep_apart(store, GPU_RUNS, machines=machines)
+
+
 def _rows(
     some: Sequence[Question],
     part: Part,
@@ -364,6 +374,8 @@ def main(verb: str, *rest: str) -> None:
         pack(file)
     elif verb == "unpack":
         unpack(file, *more)
+    elif verb == "keep":
+        keep(file, *more)
     else:
         seconds, turn = float(rest[3]), (*rest[4:], "1/1")[0]
         until = time.monotonic() + seconds

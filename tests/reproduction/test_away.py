@@ -138,7 +138,8 @@ def test_a_gpus_answers_take_the_place_of_a_processors(monkeypatch, tmp_path, pl
     monkeypatch.setitem(ask_model.ASKED, "qwen", (more,))
     monkeypatch.setattr(ask_model, "kept", lambda *of: pd.DataFrame(columns=PLACES))
     ask_model.work(tmp_path / "second.sqlite", which="qwen")
-    ask_model.keep_apart(tmp_path / "second.sqlite", [more, other], device="a GPU")
+    machines = [{"device": name, "torch": "2", "transformers": "5"} for name in ("Y", "X", "Y")]
+    ask_model.keep_apart(tmp_path / "second.sqlite", [more, other], machines=machines)
     here, beside = (
         pd.read_csv(folder(m) / "topicalchat-poe.csv.gz")
         for m in (ask_model.QWEN, ask_model.PROCESSOR)
@@ -150,6 +151,6 @@ def test_a_gpus_answers_take_the_place_of_a_processors(monkeypatch, tmp_path, pl
         json.loads((folder(m) / "measured.json").read_text())["runs"]
         for m in (ask_model.QWEN, ask_model.PROCESSOR)
     )
-    assert [one["device"] for one in about["topicalchat-poe"]] == ["a GPU"]
+    assert [one["device"] for one in about["topicalchat-poe"]] == ["X and Y"]
     assert list(earlier) == ["topicalchat-poe"]
     assert "device" not in about["topicalchat-comparative-1"][0]
