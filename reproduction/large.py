@@ -15,10 +15,9 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import logit
 
+from judging.datasets.questions import spanning
 from judging.metrics import spearman
 from poe import large
 from poe.arrays import Floats, Indices
@@ -68,14 +67,6 @@ def linked_pairs(
     tree = spanning(n, known[order])
     rest = order[~np.isin(order, order[tree])]
     return np.concatenate([known[order[tree]], known[rest[: count - len(tree)]]])
-
-
-def spanning(n: int, pairs: Indices) -> Indices:
-    """Positions of the pairs that link something new, one after the other: a tree."""
-    place = np.arange(1.0, len(pairs) + 1.0)
-    first, second = pairs.T.astype(np.int32)  # all that SciPy 1.13 takes here
-    tree = minimum_spanning_tree(csr_array((place, (first, second)), shape=(n, n)))
-    return np.sort(tree.data).astype(np.intp) - 1
 
 
 def compared(

@@ -41,6 +41,20 @@ def pairs_of(n_items: int, count: int | None, *, both_orders: bool, seed: Sequen
     return every[:count]
 
 
+def spanning(n_items: int, pairs: Indices) -> Indices:
+    """Positions of the pairs (K, 2) that link something new, one after the other: a forest."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    codes = pairs.min(axis=1) * n_items + pairs.max(axis=1)
+    codes, earliest = np.unique(codes, return_index=True)
+    # 32 bits are all that SciPy 1.13 takes here.
+    ends = tuple(end.astype(np.int32) for end in np.divmod(codes, n_items))
+    graph = coo_array((earliest + 1.0, ends), shape=(n_items, n_items))  # a weight of 0 is no link
+    forest = minimum_spanning_tree(graph.tocsr())
+    return np.sort(forest.data).astype(np.intp) - 1
+
+
 def questions_of(
     dataset: Dataset,
     prompt: Prompt,

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import minimum_spanning_tree
 
+from judging.datasets.questions import spanning
 from judging.errors import JudgeError, NoJudgeError
 from judging.judges.spending import AskingEndedError
+from judging.practice.meter import MEASURED
 from poe.arrays import Indices
 
 __all__ = ["ask_first", "links_first"]
-
-MEASURED = 2  # answers that tell how long the rest takes
 
 
 def links_first(n_items: int, known: Indices, pairs: Indices) -> list[Indices]:
@@ -26,12 +24,7 @@ def links_first(n_items: int, known: Indices, pairs: Indices) -> list[Indices]:
 
     known, pairs : (..., 2) positions of items, answered already and about to be asked.
     """
-    every = np.vstack([known.reshape(-1, 2), pairs])
-    codes = every.min(axis=1) * n_items + every.max(axis=1)
-    codes, earliest = np.unique(codes, return_index=True)
-    graph = coo_array((earliest + 1.0, np.divmod(codes, n_items)), shape=(n_items, n_items))
-    forest = minimum_spanning_tree(graph.tocsr())
-    at = np.sort(forest.data.astype(np.intp)) - 1 - len(known)
+    at = spanning(n_items, np.vstack([known.reshape(-1, 2), pairs])) - len(known)
     at = at[at >= 0]
     return [part for part in (at[:MEASURED], at[MEASURED:]) if len(part)]
 
