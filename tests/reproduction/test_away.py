@@ -55,8 +55,8 @@ class Fake:
         yield [(one.position, (-float(one.tokens), -1.0), 2.0) for one in ready]
 
 
+@pytest.mark.needs("torch")
 def test_answers_are_written_part_by_part_until_time_is_up(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("torch")
     monkeypatch.setattr("judging.judges.transformers.engine.Engine", Fake)
     labels = np.zeros((5, 2), dtype=int)
     there = packed(tmp_path, *(away.Part(run, PROMPTS, labels) for run in "aab"))

@@ -67,7 +67,7 @@ judging data fetch summeval
     "reproduce": """
 judging reproduce list
 judging reproduce table1
-judging reproduce figure6 --draws 20
+judging reproduce figure6 --check
 """,
     "scorecard": """
 judging scorecard
