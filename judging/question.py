@@ -275,6 +275,8 @@ class Reader:
         How `count_tokens` counts, in words.
     unknown
         Fields of the specification that only a first answer tells.
+    by_file
+        Whether questions wait in a file for a later answer, a whole round of them together.
 
     Notes
     -----
@@ -291,6 +293,7 @@ class Reader:
     bounded: bool = True
     counted_by: str = ROUGHLY
     unknown: tuple[str, ...] = ()
+    by_file: bool = False
 
     if TYPE_CHECKING:  # any attribute will do, one that is set in __init__ too
 

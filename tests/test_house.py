@@ -208,3 +208,18 @@ def test_the_front_doors_are_small_and_light(door: object) -> None:
     code = f"import {name}, sys; sys.exit(' '.join(m for m in {heavy} if m in sys.modules) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+# What the rendered pages have in a browser's Python beyond poe: no HTTP.
+NO_HTTP = """
+import sys
+sys.modules["httpx"] = None
+import numpy as np, judging
+judge = judging.SimulatedJudge(np.arange(6.0), seed=1)
+judging.rank(6, judge.answer, budget=12, seed=1)
+"""
+
+
+def test_a_simulated_judge_is_ranked_where_there_is_no_http() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_HTTP], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr

@@ -50,6 +50,8 @@ class BatchJudge(Reader):
     a question went by file or by call. waiting : the questions collected, by their key.
     """
 
+    by_file = True
+
     def __init__(self, judge: Reader) -> None:
         if not isinstance(judge, ServerJudge):
             raise NoJudgeError(

@@ -20,7 +20,6 @@ from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError, SpendingLimitError
 from judging.practice import injection
-from judging.practice.batch import BatchJudge
 from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
 from judging.practice.ranking import words
@@ -252,7 +251,7 @@ class Tournament:
         same = np.asarray(self.answers.texts[k, i] == self.answers.texts[k, j], dtype=bool)
         questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
         if questions:
-            if not isinstance(self.judge, BatchJudge) and not self.linked:
+            if not self.judge.by_file and not self.linked:
                 asked = new[~same][:, 1:]
                 ask_first(
                     links_first(len(self.answers.systems), self.made[:, 1:], asked),

@@ -19,7 +19,6 @@ from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
-from judging.practice.batch import BatchJudge
 from judging.practice.ranking import confirmation
 from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ending import (
@@ -288,7 +287,7 @@ class Rounds:
     def _links_first(self, pairs: Indices) -> None:
         """Ask what links all texts before the rest; a round in a file is asked as a whole."""
         judged = self.judged
-        if self.made is not None or judged is None or isinstance(judged.judge, BatchJudge):
+        if self.made is not None or judged is None or judged.judge.by_file:
             return
         if not self.offline:
             known = np.array(sorted(self.left), dtype=np.intp).reshape(-1, 2)
