@@ -201,7 +201,7 @@ def _compare(chosen: list[Target], settings: Settings) -> int:
             if problem := _difference(target.name, Path(folder)):
                 other += 1
                 print(f"{target.name}: {problem}")
-    print(f"{len(chosen) - other} of {len(chosen)} results are the committed ones")
+    print(f"{len(chosen) - other} of {len(chosen)} results are as committed")
     return 1 if other else 0
 
 

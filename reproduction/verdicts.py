@@ -32,7 +32,7 @@ UNKNOWN = "cause unknown"
 UNREADABLE = "the printed value is missing from the text at hand"
 OTHER_INPUTS = "ours was computed from other inputs than the paper's: drawn ones of their shape"
 
-# A paper's tables are stored as data/results/PREFIXtableN.csv.
+# What the targets of a paper's tables are called: PREFIXtableN.
 PREFIXES = {
     "poe_v2": "",
     "poe_v1": "v1-",

@@ -96,7 +96,7 @@ def _effects(label: str, kind: str, rows: pd.DataFrame) -> pd.DataFrame:
 def stored(name: str, **wanted: object) -> pd.DataFrame:
     """Read the rows of a stored result that have these values in their columns."""
     table = run.read(name)
-    assert table is not None, f"data/results/{name}.csv is missing"
+    assert table is not None, f"no result {name} is stored"
     return _where(table, **wanted)
 
 

@@ -19,7 +19,7 @@ CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
 def at(result: str, **wanted: object) -> tuple[float, float]:
     """Value and standard error of the one row of a stored result that has these columns."""
     rows = run.read(result)
-    assert rows is not None, f"data/results/{result}.csv is missing"
+    assert rows is not None, f"no result {result} is stored"
     for name, is_ in wanted.items():
         rows = rows[rows[name] == is_]
     (row,) = rows.itertuples()
@@ -76,7 +76,7 @@ def headlines() -> pd.DataFrame:
     of texts, "holds: +0.6 ± 0.8".
     """
     rows = run.read(CLAIMS)
-    assert rows is not None, f"data/results/{CLAIMS}.csv is missing"
+    assert rows is not None, f"no result {CLAIMS} is stored"
     said = accepted().set_index(["id", "evidence"])["verdict"]
     every = _every(rows)
     rows = rows.assign(
@@ -133,7 +133,7 @@ def _every(rows: pd.DataFrame) -> pd.Series:
 def twin() -> pd.DataFrame:
     """One row a twin: how far off it is on each dataset, points (root mean square)."""
     rows = run.read(TWIN)
-    assert rows is not None, f"data/results/{TWIN}.csv is missing"
+    assert rows is not None, f"no result {TWIN} is stored"
     rows = rows[rows["quantity"] == "all of these"]
     wide = rows.pivot(index="twin", columns="dataset", values="value")
     return wide.reindex(rows["twin"].unique())[list(rows["dataset"].unique())]

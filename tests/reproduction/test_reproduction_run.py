@@ -140,7 +140,7 @@ class TestAll:
         capsys.readouterr()
         check = ["reproduce", "all", "--draws", "2", "--check"]
         assert main(check) == 0
-        assert "2 of 2 results are the committed ones" in capsys.readouterr().out
+        assert "2 of 2 results are as committed" in capsys.readouterr().out
         path = tmp_path / "results" / "figure9.csv"
         lines = path.read_text().splitlines()
         lines[1] = lines[1].rsplit(",", 1)[0] + ",0.0000"

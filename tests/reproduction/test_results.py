@@ -34,12 +34,35 @@ def test_a_table_comes_back_with_four_decimals(tmp_path):
     assert results.read("two", tmp_path) is None
 
 
+def test_tables_of_one_file_keep_their_columns_and_their_order(tmp_path):
+    """One after another, in any order and again: each is as if it lay by itself."""
+    tables = {
+        "figure1a": pd.DataFrame({"panel": ["x"], "k": [3], "value": [0.25], "draws": [1]}),
+        "table2": pd.DataFrame({"k": ["all"], "se": [np.nan], "value": [1.0], "draws": [2]}),
+        "table1": pd.DataFrame({"id": ["say", "so"], "value": [2.0, 3.0], "draws": [1, 1]}),
+    }
+    for name in (*tables, "figure1a"):
+        path = results.write(tables[name], Target(name, file="paper"), {"seed": 0}, tmp_path)
+        assert path == tmp_path / "paper.csv"
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(results.read(name, tmp_path), table)
+    assert path.read_text().splitlines() == [
+        "target,id,value,k,se,panel,draws",
+        "table1,say,2.0000,,,,1",
+        "table1,so,3.0000,,,,1",
+        "table2,,1.0000,all,,,2",
+        "figure1a,,0.2500,3,,x,1",
+    ]
+    results.write(tables["table1"][:1], Target("table1", file="paper"), {"seed": 0}, tmp_path)
+    assert len(path.read_text().splitlines()) == 4
+
+
 def test_the_index_changes_where_a_target_was_made(tmp_path):
     for name in ("b", "c", "a"):
         written(tmp_path, name)
     results.write_whole({"made": 3}, tmp_path)
     before = (tmp_path / results.INDEX).read_text().splitlines()
-    results.write(pd.DataFrame({"value": [1.0]}), Target("b"), {"seed": 7}, tmp_path)
+    results.write(pd.DataFrame({"id": ["b"], "value": [2.0]}), Target("b"), {"seed": 7}, tmp_path)
     after = (tmp_path / results.INDEX).read_text().splitlines()
     assert len(before) == len(after)
     assert [b for a, b in zip(before, after, strict=True) if a != b] == ['  "seed": 7']
@@ -79,7 +102,10 @@ def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path):
 def test_each_committed_table_is_in_the_index_and_each_block_has_its_table():
     blocks = results.descriptions()
     assert set(TARGETS) <= set(blocks)
-    for name in blocks:
-        assert results.read(name) is not None, name
+    for name, block in blocks.items():
+        table = results.printed(name)
+        assert list(table) == block["columns"], name
+        assert len(table), name
+        assert name not in TARGETS or TARGETS[name].file == block["file"]
     files = {path.name for path in results.folder().iterdir()}
     assert not [name for name in files if name.endswith((".part", ".lock"))]
