@@ -25,7 +25,7 @@ from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
 from reproduction.stored_judge import stored
 from reproduction.targets import ALIASES, TARGETS, Target, find
-from reproduction.telling import drawings, power
+from reproduction.telling import power
 
 
 def reproduce(
@@ -68,20 +68,10 @@ def reproduce(
             "--full", help="Use the paper's sample sizes for several judges (half an hour)."
         ),
     ] = False,
-    draw: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Draw the figures into this folder, as SVG and PDF."),
-    ] = None,
     check: Annotated[
         bool,
         typer.Option(
             "--check", help="Recompute in another folder and compare with the committed result."
-        ),
-    ] = False,
-    twice: Annotated[
-        bool,
-        typer.Option(
-            "--twice", help="Compute under two seeds and compare the verdicts; no file is written."
         ),
     ] = False,
 ) -> int:
@@ -94,15 +84,12 @@ def reproduce(
     if name == "twins":
         return calibrate()
     chosen = _chosen(name)
-    if out is None and installed() and not (twice or check):
+    if out is None and installed() and not check:
         out = Path("results")
         out.mkdir(exist_ok=True)
         print(f"without a clone, results go into {out.resolve()} (--out names another folder)")
     answers = stored(store, system=system) if store else None
     settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
-    if twice:
-        print(_twice(chosen, settings).to_string(index=False))
-        return 0
     if check:
         return _compare(chosen, settings)
     invoked = f"judging reproduce {name}" + (" --full" if full else "")
@@ -110,12 +97,8 @@ def reproduce(
         made = _made(chosen[0], settings, out, invoked)
         print(report(chosen[0], made.table))
         _say(chosen[0], settings, made)
-        status = 0
-    else:
-        status = _several(chosen, settings, out, invoked)
-    if draw and status == 0:
-        print(_draw(chosen, out, draw))
-    return status
+        return 0
+    return _several(chosen, settings, out, invoked)
 
 
 def calibrate() -> int:
@@ -205,21 +188,6 @@ def _compare(chosen: list[Target], settings: Settings) -> int:
     return 1 if other else 0
 
 
-def _twice(chosen: list[Target], settings: Settings) -> pd.DataFrame:
-    """What the next seed changes in the verdicts of each table (`verdicts.between_seeds`)."""
-    rows: list[dict[str, object]] = []
-    for target in (one for one in chosen if one.table):
-        results = [
-            target.function(settings.of(target, seed=seed))
-            for seed in (settings.seed, settings.seed + 1)
-        ]
-        changes = verdicts.between_seeds(target.table, *results, paper=target.paper)
-        rows.append({"table": target.name} | {name: round(x, 3) for name, x in changes.items()})
-    if not rows:
-        raise ValueError("verdicts are of printed cells: name a table, such as table3")
-    return pd.DataFrame(rows)
-
-
 def _difference(name: str, made: Path) -> str:
     """How the result made there differs from the committed one, in words; "" where it does not."""
     one, two = results.printed(name), results.printed(name, made)
@@ -245,18 +213,6 @@ def _say(target: Target, settings: Settings, made: Made) -> None:
         lines += made.lacking
     lines.append(f"{made.run.seconds:.0f} s; written to {made.path}")
     print("\n".join(f"{target.name}: {line}" for line in lines))
-
-
-def _draw(chosen: list[Target], out: Path | None, folder: Path) -> str:
-    """Draw the results of these targets, those that are figures."""
-    written = []
-    for target in chosen:
-        table = results.read(target.name, out)
-        if table is not None and drawings.drawable(table):
-            written += drawings.save(target.name, table, folder)
-    if not written:
-        return "nothing to draw: `judging reproduce list` names the figures"
-    return f"drawn: {' and '.join(map(str, written))}"
 
 
 def listing() -> str:

@@ -38,7 +38,7 @@ APART = (
     *(
         f"reproduction/{name}"
         for name in (
-            *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
+            *("telling/", "ask_model.py", "to_ask.py"),
             *("claims.py", "cli.py", "verdicts.py"),
         )
     ),

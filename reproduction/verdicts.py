@@ -109,28 +109,6 @@ def verdict(cells: pd.DataFrame) -> pd.Series:
     return pd.Series(words, index=cells.index)
 
 
-def between_seeds(
-    table: str, one: pd.DataFrame, other: pd.DataFrame, *, paper: str = "poe_v2"
-) -> dict[str, float]:
-    """What another seed changes: two results of a table, cell by cell, where both were tested.
-
-    cells; same : share with the same verdict; ratio, least, most : median, smallest and largest
-    ratio of the tolerances; within : share of cells whose tolerances differ by a tenth at most.
-    """
-    cells = [compare(table, result, paper=paper).set_index("id") for result in (one, other)]
-    tested = (cells[0]["verdict"] != "not tested") & (cells[1]["verdict"] != "not tested")
-    a, b = (each[tested] for each in cells)
-    ratio = b["tolerance"] / a["tolerance"]
-    return {
-        "cells": len(a),
-        "same": float((a["verdict"] == b["verdict"]).mean()),
-        "ratio": float(ratio.median()),
-        "least": float(ratio.min()),
-        "most": float(ratio.max()),
-        "within": float(((ratio - 1.0).abs() <= 0.1).mean()),
-    }
-
-
 def scorecard(*papers: str) -> pd.DataFrame:
     """One row for each printed cell of these papers, by default of all.
 
