@@ -50,6 +50,16 @@ def read(name: str, out: Path | None = None) -> pd.DataFrame | None:
     return None if table is None else pd.read_csv(StringIO(_csv(table)))
 
 
+def stored(name: str, **wanted: object) -> pd.DataFrame:
+    """Its rows that have these values in their columns; LookupError where it is not stored."""
+    table = read(name)
+    if table is None:
+        raise LookupError(f"no result {name} is stored; `judging reproduce {name}` makes it")
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    return table
+
+
 def printed(name: str, out: Path | None = None) -> pd.DataFrame | None:
     """The same with every cell as it stands in the file: strings."""
     about = index(out).get(name, {"file": name})

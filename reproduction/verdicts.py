@@ -18,7 +18,7 @@ from scipy.special import erfc
 
 from judging.machine import data_dir
 from reproduction.published import PAPERS, load
-from reproduction.run import read
+from reproduction.results import read, stored
 from reproduction.twins import ROLES
 
 # From best to worst; a check fails when a cell moves down. What was not tested may get any verdict.
@@ -277,8 +277,7 @@ def accept(card: pd.DataFrame, folder: Path | None = None) -> Path:
 
 def worsened(card: pd.DataFrame, baseline: pd.DataFrame | None = None) -> pd.DataFrame:
     """Cells whose verdict is worse than the accepted one, or that have disappeared."""
-    accepted = read("verdicts") if baseline is None else baseline
-    assert accepted is not None, "data/results/verdicts.csv is missing"
+    accepted = stored("verdicts") if baseline is None else baseline
     rank = {name: place for place, name in enumerate(VERDICTS)} | {"missing": len(VERDICTS)}
     now = accepted["id"].map(card.set_index("id")["verdict"]).fillna("missing")
     return accepted.assign(now=now)[now.map(rank) > accepted["verdict"].map(rank)]

@@ -7,7 +7,7 @@ from scipy.stats import ttest_1samp
 
 from judging.machine import data_dir
 from judging.practice.cli import main
-from reproduction import cli, published, verdicts
+from reproduction import cli, published, results, verdicts
 from reproduction.claims import all_claims
 from reproduction.targets import TARGETS
 from reproduction.telling import pages, power, sentences
@@ -304,7 +304,7 @@ def test_the_command(card, capsys, tmp_path, monkeypatch):
     accepted = verdicts.accept(card, tmp_path)
     assert accepted.read_bytes() == (data_dir() / "results" / "verdicts.csv").read_bytes()
     strict = pd.read_csv(accepted).assign(verdict="agrees")
-    monkeypatch.setattr(verdicts, "read", lambda name: strict)
+    monkeypatch.setattr(results, "read", lambda name: strict)
     assert main(["scorecard", "--check"]) == 1
     assert "verdicts got worse" in capsys.readouterr().err
 
