@@ -113,10 +113,8 @@ with (data_dir() / "targets.toml").open("rb") as _file:
 
 # Other names of the same runs.
 ALIASES: dict[str, str] = _rows.pop("aliases")
-# Results that are read and not made again, by name: what they are.
-KEPT: dict[str, str] = {name: row["what"] for name, row in _rows.items() if "kept" in row}
 TARGETS: dict[str, Target] = {
-    name: _target(name, row) for name, row in _rows.items() if "kept" not in row and _there(row)
+    name: _target(name, row) for name, row in _rows.items() if _there(row)
 }
 
 
