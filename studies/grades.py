@@ -1,4 +1,4 @@
-"""Grades and comparisons in one product: does it pay to ask a judge both ways?
+"""Grades and comparisons in one product, at equal numbers of calls.
 
 A grade is an expert on one score, as a comparison is one on the difference of two. An answer y_k
 about a pair (log odds, mean of both orders) says s_i - s_j, and the expected mark m_i of a text
