@@ -18,7 +18,7 @@ def test_the_judge_ties_as_often_as_davidson_says():
 
 
 def test_what_holds_is_counted_by_hand():
-    """Three texts far apart: their ranks hold, and turned round the middle one"""
+    """Three texts far apart: their ranks hold, and turned round the middle one."""
     c = poe.Comparisons.from_pairs(
         np.repeat([[0, 1], [1, 2]], 400, axis=0), np.tile([0.9, 0.88, 0.92, 0.9], 200), items=3
     )
