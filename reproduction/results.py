@@ -44,10 +44,18 @@ def descriptions(out: Path | None = None) -> dict[str, Block]:
     return {name: block for name, block in index(out).items() if name != WHOLE}
 
 
-def read(name: str, out: Path | None = None) -> pd.DataFrame | None:
-    """The stored result of that name, or None where there is none."""
-    table = printed(name, out)
-    return None if table is None else pd.read_csv(StringIO(_csv(table)))
+def read(name: str, out: Path | None = None, **options: Any) -> pd.DataFrame | None:
+    """The stored result of that name, or None where there is none; options of `pd.read_csv`."""
+    about = index(out).get(name, {"file": name})
+    path = folder(out) / f"{about['file']}.csv"
+    if not path.exists():
+        return None
+    if about["file"] == name:
+        return pd.read_csv(path, **options)
+    head, *rows = path.read_text("utf-8").split("\n")
+    own = [row for row in rows if row.startswith(f"{name},")]  # `target` is the first column
+    columns = about["columns"]
+    return pd.read_csv(StringIO("\n".join([head, *own])), usecols=columns, **options)[columns]
 
 
 def stored(name: str, **wanted: object) -> pd.DataFrame:
@@ -62,14 +70,7 @@ def stored(name: str, **wanted: object) -> pd.DataFrame:
 
 def printed(name: str, out: Path | None = None) -> pd.DataFrame | None:
     """The same with every cell as it stands in the file: strings."""
-    about = index(out).get(name, {"file": name})
-    path = folder(out) / f"{about['file']}.csv"
-    if not path.exists():
-        return None
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if about["file"] == name:
-        return table
-    return table.loc[table["target"] == name, about["columns"]].reset_index(drop=True)
+    return read(name, out, dtype=str, keep_default_na=False)
 
 
 def write(table: pd.DataFrame, target: Target, about: Block, out: Path | None = None) -> Path:
@@ -98,7 +99,9 @@ def _long(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     whole = pd.concat([tables[name].assign(target=name) for name in names], ignore_index=True)
     first = [name for name in whole if name not in ("target", *LAST)]
     last = [name for name in LAST if name in whole]
-    return whole[["target", *first, *last]].fillna("")
+    whole = whole[["target", *first, *last]].fillna("")
+    assert not whole.apply(lambda cells: cells.str.contains("\n").any()).any(), "a line is a row"
+    return whole
 
 
 def _csv(table: pd.DataFrame) -> str:
