@@ -1,7 +1,7 @@
 """Asking a language model on a GPU machine that reaches no network.
 
     python -m reproduction.away pack FILE                           here: what is not known yet
-    python -m reproduction.away answer FILE GGUF OUT SECONDS [K/N]  there; or throughput, for answer
+    python -m reproduction.away answer FILE GGUF OUT SECONDS [K/N]  there
     python -m reproduction.away unpack FILE STORE OUT...            here again
     python -m reproduction.away keep STORE OUT...                   into data/measured
 
@@ -286,32 +286,6 @@ def machine(out: Path) -> dict[str, str]:
     return about
 
 
-def throughput(part: Part, model: Any, *, rows: Sequence[int] = (1024, 2048, 4096, 8192)) -> None:
-    """How fast one part is answered: prefixes shared, in rows of several lengths, and not."""
-    import torch
-
-    from judging.judges.transformers.engine import Engine
-
-    few, ready = len(part.ids) // 4, _ready(part)
-    for share, row in [*((True, row) for row in rows), (False, 0)]:
-        engine = Engine(model, share=share, batch_tokens=None, row_tokens=row or None)
-        some = ready if share else ready[:few]
-        if model.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        for attempt in range(2):
-            began, before = time.perf_counter(), engine.forwards
-            computed = sum(one[2] for group in engine.answer(some) for one in group)
-            took = time.perf_counter() - began
-            sent = sum(len(one.ids) for one in some)
-            peak = torch.cuda.max_memory_allocated() / 2**30 if model.device.type == "cuda" else 0
-            print(
-                f"share={share} row={row} run {attempt}: {len(some) / took:.0f} answers/s, "
-                f"{computed / took:.0f} tokens/s computed, {sent / took:.0f} sent, "
-                f"{engine.forwards - before} forwards, {peak:.1f} GiB, {took:.2f} s",
-                flush=True,
-            )
-
-
 # Back here ---------------------------------------------------------------------------------------
 
 
@@ -382,12 +356,7 @@ def main(verb: str, *rest: str) -> None:
         packed, (gguf, out) = Packed(file), more[:2]
         model = loaded(packed.config, gguf if gguf.name != "none" else None)
         print(machine(out), f"ready with {until - time.monotonic():.0f} s left", flush=True)
-        if verb == "throughput":
-            for run in dict.fromkeys(packed.runs):
-                print(run)
-                throughput(packed.part(packed.runs.index(run)), model)
-        else:
-            answer(packed, model, out, until=until, turn=turn)
+        answer(packed, model, out, until=until, turn=turn)
 
 
 if __name__ == "__main__":

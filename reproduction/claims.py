@@ -28,7 +28,7 @@ import pandas as pd
 from judging.machine import data_dir
 from reproduction.ask_model import NAME as MODEL
 from reproduction.published import NAMES, TEXTS, load
-from reproduction.run import read
+from reproduction.results import read, stored
 from reproduction.settings import SURE
 from reproduction.targets import find
 from reproduction.twins import ATTRIBUTES
@@ -204,9 +204,9 @@ def evaluate() -> pd.DataFrame:
 
 def accepted() -> pd.DataFrame:
     """What `evaluate` gave when it was last accepted."""
-    table = read("claims")
-    assert table is not None, "data/results/claims.csv is missing"
-    rows = table.fillna({"judge": ""}).drop(columns="verdict").set_index(["id", "evidence"])
+    rows = (
+        stored("claims").fillna({"judge": ""}).drop(columns="verdict").set_index(["id", "evidence"])
+    )
     return _judged({key: Number(**row) for key, row in rows.to_dict("index").items()})
 
 

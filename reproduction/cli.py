@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -20,12 +20,12 @@ from tqdm import tqdm
 from judging.errors import DatasetError, JudgeError
 from judging.machine import data_dir, installed
 from reproduction import claims as papers_claims
-from reproduction import run, verdicts
+from reproduction import results, run, verdicts
 from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
 from reproduction.stored_judge import stored
 from reproduction.targets import ALIASES, TARGETS, Target, find
-from reproduction.telling import drawings, power
+from reproduction.telling import power
 
 
 def reproduce(
@@ -68,20 +68,10 @@ def reproduce(
             "--full", help="Use the paper's sample sizes for several judges (half an hour)."
         ),
     ] = False,
-    draw: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Draw the figures into this folder, as SVG and PDF."),
-    ] = None,
     check: Annotated[
         bool,
         typer.Option(
             "--check", help="Recompute in another folder and compare with the committed result."
-        ),
-    ] = False,
-    twice: Annotated[
-        bool,
-        typer.Option(
-            "--twice", help="Compute under two seeds and compare the verdicts; no file is written."
         ),
     ] = False,
 ) -> int:
@@ -94,15 +84,12 @@ def reproduce(
     if name == "twins":
         return calibrate()
     chosen = _chosen(name)
-    if out is None and installed() and not (twice or check):
+    if out is None and installed() and not check:
         out = Path("results")
         out.mkdir(exist_ok=True)
         print(f"without a clone, results go into {out.resolve()} (--out names another folder)")
     answers = stored(store, system=system) if store else None
     settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
-    if twice:
-        print(_twice(chosen, settings).to_string(index=False))
-        return 0
     if check:
         return _compare(chosen, settings)
     invoked = f"judging reproduce {name}" + (" --full" if full else "")
@@ -110,12 +97,8 @@ def reproduce(
         made = _made(chosen[0], settings, out, invoked)
         print(report(chosen[0], made.table))
         _say(chosen[0], settings, made)
-        status = 0
-    else:
-        status = _several(chosen, settings, out, invoked)
-    if draw and status == 0:
-        print(_draw(chosen, run.folder(out), draw))
-    return status
+        return 0
+    return _several(chosen, settings, out, invoked)
 
 
 def calibrate() -> int:
@@ -187,49 +170,37 @@ def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked
     if refused:
         print(f"not made, {len(refused)}: {', '.join(refused)}")
     elif len(waiting) == len(TARGETS):
-        print(f"this run is recorded in {run.write_whole(cost, len(TARGETS), out)}")
+        whole = results.write_whole({**asdict(cost), "made": len(TARGETS)}, out)
+        print(f"this run is recorded in {whole}")
     return 1 if len(refused) == len(chosen) else 0
 
 
 def _compare(chosen: list[Target], settings: Settings) -> int:
-    """Make everything anew beside what is committed; the numbers must be the same bytes."""
+    """Make everything anew beside what is committed; every cell must be the same string."""
     other = 0
     with tempfile.TemporaryDirectory() as folder:
         for target in chosen:
-            path = _made(target, settings, Path(folder), target.command).path
-            if problem := _difference(run.folder() / path.name, path):
+            _made(target, settings, Path(folder), target.command)
+            if problem := _difference(target.name, Path(folder)):
                 other += 1
                 print(f"{target.name}: {problem}")
-    print(f"{len(chosen) - other} of {len(chosen)} results are the committed bytes")
+    print(f"{len(chosen) - other} of {len(chosen)} results are as committed")
     return 1 if other else 0
 
 
-def _twice(chosen: list[Target], settings: Settings) -> pd.DataFrame:
-    """What the next seed changes in the verdicts of each table (`verdicts.between_seeds`)."""
-    rows: list[dict[str, object]] = []
-    for target in (one for one in chosen if one.table):
-        results = [
-            target.function(settings.of(target, seed=seed))
-            for seed in (settings.seed, settings.seed + 1)
-        ]
-        changes = verdicts.between_seeds(target.table, *results, paper=target.paper)
-        rows.append({"table": target.name} | {name: round(x, 3) for name, x in changes.items()})
-    if not rows:
-        raise ValueError("verdicts are of printed cells: name a table, such as table3")
-    return pd.DataFrame(rows)
-
-
-def _difference(committed: Path, made: Path) -> str:
-    """How two results differ, in words; "" where they do not."""
-    if not committed.exists():
+def _difference(name: str, made: Path) -> str:
+    """How the result made there differs from the committed one, in words; "" where it does not."""
+    one, two = results.printed(name), results.printed(name, made)
+    assert two is not None
+    if one is None:
         return "not committed"
-    one, two = (path.read_text().splitlines() for path in (committed, made))
-    if len(one) != len(two):
-        return f"{len(two)} lines, not {len(one)} as committed"
-    lines = sum(a != b for a, b in zip(one, two, strict=True))
-    apart = (pd.read_csv(committed)["value"] - pd.read_csv(made)["value"]).abs().max()
-    said = f"{lines} of {len(one)} lines are not as committed; values differ by {apart:.4f} at most"
-    return said if lines else ""
+    if list(one) != list(two) or len(one) != len(two):
+        was, now = (" x ".join(map(str, table.shape)) for table in (one, two))
+        return f"{now} rows and columns, not {was} as committed"
+    rows = int((one != two).any(axis=1).sum())
+    apart = (pd.to_numeric(one["value"]) - pd.to_numeric(two["value"])).abs().max()
+    said = f"{rows} of {len(one)} rows are not as committed; values differ by {apart:.4f} at most"
+    return said if rows else ""
 
 
 def _say(target: Target, settings: Settings, made: Made) -> None:
@@ -242,18 +213,6 @@ def _say(target: Target, settings: Settings, made: Made) -> None:
         lines += made.lacking
     lines.append(f"{made.run.seconds:.0f} s; written to {made.path}")
     print("\n".join(f"{target.name}: {line}" for line in lines))
-
-
-def _draw(chosen: list[Target], results: Path, folder: Path) -> str:
-    """Draw the results of these targets, those that are figures."""
-    written = []
-    for target in chosen:
-        path = results / f"{target.name}.csv"
-        if path.exists() and drawings.drawable(table := pd.read_csv(path)):
-            written += drawings.save(target.name, table, folder)
-    if not written:
-        return "nothing to draw: `judging reproduce list` names the figures"
-    return f"drawn: {' and '.join(map(str, written))}"
 
 
 def listing() -> str:

@@ -1,15 +1,13 @@
 """Making a target: is its result up to date, make it, write it down with what it cost.
 
-A result is data/results/NAME.csv (one row per cell or point), which depends on target, draws and
-seed alone, with NAME.json beside it: command, kind, draws, seed, date and cost of the run, and one
-digest of all code and data of the reproduction. A result whose digest is another is made again.
+The numbers of a result depend on target, draws and seed alone. Of what it was made with, the index
+of results has one digest of all code and data; a result whose digest is another is made again.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import os
 import platform
 import time
@@ -26,8 +24,8 @@ import scipy
 
 import poe
 from judging.errors import JudgeError
-from judging.machine import data_dir
-from reproduction import answers
+from reproduction import answers, results
+from reproduction.results import read as read
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS, Target
 
@@ -40,7 +38,7 @@ APART = (
     *(
         f"reproduction/{name}"
         for name in (
-            *("telling/", "ask_model.py", "asking_costs.py", "to_ask.py"),
+            *("telling/", "ask_model.py", "to_ask.py"),
             *("claims.py", "cli.py", "verdicts.py"),
         )
     ),
@@ -50,7 +48,6 @@ APART = (
     ),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
-WHOLE = "all.json"  # beside the results: what the latest run of every target cost
 
 Result = TypeVar("Result")
 
@@ -127,28 +124,13 @@ def made_with(settings: Settings) -> dict[str, Any]:
 
 def is_fresh(settings: Settings, out: Path | None = None) -> bool:
     """Whether the result on disk is what `make` would write now, or of the papers' sizes."""
-    path = folder(out) / f"{settings.target.name}.json"
-    if not (path.exists() and path.with_suffix(".csv").exists()):
+    about = results.index(out).get(settings.target.name)
+    if about is None or results.read(settings.target.name, out) is None:
         return False
-    about = json.loads(path.read_text())
     then, now = about.get("settings", {}), made_with(settings)
     if then.get("full"):
         now["full"] = True
     return not outdated(about, settings.target) and then == now
-
-
-# Files --------------------------------------------------------------------------------------
-
-
-def folder(out: Path | None = None) -> Path:
-    """Where results lie: data/results, or where asked."""
-    return data_dir() / "results" if out is None else out
-
-
-def read(name: str) -> pd.DataFrame | None:
-    """The committed result of that name, or None where there is none."""
-    path = folder() / f"{name}.csv"
-    return pd.read_csv(path) if path.exists() else None
 
 
 # Making -------------------------------------------------------------------------------------
@@ -225,14 +207,13 @@ def make(settings: Settings, *, out: Path | None = None, invoked: str = "") -> M
     lacking = store.lacking(settings.asked) if store else []
     if store and "measured" not in set(table["kind"]):
         raise JudgeError(_nothing_measured(settings, lacking))
-    path = folder(out) / f"{target.name}.csv"
-    write(path, table, settings, run)
+    path = results.write(table, target, describe(table, settings, run), out)
     return Made(table, path, run, lacking)
 
 
-def write(path: Path, table: pd.DataFrame, settings: Settings, run: Run) -> None:
-    """Write NAME.csv (four decimals) and NAME.json."""
-    about = {
+def describe(table: pd.DataFrame, settings: Settings, run: Run) -> dict[str, Any]:
+    """How a result was made: its block of the index."""
+    return {
         "command": settings.target.command,
         "what": settings.target.what,
         "kind": "/".join(sorted(map(str, table["kind"].unique()))),
@@ -249,11 +230,6 @@ def write(path: Path, table: pd.DataFrame, settings: Settings, run: Run) -> None
             **table.attrs.get("versions", {}),
         },
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The description last: a run that is interrupted between the two is not fresh.
-    path.with_suffix(".json").unlink(missing_ok=True)
-    table.to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
-    path.with_suffix(".json").write_text(json.dumps(about, indent=2) + "\n")
 
 
 def _nothing_measured(settings: Settings, lacking: list[str]) -> str:
@@ -264,16 +240,3 @@ def _nothing_measured(settings: Settings, lacking: list[str]) -> str:
         f"{settings.store.system}: nothing was measured and nothing was written"
     )
     return "\n  ".join([f"{said}; it lacks" if lacking else said, *lacking])
-
-
-def write_whole(run: Run, targets: int, out: Path | None = None) -> Path:
-    """Record what a run that made every one of so many targets anew took."""
-    path = folder(out) / WHOLE
-    path.write_text(json.dumps({**asdict(run), "made": targets}, indent=2) + "\n")
-    return path
-
-
-def read_whole(out: Path | None = None) -> dict[str, Any]:
-    """What `write_whole` has recorded; empty where nothing was."""
-    path = folder(out) / WHOLE
-    return dict(json.loads(path.read_text())) if path.exists() else {}

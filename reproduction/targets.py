@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from judging.machine import data_dir
+from reproduction.published import PAPERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,16 +24,17 @@ CHOSEN = "panel of our choice, the text at hand names none"
 class Target:
     """One table or figure that can be made.
 
-    name : as on the command line and of its file in data/results. run : module and function of
-    `reproduction`, or with its name of `studies`, that make it from `Settings`, one row a cell or
-    point. paper : key of
-    `published.PAPERS`. what : in a line. datasets : whose labels it reads. table : the published
+    name : as on the command line. run : module and function of `reproduction`, or with its name of
+    `studies`, that make it from `Settings`, one row a cell or point. file : of data/results, where
+    its rows lie, by themselves if it has the target's name. paper : key of `published.PAPERS`, or
+    what else it is about. what : in a line. datasets : whose labels it reads. table : the published
     table it fills, "" if none. times : draws for each that is asked for, where 100 leave verdicts
     to chance. panels : what a figure shows. options : more that its function reads.
     """
 
     name: str = ""
     run: str = ""
+    file: str = ""
     paper: str = ""
     what: str = ""
     datasets: tuple[str, ...] = ()
@@ -86,9 +88,11 @@ def _target(name: str, row: dict[str, Any]) -> Target:
         said = CAPTIONED if captioned else CHOSEN
         shown = "; ".join(f"{judge}, {data} {about} ({said})" for judge, data, about in panels)
         what = f"{shown}, {what}".removesuffix(", ")
+    own = name if paper not in PAPERS else paper
     return Target(
         name=name,
         run=row.pop("run"),
+        file=row.pop("file", own),
         paper=paper,
         what=what,
         datasets=tuple(row.pop("datasets", dict.fromkeys(panel[1] for panel in panels))),

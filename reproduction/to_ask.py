@@ -116,8 +116,7 @@ RUNS = (
 
 
 # What is asked of the larger one: small parts first, so that every stop is useful. SummEval, HANNA
-# and LLMBar wait for data/predictions.toml. `python -m reproduction.asking_costs` says how long
-# each part takes.
+# and LLMBar wait for data/predictions.toml.
 PART = 64  # questions between two lines, where a context has thousands
 DESIGN = 4 * 16  # SummEval in other words: both orders of 2N pairs of an article
 QWEN_RUNS = (

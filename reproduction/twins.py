@@ -70,9 +70,8 @@ class Twin:
     rho : correlation of perceived with human quality. sharpness : logits per unit of
     perceived quality. noise : standard deviation of a call's logit. bias : logits for the
     item shown first, in poe_v2's prompts. shared : correlation of the errors of a pair's two
-    orders, one number for all twins (`judging.simulated`). calibrated_on : ids of the published
-    numbers that fixed them, but for `shared`. at_bound : parameters for which the printed numbers
-    ask for more than a bound allows. earlier : rho and bias under the prompts of
+    orders, one number for all twins (`judging.simulated`). at_bound : parameters for which the
+    printed numbers ask for more than a bound allows. earlier : rho and bias under the prompts of
     comparative_assessment. pool : (M, 2) the pairs of a large set that it can be asked about; None
     for any.
     """
@@ -85,7 +84,6 @@ class Twin:
     noise: float
     bias: float
     shared: float = 0.0
-    calibrated_on: tuple[str, ...] = ()
     at_bound: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
     pool: Indices | None = field(default=None, compare=False)
@@ -212,7 +210,6 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
             **{name: row[name] for name in PARAMETERS},
             shared=shared()["value"],
             at_bound=tuple(row.get("at_bound", ())),
-            calibrated_on=tuple(row["calibrated_on"]),
             earlier=(row["earlier"]["rho"], row["earlier"]["bias"]) if "earlier" in row else None,
         )
         for row in _file()["twin"]

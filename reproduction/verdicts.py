@@ -18,7 +18,7 @@ from scipy.special import erfc
 
 from judging.machine import data_dir
 from reproduction.published import PAPERS, load
-from reproduction.run import read
+from reproduction.results import read, stored
 from reproduction.twins import ROLES
 
 # From best to worst; a check fails when a cell moves down. What was not tested may get any verdict.
@@ -32,7 +32,7 @@ UNKNOWN = "cause unknown"
 UNREADABLE = "the printed value is missing from the text at hand"
 OTHER_INPUTS = "ours was computed from other inputs than the paper's: drawn ones of their shape"
 
-# A paper's tables are stored as data/results/PREFIXtableN.csv.
+# What the targets of a paper's tables are called: PREFIXtableN.
 PREFIXES = {
     "poe_v2": "",
     "poe_v1": "v1-",
@@ -107,28 +107,6 @@ def verdict(cells: pd.DataFrame) -> pd.Series:
     within = cells["difference"].abs() <= cells["tolerance"]
     words = np.select([~tested, within], ["not tested", "agrees"], "differs")
     return pd.Series(words, index=cells.index)
-
-
-def between_seeds(
-    table: str, one: pd.DataFrame, other: pd.DataFrame, *, paper: str = "poe_v2"
-) -> dict[str, float]:
-    """What another seed changes: two results of a table, cell by cell, where both were tested.
-
-    cells; same : share with the same verdict; ratio, least, most : median, smallest and largest
-    ratio of the tolerances; within : share of cells whose tolerances differ by a tenth at most.
-    """
-    cells = [compare(table, result, paper=paper).set_index("id") for result in (one, other)]
-    tested = (cells[0]["verdict"] != "not tested") & (cells[1]["verdict"] != "not tested")
-    a, b = (each[tested] for each in cells)
-    ratio = b["tolerance"] / a["tolerance"]
-    return {
-        "cells": len(a),
-        "same": float((a["verdict"] == b["verdict"]).mean()),
-        "ratio": float(ratio.median()),
-        "least": float(ratio.min()),
-        "most": float(ratio.max()),
-        "within": float(((ratio - 1.0).abs() <= 0.1).mean()),
-    }
 
 
 def scorecard(*papers: str) -> pd.DataFrame:
@@ -299,8 +277,7 @@ def accept(card: pd.DataFrame, folder: Path | None = None) -> Path:
 
 def worsened(card: pd.DataFrame, baseline: pd.DataFrame | None = None) -> pd.DataFrame:
     """Cells whose verdict is worse than the accepted one, or that have disappeared."""
-    accepted = read("verdicts") if baseline is None else baseline
-    assert accepted is not None, "data/results/verdicts.csv is missing"
+    accepted = stored("verdicts") if baseline is None else baseline
     rank = {name: place for place, name in enumerate(VERDICTS)} | {"missing": len(VERDICTS)}
     now = accepted["id"].map(card.set_index("id")["verdict"]).fillna("missing")
     return accepted.assign(now=now)[now.map(rank) > accepted["verdict"].map(rank)]

@@ -20,9 +20,9 @@ of judges that rank better than chance with the papers' prompt: 15 cells. Some n
 by then, since a reader had computed them with code of their own and told us; they are marked there:
 of the papers' prompt all but SmolLM2's on SummEval, both parts of SmolLM2's comparative-2, and the
 margins of Qwen's comparative-1, comparative-2 and numbers on TopicalChat. Known as well were the
-first-place rates, from data/results/*-wording.csv. New are the other prompts, the parts that are
-not marked, the curves between, and both tests below. (Seen later, and still before any number: in
-other words Qwen was asked about an article's coherence in 64 calls, both orders of 32 pairs, so
+first-place rates, from data/results/models-wording.csv. New are the other prompts, the parts that
+are not marked, the curves between, and both tests below. (Seen later, and still before any number:
+in other words Qwen was asked about an article's coherence in 64 calls, both orders of 32 pairs, so
 calls are drawn among these, and "all" is 64.)
 
  1. Margin is above 0 with few calls in at least 12 of 15 cells.

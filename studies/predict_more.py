@@ -51,7 +51,6 @@ from studies.predictions import DRAWS, FILE, Calibrated, calibrated, drawn, numb
 Known = Sequence[tuple[Floats, Floats]]  # as `predictions.sources` gives them
 METHODS = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
 GAINS = (("PoE-BT", "win-ratio"), ("PoE-BT", "BT"), ("PoE-BT", "avg-prob"))
-DECISIONS = ("accuracy of one order", "both orders - one, accuracy", "first place preferred")
 ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
 STORIES = ("coherence", "complexity")  # what is asked of HANNA
 FEW = "HANNA, the first N, 2N and 4N calls in the order asked"

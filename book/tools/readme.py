@@ -12,7 +12,7 @@ import numpy as np
 from judging import datasets
 from reproduction import ask_model, verdicts
 from reproduction.claims import main_claims
-from reproduction.run import read
+from reproduction.results import read
 from reproduction.significance import CHANCE, CLEAR
 from reproduction.telling import answer, pictures, power
 

@@ -1,10 +1,4 @@
-"""The papers' figures, drawn from results: for the book's pages and, as vectors, for print.
-
-    >>> from reproduction.telling import drawings
-    >>> drawings.save("figure4", results.read("figure4"), Path("figures"))  # doctest: +SKIP
-
-A figure is a stack of panels as wide as a phone's page.
-"""
+"""The papers' figures, drawn from results for the book's pages: a picture a panel."""
 
 from __future__ import annotations
 
@@ -12,7 +6,6 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -29,7 +22,6 @@ from reproduction.published import NAMES, TEXTS
 WIDTH = 5.2  # inches; the fonts are chosen for this width
 SMALL = (3.9, 2.7)  # of a small multiple
 GAP = 0.085  # between two names, as a share of the height
-FORMATS = ("svg", "pdf")
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
 
 
@@ -63,22 +55,6 @@ RULES = {
 }
 
 
-def page(tables: Sequence[pd.DataFrame]) -> Figure:
-    """Panels of several results below each other."""
-    plots.use_style()
-    panels = [panel for table in tables for panel in _panels(table)]
-    figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, 2.75 * len(panels)), squeeze=False)
-    figure.set_layout_engine("constrained", hspace=0.08)
-    for ax, (draw, rows) in zip(axes[:, 0], panels, strict=True):
-        draw(ax, rows)
-        plots.evidence(ax, str(rows["kind"].iloc[0]), outside="difference" not in rows)
-        ax.title.set_fontsize(10.5)
-        if rows["labels"].iloc[0] != "real":
-            where: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 9.5, "style": "italic"}
-            ax.text(0.03, 0.9, "labels drawn at random", **where)
-    return figure
-
-
 def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
     """Small multiples: every panel of several results as a picture of its own.
 
@@ -87,7 +63,7 @@ def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
     plots.use_style()
     image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
     made = []
-    for draw, rows in [panel for table in tables for panel in _panels(table)]:
+    for draw, rows in [panel for table in tables for panel in panels(table)]:
         figure, ax = plt.subplots(figsize=SMALL, layout="constrained")
         draw(ax, rows)
         ax.title.set_fontsize(10)
@@ -103,37 +79,7 @@ def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
     return Markup('<div class="multiples">{}</div>').format(Markup().join(made))
 
 
-def save(name: str, table: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write NAME.svg and NAME.pdf, vectors with text as text; the same bytes for the same table.
-
-    Raises
-    ------
-    ValueError
-        If the table is none of the papers' figures.
-    """
-    if not drawable(table):
-        raise ValueError(f"{name} is a table of numbers, not a figure that can be drawn")
-    folder.mkdir(parents=True, exist_ok=True)
-    figure = page([table])
-    paths = [folder / f"{name}.{kind}" for kind in FORMATS]
-    with plt.rc_context({"pdf.fonttype": 42}):
-        for path in paths:
-            date = "CreationDate" if path.suffix == ".pdf" else "Date"
-            figure.savefig(path, metadata={date: None})
-    plt.close(figure)
-    return paths
-
-
-def drawable(table: pd.DataFrame) -> bool:
-    """Whether a result is one of the figures: a curve, a joint distribution or its moments."""
-    if {"panel", "p", "count"} <= set(table.columns):
-        return True
-    if not {"panel", "k", "low", "high"} <= set(table.columns):
-        return False
-    return not table.duplicated(["k", "method", "selection", "bias"]).any()  # one judge
-
-
-def _panels(table: pd.DataFrame) -> list[tuple[Callable[[Axes, pd.DataFrame], None], pd.DataFrame]]:
+def panels(table: pd.DataFrame) -> list[tuple[Callable[[Axes, pd.DataFrame], None], pd.DataFrame]]:
     """What draws each panel, and its rows: one method a panel where designs are compared."""
     if "p" in table:
         draw = joint if "difference" in table else moments

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from reproduction.run import folder, outdated
+from reproduction.run import outdated
 from reproduction.targets import TARGETS
 from reproduction.telling.pages import Cell, badge, table
 from reproduction.twins import labels
 
 UP_TO_DATE = "up to date"
 HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds passed", "state", "code")
-
-
-def descriptions(out: Path | None = None) -> dict[str, dict[str, Any]]:
-    """What lies beside each result, by its name."""
-    results = [p for p in sorted(folder(out).glob("*.json")) if p.with_suffix(".csv").exists()]
-    return {path.stem: json.loads(path.read_text()) for path in results}
 
 
 def state(name: str, about: Mapping[str, Any]) -> str:
@@ -74,7 +66,7 @@ def _row(run: dict[str, Any]) -> list[object]:
 
 
 def whole_run(run: Mapping[str, Any], n_targets: int) -> str:
-    """In a sentence what one uninterrupted run of all targets took (`run.read_whole`)."""
+    """In a sentence what one uninterrupted run of all targets took (`results.WHOLE`)."""
     if not run:
         return "No uninterrupted run of all targets is recorded."
     which = "all" if run["made"] == n_targets else "the then"

@@ -22,8 +22,9 @@ from scipy.stats import t as student
 
 from judging import plots
 from poe.choose import orders
-from reproduction import ask_model, run, verdicts
+from reproduction import ask_model, verdicts
 from reproduction.published import load
+from reproduction.results import stored
 from reproduction.small import PRINTED
 from reproduction.telling import answer, power
 from reproduction.telling.drawings import WIDTH
@@ -91,13 +92,6 @@ def _effects(label: str, kind: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Rows for `forest`: columns value and, with an interval, low and high of `rows`."""
     bare = {name: rows.get(name, np.nan) for name in ("low", "high")}
     return pd.DataFrame({"label": label, "kind": kind, "value": rows["value"], **bare})
-
-
-def stored(name: str, **wanted: object) -> pd.DataFrame:
-    """Read the rows of a stored result that have these values in their columns."""
-    table = run.read(name)
-    assert table is not None, f"data/results/{name}.csv is missing"
-    return _where(table, **wanted)
 
 
 def _where(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:

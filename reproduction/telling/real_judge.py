@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction import ask_model, run
+from reproduction import ask_model
 from reproduction.claims import accepted
 from reproduction.published import NAMES
+from reproduction.results import stored
 from reproduction.small import few_and_all
 
 CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
@@ -18,11 +19,7 @@ CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
 
 def at(result: str, **wanted: object) -> tuple[float, float]:
     """Value and standard error of the one row of a stored result that has these columns."""
-    rows = run.read(result)
-    assert rows is not None, f"data/results/{result}.csv is missing"
-    for name, is_ in wanted.items():
-        rows = rows[rows[name] == is_]
-    (row,) = rows.itertuples()
+    (row,) = stored(result, **wanted).itertuples()
     return float(row.value), float(row.se)
 
 
@@ -75,8 +72,7 @@ def headlines() -> pd.DataFrame:
     Columns: claim, the limit of its number for one judge, published, twins, and one for each set
     of texts, "holds: +0.6 ± 0.8".
     """
-    rows = run.read(CLAIMS)
-    assert rows is not None, f"data/results/{CLAIMS}.csv is missing"
+    rows = stored(CLAIMS)
     said = accepted().set_index(["id", "evidence"])["verdict"]
     every = _every(rows)
     rows = rows.assign(
@@ -118,8 +114,7 @@ def within(low: float, high: float) -> str:
 
 def counts() -> dict[str, int]:
     """How many claims come to what, of those that were asked on every set of texts in full."""
-    rows = run.read(CLAIMS)
-    assert rows is not None
+    rows = stored(CLAIMS)
     rows, sets = rows[rows["contexts"] == _every(rows)], rows["dataset"].nunique()
     everywhere = rows.groupby("claim")["dataset"].transform("nunique") == sets
     return {str(word): int(n) for word, n in rows.loc[everywhere, "verdict"].value_counts().items()}
@@ -132,8 +127,6 @@ def _every(rows: pd.DataFrame) -> pd.Series:
 
 def twin() -> pd.DataFrame:
     """One row a twin: how far off it is on each dataset, points (root mean square)."""
-    rows = run.read(TWIN)
-    assert rows is not None, f"data/results/{TWIN}.csv is missing"
-    rows = rows[rows["quantity"] == "all of these"]
+    rows = stored(TWIN, quantity="all of these")
     wide = rows.pivot(index="twin", columns="dataset", values="value")
     return wide.reindex(rows["twin"].unique())[list(rows["dataset"].unique())]

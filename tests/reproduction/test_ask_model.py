@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from judging import datasets
 from judging.judges.recorded import llmbar
 from reproduction import answers as stored
-from reproduction import ask_model, asking_costs, measured_tables, to_ask
+from reproduction import ask_model, measured_tables, to_ask
 from reproduction.quarters import whole
 from reproduction.settings import Settings
 
@@ -199,16 +199,6 @@ def test_texts_that_are_not_here_are_left_out(small, monkeypatch, capsys):
     monkeypatch.setattr(datasets.Dataset, "has_texts", False)
     ask_model.work(small)
     assert capsys.readouterr().out.count("not on this machine, so it is left out") == 2
-
-
-def test_costs_count_what_a_prompt_adds_to_the_one_before(placeholder_texts):
-    run = ask_model.Run("topicalchat", "poe", ("coherency",), 1)
-    questions = run.of_context(datasets.load("topicalchat"), 0)
-    one, all_ = asking_costs.computed(questions[:1]), asking_costs.computed(questions)
-    size = len(questions[0].text.encode())
-    assert one == pytest.approx(size / asking_costs.BYTES + asking_costs.ENDING)
-    assert one < all_ < 30 * one
-    assert asking_costs.computed(questions[:1] * 2) == pytest.approx(one + asking_costs.ENDING)
 
 
 # What was kept -----------------------------------------------------------------------------

@@ -38,10 +38,19 @@ def shown(figure, what):
     return np.sort(np.concatenate([getattr(line, f"get_{what}data")() for line in lines]))
 
 
+def drawn(table):
+    """All panels of a result below each other."""
+    panels = drawings.panels(table)
+    figure, axes = plt.subplots(len(panels), squeeze=False)
+    for ax, (draw, rows) in zip(axes[:, 0], panels, strict=True):
+        draw(ax, rows)
+    return figure
+
+
 def test_a_stored_figure_of_every_form_shows_each_of_its_points():
     for name in ("figure1a", "figure1c", "figure2", "figure4", "figure7b", "figure9", "figure10"):
         table = verdicts.read(name)
-        figure = drawings.page([table])
+        figure = drawn(table)
         if "k" in table:
             np.testing.assert_allclose(shown(figure, "x"), np.sort(table["k"]), err_msg=name)
             np.testing.assert_allclose(shown(figure, "y"), np.sort(table["value"]), err_msg=name)
@@ -53,30 +62,6 @@ def test_a_stored_figure_of_every_form_shows_each_of_its_points():
             wanted = np.sqrt(table["count"]).groupby(table["panel"], sort=False).sum()
             np.testing.assert_allclose(shades, wanted)
         plt.close(figure)
-
-
-def test_kind_and_stand_in_are_written_on_the_figure():
-    rows = [(k, "PoE-BT", "random", "none", 1.0 * k) for k in (9, 18)]
-    (ax,) = drawings.page([curve(*rows, labels="drawn", kind="measured")]).axes
-    words = [text.get_text() for text in ax.texts]
-    assert {"measured", "labels drawn at random"} <= set(words)
-    (real,) = drawings.page([curve(*rows)]).axes
-    assert not {"measured", "labels drawn at random"} & {text.get_text() for text in real.texts}
-
-
-def test_files_are_the_same_bytes_every_time_and_a_table_is_no_figure(tmp_path):
-    table = curve(*[(k, "PoE-BT", "random", "none", 1.0 * k) for k in (9, 18)])
-    first, second, other = (
-        drawings.save("figure1a", table.assign(value=table["value"] + more), tmp_path / folder)
-        for folder, more in (("a", 0), ("b", 0), ("c", 1))
-    )
-    assert [path.name for path in first] == ["figure1a.svg", "figure1a.pdf"]
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    assert other[0].read_bytes() != first[0].read_bytes()
-    for no_figure in (pd.DataFrame({"id": ["a"]}), pd.concat([table, table.assign(system="B")])):
-        with pytest.raises(ValueError, match="table1 is a table of numbers"):
-            drawings.save("table1", no_figure, tmp_path / "d")
-    assert not (tmp_path / "d").exists()
 
 
 def test_every_small_picture_says_what_it_shows_to_those_who_cannot_see_it():

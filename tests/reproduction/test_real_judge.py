@@ -11,6 +11,7 @@ import poe
 from judging import metrics
 from judging.judges.recorded import llmbar
 from reproduction import ask_model
+from reproduction import results as disk
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
 from reproduction.telling import real_judge
@@ -56,7 +57,7 @@ TWIN = pd.DataFrame(
 @pytest.fixture
 def results(monkeypatch):
     known = {real_judge.CLAIMS: CLAIMS, real_judge.TWIN: TWIN}
-    monkeypatch.setattr(real_judge.run, "read", known.get)
+    monkeypatch.setattr(disk, "read", known.get)
     said = [("v2-full-within-1", "published", "holds"), ("v2-full-within-1", "simulated", "holds")]
     frame = pd.DataFrame(said, columns=["id", "evidence", "verdict"])
     monkeypatch.setattr(real_judge, "accepted", lambda: frame)
@@ -88,7 +89,7 @@ def test_claims_stand_beside_print_and_twins(results):
 def test_claims_asked_on_a_part_of_the_texts_do_not_count(results, monkeypatch):
     everywhere = CLAIMS.iloc[[1]].assign(dataset="summeval", attribute="coherence", contexts=4)
     rows = pd.concat([CLAIMS, everywhere], ignore_index=True)
-    monkeypatch.setattr(real_judge.run, "read", {real_judge.CLAIMS: rows}.get)
+    monkeypatch.setattr(disk, "read", {real_judge.CLAIMS: rows}.get)
     assert real_judge.counts() == {"does not hold": 1, "no information": 1}
     assert "not counted: +1.5 ± 0.5 (4 only)" in real_judge.headlines().iloc[1].to_list()
     rows.loc[3, "contexts"] = 13
@@ -126,7 +127,7 @@ def test_what_came_of_predictions_is_absent_before(monkeypatch):
 
 def test_one_number_in_words(monkeypatch):
     table = pd.DataFrame({"k": [12, 18], "value": [4.44, -1.0], "se": [0.96, 0.25]})
-    monkeypatch.setattr(real_judge.run, "read", {"a table": table}.get)
+    monkeypatch.setattr(disk, "read", {"a table": table}.get)
     assert real_judge.said("a table", k=12) == "4.4 ± 1.0"
     assert real_judge.said("a table", k=18, sign="+") == "\u22121.0 ± 0.2"
     with pytest.raises(ValueError, match="unpack"):
@@ -223,7 +224,7 @@ def test_stories_are_those_whose_calls_were_all_answered(monkeypatch):
 
 def test_the_table_of_stories_shows_every_method_and_number_of_calls():
     text = re.sub(r"<[^>]+>", " ", outcomes.stories())
-    rows = real_judge.run.read("measured-qwen-stories")
+    rows = disk.read("measured-qwen-stories")
     assert len(re.findall(r"surprise, PoE-BT", text)) == 1
     for calls in rows["calls"].unique():
         assert f"{calls / rows['stories'].iloc[0]:.0f} calls a story" in text

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from reproduction import run
+from reproduction import results, run
 from reproduction.run import Run
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
@@ -17,11 +17,10 @@ RUN = Run("2026-01-02T03:04:05Z", 12.34, 20.0, 2, 2, "judging reproduce all")
 
 
 @pytest.fixture
-def about(tmp_path):
+def about():
     """A description as `make` would write it today."""
     head = {"kind": ["simulated"], "labels": "real", "draws": 20, "seed": 0, "value": 1.0}
-    run.write(tmp_path / f"{NAME}.csv", pd.DataFrame(head), Settings(TARGETS[NAME]), RUN)
-    return log.descriptions(tmp_path)[NAME]
+    return run.describe(pd.DataFrame(head), Settings(TARGETS[NAME]), RUN)
 
 
 def test_a_run_of_today_is_up_to_date(about):
@@ -70,7 +69,7 @@ def test_the_cost_of_everything_in_a_sentence():
 
 
 def test_every_committed_result_has_a_row():
-    found = log.descriptions()
+    found = results.descriptions()
     table = log.rows(found)
     assert table["name"].tolist() == sorted(found)
     assert "all" not in found, "the record of runs of all is no result"

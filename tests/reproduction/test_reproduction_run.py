@@ -1,6 +1,5 @@
 """Results on disk, what makes them out of date, and the command `judging reproduce`."""
 
-import json
 import shutil
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from judging import machine
 from judging.machine import data_dir
 from judging.practice.cli import main
-from reproduction import cli, run, small, targets, verdicts
+from reproduction import cli, results, run, small, targets, verdicts
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
@@ -62,7 +61,7 @@ class TestResult:
         settings = Settings(TARGETS["figure10"], draws=2)
         assert not run.is_fresh(settings, tmp_path)
         made = run.make(settings, out=tmp_path)
-        about = json.loads(made.path.with_suffix(".json").read_text())
+        about = results.index(tmp_path)["figure10"]
         assert (about["command"], about["seed"]) == ("judging reproduce figure10", 0)
         assert (about["kind"], about["draws"]) == ("simulated", 1)
         assert about["what"] == TARGETS["figure10"].what
@@ -102,12 +101,12 @@ class TestAll:
     def test_only_a_run_that_made_everything_is_recorded(self, two, tmp_path, capsys):
         assert everything(tmp_path) == 0
         assert "2 of 2 targets recomputed, 0 were up to date" in capsys.readouterr().out
-        whole = run.read_whole(tmp_path)
+        whole = results.index(tmp_path)[results.WHOLE]
         assert (whole["made"], whole["invoked"]) == (2, "judging reproduce all")
-        (tmp_path / "figure9.json").unlink()
+        (tmp_path / "figure9.csv").unlink()
         assert everything(tmp_path) == 0
         assert "1 of 2 targets recomputed, 1 were up to date" in capsys.readouterr().out
-        assert run.read_whole(tmp_path) == whole
+        assert results.index(tmp_path)[results.WHOLE] == whole
 
     def test_an_interrupted_run_keeps_what_it_made_and_is_not_recorded(
         self, two, tmp_path, monkeypatch, capsys
@@ -121,7 +120,7 @@ class TestAll:
 
         monkeypatch.setattr(cli, "make", stopped)
         assert everything(tmp_path) == 130
-        assert run.read_whole(tmp_path) == {}
+        assert results.WHOLE not in results.index(tmp_path)
         assert "what was recomputed is kept" in capsys.readouterr().out
         assert (tmp_path / "figure9.csv").exists()
 
@@ -137,17 +136,17 @@ class TestAll:
         self, two, tmp_path, monkeypatch, capsys
     ):
         assert everything(tmp_path / "results") == 0
-        monkeypatch.setattr(run, "data_dir", lambda: tmp_path)
+        monkeypatch.setattr(results, "data_dir", lambda: tmp_path)
         capsys.readouterr()
         check = ["reproduce", "all", "--draws", "2", "--check"]
         assert main(check) == 0
-        assert "2 of 2 results are the committed bytes" in capsys.readouterr().out
+        assert "2 of 2 results are as committed" in capsys.readouterr().out
         path = tmp_path / "results" / "figure9.csv"
         lines = path.read_text().splitlines()
         lines[1] = lines[1].rsplit(",", 1)[0] + ",0.0000"
         path.write_text("\n".join(lines) + "\n")
         assert main(check) == 1
-        assert "figure9: 1 of 841 lines are not as committed; values differ by 5" in (
+        assert "figure9: 1 of 840 rows are not as committed; values differ by 5" in (
             capsys.readouterr().out
         )
 
@@ -167,7 +166,7 @@ class TestCommand:
             data_dir(), packaged, ignore=shutil.ignore_patterns("results", "measured", "labels")
         )
         (packaged / "results").mkdir()
-        for module in (machine, run, cli, verdicts):
+        for module in (machine, results, cli, verdicts):
             monkeypatch.setattr(module, "data_dir", lambda: packaged)
         here = tmp_path / "here"
         here.mkdir()
@@ -177,7 +176,7 @@ class TestCommand:
         assert f"results go into {here / 'results'}" in capsys.readouterr().out
         assert {path.name for path in (here / "results").iterdir()} == {
             "figure10.csv",
-            "figure10.json",
+            "index.json",
         }
         for command in (["reproduce", "twins"], ["scorecard", "--accept"]):
             assert main(command) == 1

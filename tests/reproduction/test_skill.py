@@ -6,9 +6,8 @@ import pytest
 from scipy.stats import binom
 
 from judging.judges import recorded
-from judging.machine import data_dir
 from judging.panel import PanelError, aggregate, diagnose
-from reproduction import llmbar, skill, verdicts
+from reproduction import llmbar, results, skill, verdicts
 from reproduction.settings import Settings
 from reproduction.simulated_panels import SimulatedPanel
 from reproduction.skill import Size
@@ -154,6 +153,6 @@ def test_what_does_not_depend_on_texts_is_as_committed(monkeypatch):
     made = llmbar.aggregation(Settings(draws=1)).set_index(keys)
     assert made.loc[("LLMBar Natural", "Vanilla", "both", some[2], "accuracy"), "value"] > 50
     rest = made.drop(index=some[2], level="method")["value"]
-    committed = pd.read_csv(data_dir() / "results" / "recorded-aggregation.csv").set_index(keys)
+    committed = results.read("recorded-aggregation").set_index(keys)
     assert len(rest) == 16  # two prompts, two orders, three methods and a correlation
     np.testing.assert_allclose(committed.loc[rest.index, "value"], rest, atol=6e-5)

@@ -9,7 +9,6 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -23,7 +22,7 @@ from judging.metrics import spearman
 from judging.practice.cli import main
 from judging.question import Answer, Reader
 from judging.store import Store
-from reproduction import large, published, run, small, stored_judge
+from reproduction import large, published, results, run, small, stored_judge
 from reproduction.settings import Calls, Settings
 from reproduction.stored_judge import stored
 from reproduction.targets import TARGETS
@@ -148,14 +147,14 @@ class TestHanna:
         monkeypatch.setattr(large, "load", lambda _: some)
         assert reproduce("table3", path, tmp_path) == 0
         out = capsys.readouterr().out
-        table = pd.read_csv(tmp_path / "table3.csv")
+        table = results.read("table3", tmp_path)
         is_ours = (table["system"] == "Mistral-7B") & (table["attribute"] == "COH")
         assert set(table.loc[is_ours, "kind"]) == {"measured"}
         assert set(table.loc[~is_ours, "kind"]) == {"simulated"}
         assert is_ours.sum() == 8
         assert "rows by kind: 16 simulated, 8 measured" in out
         assert "hanna surprise: no answers; judging ask hanna surprise --calls 200000" in out
-        about = json.loads((tmp_path / "table3.json").read_text())
+        about = results.index(tmp_path)["table3"]
         assert about["kind"] == "measured/simulated"
         assert about["settings"]["measured"] == "Mistral-7B"
         assert str(path) not in json.dumps(about), "a place on one machine means nothing elsewhere"
@@ -187,7 +186,7 @@ class TestHanna:
         assert "nothing was written" in said
         assert f"0 pairs answered in both orders, {NEEDED:,} needed" in said
         assert "judging ask hanna coherence --calls 200000 --orders both" in said
-        assert not (tmp_path / "figure2.csv").exists()
+        assert not results.index(tmp_path)
 
 
 class TestContexts:

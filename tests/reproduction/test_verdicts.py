@@ -7,7 +7,7 @@ from scipy.stats import ttest_1samp
 
 from judging.machine import data_dir
 from judging.practice.cli import main
-from reproduction import cli, published, verdicts
+from reproduction import cli, published, results, verdicts
 from reproduction.claims import all_claims
 from reproduction.targets import TARGETS
 from reproduction.telling import pages, power, sentences
@@ -304,29 +304,9 @@ def test_the_command(card, capsys, tmp_path, monkeypatch):
     accepted = verdicts.accept(card, tmp_path)
     assert accepted.read_bytes() == (data_dir() / "results" / "verdicts.csv").read_bytes()
     strict = pd.read_csv(accepted).assign(verdict="agrees")
-    monkeypatch.setattr(verdicts, "read", lambda name: strict)
+    monkeypatch.setattr(results, "read", lambda name: strict)
     assert main(["scorecard", "--check"]) == 1
     assert "verdicts got worse" in capsys.readouterr().err
-
-
-def test_what_another_seed_changes(capsys):
-    one = verdicts.read("table7")
-    same = verdicts.between_seeds("table7", one, one)
-    assert (same["same"], same["least"], same["most"], same["within"]) == (1.0, 1.0, 1.0, 1.0)
-    assert same["cells"] == len(one)
-    printed = published.load("table7").set_index("id")["number"]
-    here = one.assign(value=one["id"].map(printed))  # agrees everywhere
-    other = here.assign(value=here["value"].where(here.index > 2, 99.0))  # and not in three
-    other[["se", "run_sd"]] *= np.where(here.index < 10, 9.0, 1.0)[:, None]
-    found = verdicts.between_seeds("table7", here, other)
-    assert found["same"] == pytest.approx(1.0 - 3 / len(one))
-    assert found["within"] == pytest.approx(1.0 - 10 / len(one))
-    assert 1.1 < found["most"] <= 9.0
-    assert found["ratio"] == found["least"] == 1.0
-    assert main(["reproduce", "comparative-table8", "--twice", "--draws", "2"]) == 0
-    assert "comparative-table8" in capsys.readouterr().out
-    assert main(["reproduce", "figure9", "--twice", "--draws", "2"]) == 1
-    assert "name a table" in capsys.readouterr().err
 
 
 def test_what_a_table_comes_to_puts_a_difference_before_a_weak_test():
