@@ -59,22 +59,13 @@ def test_a_store_counts_an_answer_once_whatever_its_texts_are_called(folder, cap
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (
-            {"until": poe.top_known(4)},
-            r"^context-2: the rule 'probability of the top 4' says nothing",
-        ),
-        ({"asking": judging.Asking(confirm=True)}, r"^context-2: a confirmation takes \d+ calls"),
-    ],
-)
-def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked(options, said):
+def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
     rows = [{"id": f"{k}", "text": f"word {k}", "context": "large"} for k in range(12)]
     rows += [{"id": f"s{k}", "text": f"last {k}", "context": "small"} for k in range(3)]
     judge = HashJudge()
+    said, four = r"^context-2: the rule 'probability of the top 4' says nothing", poe.top_known(4)
     with Store(":memory:") as store, pytest.raises(ValueError, match=said):
-        judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, **options)
+        judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, until=four)
     assert not judge.asked
     with Store(":memory:") as store:
         rules = (rule for rule in [poe.top_known(2)])  # an iterator is for all contexts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -33,9 +32,8 @@ MADE_OF = (
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
     "people (labels, kind, agreement, low, high; sharpness: what a logit is worth to them; scale: "
     "slope, intercept, half, level), advice (state, text, more, labels), fragility (answers, of, "
-    "winner), confirmation (--confirm: best, rivals, calls, p, before), notes, texts (the rows of "
-    "--out)) and together (the rankings of several judges as one: attribute, context, notes, "
-    f"judges, texts). {o.DRY}"
+    "winner), notes, texts (the rows of --out)) and together (the rankings of several judges as "
+    f"one: attribute, context, notes, judges, texts). {o.DRY}"
 )
 
 
@@ -94,14 +92,6 @@ def rank(
             panel=o.ASKED,
         ),
     ] = "auto",
-    confirm: Annotated[
-        bool,
-        o.opt(
-            "Keep calls for a last round of fresh questions, the best K (--top) against the next "
-            "K, which alone say how sure the top is: they had no part in choosing.",
-            panel=o.ASKED,
-        ),
-    ] = False,
     seed: o.Seed = 0,
     until_top: Annotated[
         o.Count, o.opt("The K best texts are known.", panel=o.STOP, min=1, metavar="K")
@@ -193,7 +183,6 @@ def rank(
         rounds=by_file.rounds,
         rule=rule,
         orders=orders,
-        confirm=confirm,
         offline=offline,
         undecided=undecided,
         on_refusal=on_refusal,
@@ -391,7 +380,6 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
                 "people": _people(one),
                 "advice": verdict(one)._asdict(),
                 "fragility": one.fragility and one.fragility._asdict(),
-                "confirmation": one.confirmation and asdict(one.confirmation),
                 "refused": one.refused,
                 "left_out": one.left_out,
                 "notes": (*refusals(one), *one.notes),

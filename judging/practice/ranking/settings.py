@@ -56,9 +56,6 @@ class Asking:
         "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
         of the two is worth its calls, from a few pairs in both orders at the beginning
         (`poe.choose.orders`; book, "When is the second order worth its call?").
-    confirm
-        Whether calls are kept back for a last round of fresh questions about the finalists
-        (`judging.practice.ranking.confirmation`), whose answers alone say how sure the top is.
     batch
         Calls per round; one per text by default.
     rounds
@@ -86,7 +83,6 @@ class Asking:
 
     rule: str = "adaptive"
     orders: Literal["auto", "one", "both"] = "auto"
-    confirm: bool = False
     batch: int | None = None
     rounds: int | None = None
     offline: bool = False
