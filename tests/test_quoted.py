@@ -16,7 +16,7 @@ import typer
 from judging.practice.cli import app, parse
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = "rank|fit|leaderboard|compare|ask|run-batch|prompts|data|store|reproduce|scorecard"
+COMMANDS = "rank|fit|leaderboard|ask|prompts|data|store|reproduce|scorecard"
 # Flags of other programs that are named beside ours, with the program.
 OTHERS = dict.fromkeys(
     ("--no-deps", "--target", "--dest", "--only-binary", "--disable-pip-version-check", "--quiet"),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from judging.datasets import Dataset
 from judging.question import Prompt, Question
 
+SHOWN = 400  # characters of a text in an example
+
 
 def pairs_of(n_items: int, count: int | None, *, both_orders: bool, seed: Sequence[int]) -> Indices:
     """The first `count` of all N(N-1) comparisons in an order of their own; (count, 2).
@@ -81,17 +83,17 @@ def questions_of(
     return questions
 
 
-def examples(dataset: Dataset, prompt: Prompt, *, cut: int = 0) -> Iterator[Question]:
+def examples(dataset: Dataset, prompt: Prompt) -> Iterator[Question]:
     """Questions to look at: the first pair of every context, other pairs if there is only one.
 
-    cut : characters shown of a text; 0 for all.
+    Long texts are cut.
     """
 
     def shown(text: Text) -> Text:
-        rest = len(text.text) - cut
-        if cut < 1 or rest <= 0:
-            return text
-        return Text(text.id, f"{text.text[:cut]} [{rest:,} more characters]")
+        rest = len(text.text) - SHOWN
+        return (
+            Text(text.id, f"{text.text[:SHOWN]} [{rest:,} more characters]") if rest > 0 else text
+        )
 
     step = 2 if prompt.comparative else 1
     last = dataset.n_candidates - step if dataset.n_contexts == 1 else 0

@@ -118,12 +118,9 @@ def test_a_dead_heat_is_told_as_equal(case, run, found, tmp_path):
     for command in (
         ["leaderboard", "votes.csv", *files],
         ["fit", "votes.csv", *files],
-        ["compare", "X", "Y", "votes.csv"],
     ):
         _, text = run(*command)
         assert not re.search(r"probably|the best of|stays first|would be first|leads", text), text
-        if command[0] == "compare":
-            continue
         assert "X and Y are equal" in text
         assert [row for row, _ in ROW.findall(text)] == ["1", "1"]
         assert pd.read_csv("out.csv")["rank"].tolist() == [1, 1]
@@ -149,7 +146,7 @@ def test_ties_are_half_wins_and_equal_systems_share_a_rank(case, found):
 def test_codes_that_nothing_explains_are_refused_with_the_way_out(case, run):
     tables = "votes.csv", "votes-winner.csv", "votes-no-tie.csv"
     commands = [[c, table] for c in ("fit", "leaderboard") for table in tables]
-    commands += [["fit", "votes.csv", "--winner", "label"], ["compare", "g", "k", "votes.csv"]]
+    commands += [["fit", "votes.csv", "--winner", "label"]]
     for command in commands:
         status, said = run(*command)
         assert status not in (0, 3), command

@@ -521,8 +521,8 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "a partial ranking: " in (text := capsys.readouterr().out)
     assert "50 comparisons" in text
     assert "asked now: 50 calls, " in text
-    page, rates = tmp_path / "r.html", tmp_path / "rates.csv"
-    files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
+    page, scores = tmp_path / "r.html", tmp_path / "scores.csv"
+    files = ["--comparisons", str(made), "--report", str(page), "--out", str(scores)]
     assert main([*base, *files]) == 0
     first = capsys.readouterr().out
     assert "per prompt: errors are clustered on it (20 values)" in first
@@ -543,10 +543,10 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     found = json.loads(capsys.readouterr().out)
     assert (found["partial"], found["comparisons"]) == (False, 80)
     order = [row["name"] for row in found["systems"]]
-    assert order == list(found["win_rates"]) == pd.read_csv(rates)["name"].tolist()
+    assert order == list(found["win_rates"]) == pd.read_csv(scores)["name"].tolist()
     assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
-    assert set(pd.read_csv(rates)["name"]) == {"m0", "m1", "m2", "m3"}
+    assert set(order) == {"m0", "m1", "m2", "m3"}
     assert main(["leaderboard", str(made), "--length-control", "--json"]) == 0
     returned = json.loads(capsys.readouterr().out)
     for row, same in zip(found["systems"], returned["systems"], strict=True):

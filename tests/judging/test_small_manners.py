@@ -186,8 +186,8 @@ def test_the_command_line_hears_no_python(folder, capsys):
     assert "t.csv" not in said
     answers = ["system,prompt,answer", "old,p,One.", "new,p,Two."]
     (folder / "a.csv").write_text("\n".join(answers))
-    assert main(["compare", "new", "old", "a.csv"]) == 1
-    assert "are for `judging leaderboard FILE --judge JUDGE`" in capsys.readouterr().err
+    assert main(["leaderboard", "a.csv"]) == 1
+    assert "answers that nobody compared need --judge" in capsys.readouterr().err
 
 
 def test_calls_are_kept_for_the_questions_that_were_begun():
@@ -313,7 +313,7 @@ def test_what_is_at_the_wrong_door_is_shown_to_the_right_one(folder, capsys):
     assert rank("a.csv", "--text-column", "txt") == 1
     assert "leaderboard" not in capsys.readouterr().err
     assert rank("t.csv") == 0
-    assert main(["compare", "t1", "t2", "judgements.sqlite"]) == 1
+    assert main(["leaderboard", "judgements.sqlite"]) == 1
     assert "judgements.sqlite is a store, and a table is needed here" in capsys.readouterr().err
     assert rank("t.csv", "--judge", "anthropic:some") == 2
     assert "with another protocol by a proxy" in capsys.readouterr().err

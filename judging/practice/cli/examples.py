@@ -11,11 +11,6 @@ judging leaderboard answers.csv --judge qwen --attribute "more helpful"
 judging leaderboard votes.csv --reference gpt-4 --report board.html
 judging leaderboard answers.csv --judge qwen --require "new >= old"
 """,
-    "compare": """
-judging compare new old votes.csv
-judging compare new old votes.csv --margin 2
-judging compare new old votes.csv --length-control --json
-""",
     "fit": """
 judging fit votes.csv
 judging fit votes.csv --first left --second right --winner choice
@@ -30,11 +25,6 @@ judging plan 40 --agreement 0.7
 judging ask essays.csv "more persuasive" --judge qwen
 judging ask summeval coherence --judge qwen --calls 100
 judging ask essays.csv clearer --judge qwen --dry-run
-""",
-    "run_batch": """
-judging rank essays.csv --attribute clearer --judge qwen --batch todo.jsonl
-judging run-batch todo.jsonl done.jsonl --judge qwen
-judging store import done.jsonl
 """,
     "prompts": """
 judging prompts

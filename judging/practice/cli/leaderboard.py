@@ -81,14 +81,6 @@ def leaderboard(
     confidence: o.Confidence = 0.95,
     out: o.Out = None,
     report: o.Report = None,
-    win_rates: Annotated[
-        Path | None,
-        o.opt("Write each system's share of wins against each to this CSV file.", panel=o.FILES),
-    ] = None,
-    differences: Annotated[
-        Path | None,
-        o.opt("Write the difference of every two systems to this CSV file.", panel=o.FILES),
-    ] = None,
     comparisons: o.Comparisons = None,
     people: Annotated[
         Path | None,
@@ -137,7 +129,7 @@ def leaderboard(
 
     by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
-    screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
+    screen.require_writable(report, out, comparisons, inputs=inputs)
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
     labels = read(read_table(people)) if people else None
@@ -231,8 +223,6 @@ def leaderboard(
     )
     files: dict[Path | None, Callable[[], str]] = {
         out: lambda: csv_text(frame),
-        win_rates: lambda: csv_text(rates.rename_axis("name").reset_index()),
-        differences: lambda: csv_text(result.differences()),
         comparisons: lambda: csv_text(columns.to_table()),
         report: lambda: board(title, frame, sentences, rates, level=confidence),
     }

@@ -19,9 +19,6 @@ def prompts(
     attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
     template: o.Template = None,
     show: Annotated[int, o.opt("Show this many examples, filled with texts.", min=0)] = 0,
-    cut: Annotated[
-        int, o.opt("Show at most this many characters of a text; 0 shows all.", min=0)
-    ] = 400,
     decoder_only: o.DecoderOnly = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -45,7 +42,7 @@ def prompts(
                 rows[-1]["examples"] = [
                     question.text
                     for question in islice(
-                        examples(datasets.load(str(dataset)), listing.prompt, cut=cut), show
+                        examples(datasets.load(str(dataset)), listing.prompt), show
                     )
                 ]
         screen.print_json(rows)
@@ -59,7 +56,7 @@ def prompts(
         print(f"\n{prompt.template}")
         return
     for number, question in enumerate(
-        islice(examples(datasets.load(dataset), prompt, cut=cut), show), start=1
+        islice(examples(datasets.load(dataset), prompt), show), start=1
     ):
         print(f"\n--- {number}: {', '.join(question.ids)} ---\n{question.text}")
         if prompt.prefix:
