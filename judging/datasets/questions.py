@@ -105,21 +105,6 @@ def examples(dataset: Dataset, prompt: Prompt) -> Iterator[Question]:
             yield Question(prompt, texts[k], second, context and shown(context))
 
 
-def contexts_of(dataset: Dataset, wanted: str | None) -> range:
-    """Positions that "10" (the first ten) or "20:30" stand for; all by default."""
-    n = dataset.n_contexts
-    if wanted is None:
-        return range(n)
-    form = re.fullmatch(r"(?:(\d+):)?(\d+)", wanted)
-    start, end = (int(form[1] or 0), int(form[2])) if form else (0, 0)
-    if not start < end <= n:
-        raise JudgeError(
-            f"contexts are 10 (the first ten) or 20:30 (from the 21st to the 30th), at most {n}, "
-            f"not {wanted!r}"
-        )
-    return range(start, end)
-
-
 def shard_of(questions: Sequence[Question], shard: str | None) -> list[Question]:
     """The i-th of n equal parts for "i/n", neighbours together so that prefixes are shared."""
     if shard is None:

@@ -160,7 +160,8 @@ def test_a_store_refuses_another_judge_before_its_weights_are_loaded(
     assert "at most 30 calls" in capsys.readouterr().out
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    assert rank(f"hf:{model}", "--several-judges") == 0
+    assert rank(f"hf:{model}", "--judge", "demo") == 0, "both are meant"
+    assert rank(f"hf:{model}") == 0
     assert rank(f"hf:{model}", "--store", "n.sqlite") == 0
     template = folder / model.name
     tiny_models.decoder("llama").save_pretrained(template)

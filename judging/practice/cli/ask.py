@@ -58,21 +58,14 @@ def ask(
             "orders of a pair together."
         ),
     ] = "one",
-    template: o.Template = None,
-    decoder_only: o.DecoderOnly = False,
     thing: o.Thing = "text",
     context_name: o.ContextName = "Context",
     wording: o.Wording = None,
-    contexts: Annotated[
-        str | None,
-        o.opt("Ask only about the first ten contexts (10), or about contexts 21 to 30 (20:30)."),
-    ] = None,
     shard: Annotated[
         str | None, o.opt("Ask only the I-th of N equal parts, such as 2/8.", metavar="I/N")
     ] = None,
     seed: o.Seed = 0,
     store: o.StorePath = o.STORE,
-    several_judges: o.SeveralJudges = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
@@ -92,7 +85,7 @@ def ask(
     store, and join the stores with `judging store merge`.
     """
     from judging import datasets, judges, prompts
-    from judging.datasets.questions import contexts_of, questions_of, shard_of
+    from judging.datasets.questions import questions_of, shard_of
     from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
     from judging.practice.meter import Meter
 
@@ -100,23 +93,18 @@ def ask(
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
     both_orders = orders == "both"
     if Path(dataset).is_file():
-        if template or contexts or decoder_only:
-            raise JudgeError(
-                "--template, --contexts and --decoder-only are for the datasets that `judging "
-                f"data list` names, and {dataset} is a file of your own texts"
-            )
         called = {"thing": thing, "context_name": context_name, "wording": wording}
         whole = _own(Path(dataset), attribute, calls, both_orders, seed, **called)
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}; `judging data list` names the datasets")
     else:
         if wording:
-            raise JudgeError("--wording is for your own texts; --template chooses a dataset's")
+            raise JudgeError("--wording is for your own texts; a dataset has prompts of its own")
         data = datasets.load(dataset)
         whole = questions_of(
             data,
-            prompts.load(dataset, attribute, template, decoder_only=decoder_only),
-            contexts=contexts_of(data, contexts),
+            prompts.load(dataset, attribute),
+            contexts=range(data.n_contexts),
             calls=calls,
             both_orders=both_orders,
             seed=seed,
@@ -131,7 +119,7 @@ def ask(
     by_file = batches.Batches(batch, store, forbidden=limit_calls or limit_tokens)
     reader = by_file.reader(opening.open_judge(judge, judge_option, limit_calls, limit_tokens))
     cfg.save(ctx, save_config)
-    with opening.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
+    with opening.open_store(store, dry_run=dry_run) as kept_answers:
         if retry_refused and not dry_run:
             kept_answers.forget_refused(reader)
         missing = kept_answers.missing(reader, questions)

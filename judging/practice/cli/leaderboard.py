@@ -93,7 +93,6 @@ def leaderboard(
     ] = None,
     as_json: o.AsJson = False,
     store: o.StorePath = o.STORE,
-    several_judges: o.SeveralJudges = False,
     quiet: o.Quiet = False,
     judge_option: o.JudgeOptions = [],  # noqa: B006
     batch: o.Batch = None,
@@ -158,9 +157,7 @@ def leaderboard(
         else:
             opened = opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
         cfg.save(ctx, save_config)
-        with opening.open_store(
-            store, several=several_judges, dry_run=dry_run, offline=offline
-        ) as kept:
+        with opening.open_store(store, dry_run=dry_run, offline=offline) as kept:
             reader = stored_judge(kept, judge) if offline else by_file.reader(opened)
             if retry_refused and not (offline or dry_run):
                 kept.forget_refused(reader)

@@ -259,14 +259,6 @@ STORE = Path("judgements.sqlite")
 StorePath = Annotated[
     Path, opt("Keep the answers in this file; nothing is asked twice.", panel=FILES)
 ]
-SeveralJudges = Annotated[
-    bool,
-    opt(
-        "Allow several judges in one store; with two --judge it is meant anyway.",
-        "--several-judges",
-        panel=FILES,
-    ),
-]
 Encoding = Annotated[
     str | None, opt("The encoding of a text file, if it is guessed wrongly.", panel=FILES)
 ]

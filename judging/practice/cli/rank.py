@@ -138,7 +138,6 @@ def rank(
     people: o.PeopleFile = None,
     as_json: o.AsJson = False,
     store: o.StorePath = o.STORE,
-    several_judges: o.SeveralJudges = False,
     text_column: Annotated[str | None, o.column("The column of the texts.")] = None,
     id_column: Annotated[str | None, o.column("The column of their ids.")] = None,
     context_column: Annotated[str | None, o.column("The column of what they answer to.")] = None,
@@ -226,7 +225,7 @@ def rank(
     for job in todo:
         _check_k(job, texts, until_top, until_ranks_within)
         _check_errors(job, texts, fitting)
-    several = several_judges or len(set(judge)) > 1
+    several = len(set(judge)) > 1
     ready = opening.open_first(judge, judge_option, offline=offline, saving=save_config is not None)
     cfg.save(ctx, save_config)
     with opening.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept:
