@@ -179,7 +179,15 @@ def test_several_files_a_reference_and_a_breakdown_in_one_command(tmp_path, caps
     for name, table in tables.items():
         paths.append(str(tmp_path / f"{name}.json"))
         table.to_json(paths[-1], orient="records")
-    command = ["leaderboard", *paths, "--reference", "base", "--by", "dataset", "--length-control"]
+    command = [
+        "leaderboard",
+        *paths,
+        "--reference",
+        "base",
+        "--column",
+        "by=dataset",
+        "--length-control",
+    ]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     rows = {row["name"]: row for row in found["systems"]}
@@ -200,7 +208,7 @@ def test_several_files_a_reference_and_a_breakdown_in_one_command(tmp_path, caps
     assert main(["leaderboard", paths[0], paths[0]]) == 1
     assert "named twice" in capsys.readouterr().err
     pd.DataFrame({"first": ["a"], "second": ["b"], "p": ["much"]}).to_csv(tmp_path / "e.csv")
-    assert main(["fit", str(tmp_path / "e.csv"), paths[0], "--first", "first"]) == 1
+    assert main(["fit", str(tmp_path / "e.csv"), paths[0], "--column", "first=first"]) == 1
 
 
 def test_one_system_on_one_side_says_nothing_of_positions():
@@ -225,12 +233,12 @@ def test_fit_and_leaderboard_give_one_interval_and_say_which(tmp_path, capsys, e
         found, said = [], []
         for command in ("fit", "leaderboard"):
             out = tmp_path / f"{command}.csv"
-            assert main([command, str(path), "--errors", errors, "--out", str(out)]) == 0
+            assert main([command, str(path), "--set", f"errors={errors}", "--out", str(out)]) == 0
             found.append(pd.read_csv(out)[["rank", "name", "score", "low", "high"]])
             text = capsys.readouterr().out
             said.append(re.findall(r"Intervals are per \w+", text))
         pd.testing.assert_frame_equal(*found)
-        assert main(["fit", str(path), "--errors", errors, "--json"]) == 0
+        assert main(["fit", str(path), "--set", f"errors={errors}", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         assert [row["low"] for row in told["items"]] == pytest.approx(found[0]["low"].tolist())
         assert told["comparisons"] == len(table)

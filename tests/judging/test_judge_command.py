@@ -162,7 +162,7 @@ def test_limits(folder, asked, capsys):
     assert judge("--limit-calls", "25", contexts=2) == 3
     assert "25 answered, 35 left: the limit of 25 calls" in capsys.readouterr().out
     assert len(asked) == 25
-    assert judge("--limit-tokens", "100", contexts=2) == 3
+    assert judge("--set", "limit-tokens=100", contexts=2) == 3
     assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
     with Store("judgements.sqlite") as store:
         assert len(store) == len(asked) > 25

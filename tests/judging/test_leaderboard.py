@@ -479,7 +479,7 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
         else:
             table.to_json(path, orient="records", lines=name.endswith("l"))
         out = tmp_path / f"{name}.out.csv"
-        assert main(["fit", str(path), "--out", str(out), "--errors", "vote"]) == 0
+        assert main(["fit", str(path), "--out", str(out), "--set", "errors=vote"]) == 0
         shown.append(pd.read_csv(out))
         text = capsys.readouterr().out
         assert ("First position preferred" in text) == (name != "alpaca.json")
@@ -512,7 +512,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "need --judge" in capsys.readouterr().err
     assert main([*base, "--out", str(table)]) == 1
     assert "would overwrite" in capsys.readouterr().err
-    price = ["--price-input", "0.5", "--price-output", "2"]
+    price = ["--price", "0.5,2"]
     assert main([*base, "--dry-run", *price, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["calls"], row["stored"]) == (80, 0)
@@ -803,5 +803,5 @@ def test_mistakes_are_one_sentence(tmp_path, capsys):
         error = capsys.readouterr().err
         assert "Traceback" not in error
         assert re.search(message, error), error
-    assert main(["fit", str(path), "--winner", "nobody"]) == 1
+    assert main(["fit", str(path), "--column", "winner=nobody"]) == 1
     assert "no column 'nobody'" in capsys.readouterr().err

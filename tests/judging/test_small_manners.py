@@ -118,10 +118,10 @@ def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(fo
 
 
 def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
-    gaussian = ("t.csv", "--expert", "gaussian", "--budget")
+    gaussian = ("t.csv", "--set", "expert=gaussian", "--budget")
     assert rank(*gaussian, "8") == 1
     said = capsys.readouterr().err
-    assert "t.csv: --expert gaussian tells how sure it is from what scores leave" in said
+    assert "t.csv: the expert gaussian tells how sure it is from what scores leave" in said
     assert "8 answers about 8 texts leave nothing; give --budget 9 or more, or take another" in said
     assert not Path("judgements.sqlite").exists()
     assert rank(*gaussian, "9") == 0
@@ -139,7 +139,7 @@ def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
 
 
 def test_both_orders_of_what_was_asked_in_one_are_not_promised(folder, capsys):
-    asked = ["--orders", "one", "--budget", "16", "--rule", "random"]
+    asked = ["--orders", "one", "--budget", "16", "--set", "rule=random"]
     assert rank("t.csv", *asked) == 0
     assert "have one order alone" not in capsys.readouterr().out
     assert rank("t.csv", "--orders", "both", "--budget", "16") == 0
@@ -310,7 +310,7 @@ def test_what_is_at_the_wrong_door_is_shown_to_the_right_one(folder, capsys):
     (folder / "a.csv").write_text("system,prompt,answer\nx,p,One.\ny,p,Two.\n")
     assert rank("a.csv") == 1
     assert "answers of systems to prompts are for `judging leaderboard`" in capsys.readouterr().err
-    assert rank("a.csv", "--text-column", "txt") == 1
+    assert rank("a.csv", "--column", "text=txt") == 1
     assert "leaderboard" not in capsys.readouterr().err
     assert rank("t.csv") == 0
     assert main(["leaderboard", "judgements.sqlite"]) == 1

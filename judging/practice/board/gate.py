@@ -93,7 +93,7 @@ def check(
         said = f"{wanted}: nothing about {' or '.join(missing)} was answered, so it cannot be told"
         return Verdict("open", 0.5, None, f"{said} yet.")
     if not 0.5 < sure < 1.0:
-        raise ValueError(f"--sure is a probability between 0.5 and 1, not {sure:g}")
+        raise ValueError(f"sure is a probability between 0.5 and 1, not {sure:g}")
     fit = board.plain
     apart = board.compare(wanted.new, wanted.old)
     gap, error = apart["difference"] - float(logit(0.5 + wanted.margin)), apart["se"]

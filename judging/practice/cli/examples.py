@@ -1,4 +1,12 @@
-"""Examples at the head of every command's help, by the name of its function."""
+"""Examples at the head of every command's help, and the options that -h shows, by its function."""
+
+# The parameters of the options that most people need, at most eight.
+FIRST = {
+    "rank": "attribute judge dry_run budget until_top people report out",
+    "leaderboard": "judge attribute dry_run budget reference require report out",
+    "ask": "judge dry_run calls orders shard store as_json limit_calls",
+    "fit": "column people out report as_json",
+}
 
 EXAMPLES = {
     "rank": """
@@ -13,7 +21,7 @@ judging leaderboard answers.csv --judge qwen --require "new >= old"
 """,
     "fit": """
 judging fit votes.csv
-judging fit votes.csv --first left --second right --winner choice
+judging fit votes.csv --column first=left --column second=right --column winner=choice
 judging fit rankings.csv --out scores.csv --report scores.html
 """,
     "plan": """

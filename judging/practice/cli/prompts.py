@@ -17,9 +17,11 @@ from judging.practice.cli import screen
 def prompts(
     dataset: Annotated[str | None, typer.Argument(help="A dataset that has prompts.")] = None,
     attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
-    template: o.Template = None,
+    template: Annotated[str | None, o.opt("The wording; without names all are listed.")] = None,
     show: Annotated[int, o.opt("Show this many examples, filled with texts.", min=0)] = 0,
-    decoder_only: o.DecoderOnly = False,
+    decoder_only: Annotated[
+        bool, o.opt("Use the prompt's ending for decoder-only models.", "--decoder-only")
+    ] = False,
     as_json: o.AsJson = False,
 ) -> None:
     """List the prompts, or show one."""

@@ -78,6 +78,7 @@ def store_merge(
     "differ, refused, unknown, failed (a reason and how many), others (a model and how many)) "
     "and answers (how many there now are).",
 )
+@o.takes(calling="store")
 def store_import(
     results: Annotated[
         list[Path],
@@ -86,7 +87,7 @@ def store_import(
             metavar="RESULTS",
         ),
     ],
-    store: o.StorePath = o.STORE,
+    calling: o.Calling,
     model: Annotated[
         str | None,
         o.opt("Take the answers of this model, if the results have several.", "--model"),
@@ -98,7 +99,7 @@ def store_import(
     from poe.errors import name_some
 
     usable, rows, say = 0, [], screen.Lines(as_json)
-    with opening.open_store(store, several=True) as kept_answers:
+    with opening.open_store(calling.store, several=True) as kept_answers:
         for path in results:
             tally = import_results(kept_answers, path, model=model)
             usable += tally.added + tally.same + tally.differ + tally.refused

@@ -25,10 +25,11 @@ from judging.practice.ranking.ending import (
     Stop,
     too_few,
 )
+from judging.practice.ranking.limits import HOPELESS, as_rules, require_rules
 from judging.practice.ranking.links import ask_first, links_first
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
-from judging.practice.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
+from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.ranking.words import decided
 from poe.arrays import Floats, Indices
 from poe.choose import orders

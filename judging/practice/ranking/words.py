@@ -241,7 +241,7 @@ def shows_one_label(answer: Answer) -> bool:
 
 def refusals(one: Ranking) -> list[str]:
     """What the judge would not answer, and what that means for the ranking."""
-    said, again = [], "asked again only with --retry-refused"
+    said, again = [], "asked again only with --set retry-refused"
     silent = {NEITHER}  # no refusal: an answer that named neither text
     if out := list(one.left_out.items()):
         named = ", ".join(f"{name} ({why})" for name, why in out[:NAMED])
