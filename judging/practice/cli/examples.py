@@ -21,7 +21,7 @@ judging leaderboard answers.csv --judge qwen --require "new >= old"
 """,
     "fit": """
 judging fit votes.csv
-judging fit votes.csv --column first=left --column second=right --column winner=choice
+judging fit votes.csv --column first=left --column second=right
 judging fit rankings.csv --out scores.csv --report scores.html
 """,
     "plan": """

@@ -21,8 +21,6 @@ from judging.practice.cli.exits import in_words
 from judging.practice.ranking.settings import JUDGE
 from judging.practice.setting import SET, Setting, setting
 
-STOP = "Stop before the budget is spent"
-GATE = "A gate"
 FILES = "Files"
 RARE = "Rarely needed: --set NAME=VALUE, or NAME alone for a switch; a line of a --config file too"
 AMONG: dict[str, Callable[[], Sequence[str]]] = {}  # names that an option takes, by its parameter
@@ -85,7 +83,8 @@ class Group(_Shown, TyperGroup):
 
 app = typer.Typer(
     cls=Group,
-    help="Judging by comparison: products of experts for LLM judges.",
+    help="Judging by comparison: products of experts for LLM judges. COMMAND -h shows what most "
+    "people need of it, COMMAND --help everything.",
     epilog=in_words(),
     add_completion=False,
     no_args_is_help=True,
