@@ -17,6 +17,7 @@ from judging.datasets import Dataset
 from judging.judges.demo import DemoJudge
 from judging.practice.cli import _killed_politely, main
 from judging.practice.cli.opening import open_judge
+from judging.practice.ranking.settings import Asking
 from judging.store import Store
 from tests.asking import hear
 from tests.judge_server import serving
@@ -200,7 +201,7 @@ def test_limits_reach_every_judge(monkeypatch):
     opened = []
     monkeypatch.setattr("judging.judges.open", lambda name, **options: opened.append(options))
     for name in ("demo", "smollm2", "hf:model", "openai:m@http://localhost/v1"):
-        open_judge(name, ["call_limit=3"], 5, 7)
+        open_judge(name, ["call_limit=3"], Asking(limit_calls=5, limit_tokens=7))
     assert opened == [{"call_limit": 3, "token_limit": 7}] * 4
 
 

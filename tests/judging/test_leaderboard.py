@@ -425,7 +425,7 @@ def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="Output"), "--answer"),
+        (lambda t: t.drop(columns="Output"), "--column answer="),
         (lambda t: t.assign(System="one"), "only 's|only 'one'|before"),
         (lambda t: pd.concat([t, t[:1]]), "row 81: s0 answered this prompt before"),
         (lambda t: t.assign(Output=""), "row 1: the answer is empty"),

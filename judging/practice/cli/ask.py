@@ -43,10 +43,8 @@ def ask(
         ),
     ],
     judge: o.JudgeName,
+    *,
     phrasing: o.Phrasing,
-    asking: Asking,
-    calling: o.Calling,
-    files: o.Files,
     calls: Annotated[
         int | None,
         o.opt(
@@ -65,6 +63,9 @@ def ask(
     shard: Annotated[
         str | None, o.opt("Ask only the I-th of N equal parts, such as 2/8.", metavar="I/N")
     ] = None,
+    asking: Asking,
+    calling: o.Calling,
+    files: o.Files,
     config: cfg.Config = None,
 ) -> None:
     """Ask a judge a fixed set of comparisons, and store the answers.

@@ -36,11 +36,12 @@ def fit(
             metavar="TABLE",
         ),
     ],
-    fitting: Fitting,
-    files: o.Files,
-    reading: o.Reading,
+    *,
     column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
+    reading: o.Reading,
+    fitting: Fitting,
     errors: o.Errors = "auto",
+    files: o.Files,
     people: o.PeopleFile = None,
 ) -> None:
     """Rank items by comparisons that you already have, with intervals."""

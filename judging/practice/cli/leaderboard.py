@@ -48,12 +48,7 @@ def leaderboard(
             metavar="TABLE",
         ),
     ],
-    phrasing: o.Phrasing,
-    asking: Asking,
-    fitting: Fitting,
-    calling: o.Calling,
-    files: o.Files,
-    reading: o.Reading,
+    *,
     judge: Annotated[
         str | None,
         o.opt(f"The judge that compares the answers: {o.FORMS}", "--judge", metavar="JUDGE"),
@@ -61,9 +56,13 @@ def leaderboard(
     attribute: Annotated[
         str, o.opt('What the better answer is: "more helpful".', metavar="WORDS")
     ] = "better",
+    phrasing: o.Phrasing,
     budget: Annotated[
         str, o.opt("The most comparisons: 100x (100 per system), 500 or all.", panel=ASKED)
     ] = "100x",
+    asking: Asking,
+    calling: o.Calling,
+    reading: o.Reading,
     column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
     reference: Annotated[
         str | None,
@@ -93,6 +92,8 @@ def leaderboard(
         float,
         o.opt("How sure a requirement must be to hold, or not to hold.", o.SET + "sure"),
     ] = 0.95,
+    fitting: Fitting,
+    files: o.Files,
     people: Annotated[
         Path | None,
         o.opt(

@@ -15,11 +15,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from judging import kinds
 from judging.errors import JudgeError, nearest
-from judging.practice import setting as settings
 from judging.practice.cli.examples import EXAMPLES, FIRST
 from judging.practice.cli.exits import in_words
 from judging.practice.ranking.settings import JUDGE
-from judging.practice.setting import SET, Setting, setting
+from judging.practice.setting import SET, Setting, of, setting
 
 FILES = "Files"
 RARE = "Rarely needed: --set NAME=VALUE, or NAME alone for a switch; a line of a --config file too"
@@ -124,7 +123,7 @@ def takes(**only: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 kind = inspect.Parameter.KEYWORD_ONLY
                 options.append(one.replace(annotation=hints[name], kind=kind))
                 continue
-            fields = [n for n, (_, s) in settings.of(hints[name]).items() if s.flag]
+            fields = [n for n, (_, s) in of(hints[name]).items() if s.flag]
             if name in only:
                 fields = only[name].split()
             groups[name] = hints[name], fields
@@ -153,7 +152,7 @@ def _rare(one: inspect.Parameter) -> bool:
 
 def _parameter(cls: Any, name: str) -> inspect.Parameter:
     """The command's parameter of a field."""
-    field, said = settings.of(cls)[name]
+    field, said = of(cls)[name]
     kind = said.type or eval(str(field.type), vars(sys.modules[cls.__module__]))
     default = field.default_factory() if callable(field.default_factory) else field.default
     option = opt(

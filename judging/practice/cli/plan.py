@@ -21,7 +21,7 @@ from judging.practice.ranking.settings import Asking
 @o.takes(asking="price")
 def plan(
     texts: Annotated[int, typer.Argument(help="How many texts are to be ranked.", min=2)],
-    asking: Asking,
+    *,
     apart: Annotated[
         float,
         o.opt("Put two texts that are this many logits apart in the right order, ...", min=0.01),
@@ -49,6 +49,7 @@ def plan(
     tokens: Annotated[
         float | None, o.opt("Tokens that the judge reads per comparison.", min=1.0)
     ] = None,
+    asking: Asking,
     as_json: o.AsJson = False,
 ) -> None:
     """Say how many calls to a judge, and how many labels by people, a ranking will take."""

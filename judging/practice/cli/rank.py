@@ -65,12 +65,8 @@ def rank(
         list[str],
         o.opt(f"The judge: {o.FORMS} May be repeated.", "--judge", metavar="JUDGE"),
     ],
+    *,
     phrasing: o.Phrasing,
-    asking: Asking,
-    fitting: Fitting,
-    calling: o.Calling,
-    files: o.Files,
-    reading: o.Reading,
     budget: Annotated[
         str,
         o.opt(
@@ -89,7 +85,12 @@ def rank(
             metavar="K",
         ),
     ] = None,
+    asking: Asking,
+    calling: o.Calling,
+    reading: o.Reading,
+    fitting: Fitting,
     column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
+    files: o.Files,
     people: o.PeopleFile = None,
     compare_with: Annotated[
         Path | None,
