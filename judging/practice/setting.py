@@ -9,11 +9,13 @@ read from there, so that a new setting is one field in one place:
 from __future__ import annotations
 
 import dataclasses
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
-__all__ = ["SET", "Setting", "described", "of", "setting"]
+__all__ = ["SET", "Setting", "described", "kind", "of", "require", "setting"]
 
 T = TypeVar("T")
 SET = "--set "  # and a name: the option of a setting that is rarely needed
@@ -51,6 +53,27 @@ def of(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Setting]]:
     """Every field that has a setting, by its name."""
     given = {one.name: (one, one.metadata.get("setting")) for one in dataclasses.fields(cls)}
     return {name: (one, said) for name, (one, said) in given.items() if said is not None}
+
+
+@cache
+def kind(cls: Any, name: str) -> Any:
+    """The type that the command line reads for a field."""
+    field, said = of(cls)[name]
+    return said.type or eval(str(field.type), vars(sys.modules[cls.__module__]))
+
+
+def require(one: Any) -> None:
+    """Refuse a value that is none of its field's words, or out of its bounds: ValueError."""
+    for name, (_, said) in of(type(one)).items():
+        value = getattr(one, name)
+        if said.type is None and get_origin(words := kind(type(one), name)) is Literal:
+            known = get_args(words)
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        elif value is not None and said.least is not None and not value >= said.least:
+            raise ValueError(f"{name} must be at least {said.least:g}, not {value}")
+        elif value is not None and said.most is not None and not value <= said.most:
+            raise ValueError(f"{name} must be at most {said.most:g}, not {value}")
 
 
 def described(cls: type[T]) -> type[T]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from judging.errors import JudgeError, nearest
 from judging.practice.cli.examples import EXAMPLES, FIRST
 from judging.practice.cli.exits import in_words
 from judging.practice.ranking.settings import JUDGE
-from judging.practice.setting import SET, Setting, of, setting
+from judging.practice.setting import SET, Setting, kind, of, setting
 
 FILES = "Files"
 RARE = "Rarely needed: --set NAME=VALUE, or NAME alone for a switch; a line of a --config file too"
@@ -120,8 +119,8 @@ def takes(**only: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         options, groups = list[inspect.Parameter](), dict[str, tuple[Any, list[str]]]()
         for name, one in signature.parameters.items():
             if not hasattr(hints[name], "__dataclass_fields__"):
-                kind = inspect.Parameter.KEYWORD_ONLY
-                options.append(one.replace(annotation=hints[name], kind=kind))
+                alone = inspect.Parameter.KEYWORD_ONLY
+                options.append(one.replace(annotation=hints[name], kind=alone))
                 continue
             fields = [n for n, (_, s) in of(hints[name]).items() if s.flag]
             if name in only:
@@ -153,7 +152,6 @@ def _rare(one: inspect.Parameter) -> bool:
 def _parameter(cls: Any, name: str) -> inspect.Parameter:
     """The command's parameter of a field."""
     field, said = of(cls)[name]
-    kind = said.type or eval(str(field.type), vars(sys.modules[cls.__module__]))
     default = field.default_factory() if callable(field.default_factory) else field.default
     option = opt(
         said.text,
@@ -166,9 +164,8 @@ def _parameter(cls: Any, name: str) -> inspect.Parameter:
     )
     if said.among is not None:
         AMONG[name] = said.among
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
-    )
+    alone, kept = inspect.Parameter.KEYWORD_ONLY, Annotated[kind(cls, name), option]
+    return inspect.Parameter(name, alone, default=default, annotation=kept)
 
 
 def _parser(said: Setting) -> Callable[[str], Any] | None:

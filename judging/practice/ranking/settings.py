@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from judging.practice.setting import SET, described, setting
+from judging.practice.setting import SET, described, require, setting
 
 if TYPE_CHECKING:
     from poe.choose.adaptive import NextRule
@@ -84,9 +84,11 @@ class Asking:
         flag="--orders",
         panel=ASKED,
     )
-    batch: int | None = setting(None, "Calls per round; one per text by default.")
+    batch: int | None = setting(None, "Calls per round; one per text by default.", least=1)
     rounds: int | None = setting(
-        None, "Instead, how many there are, the first included, for answers that take long to come."
+        None,
+        "Instead, how many there are, the first included, for answers that take long to come.",
+        least=1,
     )
     offline: bool = setting(
         False, "Rank by the answers in the store; the judge is not opened.", flag="--offline"
@@ -135,16 +137,7 @@ class Asking:
     def __post_init__(self) -> None:
         if self.rule not in RULES and self.rule not in RULES.values():
             raise ValueError(f"rule must be {', '.join(RULES)}, not {self.rule!r}")
-        for name, words in (
-            ("orders", ("auto", "one", "both")),
-            ("undecided", ("skip", "tie", "stop")),
-            ("on_refusal", ("skip", "tie", "stop")),
-        ):
-            if (word := getattr(self, name)) not in words:
-                raise ValueError(f"{name} must be one of {', '.join(words)}, not {word!r}")
-        for name in ("batch", "rounds"):
-            if (count := getattr(self, name)) is not None and count < 1:
-                raise ValueError(f"{name} must be at least 1, not {count}")
+        require(self)
 
     @property
     def both_orders(self) -> bool:
@@ -231,18 +224,13 @@ class Fitting:
 
         get_expert(self.expert)
         require_level(self.level)
-        if self.covariance not in ("paired", "scatter", "curvature"):
-            raise ValueError(
-                f"covariance must be 'paired', 'scatter' or 'curvature', not {self.covariance!r}"
-            )
+        require(self)
         bias: Any = self.bias
         number = isinstance(bias, Real) and abs(float(bias)) <= FARTHEST
         if not number and bias not in (None, "mean", "fit"):
             raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
-        if self.prior is not None and not 0.0 <= self.prior < math.inf:
-            raise ValueError(f"prior must be a number of wins, zero or more, not {self.prior}")
-        if self.top < 1:
-            raise ValueError(f"top must be at least 1, not {self.top}")
+        if self.prior == math.inf:
+            raise ValueError(f"prior must be a finite number of wins, not {self.prior}")
 
     def least(self, n: int) -> int:
         """Answers about n items without which there are scores and no errors.
