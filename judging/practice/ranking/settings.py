@@ -55,7 +55,7 @@ class Asking:
     orders
         "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
         of the two is worth its calls, from a few pairs in both orders at the beginning
-        (`poe.choose.orders`; book, "When is the second order worth its call?").
+        (`poe.choose.orders`; book, "One order or both?").
     confirm
         Whether calls are kept back for a last round of fresh questions about the finalists
         (`judging.practice.ranking.confirmation`), whose answers alone say how sure the top is.
