@@ -72,7 +72,7 @@ def accessible(text: str) -> str:
     # In the list of chapters the arrow that folds a chapter's second page away has no words.
     text = text.replace(
         '<summary><span class="toctree-toggle"',
-        '<summary aria-label="Pages of this chapter"><span class="toctree-toggle"',
+        '<summary aria-label="Pages below this one"><span class="toctree-toggle"',
     )
     # Bibliography entries stand in a list, whose children must be its items.
     text = text.replace('role="doc-biblioentry"', 'role="listitem"')
