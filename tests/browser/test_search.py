@@ -23,7 +23,7 @@ QUERIES = {
     "position bias": "09-positional-bias.html",
     "laplacian": "08-laplacian-experts.html",
     "gaussian": "06-gaussian-experts.html",
-    "cite": "what-is-new.html#findings",
+    "cite": "what-is-new.html#to-cite-one-of-them",
     "cost": "reference.html#what-it-costs",
     "ties": "reference.html#answers-that-you-have-already",
     "exam": "teachers-guide.html#an-assessment-two-hours-40-marks",
