@@ -12,7 +12,7 @@
       "significance", "when to stop"],
     "bring-your-own.html": ["rank texts", "rank essays", "own data", "install", "download", "pip"],
     "bring-your-own.html#how-far-people-would-agree": ["human labels", "agree with people", "trust the judge"],
-    "bring-your-own.html#a-language-model": ["openai", "ollama", "vllm", "server", "api key"],
+    "bring-your-own.html#a-language-model": ["which judge", "openai", "ollama", "vllm", "server", "api key"],
     "reference.html#what-it-costs": ["cost", "price", "dollars", "how much does it cost"],
     "reference.html#answers-that-you-have-already": ["votes", "csv", "arena votes", "ties"],
     "reference.html#a-leaderboard-of-systems": ["leaderboard", "compare systems", "length bias"],
@@ -44,8 +44,9 @@
   const FILLER = new Set(("a an and are as at be by can could do does each every for from get has have " +
     "how i if in into is it its me my of on or our should so that the their them then there this to us " +
     "was we were what when where which who why will with would you your").split(" "));
-  // By what is found: a name for a place, an object by its own name, a title, a word, a part of one.
-  const SCORE = { called: 300, object: 200, title: 100, word: 20, part: 1 };
+  // By what is found: a name for a place, an object by its own name, a title, a name within a longer
+  // question, a word, a part of one.
+  const SCORE = { called: 300, object: 200, title: 100, within: 90, word: 20, part: 1 };
 
   const stems = (text) => {
     const all = splitQuery(text.toLowerCase());
@@ -72,16 +73,21 @@
   const byName = (query) => {
     const { docnames, alltitles } = Search._index;
     const found = [];
+    const fit = (name) => {
+      const words = stems(name);
+      if (covered(words, query) >= 1) return SCORE.called;
+      return words.every((word) => query.includes(word)) ? SCORE.within * words.length / query.length : 0;
+    };
     for (const [address, names] of Object.entries(CALLED)) {
-      const best = Math.max(...names.map((name) => covered(stems(name), query)));
-      if (best < 1) continue;
+      const best = Math.max(...names.map(fit));
+      if (!best) continue;
       const [page, part] = address.split("#");
       const file = docnames.indexOf(page.replace(/\.html$/, ""));
       if (file < 0) continue;
       const heads = Object.entries(alltitles).find(([, places]) =>
         places.some(([at, id]) => at === file && id === part));
       const title = heads ? heads[0] : part ?? "";
-      found.push(entry(file, title, part ? `#${part}` : "", SCORE.called));
+      found.push(entry(file, title, part ? `#${part}` : "", best));
     }
     return found;
   };
