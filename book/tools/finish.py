@@ -25,6 +25,12 @@ from reproduction import run
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 FIGURE = re.compile(r'<img(?P<rest>(?![^>]*\bwidth=)[^>]* src="(?P<file>_images/[^"]+\.svg)")')
 POINTS = re.compile(r'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"')
+# In the contents: a page with others below it, which is not the one that is shown.
+BELOW = re.compile(
+    r'<li class="toctree-l1 has-children"><a class="reference internal" href="(?P<page>[^"#]+)">'
+    r'[^<]*</a><details open="open">'
+)
+CHAPTER = re.compile(r"\d\d-")
 EDITION = "<!-- edition -->"  # in the footer of book/_config.yml
 RESULT = re.compile(r'href="_static/results/([\w-]+)\.csv"')
 BRANCH = "notebooks"  # of the repository: the folder that `make notebooks` writes, for both hosts
@@ -61,6 +67,15 @@ def take_away(page: Page, *, book: Book, hosted: str | None) -> nbformat.Noteboo
     first = nbformat.v4.new_code_cell(code, id="install")
     notebook.cells.insert(0, first)
     return notebook
+
+
+def folded_contents(text: str) -> str:
+    """Fold the pages below another away in the contents, but those of chapters and of here."""
+
+    def folded(row: re.Match[str]) -> str:
+        return row[0] if CHAPTER.match(row["page"]) else row[0].replace(' open="open"', "")
+
+    return BELOW.sub(folded, text)
 
 
 def accessible(text: str) -> str:
@@ -131,7 +146,8 @@ def finish(html: Path, *, pages: list[Page], executed: Path, root: Path) -> None
     book = read_book(html, executed=executed, root=root)
     built = edition(root, hosted=repository(), today=date.today())
     for path in sorted(html.glob("*.html")):
-        text = sized(accessible(path.read_text(encoding="utf-8")), html=html)
+        text = folded_contents(accessible(path.read_text(encoding="utf-8")))
+        text = sized(text, html=html)
         text = text.replace(EDITION, built)
         page = executes.get(path.stem)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():

@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
-from book.tools.finish import lay_results, sized, take_away
+from book.tools.finish import folded_contents, lay_results, sized, take_away
 from book.tools.hosted import begins, edition, feed, publish, repository
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
@@ -183,3 +183,15 @@ def test_a_result_that_a_page_links_lies_beside_it_as_a_file(tmp_path: Path) -> 
     (tmp_path / "two.html").write_text(str(pages.files("no-such-result")))
     with pytest.raises(BuildError, match="no-such-result"):
         lay_results(tmp_path)
+
+
+def test_the_contents_show_seven_pages_and_what_is_below_the_one_that_is_read() -> None:
+    row = (
+        '<li class="toctree-l1{current} has-children"><a class="{current}reference internal" '
+        'href="{page}">A &amp; B</a><details open="open"><summary>'
+    )
+    chapter = row.format(current="", page="03-ranks.html")
+    other = chapter.replace("03-ranks", "results")
+    here = row.format(current=" current active", page="#")
+    assert folded_contents(chapter + here) == chapter + here
+    assert folded_contents(other) == other.replace(' open="open"', "")
