@@ -116,6 +116,29 @@ def test_every_flag_in_a_message_is_one_of_ours(path: Path) -> None:
     assert named <= flags() | OTHERS.keys()
 
 
+# Pages of the book ----------------------------------------------------------------------------
+
+TITLED = re.compile(
+    r"book's page(?: \*([A-Z][^*]+)\*|\s+'([A-Z][^']+)')"
+    r"|[(;] ?book, \"([A-Z][^\"]+)\""
+)
+
+
+def test_every_page_or_part_that_is_named_by_its_title_has_it() -> None:
+    titles = {
+        title
+        for path in kept("book/*.md", "notebooks/*.md")
+        for title in re.findall(r"^#{1,3} (.+)$", path.read_text("utf-8"), re.M)
+    }
+    named = {
+        " ".join(next(filter(None, groups)).split())
+        for path in [*CODE, ROOT / "README.md"]
+        for groups in TITLED.findall(path.read_text("utf-8").replace('"\n    "', ""))
+    }
+    assert {"Two real judges, three datasets", "One order or both?", "Your own texts"} <= named
+    assert named <= titles
+
+
 # Names and paths ------------------------------------------------------------------------------
 
 
