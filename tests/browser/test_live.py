@@ -22,6 +22,7 @@ pytestmark = pytest.mark.browser
 
 STATIC = ROOT / "book" / "_static"
 CHAPTERS = {
+    "fig-live-colours": "01",
     "fig-live-deal": "01",
     "fig-live-break-even": "01",
     "fig-live-next-token": "02",
@@ -49,7 +50,8 @@ CHAPTERS = {
 FIGURES = list(CHAPTERS)
 # Its still picture shows what the live one cannot: it stays.
 KEEPS_STILL = {"fig-live-springs-laplacian", "fig-live-connected"}
-# Figures without a slider: the first of their controls that changes what is shown.
+# Figures that begin with a button, and others without a slider: what changes what is shown first.
+BUTTONS = {"fig-live-next": "Ask a random pair", "fig-live-colours": "my grades"}
 FIRST = {"fig-live-deal": "select", "fig-live-next-token": "select", "fig-live-recipe": "select"}
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
@@ -342,8 +344,8 @@ def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name
     assert figure.locator(".live svg").first.get_attribute("aria-labelledby")
     figure.get_by_role("button", name="Start again").press("Enter")
     start = state(page, name), figure.locator(".live-says").text_content()
-    if name == "fig-live-next":
-        figure.get_by_role("button", name="Ask a random pair").press("Enter")
+    if name in BUTTONS:
+        figure.get_by_role("button", name=BUTTONS[name]).press("Enter")
     elif name in FIRST:
         figure.locator(FIRST[name]).first.press("ArrowDown")
     else:

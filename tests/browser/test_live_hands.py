@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tests.browser.checks import quiet_page
 from tests.browser.conftest import ROOT
-from tests.browser.test_live import FIGURES, FIRST, STATIC, STILL, state
+from tests.browser.test_live import BUTTONS, FIGURES, FIRST, STATIC, STILL, state
 
 pytestmark = pytest.mark.browser
 
@@ -238,8 +238,8 @@ def test_the_state_of_a_figure_is_in_the_address(browser: Any, path: Path, name:
         figure = page.locator(f"#{name}")
         start = state(page, name)
         assert "#" not in page.url, "nothing is written before somebody touches a figure"
-        if name == "fig-live-next":
-            figure.get_by_role("button", name="Ask a random pair").press("Enter")
+        if name in BUTTONS:
+            figure.get_by_role("button", name=BUTTONS[name]).press("Enter")
         elif name in FIRST:
             figure.locator(FIRST[name]).first.press("ArrowDown")
         else:
