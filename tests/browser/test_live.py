@@ -32,6 +32,7 @@ CHAPTERS = {
     "fig-live-zermelo": "04-bradley",  # the first of two pages
     "fig-live-front": "index",
     "fig-live-springs": "05",
+    "fig-live-pool": "05",
     "fig-live-gaussian": "06",
     "fig-live-recipe": "06",
     "fig-live-honest": "07",
@@ -152,6 +153,27 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     best = minimize_scalar(objective, bounds=(0, 1), options={"xatol": 1e-9})
     assert shown["slope"] == pytest.approx(best.x, abs=1e-5)
     assert shown["weight"] == pytest.approx(2 * np.arctanh(shown["slope"]), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "expert"),
+    [("gaussian", poe.Gaussian(sigma=0.2)), ("bradley-terry", poe.BradleyTerry())],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_moments_of_a_product_and_a_mixture(
+    page: Any, name: str, expert: poe.experts.Expert, seed: int
+) -> None:
+    """By quadrature of the package's densities."""
+    move(page, "fig-live-pool", seed)
+    page.locator("#fig-live-pool select").select_option(name)
+    shown = state(page, "fig-live-pool")
+    d = np.linspace(-400, 400, 800_001)
+    each = np.exp([expert.log_density(d, np.full_like(d, p)) for p in shown["answers"]])
+    for kind, density in (("product", each.prod(axis=0)), ("mixture", each.mean(axis=0))):
+        weight = density / density.sum()
+        middle = weight @ d
+        found = [middle, np.sqrt(weight @ (d - middle) ** 2)]
+        np.testing.assert_allclose(shown[kind], found, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(2))
