@@ -20,6 +20,7 @@ __all__ = [
     "dataset_level",
     "pearson",
     "ranks",
+    "scale_separation_reliability",
     "spearman",
     "summary_level",
     "system_level",
@@ -55,6 +56,17 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
     scale = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(scale > 0, (a * b).sum(-1) / scale, np.nan)
+
+
+def scale_separation_reliability(scores: ArrayLike, errors: ArrayLike) -> float:
+    """Share of the variance of scores (N,) that is no error, as comparative judgement reports it.
+
+    SSR = 1 - mean(error^2) / var(scores), from the standard errors (N,) of one fit. It believes
+    these errors, and that no score is too far out; where the answers chose the pairs both fail
+    (Bramley and Vitello 2019; book, chapter 14).
+    """
+    s, e = np.asarray(scores, dtype=float), np.asarray(errors, dtype=float)
+    return 1.0 - float(np.mean(e**2) / s.var(ddof=1))
 
 
 def ranks(x: ArrayLike) -> Floats:

@@ -41,7 +41,7 @@ __all__ = [
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
 LOOSE = 10.0  # of the median variance of a score
-MISS = 0.1  # what is left is at least one answer that misses by this much of a coin flip's error
+MISS = 0.1  # all answers together miss by this at least: of a coin flip's error, or in logits
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def estimate(
 
     powers : of q (1 - q), of which the one with the highest restricted likelihood is taken.
     size : where it is known. paired : whether answers about one pair may share errors. toss : the
-    standard deviation of a coin flip's opinion. In power 0 the sum of squares has a floor, (toss /
-    10)^2, so that few answers which happen to agree are no certainty; of many it is nothing.
+    standard deviation of a coin flip's opinion, in power 0. All answers together miss by `MISS` at
+    the least, so that few which happen to agree are no certainty; among many it is nothing.
     """
     repeats, n = answers.total(np.ones(len(answers.weight))), answers.pairs.n_items
     couples = paired and bool((repeats > 1.0 + 1e-9).any())
@@ -170,7 +170,7 @@ def estimate(
         return None
     left = min((remainder(answers, power) for power in powers), key=lambda one: one.unlikely)
     own, shared = left.squares / left.freedom, 0.0
-    least = LEAST if left.power else max(MISS * toss / np.sqrt(left.freedom), LEAST)
+    least = max(MISS * (1.0 if left.power else toss) / np.sqrt(left.freedom), LEAST)
     if couples:
         own, common = _components(answers, left)
         own = max(own, least**2)

@@ -425,6 +425,15 @@ def absolute_of(one: Asked) -> Found:
     return {(name,): values for name, values in each.items()}
 
 
+def with_marks(one: Asked) -> tuple[Asked, Floats] | None:
+    """The contexts whose texts were scored as well, and their expected marks (C, N)."""
+    part, alone = _with_scores(one), _asked_alike(one, "g-eval")
+    if part is None or alone is None:
+        return None
+    share = np.exp(alone.log_p[[alone.contexts.index(context) for context in part.contexts]])
+    return part, np.asarray(share @ np.arange(1.0, 6.0) / share.sum(axis=-1))
+
+
 def calibration(settings: Settings) -> pd.DataFrame:
     """How often people prefer the first text where the model gives it a probability.
 

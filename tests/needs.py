@@ -81,6 +81,12 @@ def _stories() -> bool:
     return datasets.load("hanna").has_texts
 
 
+def _sessions() -> bool:
+    from judging.datasets import files
+
+    return all(files.find(file) for file in files.info("sessions").files)
+
+
 def _checkout() -> bool:
     if shutil.which("git") is None:
         return False
@@ -120,6 +126,7 @@ NEEDS = {
     ),
     "texts": Need(f"judging data fetch summeval topicalchat, or {TEXTS}", here=_texts),
     "stories": Need(f"judging data fetch hanna, or {TEXTS}", here=_stories),
+    "sessions": Need(f"judging data fetch sessions, or {TEXTS}", here=_sessions),
     "originals": Need(TEXTS, here=lambda: (ORIGINALS / "summeval").is_dir()),
     "checkout": Need("git clone, and git itself", here=_checkout),
     "transformers-serve": Need(

@@ -23,7 +23,7 @@ TOOLS_OWN = {"typer", "rich"}
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
 MOST_LINES = 520  # of a module of poe: one sitting; intervals and probabilities are to part
-WHOLE = 6400, 40  # lines and files of all of poe: a morning
+WHOLE = 6420, 40  # lines and files of all of poe: a morning
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:

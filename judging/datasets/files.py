@@ -234,7 +234,9 @@ def overview() -> str:
         file = entry.there
         place = find(file) or f"not on this machine; {file.way}"
         goes = "" if find(file) or file.url else f"; it goes to {looked_for(file)[0]}"
-        lines.append(f"    texts: {place}{goes}")
+        lines.append(
+            f"    {'texts' if entry.labels or entry.attributes else 'files'}: {place}{goes}"
+        )
     return "\n".join(lines)
 
 

@@ -10,9 +10,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from poe.arrays import Floats
+from poe.errors import SeparableError
 from poe.experts.base import Expert, named
 
 __all__ = ["Davidson", "with_ties"]
+
+LARGEST = 15.0  # log nu: a tie three million times as likely as a win, between equals
 
 
 @named
@@ -53,7 +56,8 @@ def with_ties(p: Floats, weight: Floats, fit: Callable[..., Any]) -> Davidson:
     """The expert of the nu of largest likelihood: as many ties are expected as there are.
 
     fit : with the scores of an expert. The likelihood is concave in scores and log nu together, so
-    there is one such nu; 0 without a p of exactly 1/2. ValueError where there is nothing else.
+    there is one such nu; 0 without a p of exactly 1/2. ValueError where there is nothing else,
+    SeparableError where all wins and losses agree with one order, which ties only refine.
     """
     tied = p == 0.5
     if tied.all():
@@ -64,4 +68,12 @@ def with_ties(p: Floats, weight: Floats, fit: Callable[..., Any]) -> Davidson:
         _, tie, total = one._parts(found.fitted_differences[found.real])
         return float(weight @ (tie / total - tied))
 
-    return Davidson(float(np.exp(brentq(missing, -15.0, 15.0, xtol=1e-9))) if tied.any() else 0.0)
+    if not tied.any():
+        return Davidson(0.0)
+    if missing(LARGEST) <= 0.0:
+        raise SeparableError(
+            "no answer contradicts another once ties are modelled, so scores and nu are infinite; "
+            "give a prior, or nu, Davidson(nu=...), or make more comparisons",
+            reason="ties alone separate the items",
+        )
+    return Davidson(float(np.exp(brentq(missing, -LARGEST, LARGEST, xtol=1e-9))))

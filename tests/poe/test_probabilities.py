@@ -122,6 +122,12 @@ def test_two_equal_answers_are_no_certainty(expert, prior, second, covariance):
     assert 0.8 < fit.prob_better("a", "b") < 0.99
 
 
+@pytest.mark.parametrize("covariance", ["paired", "scatter"])
+def test_nor_are_they_for_bradley_terry(covariance):
+    c = poe.Comparisons(first=["a", "a"], second=["b", "b"], p=[0.9, 0.9])
+    assert 0.7 < poe.fit(c, bias=None, covariance=covariance).prob_better("a", "b") < 0.99
+
+
 def test_judging_and_poe_stop_by_the_same_rule():
     import judging
 

@@ -85,3 +85,15 @@ def test_nu_is_nothing_without_ties_and_infinite_with_nothing_else():
     with pytest.raises(ValueError, match="nu"):
         poe.fit(ties, "davidson")
     assert not poe.fit(ties, Davidson(nu=0.5)).scores.any()
+
+
+def test_answers_that_fit_one_order_have_no_finite_nu():
+    """a ~ b ~ c and a beats c: with d and nu growing, every answer becomes certain."""
+    first, second, p = ["a", "b", "a"], ["b", "c", "c"], [0.5, 0.5, 1.0]
+    c = poe.Comparisons(first=first, second=second, p=p)
+    with pytest.raises(poe.SeparableError, match="nu are infinite"):
+        poe.fit(c, "davidson", bias=None)
+    fits = [poe.fit(c, poe.experts.Davidson(nu), bias=None) for nu in (1.0, 1e3, 1e6)]
+    energies = [fit.energy - 2 * np.log(nu) for fit, nu in zip(fits, (1.0, 1e3, 1e6), strict=True)]
+    assert energies[0] > energies[1] > energies[2] > 0.0
+    assert poe.fit(c, "davidson", bias=None, prior=0.1).converged
