@@ -314,7 +314,7 @@ poeLive.rails = (() => {
   };
 
   return {
-    EXPERTS, median, strain, valuesOf, stepped, solve, shares, parts, joined, rank, rankParts, nextPair,
+    EXPERTS, median, strain, valuesOf, stepped, solve, shares, parts, joined, rank, rankParts, shuffled, nextPair,
     opinions, roundTrip,
     contradiction, toCsv, fromCsv,
   };
