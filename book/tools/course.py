@@ -1,6 +1,6 @@
 """What a course needs, in one folder: `make course` writes it.
 
-slides/     a deck a chapter, which share one MathJax, and the same as PDF, a slide a sheet
+slides/     the lecture and a deck a chapter, which share one MathJax; as PDF, a slide a sheet
 handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 nbgrader/   the handouts with a locked test after every exercise, as nbgrader's source
 teacher/    the same notebooks with the solutions, and the teacher's guide; not for students
@@ -22,13 +22,14 @@ import nbformat
 from book.tools.browser import find_chromium
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
+from book.tools.lecture import NAME, lecture
 from book.tools.nbgrader import source
 from book.tools.notes import told
 from book.tools.pages import Page, find_pages, rendered, tags
 from book.tools.pdf import browsing, opened, print_pages, to_pdf
 from book.tools.plain import Book, plain_notebook
 from book.tools.quiz import question_bank
-from book.tools.slides import without_slides, write_decks
+from book.tools.slides import SHARED, deck, without_slides, write_decks
 from book.tools.wheel import runs_on_its_own, version
 
 GUIDE = "teachers-guide"
@@ -43,14 +44,16 @@ README = """\
 The course kit of Judging by Comparison, version {version}.
 Prose and figures CC BY 4.0, code MIT. Nothing here needs a network after the installation.
 
-slides/    One deck per chapter, for any browser. Arrow keys turn the page, N shows what to say.
+slides/    lecture.html is the lecture of 90 minutes, in the order of its run sheet in teacher/;
+           the others are a deck per chapter. For any browser: a key brings the next line or slide,
+           N opens a window with what to say and the time, for your own screen. The figures move.
            The decks share mathjax.js. The .pdf has the same slides, one per sheet.
 handouts/  The chapters for students, without solutions. Give them the whole folder: it has the
            package that the notebooks need. In it: pip install -r requirements.txt, jupyter lab.
            The cell of an exercise answers "right", "not right: why" or "not yet". A student can
            edit what it says, so it is practice and no mark.
-teacher/   The same notebooks with solutions, which need what the handouts need, and the teacher's
-           guide: paths, exam questions with marks, common errors. Keep them back.
+teacher/   The same notebooks with solutions, which need what the handouts need, the teacher's
+           guide (paths, exam, common errors) and the lecture's run sheet. Keep them back.
 nbgrader/  The source of an nbgrader course, one notebook per assignment, for marks: nbgrader
            restores the checks before it runs a submission, and exports the marks of a class.
            Its students need the wheel (.whl) of handouts/. nbgrader_config.py lies beside it.
@@ -130,8 +133,17 @@ def print_kit(folder: Path, *, decks: list[Path], html: Path) -> None:
             page = opened(browser, deck, width=1047, height=718)
             to_pdf(page, deck.with_suffix(".pdf"))
             page.close()
-        if (html / f"{GUIDE}.html").is_file():
-            print_pages(browser, html, [GUIDE], output=folder / "teacher" / f"{GUIDE}.pdf")
+        for name in (GUIDE, NAME):
+            if (html / f"{name}.html").is_file():
+                print_pages(browser, html, [name], output=folder / "teacher" / f"{name}.pdf")
+
+
+def write_lecture(pages: list[Page], *, executed: Path, folder: Path, book: Book) -> Path:
+    """Write the deck of the lecture beside those of the chapters."""
+    title, slides = lecture(pages, executed=executed, book=book)
+    path = folder / f"{NAME}.html"
+    path.write_text(deck(title, slides, script=SHARED), encoding="utf-8")
+    return path
 
 
 def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
@@ -147,6 +159,7 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         shared=True,
         told=partial(told, book=book),
     )
+    first = write_lecture(pages, executed=build / "executed", folder=folder / "slides", book=book)
     for page in pages:
         if page.executes and "{exercise" in page.text:
             asked = as_asked(page, marked(page))
@@ -164,7 +177,7 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
     (folder / "moodle.xml").write_text(bank, encoding="utf-8")
     read_me = README.format(version=version(), questions=questions)
     (folder / "README.txt").write_text(read_me + times(minutes(pages, decks)), encoding="utf-8")
-    print_kit(folder, decks=decks, html=rendered(build))
+    print_kit(folder, decks=[first, *decks], html=rendered(build))
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))
 
 

@@ -37,6 +37,7 @@ GLUE = re.compile(r"\{glue:text\}`([\w-]+)(?::([^`]*))?`")
 HEADING = re.compile(r"\s*<h([123])>.*?</h\1>", re.DOTALL)
 STATIC = HERE.parent / "_static"
 LIVE = "fig-live-"
+SHARED = '<script src="mathjax.js"></script>'
 ROLE = re.compile(r"\{[a-z:]+\}`[^`]*`")
 
 
@@ -193,7 +194,7 @@ def write_decks(
     script, written = mathjax(), list[Path]()
     if shared:
         (folder / "mathjax.js").write_text(script, encoding="utf-8")
-        element = '<script src="mathjax.js"></script>'
+        element = SHARED
     else:  # a script must not hold the tag that would end it
         closed = script.replace("</script", "<\\/script")
         element = f"<script>{closed}</script>"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from book.tools.course import in_guide, minutes
+from book.tools.course import in_guide, minutes, write_lecture
 from book.tools.notes import told
 from book.tools.pages import find_pages
 from book.tools.plain import read_book
@@ -22,7 +22,8 @@ TALL = """() => [...document.querySelectorAll("section")].filter((slide) => {
   if (matchMedia("print").matches) return slide.scrollHeight > slide.clientHeight + 1;
   location.hash = slide.id;
   slide.style.display = "flex";
-  const over = [...slide.querySelectorAll("figure")].some((one) => one.scrollHeight > one.clientHeight + 1);
+  const over = [...slide.querySelectorAll("figure")]
+    .some((one) => one.scrollHeight > one.clientHeight + 1);
   const tall = over || slide.offsetHeight > innerHeight + 1;
   slide.style.display = "none";
   return tall;
@@ -46,13 +47,10 @@ def tall(browser: Any, path: Path) -> list[tuple[str, tuple[int, int], str]]:
 def decks(html: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     executed = html.parent / "executed"
     book = read_book(html, executed=executed, root=ROOT)
-    return write_decks(
-        find_pages(ROOT),
-        executed=executed,
-        folder=tmp_path_factory.mktemp("slides"),
-        shared=True,
-        told=partial(told, book=book),
-    )
+    pages, folder = find_pages(ROOT), tmp_path_factory.mktemp("slides")
+    known = partial(told, book=book)
+    decks = write_decks(pages, executed=executed, folder=folder, shared=True, told=known)
+    return [*decks, write_lecture(pages, executed=executed, folder=folder, book=book)]
 
 
 def test_no_slide_of_a_chapter_is_taller_than_its_frame(decks: list[Path], browser: Any) -> None:
