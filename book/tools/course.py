@@ -3,7 +3,7 @@
 slides/     the lecture and a deck a chapter, which share one MathJax; as PDF, a slide a sheet
 handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 nbgrader/   the handouts with a locked test after every exercise, as nbgrader's source
-teacher/    the same notebooks with the solutions, and the teacher's guide; not for students
+teacher/    the same notebooks with solutions, the guide, two examinations; not for students
 moodle.xml  the questions that the chapters ask before they go on, for a bank of questions
 
 `python -m book.tools.course` brings the minutes in the teacher's guide up to date with the kit.
@@ -20,6 +20,7 @@ from pathlib import Path
 import nbformat
 
 from book.tools.browser import find_chromium
+from book.tools.exam import write_exam
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
 from book.tools.lecture import NAME, lecture
@@ -33,6 +34,7 @@ from book.tools.slides import SHARED, deck, without_slides, write_decks
 from book.tools.wheel import runs_on_its_own, version
 
 GUIDE = "teachers-guide"
+EXAMS = (1, 2)  # seeds
 CONFIG = """\
 c = get_config()  # noqa: F821, which nbgrader defines
 c.CourseDirectory.course_id = "judging-by-comparison"
@@ -53,7 +55,8 @@ handouts/  The chapters for students, without solutions. Give them the whole fol
            The cell of an exercise answers "right", "not right: why" or "not yet". A student can
            edit what it says, so it is practice and no mark.
 teacher/   The same notebooks with solutions, which need what the handouts need, the teacher's
-           guide (paths, exam, common errors) and the lecture's run sheet. Keep them back.
+           guide, the lecture's run sheet, and two examinations with answers and marks; from the
+           book's sources make exam SEED=7 writes another. Keep them back.
 nbgrader/  The source of an nbgrader course, one notebook per assignment, for marks: nbgrader
            restores the checks before it runs a submission, and exports the marks of a class.
            Its students need the wheel (.whl) of handouts/. nbgrader_config.py lies beside it.
@@ -170,6 +173,8 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         assignment = folder / "nbgrader" / "source" / path.stem
         assignment.mkdir(parents=True)
         nbformat.write(source(nbformat.read(path, as_version=4)), assignment / path.name)
+    for seed in EXAMS:
+        write_exam(seed, folder=folder / "teacher", script=SHARED.replace('"m', '"../slides/m'))
     write_module(pages, folder=folder / "handouts")
     runs_on_its_own(folder / "handouts")
     (folder / "nbgrader" / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")

@@ -154,11 +154,17 @@ def mathjax() -> str:
     return (folder / "static" / "mathjax" / "tex-svg-full.js").read_text(encoding="utf-8")
 
 
+def within(script: str) -> str:
+    """An element with a script, which must not hold the tag that would end it."""
+    closed = script.replace("</script", "<\\/script")
+    return f"<script>{closed}</script>"
+
+
 def live() -> str:
     """Styles and scripts of the live figures."""
     style = (STATIC / "live.css").read_text(encoding="utf-8")
     scripts = "\n".join(p.read_text(encoding="utf-8") for p in sorted(STATIC.glob("live/*.js")))
-    return f"<style>{style}</style>\n<script>{scripts}</script>"
+    return f"<style>{style}</style>\n{within(scripts)}"
 
 
 def deck(title: str, slides: list[Slide], *, script: str) -> str:
@@ -195,9 +201,8 @@ def write_decks(
     if shared:
         (folder / "mathjax.js").write_text(script, encoding="utf-8")
         element = SHARED
-    else:  # a script must not hold the tag that would end it
-        closed = script.replace("</script", "<\\/script")
-        element = f"<script>{closed}</script>"
+    else:
+        element = within(script)
     for page in pages:
         path = executed / f"{page.name}.ipynb"
         if not page.executes or not path.is_file():
