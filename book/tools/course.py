@@ -4,6 +4,7 @@ slides/     the lecture and a deck a chapter, which share one MathJax; as PDF, a
 handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 nbgrader/   the handouts with a locked test after every exercise, as nbgrader's source
 teacher/    the same notebooks with solutions, the guide, two examinations; not for students
+rank-eight.html  the class page as one file, for any web space
 moodle.xml  the questions that the chapters ask before they go on, for a bank of questions
 
 `python -m book.tools.course` brings the minutes in the teacher's guide up to date with the kit.
@@ -30,7 +31,7 @@ from book.tools.pages import Page, find_pages, rendered, tags
 from book.tools.pdf import browsing, opened, print_pages, to_pdf
 from book.tools.plain import Book, plain_notebook
 from book.tools.quiz import question_bank
-from book.tools.slides import SHARED, deck, without_slides, write_decks
+from book.tools.slides import SHARED, deck, live, without_slides, write_decks
 from book.tools.wheel import runs_on_its_own, version
 
 GUIDE = "teachers-guide"
@@ -40,6 +41,20 @@ c = get_config()  # noqa: F821, which nbgrader defines
 c.CourseDirectory.course_id = "judging-by-comparison"
 c.CourseDirectory.root = "."  # this folder: nbgrader generate_assignment 05-the-product-of-experts
 c.ExecutePreprocessor.timeout = 600
+"""
+RANK_EIGHT = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Rank eight things</title>
+<meta name="viewport" content="width=device-width">
+<style>
+  :root {{ --pst-color-text-base: #1c2430; --pst-color-text-muted: #48566b;
+    --pst-color-primary: #1f5a94; --pst-color-border: #d5dae1;
+    --pst-color-surface: #fff; --pst-color-background: #fff; }}
+  body {{ max-width: 40rem; margin: 1rem auto; padding: 0 0.5rem; font: 1rem/1.5 Arial; }}
+  h1 {{ font-size: 1.4rem; }}
+</style>
+{live}</head><body class="bd-article"><main><h1>Rank eight things of your own</h1>
+<div id="fig-live-eight">This page needs JavaScript.</div></main></body></html>
 """
 BEGIN, END = "% minutes: written by book/tools/course.py", "% end of minutes"
 README = """\
@@ -60,6 +75,9 @@ teacher/   The same notebooks with solutions, which need what the handouts need,
 nbgrader/  The source of an nbgrader course, one notebook per assignment, for marks: nbgrader
            restores the checks before it runs a submission, and exports the marks of a class.
            Its students need the wheel (.whl) of handouts/. nbgrader_config.py lies beside it.
+rank-eight.html
+           The page with which a class ranks things together, as one file for your course's site:
+           choose the names, copy the link, collect the short codes in a chat.
 moodle.xml {questions} questions that the chapters ask before they go on, a category per chapter:
            in Moodle: question bank, import, Moodle XML format. Formulas need its MathJax filter.
 """
@@ -179,6 +197,7 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
     runs_on_its_own(folder / "handouts")
     (folder / "nbgrader" / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
     bank, questions = question_bank(rendered(build), pages=pages, site=book.site)
+    (folder / "rank-eight.html").write_text(RANK_EIGHT.format(live=live()), encoding="utf-8")
     (folder / "moodle.xml").write_text(bank, encoding="utf-8")
     read_me = README.format(version=version(), questions=questions)
     (folder / "README.txt").write_text(read_me + times(minutes(pages, decks)), encoding="utf-8")
