@@ -4,8 +4,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
+import judging
 import poe
+from book.tools.concepts import PICTURE, direct, drawn, needs, words
+from book.tools.pages import find_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "book" / "teachers-guide.md").read_text(encoding="utf-8")
@@ -20,7 +24,7 @@ def test_the_marks_add_up() -> None:
 def test_no_session_has_more_slides_than_minutes() -> None:
     """The minutes themselves are the course kit's, see the tests of the kit."""
     totals = [int(m) for m in re.findall(r"^\| \d \|.*\| (\d+) \|$", GUIDE, re.MULTILINE)]
-    assert len(totals) == 4 + 7
+    assert len(totals) == 4 + 6
     assert max(totals) <= 90
 
 
@@ -52,3 +56,53 @@ def test_a_repeat_lowers_the_mean_resistance_less_than_a_new_pair() -> None:
     now, again, new = mean([]), mean([(ada, cleo)]), mean([(ben, dan)])
     words = f"falls from {now} to {again} with one more comparison of Ada and Cleo, and to {new}"
     assert words in GUIDE
+
+
+def test_the_points_of_the_plan_are_its_exercises() -> None:
+    """One each, from a chapter that has been read by then; the parts add up to all points."""
+    plan = GUIDE[GUIDE.index("## Path C") :].split("\n### ")[0]
+    of = {
+        label: int(page.name[:2])
+        for page in (ROOT / "notebooks").glob("[01]*.md")
+        for label in re.findall(r"^:label: (ex-[\w-]+)$", page.read_text("utf-8"), re.M)
+    }
+    known, total = set[int](), 0
+    for row in re.findall(r"^\| \d \|.*$", plan, re.M):
+        known |= {int(n) for n in re.findall(r"\((\d\d)-", row)}
+        exercises = re.findall(r"<(ex-[\w-]+)>", row)
+        (points,) = re.findall(r"\| (\d) \| [^|]+ \| \d+ \|$", row)
+        assert int(points) == len(exercises)
+        assert {of[label] for label in exercises} <= known
+        total += len(exercises)
+    whole, *parts = map(
+        int, re.findall(r"(\d+)(?: points)? ?(?=:|for)", plan.split("There are ")[1].split("\n")[0])
+    )
+    assert total == parts[0]
+    assert sum(parts) == whole
+
+
+def test_the_projects_data_is_here_as_the_briefs_say() -> None:
+    ladder = judging.datasets.load("ladder")
+    talk = judging.datasets.load("topicalchat")
+    table = pd.read_csv(ROOT / "data/examples/explanations.csv")
+    assert (ladder.n_contexts, ladder.n_candidates, ladder.has_texts) == (12, 6, True)
+    assert (talk.n_contexts, talk.n_candidates) == (60, 6)
+    assert len(talk.attributes) == 4
+    assert len(table) == 24
+
+
+def test_the_map_is_what_the_chapters_ask_for() -> None:
+    """Nothing but the arrows and what follows from them, and its words say the same."""
+    pages = find_pages(ROOT)
+    assert PICTURE.read_text("utf-8") == drawn(pages), "python -m book.tools.concepts"
+    pairs = needs(pages)
+    assert {chapter for pair in pairs for chapter in pair} == set(range(1, 16))
+    known = np.zeros((16, 16), bool)
+    known[tuple(np.array(list(pairs)).T)] = True
+    longer, power = np.zeros_like(known), known
+    for _ in range(15):  # by two arrows or more
+        power = power @ known
+        longer |= power
+    assert set(direct(pairs)) == {(a, b) for a, b in pairs if not longer[a, b]}
+    assert f"{words(direct(pairs))}." in GUIDE
+    assert 'font-size="12.5"' in drawn(pages), "at 360 pixels, the width of a telephone"
