@@ -14,7 +14,7 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout course pyodide lab bench bench-judge clean distclean
+.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout exam course pyodide lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
@@ -70,6 +70,9 @@ measure: judge ## Ask the small model about the datasets (hours; goes on where i
 
 handout: $(STAMP) ## Write student notebooks without the solutions
 	@$(PY) -m book.tools handout
+
+exam: $(STAMP) ## Write an examination with its answers (SEED=7)
+	@$(PY) -m book.tools exam --seed $(or $(SEED),1)
 
 course: book ## Write the course kit: decks, handouts, solutions
 	@$(PY) -m book.tools course

@@ -13,13 +13,13 @@ from judging.judges import open as open
 from judging.judges.asking import TextJudge as TextJudge
 from judging.practice.board import Leaderboard as Leaderboard
 from judging.practice.board import leaderboard as leaderboard
+from judging.practice.ranking.limits import top_known as top_known
 from judging.practice.ranking.rank import rank as rank
 from judging.practice.ranking.rank import rank_each as rank_each
 from judging.practice.ranking.ranking import Ranking as Ranking
 from judging.practice.ranking.report import report as report
 from judging.practice.ranking.settings import Asking as Asking
 from judging.practice.ranking.settings import Fitting as Fitting
-from judging.practice.ranking.settings import top_known as top_known
 from judging.practice.reading import read as read
 from judging.practice.reading.texts import read_texts as read_texts
 from judging.question import Answer as Answer

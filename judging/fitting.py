@@ -78,8 +78,8 @@ def settled(
             if not one_way:
                 if prior is not None or c.n_items > MOST_PRIOR:
                     raise SeparableError(
-                        f"{error}; for example --prior 0.1 on the command line (nothing is asked "
-                        "again), prior=0.1 in Python",
+                        f"{error}; for example --set prior=0.1 on the command line (nothing is "
+                        "asked again), prior=0.1 in Python",
                         reason=error.reason,
                         items=error.items,
                     ) from None

@@ -128,14 +128,14 @@ SMALL = (
     "SmolLM2 is a very small language model: it prefers what it is shown first in nearly every "
     "call, and its rankings agree with people's weakly or not at all. Its report shows how a "
     "ranking is made and what it costs; do not decide anything by it. The book's page "
-    "'Two small judges, measured' has the numbers"
+    "'Two real judges, three datasets' has the numbers"
 )
 # Its two numbers are held against data/measured by tests/reproduction/test_qwen.py.
 QWEN = (
     "Qwen2.5-Coder-1.5B is a small language model: in dialogues that people scored, 62% of its "
     "single decisions agree with theirs (half would by chance), and its full rankings correlate "
     "with people's at 0.29. Trust it with large differences, not with near neighbours. The "
-    "book's page 'Two small judges, measured' has the numbers"
+    "book's page 'Two real judges, three datasets' has the numbers"
 )
 DEMO = (
     "the judge is a readability formula with an invented position bias and an invented "

@@ -33,10 +33,10 @@ def installed() -> bool:
     return data_dir().name == "_data"
 
 
-def write(path: Path, content: str | bytes, *, private: bool = False) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all; an OSError names it, such as for a full disk.
 
-    A device or a pipe is written to, and stays what it is. private : readable by its owner alone.
+    A device or a pipe is written to, and stays what it is.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -48,9 +48,9 @@ def write(path: Path, content: str | bytes, *, private: bool = False) -> None:
             path = path.resolve()
         part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # nobody's yet
         try:
-            part.touch(0o600 if private else 0o666)
+            part.touch()
             part.write_bytes(data)
-            if path.exists() and not private:
+            if path.exists():
                 part.chmod(path.stat().st_mode)
             part.replace(path)
         finally:

@@ -41,7 +41,7 @@ __all__ = [
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
 LOOSE = 10.0  # of the median variance of a score
-MISS = 0.1  # all answers together miss by this at least: of a toss's error, or in logits
+MISS = 0.1  # all answers together miss by this at least: of a coin flip's error, or in logits
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def estimate(
 
     powers : of q (1 - q), of which the one with the highest restricted likelihood is taken.
     size : where it is known. paired : whether answers about one pair may share errors. toss : the
-    standard deviation of a toss's opinion, in power 0. All answers together miss by `MISS` at the
-    least, so that few which happen to agree are no certainty; among many it is nothing.
+    standard deviation of a coin flip's opinion, in power 0. All answers together miss by `MISS` at
+    the least, so that few which happen to agree are no certainty; among many it is nothing.
     """
     repeats, n = answers.total(np.ones(len(answers.weight))), answers.pairs.n_items
     couples = paired and bool((repeats > 1.0 + 1e-9).any())
@@ -201,7 +201,7 @@ class Left(NamedTuple):
 def remainder(answers: Answers, power: int) -> Left:
     """The residuals after least squares: smaller than the errors by known amounts.
 
-    The fit has made them smaller too, and most so where its experts pull hardest; but the part that
+    The fit has made them smaller too, and most so where its experts are stiffest; but the part that
     is orthogonal to the rows, which least squares leaves, is unaffected by it.
     """
     weight, n = answers.weight, answers.pairs.n_items
@@ -262,7 +262,7 @@ def james_stein(q: float, n: int) -> float:
         r = 1 - (n - 3) / q.
 
     It is then known, before anybody looks at who leads, that the true scores lie round r s with
-    covariance r C. Where r is 0 every order is as likely as not, which claims too little. Two or
+    covariance r C. Where r is 0 every order is as likely as not, which is too cautious. Two or
     three scores tell too little of their spread for that (n - 3 is 0 or less): there 1 - r is the
     mean of u = error / (error + tau^2) given q, where u is uniform before.
     """

@@ -16,7 +16,7 @@ import typer
 from judging.practice.cli import app, parse
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = "rank|fit|leaderboard|compare|ask|run-batch|prompts|data|store|reproduce|scorecard"
+COMMANDS = "rank|fit|leaderboard|ask|prompts|data|store|reproduce|scorecard"
 # Flags of other programs that are named beside ours, with the program.
 OTHERS = dict.fromkeys(
     ("--no-deps", "--target", "--dest", "--only-binary", "--disable-pip-version-check", "--quiet"),
@@ -82,7 +82,8 @@ def flags() -> set[str]:
     while left:
         command = left.pop()
         left += getattr(command, "commands", {}).values()
-        found |= {name for one in command.params for name in [*one.opts, *one.secondary_opts]}
+        opts = [name for one in command.params for name in [*one.opts, *one.secondary_opts]]
+        found |= {name.partition(" ")[0] for name in opts}  # "--set rule" is --set
     return found
 
 
@@ -99,7 +100,7 @@ def test_a_planted_mistake_is_noticed(tmp_path: Path) -> None:
         'A = "`judging judge x`"\n'
         'B = f"run `judging ask {name} coherence --full` first"\n'
         'C = "the file that judging rank --outt wrote"\n'
-        'D = "`judging rank x.csv --rule best`"\n'
+        'D = "`judging rank x.csv --set rule=best`"\n'
         'E = "`judging rank --budget`, and judging store merge"\n'
     )
     lines = [line for text in texts(module) for line in commands(text, page=False)]
@@ -113,6 +114,29 @@ def test_a_planted_mistake_is_noticed(tmp_path: Path) -> None:
 def test_every_flag_in_a_message_is_one_of_ours(path: Path) -> None:
     named = {flag for text in texts(path) for flag in re.findall(r"(?<![\w-])--[a-z][\w-]+", text)}
     assert named <= flags() | OTHERS.keys()
+
+
+# Pages of the book ----------------------------------------------------------------------------
+
+TITLED = re.compile(
+    r"book's page(?: \*([A-Z][^*]+)\*|\s+'([A-Z][^']+)')"
+    r"|[(;] ?book, \"([A-Z][^\"]+)\""
+)
+
+
+def test_every_page_or_part_that_is_named_by_its_title_has_it() -> None:
+    titles = {
+        title
+        for path in kept("book/*.md", "notebooks/*.md")
+        for title in re.findall(r"^#{1,3} (.+)$", path.read_text("utf-8"), re.M)
+    }
+    named = {
+        " ".join(next(filter(None, groups)).split())
+        for path in [*CODE, ROOT / "README.md"]
+        for groups in TITLED.findall(path.read_text("utf-8").replace('"\n    "', ""))
+    }
+    assert {"Two real judges, three datasets", "One order or both?", "Your own texts"} <= named
+    assert named <= titles
 
 
 # Names and paths ------------------------------------------------------------------------------

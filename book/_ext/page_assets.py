@@ -39,6 +39,11 @@ def drop_duplicates(assets: list[Any]) -> list[Any]:
     return kept
 
 
+def search_where_used(assets: list[Any], *, page: str) -> list[Any]:
+    """Load the script of the search on its page only."""
+    return [one for one in assets if page == "search" or asset_name(one) != "_static/search.js"]
+
+
 def live_where_used(assets: list[Any], *, body: str) -> list[Any]:
     """Load what live figures need last and in the order of file names, on their pages only."""
     live = [asset for asset in assets if "_static/live" in asset_name(asset)]
@@ -78,7 +83,7 @@ def on_page(
     if context.get("body"):
         context["body"] = tests_as_links(context["body"], context.get("theme_repository_url", ""))
     for key in ("script_files", "css_files"):
-        assets = drop_duplicates(context.get(key, []))
+        assets = search_where_used(drop_duplicates(context.get(key, [])), page=pagename)
         context[key] = live_where_used(assets, body=context.get("body") or "")
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from book.tools.course import write_course
+from book.tools.exam import write_exam
 from book.tools.execute import execute_pages
 from book.tools.handout import write_handouts
 from book.tools.lab import write_lab
@@ -22,7 +23,7 @@ from book.tools.pages import BuildError, find_pages, rendered
 from book.tools.pdf import print_book
 from book.tools.plain import read_book
 from book.tools.render import render, stage
-from book.tools.slides import write_decks
+from book.tools.slides import mathjax, within, write_decks
 from book.tools.wheel import runs_on_its_own
 
 TARGETS = {
@@ -33,6 +34,7 @@ TARGETS = {
     "pdf": "print the rendered book",
     "slides": "write the decks from the executed chapters",
     "handout": "write the notebooks without solutions",
+    "exam": "write an examination by its --seed, with answers and marks",
     "course": "write the course kit: decks, handouts, solutions",
 }
 
@@ -90,6 +92,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("target", choices=TARGETS, help=listed)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--build-dir", type=Path, help="default: _build under the root")
+    parser.add_argument("--seed", type=int, default=1, help="of an examination; default: 1")
     parser.add_argument("-v", "--verbose", action="store_true", help="show Sphinx's output")
     return parser.parse_args(arguments)
 
@@ -116,6 +119,9 @@ def run(options: argparse.Namespace) -> None:
             written = write_notebooks(root, build=build)
         elif target == "handout":
             written = write_handouts(find_pages(root), folder=build / target)
+        elif target == "exam":
+            script = within(mathjax())
+            written = write_exam(options.seed, folder=build / target, script=script)
         elif target == "lab":
             book = read_book(rendered(build), executed=build / "executed", root=root)
             written = write_lab(find_pages(root), book=book, folder=build / target)

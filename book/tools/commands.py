@@ -81,7 +81,7 @@ def in_panels(section: str, command: typer.core.TyperCommand | typer.core.TyperG
     def under_headings(options: re.Match[str]) -> str:
         parts: dict[str, list[str]] = {}
         for line in options[1].splitlines():
-            name = re.match(r"\* `(-[-\w]+)", line)
+            name = re.match(r"\* `((?:--set )?-*[-\w]+)", line)
             parts.setdefault(panel.get(name[1] if name else "") or "Options", []).append(line)
         return "\n".join(f"**{head}**:\n\n" + "\n".join(own) + "\n" for head, own in parts.items())
 

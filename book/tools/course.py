@@ -1,9 +1,10 @@
 """What a course needs, in one folder: `make course` writes it.
 
-slides/     a deck a chapter, which share one MathJax, and the same as PDF, a slide a sheet
+slides/     the lecture and a deck a chapter, which share one MathJax; as PDF, a slide a sheet
 handouts/   plain notebooks for students, without any solution, their checks, and the wheel
 nbgrader/   the handouts with a locked test after every exercise, as nbgrader's source
-teacher/    the same notebooks with the solutions, and the teacher's guide; not for students
+teacher/    the same notebooks with solutions, the guide, two examinations; not for students
+rank-eight.html  the class page as one file, for any web space
 moodle.xml  the questions that the chapters ask before they go on, for a bank of questions
 
 `python -m book.tools.course` brings the minutes in the teacher's guide up to date with the kit.
@@ -20,40 +21,63 @@ from pathlib import Path
 import nbformat
 
 from book.tools.browser import find_chromium
+from book.tools.exam import write_exam
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
+from book.tools.lecture import NAME, lecture
 from book.tools.nbgrader import source
 from book.tools.notes import told
 from book.tools.pages import Page, find_pages, rendered, tags
 from book.tools.pdf import browsing, opened, print_pages, to_pdf
 from book.tools.plain import Book, plain_notebook
 from book.tools.quiz import question_bank
-from book.tools.slides import without_slides, write_decks
+from book.tools.slides import SHARED, deck, live, without_slides, write_decks
 from book.tools.wheel import runs_on_its_own, version
 
 GUIDE = "teachers-guide"
+EXAMS = (1, 2)  # seeds
 CONFIG = """\
 c = get_config()  # noqa: F821, which nbgrader defines
 c.CourseDirectory.course_id = "judging-by-comparison"
 c.CourseDirectory.root = "."  # this folder: nbgrader generate_assignment 05-the-product-of-experts
 c.ExecutePreprocessor.timeout = 600
 """
+RANK_EIGHT = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Rank eight things</title>
+<meta name="viewport" content="width=device-width">
+<style>
+  :root {{ --pst-color-text-base: #1c2430; --pst-color-text-muted: #48566b;
+    --pst-color-primary: #1f5a94; --pst-color-border: #d5dae1;
+    --pst-color-surface: #fff; --pst-color-background: #fff; }}
+  body {{ max-width: 40rem; margin: 1rem auto; padding: 0 0.5rem; font: 1rem/1.5 Arial; }}
+  h1 {{ font-size: 1.4rem; }}
+</style>
+{live}</head><body class="bd-article"><main><h1>Rank eight things of your own</h1>
+<div id="fig-live-eight">This page needs JavaScript.</div></main></body></html>
+"""
 BEGIN, END = "% minutes: written by book/tools/course.py", "% end of minutes"
 README = """\
 The course kit of Judging by Comparison, version {version}.
 Prose and figures CC BY 4.0, code MIT. Nothing here needs a network after the installation.
 
-slides/    One deck per chapter, for any browser. Arrow keys turn the page, N shows what to say.
+slides/    lecture.html is the lecture of 90 minutes, in the order of its run sheet in teacher/;
+           the others are a deck per chapter. For any browser: a key brings the next line or slide,
+           N opens a window with what to say and the time, for your own screen. The figures move.
            The decks share mathjax.js. The .pdf has the same slides, one per sheet.
 handouts/  The chapters for students, without solutions. Give them the whole folder: it has the
            package that the notebooks need. In it: pip install -r requirements.txt, jupyter lab.
            The cell of an exercise answers "right", "not right: why" or "not yet". A student can
            edit what it says, so it is practice and no mark.
-teacher/   The same notebooks with solutions, which need what the handouts need, and the teacher's
-           guide: paths, exam questions with marks, common errors. Keep them back.
+teacher/   The same notebooks with solutions, which need what the handouts need, the teacher's
+           guide, the lecture's run sheet, and two examinations with answers and marks; from the
+           book's sources make exam SEED=7 writes another. Keep them back.
 nbgrader/  The source of an nbgrader course, one notebook per assignment, for marks: nbgrader
            restores the checks before it runs a submission, and exports the marks of a class.
            Its students need the wheel (.whl) of handouts/. nbgrader_config.py lies beside it.
+rank-eight.html
+           The page with which a class ranks things together, as one file for your course's site:
+           choose the names, copy the link, collect the short codes in a chat.
 moodle.xml {questions} questions that the chapters ask before they go on, a category per chapter:
            in Moodle: question bank, import, Moodle XML format. Formulas need its MathJax filter.
 """
@@ -130,8 +154,17 @@ def print_kit(folder: Path, *, decks: list[Path], html: Path) -> None:
             page = opened(browser, deck, width=1047, height=718)
             to_pdf(page, deck.with_suffix(".pdf"))
             page.close()
-        if (html / f"{GUIDE}.html").is_file():
-            print_pages(browser, html, [GUIDE], output=folder / "teacher" / f"{GUIDE}.pdf")
+        for name in (GUIDE, NAME):
+            if (html / f"{name}.html").is_file():
+                print_pages(browser, html, [name], output=folder / "teacher" / f"{name}.pdf")
+
+
+def write_lecture(pages: list[Page], *, executed: Path, folder: Path, book: Book) -> Path:
+    """Write the deck of the lecture beside those of the chapters."""
+    title, slides = lecture(pages, executed=executed, book=book)
+    path = folder / f"{NAME}.html"
+    path.write_text(deck(title, slides, script=SHARED), encoding="utf-8")
+    return path
 
 
 def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
@@ -147,6 +180,7 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         shared=True,
         told=partial(told, book=book),
     )
+    first = write_lecture(pages, executed=build / "executed", folder=folder / "slides", book=book)
     for page in pages:
         if page.executes and "{exercise" in page.text:
             asked = as_asked(page, marked(page))
@@ -157,14 +191,17 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         assignment = folder / "nbgrader" / "source" / path.stem
         assignment.mkdir(parents=True)
         nbformat.write(source(nbformat.read(path, as_version=4)), assignment / path.name)
+    for seed in EXAMS:
+        write_exam(seed, folder=folder / "teacher", script=SHARED.replace('"m', '"../slides/m'))
     write_module(pages, folder=folder / "handouts")
     runs_on_its_own(folder / "handouts")
     (folder / "nbgrader" / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
     bank, questions = question_bank(rendered(build), pages=pages, site=book.site)
+    (folder / "rank-eight.html").write_text(RANK_EIGHT.format(live=live()), encoding="utf-8")
     (folder / "moodle.xml").write_text(bank, encoding="utf-8")
     read_me = README.format(version=version(), questions=questions)
     (folder / "README.txt").write_text(read_me + times(minutes(pages, decks)), encoding="utf-8")
-    print_kit(folder, decks=decks, html=rendered(build))
+    print_kit(folder, decks=[first, *decks], html=rendered(build))
     return Path(shutil.make_archive(str(folder), "zip", root_dir=build, base_dir="course"))
 
 

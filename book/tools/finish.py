@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import base64
 import re
+from datetime import date
 from pathlib import Path
 
 import nbformat
 
-from book.tools.hosted import publish, repository, site
+from book.tools.hosted import edition, publish, repository, site
+from book.tools.moved import leave_redirects
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book, plain_notebook, read_book
 from book.tools.run_button import offer_runs
 from book.tools.wheel import build_wheel, wheel_name
+from reproduction import run
 
 DOWNLOAD = re.compile(r'href="_sources/[^"]+\.ipynb" target="_blank"')
 FIGURE = re.compile(r'<img(?P<rest>(?![^>]*\bwidth=)[^>]* src="(?P<file>_images/[^"]+\.svg)")')
 POINTS = re.compile(r'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"')
+# In the contents: a page with others below it, which is not the one that is shown.
+BELOW = re.compile(
+    r'<li class="toctree-l1 has-children"><a class="reference internal" href="(?P<page>[^"#]+)">'
+    r'[^<]*</a><details open="open">'
+)
+CHAPTER = re.compile(r"\d\d-")
+EDITION = "<!-- edition -->"  # in the footer of book/_config.yml
+RESULT = re.compile(r'href="_static/results/([\w-]+)\.csv"')
 BRANCH = "notebooks"  # of the repository: the folder that `make notebooks` writes, for both hosts
 
 INSTALL = """\
@@ -58,6 +69,15 @@ def take_away(page: Page, *, book: Book, hosted: str | None) -> nbformat.Noteboo
     return notebook
 
 
+def folded_contents(text: str) -> str:
+    """Fold the pages below another away in the contents, but those of chapters and of here."""
+
+    def folded(row: re.Match[str]) -> str:
+        return row[0] if CHAPTER.match(row["page"]) else row[0].replace(' open="open"', "")
+
+    return BELOW.sub(folded, text)
+
+
 def accessible(text: str) -> str:
     """Name what the theme leaves without a role, and take empty cells out of table heads."""
     text = re.sub(r"<th(?: scope=\"col\")?>\s*</th>", "<td></td>", text)
@@ -67,7 +87,7 @@ def accessible(text: str) -> str:
     # In the list of chapters the arrow that folds a chapter's second page away has no words.
     text = text.replace(
         '<summary><span class="toctree-toggle"',
-        '<summary aria-label="Pages of this chapter"><span class="toctree-toggle"',
+        '<summary aria-label="Pages below this one"><span class="toctree-toggle"',
     )
     # Bibliography entries stand in a list, whose children must be its items.
     text = text.replace('role="doc-biblioentry"', 'role="listitem"')
@@ -108,17 +128,34 @@ def offer_notebook(html: Path, page: Page, text: str, *, book: Book) -> str:
     return text.replace("Download source file", "Download as a notebook")
 
 
+def lay_results(html: Path) -> None:
+    """Write the stored results that pages offer as files (`reproduction.telling.pages.files`)."""
+    texts = (path.read_text(encoding="utf-8") for path in html.glob("*.html"))
+    for name in sorted({name for text in texts for name in RESULT.findall(text)}):
+        table = run.read(name)
+        if table is None:
+            raise BuildError(f"a page links the result {name!r}, which data/results does not hold")
+        path = html / "_static" / "results" / f"{name}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(table.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
+
+
 def finish(html: Path, *, pages: list[Page], executed: Path, root: Path) -> None:
     """Finish every rendered page."""
     executes = {page.name: page for page in pages if page.executes}
     book = read_book(html, executed=executed, root=root)
+    built = edition(root, hosted=repository(), today=date.today())
     for path in sorted(html.glob("*.html")):
-        text = sized(accessible(path.read_text(encoding="utf-8")), html=html)
+        text = folded_contents(accessible(path.read_text(encoding="utf-8")))
+        text = sized(text, html=html)
+        text = text.replace(EDITION, built)
         page = executes.get(path.stem)
         if page is not None and (html / "_sources" / f"{page.name}.ipynb").exists():
             text = offer_notebook(html, page, text, book=book)
         path.write_text(text, encoding="utf-8")
     build_wheel(html)
     offer_runs(html, pages=pages)
+    lay_results(html)
+    leave_redirects(html)
     if book.site:
         publish(html, address=book.site, root=root)

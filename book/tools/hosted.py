@@ -78,14 +78,24 @@ def git(root: Path, *words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def edition(root: Path, *, hosted: str) -> str:
-    """The version and commit that pages are built from, and a link to the other versions."""
+def edition(root: Path, *, hosted: str | None, today: date) -> str:
+    """Say what pages are built from, and when; where they are hosted, link the other versions.
+
+    The commit is named where git knows it, with a word if files that it keeps were changed since.
+    """
+    day = f"{today.day} {today:%B %Y}"
+    others = f' <a href="{releases(hosted)}">Other versions</a>.' if hosted else ""
     commit = git(root, "rev-parse", "HEAD")
+    if not commit:
+        return f"Built on {day}.{others}"
     tags = git(root, "tag", "--points-at", "HEAD", "v[0-9]*").split()
     version = f"Version {tags[-1].removeprefix('v')}" if tags else "Not a release"
-    link = f'<a href="https://github.com/{hosted}/commit/{commit}">commit {commit[:7]}</a>'
-    built = f"{version}, built from {link}. " if commit else ""
-    return f'{built}<a href="{releases(hosted)}">Other versions</a>.'
+    named = f"commit {commit[:7]}"
+    if hosted:
+        named = f'<a href="https://github.com/{hosted}/commit/{commit}">{named}</a>'
+    if git(root, "status", "--porcelain", "--untracked-files=no"):
+        named += " with changes"
+    return f"{version}, built on {day} from {named}.{others}"
 
 
 def publish(html: Path, *, address: str, root: Path) -> None:

@@ -80,7 +80,7 @@ def crossing() -> str:
         f"fifths of the questions are asked; when all are asked, the two cannot be told apart. "
         f"After a correction for all {len(gains)} comparisons "
         f"{(over['said'] == CLEAR).sum()} of these {len(over)} leads are clear; the book's page "
-        "*Two small judges, measured* has them all."
+        "*Two real judges, three datasets* has them all."
     )
 
 

@@ -16,7 +16,7 @@ import yaml
 from book.tools.commands import MARK, commands
 from book.tools.execute import Execution
 from book.tools.finish import BRANCH, finish
-from book.tools.hosted import edition, releases, repository, site
+from book.tools.hosted import releases, repository, site
 from book.tools.pages import BuildError, Page, hash_files, plain, signature, source_files
 from book.tools.slides import without_slides
 
@@ -82,14 +82,14 @@ def stage(root: Path, *, build: Path, pages: list[Page], runs: list[Execution]) 
                 cell.source = staged_links(cell.source, executed=executed)
         nbformat.write(notebook, folder / run.result.name)
     if hosted:
-        configure(folder / "_config.yml", hosted=hosted, pages=pages, root=root)
+        configure(folder / "_config.yml", hosted=hosted, pages=pages)
     return folder
 
 
-def configure(path: Path, *, hosted: str, pages: list[Page], root: Path) -> None:
-    """Switch the theme's buttons on, and say in the footer which edition this is.
+def configure(path: Path, *, hosted: str, pages: list[Page]) -> None:
+    """Switch the theme's buttons on.
 
-    The buttons: the repository, an edit, an issue, the hosts that run pages. Both hosts open the
+    They are: the repository, an edit, an issue, the hosts that run pages. Both hosts open the
     notebooks of a branch of their own; an edit changes the text on main.
     """
     config = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -106,7 +106,6 @@ def configure(path: Path, *, hosted: str, pages: list[Page], root: Path) -> None
             "notebook_interface": "jupyterlab",
         },
     }
-    sphinx["html_theme_options"]["extra_footer"] += f"<br>{edition(root, hosted=hosted)}"
     sphinx["html_baseurl"] = f"{site(hosted)}/"
     if os.environ.get("JBC_COMMENTS") == "hypothesis":  # loads a script from another host
         config["html"]["comments"] = {"hypothesis": True}

@@ -35,6 +35,9 @@ ONLY = "slide-only"
 HERE = Path(__file__).parent
 GLUE = re.compile(r"\{glue:text\}`([\w-]+)(?::([^`]*))?`")
 HEADING = re.compile(r"\s*<h([123])>.*?</h\1>", re.DOTALL)
+STATIC = HERE.parent / "_static"
+LIVE = "fig-live-"
+SHARED = '<script src="mathjax.js"></script>'
 ROLE = re.compile(r"\{[a-z:]+\}`[^`]*`")
 
 
@@ -45,6 +48,7 @@ class Slide:
     parts: list[str] = field(default_factory=list)
     cell: int = -1  # of the chapter, where it stands
     notes: str = ""
+    minute: int | None = None  # of a lecture, at which it is to begin
 
 
 def without_slides(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -115,7 +119,8 @@ def picture(cell: nbformat.NotebookNode) -> str:
             shown += f'<img src="data:image/png;base64,{content}" alt="{alt}">'
         elif "text/html" in data:
             shown += f'<div class="table">{data["text/html"]}</div>'
-    return shown
+    name = cell.metadata.get("mystnb", {}).get("figure", {}).get("name", "")
+    return f'<figure id="{name}">{shown}</figure>' if name.startswith(LIVE) else shown
 
 
 def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
@@ -126,6 +131,7 @@ def collect(notebook: nbformat.NotebookNode, *, name: str) -> list[Slide]:
             continue
         if cell.cell_type == "markdown":
             text = parser.render(resolve(cell.source, numbers=numbers, name=name))
+            text = re.sub(r"(</?h)1>", r"\g<1>2>", text)  # the deck's title is the one of rank 1
             heading = HEADING.match(text)
             if heading or not slides:
                 slides.append(Slide(cell=k))
@@ -148,16 +154,31 @@ def mathjax() -> str:
     return (folder / "static" / "mathjax" / "tex-svg-full.js").read_text(encoding="utf-8")
 
 
+def within(script: str) -> str:
+    """An element with a script, which must not hold the tag that would end it."""
+    closed = script.replace("</script", "<\\/script")
+    return f"<script>{closed}</script>"
+
+
+def live() -> str:
+    """Styles and scripts of the live figures."""
+    style = (STATIC / "live.css").read_text(encoding="utf-8")
+    scripts = "\n".join(p.read_text(encoding="utf-8") for p in sorted(STATIC.glob("live/*.js")))
+    return f"<style>{style}</style>\n{within(scripts)}"
+
+
 def deck(title: str, slides: list[Slide], *, script: str) -> str:
-    """Write the deck; the key N shows the notes of a slide."""
+    """Write the deck; the key N opens the speaker's window, with the notes of a slide."""
     sections = ""
     for number, slide in enumerate(slides, start=1):
         said = f'<aside class="notes" hidden>{slide.notes}</aside>' if slide.notes else ""
         place = f'id="s{number}" aria-label="Slide {number} of {len(slides)}"'
+        place += "" if slide.minute is None else f' data-minute="{slide.minute}"'
         sections += f"<section {place}>{''.join(slide.parts)}{said}</section>"
     frame = (HERE / "slides.html").read_text(encoding="utf-8")
     whole = {"TITLE": html.escape(title), "SLIDES": sections}
     whole["MATHJAX"] = script
+    whole["LIVE"] = live() if f'<figure id="{LIVE}' in sections else ""
     return re.sub(r"@@([A-Z]+)@@", lambda match: whole[match[1]], frame)
 
 
@@ -179,10 +200,9 @@ def write_decks(
     script, written = mathjax(), list[Path]()
     if shared:
         (folder / "mathjax.js").write_text(script, encoding="utf-8")
-        element = '<script src="mathjax.js"></script>'
-    else:  # a script must not hold the tag that would end it
-        closed = script.replace("</script", "<\\/script")
-        element = f"<script>{closed}</script>"
+        element = SHARED
+    else:
+        element = within(script)
     for page in pages:
         path = executed / f"{page.name}.ipynb"
         if not page.executes or not path.is_file():

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from judging.datasets import Dataset
 from judging.question import Prompt, Question
 
+SHOWN = 400  # characters of a text in an example
+
 
 def pairs_of(n_items: int, count: int | None, *, both_orders: bool, seed: Sequence[int]) -> Indices:
     """The first `count` of all N(N-1) comparisons in an order of their own; (count, 2).
@@ -81,17 +83,17 @@ def questions_of(
     return questions
 
 
-def examples(dataset: Dataset, prompt: Prompt, *, cut: int = 0) -> Iterator[Question]:
+def examples(dataset: Dataset, prompt: Prompt) -> Iterator[Question]:
     """Questions to look at: the first pair of every context, other pairs if there is only one.
 
-    cut : characters shown of a text; 0 for all.
+    Long texts are cut.
     """
 
     def shown(text: Text) -> Text:
-        rest = len(text.text) - cut
-        if cut < 1 or rest <= 0:
-            return text
-        return Text(text.id, f"{text.text[:cut]} [{rest:,} more characters]")
+        rest = len(text.text) - SHOWN
+        return (
+            Text(text.id, f"{text.text[:SHOWN]} [{rest:,} more characters]") if rest > 0 else text
+        )
 
     step = 2 if prompt.comparative else 1
     last = dataset.n_candidates - step if dataset.n_contexts == 1 else 0
@@ -101,21 +103,6 @@ def examples(dataset: Dataset, prompt: Prompt, *, cut: int = 0) -> Iterator[Ques
         for k in range(0, last + 1, step):
             second = texts[k + 1] if prompt.comparative else None
             yield Question(prompt, texts[k], second, context and shown(context))
-
-
-def contexts_of(dataset: Dataset, wanted: str | None) -> range:
-    """Positions that "10" (the first ten) or "20:30" stand for; all by default."""
-    n = dataset.n_contexts
-    if wanted is None:
-        return range(n)
-    form = re.fullmatch(r"(?:(\d+):)?(\d+)", wanted)
-    start, end = (int(form[1] or 0), int(form[2])) if form else (0, 0)
-    if not start < end <= n:
-        raise JudgeError(
-            f"contexts are 10 (the first ten) or 20:30 (from the 21st to the 30th), at most {n}, "
-            f"not {wanted!r}"
-        )
-    return range(start, end)
 
 
 def shard_of(questions: Sequence[Question], shard: str | None) -> list[Question]:

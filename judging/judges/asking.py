@@ -186,8 +186,8 @@ def decided(
         named = [_named(questions[k]) for k in np.flatnonzero(refused).tolist()]
         raise JudgeError(
             f"the judge refused {len(named)} of {len(p)} comparisons: {name_some(named, 3)} "
-            f"({answers[int(np.argmax(refused))].refused}); leave them out (--on-refusal skip) or "
-            "count them as ties (--on-refusal tie)"
+            f"({answers[int(np.argmax(refused))].refused}); leave them out (--set on-refusal=skip) "
+            "or count them as ties (--set on-refusal=tie)"
         )
     silent = np.flatnonzero(np.isnan(p) & ~refused).tolist()
     many = before[0] + len(silent) > max(MANY * (before[1] + len(p)), 2)
@@ -199,8 +199,8 @@ def decided(
         raise JudgeError(
             f"to {count:,} of {of:,} comparisons the judge said neither {labels}: "
             f"{name_some(named, 3)}{rule}; the answers are kept; change the prompt, "
-            f"{'' if many else 'leave them out (--undecided skip), '}or count them as ties "
-            "(--undecided tie)"
+            f"{'' if many else 'leave them out (--set undecided=skip), '}or count them as ties "
+            "(--set undecided=tie)"
         )
     left_out = np.where(refused, on_refusal == "skip", np.isnan(p) & (undecided == "skip"))
     p = np.where(np.isnan(p) & ~left_out, 0.5, p)

@@ -369,8 +369,7 @@ class Store:
         if theirs != ours:  # another judge was meant, no setting of this one was mistaken
             raise JudgeError(
                 f"{self.path} holds the answers of another judge, {theirs}; name another store "
-                f"(--store) for {ours}, or keep the answers of both in this one "
-                "(--several-judges, in Python several=True)"
+                f"(--store) for {ours}, or name both judges (in Python several=True)"
             )
         lines = [
             f"\n  {field}: {near.get(field, 'not set')} in the store, "
@@ -385,8 +384,8 @@ class Store:
             )
         raise JudgeError(
             f"{self.path} holds the answers of another judge; what differs:{''.join(lines)}{moved}"
-            "\nname another store, set the judge up as it was, or say that several judges in one "
-            "store are meant (several=True; --several-judges on the command line)"
+            "\nname another store, or set the judge up as it was (in Python several=True allows "
+            "several judges in one store)"
         )
 
     # What is in it ---------------------------------------------------------------------

@@ -8,7 +8,7 @@ large, both orders know
 
     1 / (1 + c)
 
-times as much as one (book, "When is the second order worth its call?"). With few calls half as many
+times as much as one (book, "One order or both?"). With few calls half as many
 pairs are linked worse than half as well, which costs the second order something: `resistances` has
 by how much.
 
@@ -284,7 +284,7 @@ def on_prompts(
     Scores are wanted that hold for all such prompts. With u for what a prompt adds to a difference
     of scores, U its variance, c is the correlation of u + e_ij and u + e_ji: (U + c_0 v) / (U + v),
     if c_0 is that of the errors alone. Prompts are many, so links run short in neither case and
-    1 / (1 + c) decides (book, "When is the second order worth its call?").
+    1 / (1 + c) decides (book, "One order or both?").
     """
     chosen = _opinions(expert or _reading(ahead, back))
     one, other = chosen.f_mu(ahead), chosen.f_mu(back)

@@ -128,6 +128,13 @@ def folded(words: str, inside: Markup, rows: pd.DataFrame) -> Markup:
     return fold.format(words, inside, file)
 
 
+def files(*names: str) -> Markup:
+    """Links to stored results as CSV files, which the build of the book lays beside its pages."""
+    link = Markup('<a download href="_static/results/{0}.csv">{0}</a>')
+    linked = Markup(", ").join(link.format(name) for name in names)
+    return Markup('<p class="printed">As CSV: {}</p>').format(linked)
+
+
 def badge(kind: str) -> Markup:
     """The evidence label."""
     return Markup('<span class="evidence-{0}">{0}</span>').format(kind)

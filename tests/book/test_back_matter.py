@@ -181,7 +181,10 @@ def test_glossary_is_in_order_and_leads_to_what_exists():
 
 
 def test_every_command_that_a_page_names_is_understood():
-    pages = ("bring-your-own", "results", "how-it-was-made", "measured-judge")
+    pages = (
+        *("bring-your-own", "reference", "results", "claims"),
+        *("how-it-was-made", "measured-judge"),
+    )
     text = "\n".join(TEXTS[f"{name}.md"] for name in pages).replace("\\\n", " ")
     found = re.findall(r"^judging .*|(?<=`)judging [^`\n]+(?=`)", text, re.M)
     assert len(found) > 15

@@ -8,15 +8,18 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
-from book.tools.finish import sized, take_away
+from book.tools.finish import folded_contents, lay_results, sized, take_away
 from book.tools.hosted import begins, edition, feed, publish, repository
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
 from book.tools.wheel import wheel_name
+from reproduction import run
+from reproduction.telling import pages
 from tests.scratch_book import HEADER, released
 
 
@@ -107,15 +110,22 @@ def test_a_host_that_is_no_repository_is_refused(monkeypatch: pytest.MonkeyPatch
             repository()
 
 
-def test_an_edition_is_a_release_only_where_a_tag_says_so(tmp_path: Path) -> None:
-    assert edition(tmp_path, hosted="a/b").startswith("<a"), "no repository, no commit to name"
+def test_an_edition_says_its_day_and_the_commit_that_git_knows(tmp_path: Path) -> None:
+    day = date(2026, 12, 1)
+    assert edition(tmp_path, hosted=None, today=day) == "Built on 1 December 2026."
     (tmp_path / "one.txt").write_text("x")
     commit = released(tmp_path)
-    said = edition(tmp_path, hosted="a/b")
-    assert said.startswith("Not a release, built from ")
+    said = edition(tmp_path, hosted=None, today=day)
+    assert said == f"Not a release, built on 1 December 2026 from commit {commit[:7]}."
+    said = edition(tmp_path, hosted="a/b", today=day)
     assert f'href="https://github.com/a/b/commit/{commit}"' in said
+    assert said.endswith('<a href="https://github.com/a/b/releases">Other versions</a>.')
+    (tmp_path / "two.txt").write_text("not kept by git")
+    assert "with changes" not in edition(tmp_path, hosted=None, today=day)
+    (tmp_path / "one.txt").write_text("y")
+    assert edition(tmp_path, hosted=None, today=day).endswith(f"{commit[:7]} with changes.")
     subprocess.run(["git", "tag", "v0.2.0"], cwd=tmp_path, check=True)
-    assert edition(tmp_path, hosted="a/b").startswith("Version 0.2.0, built from ")
+    assert edition(tmp_path, hosted=None, today=day).startswith("Version 0.2.0, built on ")
 
 
 def test_the_feed_has_an_entry_a_version_and_dates_what_is_unreleased(tmp_path: Path) -> None:
@@ -162,3 +172,26 @@ def test_a_figure_says_how_large_it_is_before_it_is_there(tmp_path: Path) -> Non
         pictures[1],
         *others,
     ]
+
+
+def test_a_result_that_a_page_links_lies_beside_it_as_a_file(tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text(str(pages.files("figure10", "figure1a")))
+    lay_results(tmp_path)
+    for name in ("figure10", "figure1a"):
+        laid = pd.read_csv(tmp_path / f"_static/results/{name}.csv")
+        pd.testing.assert_frame_equal(laid, run.read(name))
+    (tmp_path / "two.html").write_text(str(pages.files("no-such-result")))
+    with pytest.raises(BuildError, match="no-such-result"):
+        lay_results(tmp_path)
+
+
+def test_the_contents_show_seven_pages_and_what_is_below_the_one_that_is_read() -> None:
+    row = (
+        '<li class="toctree-l1{current} has-children"><a class="{current}reference internal" '
+        'href="{page}">A &amp; B</a><details open="open"><summary>'
+    )
+    chapter = row.format(current="", page="03-ranks.html")
+    other = chapter.replace("03-ranks", "results")
+    here = row.format(current=" current active", page="#")
+    assert folded_contents(chapter + here) == chapter + here
+    assert folded_contents(other) == other.replace(' open="open"', "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -197,7 +198,7 @@ def test_a_reader_on_a_host_sees_which_version_this_is_and_where_others_are(
         page.set_viewport_size({"width": width, "height": 800})
         footer = page.locator(".extra_footer")
         said = footer.inner_text()
-        assert "Version 1.2.3, built from commit " in said
+        assert re.search(r"Version 1\.2\.3, built on \d+ \w+ \d{4} from commit \w{7}\.", said)
         for words, address in (
             ("Other versions", "https://github.com/someone/book/releases"),
             ("commit ", "https://github.com/someone/book/commit/"),

@@ -20,13 +20,15 @@ from book.tools.slides import (
     GLUE,
     ONLY,
     ROLE,
+    Slide,
     collect,
+    deck,
     resolve,
     tags,
     without_slides,
     write_decks,
 )
-from tests.browser.checks import quiet_page
+from tests.browser.checks import accessibility_problems, quiet_page
 from tests.scratch_book import HEADER, Whatever, numberless
 
 TEXT = (
@@ -168,6 +170,34 @@ def test_a_deck_works_from_one_file(
         assert opened.locator("mjx-container svg").count() == 2
         opened.keyboard.press("ArrowRight")
         assert opened.locator("h2:visible").inner_text() == "In both"
+        assert opened.locator("h1").count() == 1
+    assert accessibility_problems(browser, path, scheme="light") == []
+
+
+@pytest.mark.browser
+def test_lines_come_one_by_one_and_the_speaker_has_a_window(browser: Any, tmp_path: Path) -> None:
+    slides = [
+        Slide(
+            ['<h2>One</h2><div class="words"><ul><li>a</li><li>b</li></ul></div>'], notes="<p>A</p>"
+        ),
+        Slide(['<h2>Two</h2><div class="words"><p>all</p></div>'], notes="<p>B</p>", minute=61),
+    ]
+    path = tmp_path / "deck.html"
+    path.write_text(deck("Deck", slides, script=""))
+    with quiet_page(browser, path) as page:
+        hidden = page.locator("li.later")
+        with page.expect_popup() as opened:
+            page.keyboard.press("n")
+        speaker = opened.value
+        assert speaker.locator("#said").inner_text() == "A"
+        assert "Two" in speaker.locator("#next").inner_text()
+        assert hidden.count() == 1
+        speaker.keyboard.press("ArrowRight")
+        assert (hidden.count(), page.locator("h2:visible").inner_text()) == (0, "One")
+        speaker.keyboard.press("ArrowRight")
+        assert page.locator("h2:visible").inner_text() == "Two"
+        assert speaker.locator("#said").inner_text() == "B"
+        assert "this slide begins at 1:01" in speaker.locator("#clock").inner_text()
 
 
 def test_the_slides_of_every_chapter_show_what_it_glues_and_tear_no_exercise() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from book.tools.commands import LONG, MARK, command, commands, fields
 from judging.practice.cli import parse
-from judging.practice.cli.options import ASKED, STOP
+from judging.practice.ranking.settings import ASKED, JUDGE
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "commands.md"
 
@@ -46,9 +46,10 @@ def test_a_command_stands_there_with_all_that_it_takes(name: str) -> None:
 def test_options_stand_under_the_headings_of_the_help() -> None:
     text = commands().partition(" `judging rank`\n")[2].partition("\n##")[0]
     parts = dict(re.findall(r"\*\*([^*]+)\*\*:\n\n((?:\* .*\n)+)", text))
-    assert list(parts)[:4] == ["Arguments", "Options", ASKED, STOP]
+    assert list(parts)[:4] == ["Arguments", "Options", ASKED, JUDGE]
     assert "`--budget" in parts[ASKED]
     assert "`--budget" not in parts["Options"]
+    assert "`--set rule" in list(parts.values())[-1]
     assert max(len(part.splitlines()) for part in parts.values()) < 20
 
 

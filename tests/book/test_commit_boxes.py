@@ -11,6 +11,7 @@ from tests.needs import ROOT
 BOX = re.compile(r":::\{admonition\} Before you read on\n(.*?)\n:::\n", re.DOTALL)
 PLACE = re.compile(r'<div class="jc-commit" ([^>]*)></div>')
 MARK = '\n\n<div class="jc-told"></div>\n\n'
+WHY = re.compile(r"\b(because|since)\b")
 HEADING = re.compile(r"^#{1,4} ", re.MULTILINE)
 PAGES = [
     *sorted((ROOT / "notebooks").glob("[0-9]*.md")),  # the chapters
@@ -46,7 +47,7 @@ TELLS = {
     "09-rings": r"they contain rings|quality cancels",
     "09-averaged": r"are the same numbers, and must be|\"both orders\"\}",
     "09-once": r"It is the joint fit|with the joint fit|the joint fit about",
-    "10-chain": r"Ada and Dan, are 3 ohms",
+    "10-chain": r"3 ohms apart",
     "10-price": r"times ideal|down to|greedy at 2\.0",
     "11-tokens": r"265|five second ones",
     "11-scores": r"Read as a tree they cost|judges-topical-shared",
@@ -55,19 +56,19 @@ TELLS = {
     "12-guess": r"Pure guessing reaches|looks like a guesser",
     "12-contexts": r"reach this|dots of guesses|the tables in which a guesser",
     "12-scoring": r"sixty dialogues cannot tell",
-    "12-gain": r"small-gain-summ|points does the product \(PoE-BT\) gain",
+    "12-gain": r"small-gain-summ|By about 6|\(PoE-BT\) gains with",
     "13-exact": r"For Ben and Dan it is exact|exact \{exact",
     "13-sort": r"inherits a wrong decision",
     "14-bet": r"one chance in six|long tails",
-    "14-sharper": r"a sharper judge does not",
+    "14-sharper": r"a sharper judge does not|treats every answer as",
     "14-looks": r"crowns one of two equals",
     "15-three": r"outvotes two mediocre|= 4 \.",
-    "15-opposite": r"None\. A square root",
+    "15-opposite": r"None, because|A square root",
     "15-llmbar": r"most trusted columns are the worst|below chance",
     "15-fourth": r"an adversary cancels",
-    "15-reorder": r"It cannot\.|never reorders",
-    "15-orders": r"pay for the other order",
-    "beyond-believed": r"is believed after n answers|of 0\.400",
+    "15-reorder": r"It cannot, because|never reorders",
+    "15-orders": r"pay for the other order|no average removes",
+    "beyond-believed": r"is believed after n answers|of 0\.400|It is half",
     "05-decided": r"where certainty is earned, and loses",
 }
 
@@ -83,6 +84,16 @@ def shown(path):
         for cell in cells
         if "remove-cell" not in cell.metadata.get("tags", [])
     ).replace("\\n", "\n")
+
+
+def without_reason(text):
+    """Boxes that the next sentence does not answer with a reason."""
+    found = []
+    for box in BOX.finditer(text):
+        first = re.split(r"(?<=\.)\s|\n\n", text[box.end() :].lstrip(), maxsplit=1)[0]
+        if first.startswith("```") or not WHY.search(first):
+            found.append(name_of(box[0]))
+    return found
 
 
 def name_of(box):
@@ -134,6 +145,11 @@ def test_every_question_takes_an_answer(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_an_answer_gives_its_reason_in_its_first_sentence(page):
+    assert not without_reason(shown(page))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_no_answer_is_read_before_it_is_given(page):
     assert not leaks(shown(page), TELLS)
 
@@ -162,6 +178,14 @@ def test_names_are_used_once():
 def test_a_box_without_an_answer_is_noticed(place):
     text = f":::{{admonition}} Before you read on\n:class: question\n\nWhy?\n\n{place}\n:::\n"
     assert faults(text)
+
+
+def test_an_answer_without_a_reason_is_noticed():
+    """The negative control: the reason comes later, or code comes first."""
+    box = ':::{admonition} Before you read on\n\nHow?\n\n<div data-name="a"></div>\n:::\n\n'
+    assert without_reason(f"{box}It is 0.4, because\nof this.") == []
+    for after in ("It is 0.4. It is because", "40\n\nbecause", "```\nbecause\n```\n\n40, because"):
+        assert without_reason(box + after) == ["a"]
 
 
 ASKED = """## Rings

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.browser
 
 STATIC = ROOT / "book" / "_static"
 CHAPTERS = {
+    "fig-live-colours": "01",
     "fig-live-deal": "01",
     "fig-live-break-even": "01",
     "fig-live-next-token": "02",
@@ -31,6 +32,7 @@ CHAPTERS = {
     "fig-live-zermelo": "04-bradley",  # the first of two pages
     "fig-live-front": "index",
     "fig-live-springs": "05",
+    "fig-live-pool": "05",
     "fig-live-gaussian": "06",
     "fig-live-recipe": "06",
     "fig-live-honest": "07",
@@ -49,7 +51,8 @@ CHAPTERS = {
 FIGURES = list(CHAPTERS)
 # Its still picture shows what the live one cannot: it stays.
 KEEPS_STILL = {"fig-live-springs-laplacian", "fig-live-connected"}
-# Figures without a slider: the first of their controls that changes what is shown.
+# Figures that begin with a button, and others without a slider: what changes what is shown first.
+BUTTONS = {"fig-live-next": "Ask a random pair", "fig-live-colours": "my grades"}
 FIRST = {"fig-live-deal": "select", "fig-live-next-token": "select", "fig-live-recipe": "select"}
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
@@ -150,6 +153,27 @@ def test_numbers_shown_are_the_packages(page: Any, seed: int) -> None:
     best = minimize_scalar(objective, bounds=(0, 1), options={"xatol": 1e-9})
     assert shown["slope"] == pytest.approx(best.x, abs=1e-5)
     assert shown["weight"] == pytest.approx(2 * np.arctanh(shown["slope"]), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "expert"),
+    [("gaussian", poe.Gaussian(sigma=0.2)), ("bradley-terry", poe.BradleyTerry())],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_moments_of_a_product_and_a_mixture(
+    page: Any, name: str, expert: poe.experts.Expert, seed: int
+) -> None:
+    """By quadrature of the package's densities."""
+    move(page, "fig-live-pool", seed)
+    page.locator("#fig-live-pool select").select_option(name)
+    shown = state(page, "fig-live-pool")
+    d = np.linspace(-400, 400, 800_001)
+    each = np.exp([expert.log_density(d, np.full_like(d, p)) for p in shown["answers"]])
+    for kind, density in (("product", each.prod(axis=0)), ("mixture", each.mean(axis=0))):
+        weight = density / density.sum()
+        middle = weight @ d
+        found = [middle, np.sqrt(weight @ (d - middle) ** 2)]
+        np.testing.assert_allclose(shown[kind], found, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -342,8 +366,8 @@ def test_a_figure_works_from_the_keyboard_and_says_what_it_shows(page: Any, name
     assert figure.locator(".live svg").first.get_attribute("aria-labelledby")
     figure.get_by_role("button", name="Start again").press("Enter")
     start = state(page, name), figure.locator(".live-says").text_content()
-    if name == "fig-live-next":
-        figure.get_by_role("button", name="Ask a random pair").press("Enter")
+    if name in BUTTONS:
+        figure.get_by_role("button", name=BUTTONS[name]).press("Enter")
     elif name in FIRST:
         figure.locator(FIRST[name]).first.press("ArrowDown")
     else:

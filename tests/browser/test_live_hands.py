@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tests.browser.checks import quiet_page
 from tests.browser.conftest import ROOT
-from tests.browser.test_live import FIGURES, FIRST, STATIC, STILL, state
+from tests.browser.test_live import BUTTONS, FIGURES, FIRST, STATIC, STILL, state
 
 pytestmark = pytest.mark.browser
 
@@ -120,6 +120,31 @@ def test_a_rail_is_a_slider_for_the_keys(page: Any, name: str) -> None:
     assert "pulled down" in grip.get_attribute("aria-valuetext")
     grip.press("Escape")
     assert state(page, name)["scores"][3] == pytest.approx(before)
+
+
+def test_a_rail_can_be_hit_on_a_phone_and_no_spring_has_the_colour_of_a_text(phone: Any) -> None:
+    boxes = [one.bounding_box() for one in phone.locator("#fig-live-springs .live-grip").all()]
+    here = phone.locator("#fig-live-springs svg").first.bounding_box()["width"]
+    wide = 316  # pixels of the picture on a page of 390
+    assert min(min(box["width"], box["height"]) for box in boxes) * wide / here >= 24
+    for theme in ("light", "dark"):
+        phone.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
+        names = [*"0123", "gaussian", "laplace", "stretched", "squeezed"]
+        colour = phone.evaluate(
+            "(names) => names.map((name) =>"
+            " getComputedStyle(document.documentElement).getPropertyValue(`--live-${name}`))",
+            names,
+        )
+        assert all(len(one) == 7 for one in colour)
+        assert not {*colour[-2:]} & {*colour[:-2]}
+
+
+def test_scores_are_centred_after_one_step(page: Any) -> None:
+    figure = page.locator("#fig-live-springs")
+    for _ in range(3):
+        figure.get_by_role("button", name="One step").click()
+        assert np.mean(state(page, "fig-live-springs")["scores"]) == pytest.approx(0, abs=1e-9)
+    figure.get_by_role("button", name="Start again").click()
 
 
 @pytest.mark.parametrize("tap", ["click", "tap"])
@@ -238,8 +263,8 @@ def test_the_state_of_a_figure_is_in_the_address(browser: Any, path: Path, name:
         figure = page.locator(f"#{name}")
         start = state(page, name)
         assert "#" not in page.url, "nothing is written before somebody touches a figure"
-        if name == "fig-live-next":
-            figure.get_by_role("button", name="Ask a random pair").press("Enter")
+        if name in BUTTONS:
+            figure.get_by_role("button", name=BUTTONS[name]).press("Enter")
         elif name in FIRST:
             figure.locator(FIRST[name]).first.press("ArrowDown")
         else:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from book.tools.moved import PAGES as GONE
+from book.tools.moved import PARTS, leads_on
 from book.tools.pages import find_pages
 from tests.book.test_first_screens import MOST
 from tests.book.test_first_screens import PAGES as FIRST_SCREENS
@@ -15,6 +17,7 @@ from tests.browser.checks import (
     download_notebook,
     notebook_problems,
     numbers_per_hundred_words,
+    offline_page,
     search,
     static_problems,
 )
@@ -22,7 +25,7 @@ from tests.browser.conftest import HTML, ROOT
 
 pytestmark = pytest.mark.browser
 
-PAGES = sorted(path.name for path in HTML.glob("*.html"))
+PAGES = sorted(path.name for path in HTML.glob("*.html") if not leads_on(path.read_text("utf-8")))
 HEAVIEST = 1_500_000  # bytes, beside what all pages share
 READ = [*FIRST_SCREENS, "index"]  # about results: read, not counted
 EXECUTED = [page.name for page in find_pages(ROOT) if page.executes]
@@ -65,3 +68,19 @@ def test_the_search_finds_pages_without_a_server(html: Path, browser: Any) -> No
     found, problems = search(browser, html, words="probability")
     assert found
     assert problems == []
+
+
+MOVED = {f"{old}.html": new for old, new in GONE.items()} | {
+    f"{old}.html#{part}": f"{new}#{part}"
+    for old, parts in PARTS.items()
+    for part, new in parts.items()
+}
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_an_old_address_arrives(html: Path, browser: Any, old: str, new: str) -> None:
+    with offline_page(browser) as page:
+        page.goto(f"{html.as_uri()}/{old}", wait_until="commit")
+        page.wait_for_url(f"{html.as_uri()}/{new}", timeout=10_000)
+        part = new.partition("#")[2]
+        assert not part or page.locator(f'[id="{part}"]').count() == 1

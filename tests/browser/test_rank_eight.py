@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.browser.checks import quiet_page
+from book.tools.course import RANK_EIGHT
+from book.tools.slides import live
+from tests.browser.checks import accessibility_problems, quiet_page
 from tests.browser.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -105,3 +107,41 @@ def test_all_files_of_a_class_are_chosen_at_once(page: Any, tmp_path: Path) -> N
         together = json.loads(page.locator(".live-class").get_attribute("data-state"))
         assert together["names"] in (["Amélie", "Jaws", "Heat"], ["Amélie", "Heat", "Jaws"])
         assert (len(together["comparisons"]), together["people"]) == (3, 2)
+
+
+def test_a_chat_full_of_codes_is_a_class(browser: Any, page: Any, path: Path) -> None:
+    """Everybody's code, after their name and on telephones that write capitals."""
+    said, tables = [], []
+    for _ in range(5):
+        with quiet_page(browser, path) as phone:
+            begin(phone)
+            answer(phone, 9)
+            phone.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+            phone.click("text=Copy a short code")
+            said.append(phone.get_by_label("My answers").input_value())
+            tables += [(one["first"], one["second"]) for one in state(phone)["comparisons"]]
+    assert max(map(len, said)) < 24
+    begin(page)
+    page.click("text=For a class")
+    page.fill("#eight-class", "\n".join(f"Ada, 10:31: {code.upper()}" for code in said))
+    page.click("text=Rank them together")
+    together = json.loads(page.locator(".live-class").get_attribute("data-state"))
+    names = state(page)["names"]
+    asked = [
+        tuple(names.index(together["names"][one[side]]) for side in ("first", "second"))
+        for one in together["comparisons"]
+    ]
+    assert (asked, together["people"]) == (tables, 5)
+    assert "people differ" in page.locator("#eight-class-says").inner_text()
+    with page.expect_download() as started:
+        page.click("text=All answers (CSV)")
+    rows = Path(started.value.path()).read_text("utf-8").splitlines()
+    assert len({row.rsplit(",", 1)[1] for row in rows[1:]}) == 5, "judges are kept apart"
+
+
+def test_the_kits_single_file_is_the_page(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text(RANK_EIGHT.format(live=live()), encoding="utf-8")
+    assert accessibility_problems(browser, tmp_path / "one.html", scheme="light") == []
+    with quiet_page(browser, tmp_path / "one.html") as page:
+        begin(page)
+        assert len(answer(page, 3)) == 3

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from book.tools.course import in_guide, minutes
+from book.tools.course import in_guide, minutes, write_lecture
 from book.tools.notes import told
 from book.tools.pages import find_pages
 from book.tools.plain import read_book
 from book.tools.slides import Slide, deck, write_decks
-from tests.browser.checks import offline_page
+from tests.browser.checks import offline_page, quiet_page
 from tests.browser.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -22,7 +22,9 @@ TALL = """() => [...document.querySelectorAll("section")].filter((slide) => {
   if (matchMedia("print").matches) return slide.scrollHeight > slide.clientHeight + 1;
   location.hash = slide.id;
   slide.style.display = "flex";
-  const tall = slide.offsetHeight > innerHeight + 1;
+  const over = [...slide.querySelectorAll("figure")]
+    .some((one) => one.scrollHeight > one.clientHeight + 1);
+  const tall = over || slide.offsetHeight > innerHeight + 1;
   slide.style.display = "none";
   return tall;
 }).map((slide) => slide.id)"""
@@ -45,13 +47,10 @@ def tall(browser: Any, path: Path) -> list[tuple[str, tuple[int, int], str]]:
 def decks(html: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     executed = html.parent / "executed"
     book = read_book(html, executed=executed, root=ROOT)
-    return write_decks(
-        find_pages(ROOT),
-        executed=executed,
-        folder=tmp_path_factory.mktemp("slides"),
-        shared=True,
-        told=partial(told, book=book),
-    )
+    pages, folder = find_pages(ROOT), tmp_path_factory.mktemp("slides")
+    known = partial(told, book=book)
+    decks = write_decks(pages, executed=executed, folder=folder, shared=True, told=known)
+    return [*decks, write_lecture(pages, executed=executed, folder=folder, book=book)]
 
 
 def test_no_slide_of_a_chapter_is_taller_than_its_frame(decks: list[Path], browser: Any) -> None:
@@ -65,7 +64,28 @@ def test_the_minutes_of_the_teachers_guide_are_the_course_kits(decks: list[Path]
     assert in_guide(guide, found) == guide, "after make course: python -m book.tools.course"
     more = {name: (n + 1, taught + 2, read) for name, (n, taught, read) in found.items()}
     changed = set(in_guide(guide, more).splitlines()) - set(guide.splitlines())
-    assert len(changed) == len(found) + 11, "a row a chapter and a session of paths B and C"
+    assert len(changed) == len(found) + 10, "a row a chapter and a session of paths B and C"
+
+
+def test_live_figures_are_alive_and_leave_the_slides_their_keys(
+    decks: list[Path], browser: Any
+) -> None:
+    """An arrow moves a slider that has the focus; a clicker turns the slide all the same."""
+    (path,) = [one for one in decks if one.stem.startswith("06")]
+    with quiet_page(browser, path) as page:
+        page.goto(f"{path.as_uri()}#fig-live-gaussian")
+        state = page.locator("#fig-live-gaussian .live").get_attribute
+        before, where = state("data-state"), page.locator("#where").inner_text()
+        page.locator("#fig-live-gaussian input").first.focus()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function(
+            "was => document.querySelector('#fig-live-gaussian .live').dataset.state !== was",
+            arg=before,
+        )
+        assert page.locator("#where").inner_text() == where
+        for _ in range(9):
+            page.keyboard.press("PageDown")
+        assert page.locator("#where").inner_text() != where
 
 
 def test_a_slide_that_is_too_tall_is_found(browser: Any, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ import math
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -21,7 +19,6 @@ import pytest
 from judging.errors import JudgeError
 from judging.judges.server import ServerJudge, http
 from judging.judges.server import judge as server
-from judging.practice.batch import BatchJudge, import_results
 from judging.store import Store
 from tests.asking import questions
 from tests.helpers import start
@@ -252,59 +249,3 @@ def test_without_a_guard_the_fuzzer_finds_a_hole(guard, places, instead, monkeyp
         monkeypatch.setattr(place, guard, instead)
     with pytest.raises((AssertionError, LookupError, TypeError, OverflowError, AttributeError)):
         assert len(fuzzed(300, seed=15)) == 2
-
-
-# The runner of batches -------------------------------------------------------------------------
-
-RUNNER = """
-import math, sys, time
-from pathlib import Path
-from judging.practice.runner import answer_batch
-from judging.question import Answer, Reader
-
-class Slow(Reader):
-    specification = {"kind": "hash", "model": "tiny"}
-
-    def answer(self, asked):
-        for k, question in enumerate(asked):
-            time.sleep(0.001)
-            p = (sum(map(ord, question.text)) % 97 + 1) / 99
-            with open(sys.argv[3], "a") as log:
-                log.write("asked\\n")
-            yield k, Answer((math.log(p), math.log(1 - p)), tokens=9)
-
-answer_batch(Path(sys.argv[1]), Path(sys.argv[2]), Slow())
-"""
-
-
-def test_a_batch_that_is_killed_again_and_again_is_answered_once(tmp_path):
-    """2,000 requests and five kills with POE_ATTACK, 200 and three without.
-
-    What stands in the results is never asked again; an answer that a kill took between judge and
-    file is, so there is at most one more question a kill.
-    """
-    contexts, kills = (100, 5) if ALL else (10, 3)
-    log, out = tmp_path / "log", tmp_path / "results.jsonl"
-    with Store(tmp_path / "s.sqlite") as store:
-        judge = BatchJudge(ServerJudge("tiny", "http://127.0.0.1:1/v1"))
-        wanted = questions(5, contexts=contexts)
-        with pytest.raises(JudgeError, match="wait"):
-            store.ask(judge, wanted)
-        judge.write(tmp_path / "requests.jsonl", store)
-        command = [sys.executable, "-c", RUNNER]
-        command += [str(tmp_path / "requests.jsonl"), str(out), str(log)]
-        rng = random.Random(0)
-        for kill in range(1, kills + 1):
-            run = subprocess.Popen(command)
-            goal = len(wanted) * kill // (kills + 1) + rng.randrange(20)
-            while not out.exists() or out.read_text().count("\n") < goal:
-                assert run.poll() is None, "it was killed before its end"
-                time.sleep(0.002)
-            run.kill()
-            run.wait()
-        assert subprocess.run(command, check=False).returncode == 0
-        keys = [json.loads(line)["custom_id"] for line in out.read_text().splitlines()]
-        assert len(keys) == len(set(keys)) == len(wanted)
-        asked = log.read_text().count("asked")
-        assert len(wanted) <= asked <= len(wanted) + kills
-        assert import_results(store, out).added == len(wanted)

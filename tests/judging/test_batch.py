@@ -14,8 +14,6 @@ from judging.errors import JudgeError, NoJudgeError
 from judging.judges.server import ServerJudge
 from judging.practice.batch import BatchJudge, import_results
 from judging.practice.cli import main
-from judging.practice.runner import answer_batch
-from judging.question import Answer, Reader
 from judging.store import Store
 from tests.asking import HashJudge, questions
 from tests.judge_server import complete, serving
@@ -288,44 +286,6 @@ def test_what_asks_now_does_not_go_with_a_batch(texts, tmp_path, capsys):
     assert "goes without --offline" in capsys.readouterr().err
 
 
-# The runner -------------------------------------------------------------------------------------
-
-
-class Likes(Reader):
-    """Prefers by a hash of what it reads; a stand-in, no language model."""
-
-    def __init__(self):
-        self.specification, self.asked = {"kind": "hash", "model": "tiny"}, 0
-
-    def answer(self, asked):
-        for k, question in enumerate(asked):
-            self.asked += 1
-            p = (len(question.text) * 7919 + sum(map(ord, question.text))) % 97 / 100 + 0.01
-            yield k, Answer((float(np.log(p)), float(np.log(1 - p))), tokens=9)
-
-
-def test_the_runner_answers_what_is_left(asked, tmp_path):
-    store, requests, wanted = asked
-    judge, out = Likes(), tmp_path / "results.jsonl"
-    assert answer_batch(tmp_path / "requests.jsonl", out, judge) == (40, 0)
-    whole = out.read_text()
-    for cut in (0, 1, len(whole) // 3, len(whole) - 1):  # as kills leave it
-        out.write_text(whole[:cut])
-        judge.asked = 0
-        answer_batch(tmp_path / "requests.jsonl", out, judge)
-        assert judge.asked == 40 - whole[:cut].count("\n")
-        assert sorted(out.read_text().splitlines()) == sorted(whole.splitlines())
-    assert import_results(store, out).added == 40
-    said = store.ask(ServerJudge("tiny", NOWHERE), wanted)
-    assert all(one.mass == pytest.approx(1.0) for one in said)
-    requests[0]["body"].pop("logprobs")
-    written(tmp_path / "draws.jsonl", requests[:1])
-    assert answer_batch(tmp_path / "draws.jsonl", tmp_path / "d.jsonl", judge) == (0, 1)
-    written(tmp_path / "bad.jsonl", [{"id": 1}])
-    with pytest.raises(JudgeError, match="line 1 is no request"):
-        answer_batch(tmp_path / "bad.jsonl", tmp_path / "e.jsonl", judge)
-
-
 ODD = "one\u2028two\x85three\x1cfour"  # where str.splitlines() breaks and JSON does not
 
 
@@ -342,49 +302,20 @@ def test_letters_that_break_lines_elsewhere_do_not_cost_an_answer(asked, tmp_pat
     assert (found.added, dict(found.failed)) == (40, {})
 
 
-def test_the_runner_reads_such_letters_too(asked, tmp_path):
-    _, requests, _ = asked
-    for one in requests:
-        one["body"]["messages"][-1]["content"] += ODD
-    path, out, judge = tmp_path / "odd.jsonl", tmp_path / "out.jsonl", Likes()
-    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in requests), "utf-8")
-    assert answer_batch(path, out, judge) == (40, 0)
-    ours = [row | {"id": ODD} for row in lines(out)]
-    out.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in ours), "utf-8")
-    assert answer_batch(path, out, judge) == (0, 0)
-
-
-def test_a_line_that_was_cut_costs_no_whole_one(asked, tmp_path, monkeypatch):
-    """The file is shortened where it is: nothing that a second kill could lose is written again."""
-    out = tmp_path / "results.jsonl"
-    answer_batch(tmp_path / "requests.jsonl", out, Likes())
-    out.write_bytes(out.read_bytes()[:-5])
-    before = out.read_bytes()
-
-    def never(self, *args, **options):
-        raise AssertionError("the whole file was written again")
-
-    monkeypatch.setattr("pathlib.Path.write_text", never)
-    monkeypatch.setattr("pathlib.Path.write_bytes", never)
-    assert answer_batch(tmp_path / "requests.jsonl", out, Likes()) == (1, 0)
-    assert out.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
-
-
 def test_a_batch_has_the_bound_of_its_judge():
     for most, bounded in ((None, False), (20, True)):
         judge = ServerJudge("tiny", NOWHERE, options={"max_tokens": most})
         assert judge.bounded == BatchJudge(judge).bounded == bounded
 
 
-def test_what_the_runner_is_refused_leaves_the_ranking(texts, tmp_path, capsys):
+def refusal(request, why):
+    """A line of results that says why there is no answer, and never will be."""
+    body = {"status_code": 400, "body": {"error": {"message": why}}}
+    return {"custom_id": request["custom_id"], "response": body, "error": None}
+
+
+def test_what_a_provider_refuses_leaves_the_ranking(texts, tmp_path, capsys):
     """Neither label was seen in a refusal, which is no answer: the run would end at it."""
-
-    class Balks(Likes):
-        def answer(self, asked):
-            for k, answer in super().answer(asked):
-                bad = "the text number 7\n" in asked[k].text
-                yield k, Answer.refusal(asked[k].prompt, "filtered") if bad else answer
-
     store, path = str(tmp_path / "s.sqlite"), tmp_path / "requests.jsonl"
     command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "4x"]
     for round_ in range(9):
@@ -393,8 +324,15 @@ def test_what_the_runner_is_refused_leaves_the_ranking(texts, tmp_path, capsys):
         if status != 4:
             break
         out = tmp_path / f"{round_}.jsonl"
-        answered, failed = answer_batch(path, out, Balks())
-        assert answered + failed == len(lines(path))
+        written(
+            out,
+            [
+                refusal(one, "filtered")
+                if "the text number 7\n" in one["body"]["messages"][-1]["content"]
+                else result(one)
+                for one in lines(path)
+            ],
+        )
         assert main(["store", "import", str(out), "--store", store]) == 0
     said = capsys.readouterr().out
     assert status == 0
@@ -404,8 +342,7 @@ def test_what_the_runner_is_refused_leaves_the_ranking(texts, tmp_path, capsys):
 def test_a_file_of_refusals_alone_is_believed_of_few(asked, tmp_path):
     store, requests, wanted = asked
     judge = BatchJudge(ServerJudge("tiny", NOWHERE))
-    body = {"status_code": 400, "body": {"error": {"message": "content filter"}}}
-    bad = [{"custom_id": one["custom_id"], "response": body, "error": None} for one in requests]
+    bad = [refusal(one, "content filter") for one in requests]
     every = written(tmp_path / "every.jsonl", bad)
     assert import_results(store, every).refused == 0, "more likely a mistake in the set-up"
     import_results(store, written(tmp_path / "good.jsonl", map(result, requests[:30])))

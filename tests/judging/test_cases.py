@@ -81,7 +81,7 @@ def ranks(found):
 @of("01")
 def test_a_chain_is_symmetric_and_falls(case, found):
     wins = Counter(map(tuple, pd.read_csv("votes.csv").to_numpy()))
-    said = found("fit", "votes.csv", "--prior", "0.1")
+    said = found("fit", "votes.csv", "--set", "prior=0.1")
     ours = np.array(list(scores(said).values()))
     assert [*scores(said)] == [f"s{k:02}" for k in range(16)]
     assert (np.diff(ours) < 0).all()
@@ -118,12 +118,9 @@ def test_a_dead_heat_is_told_as_equal(case, run, found, tmp_path):
     for command in (
         ["leaderboard", "votes.csv", *files],
         ["fit", "votes.csv", *files],
-        ["compare", "X", "Y", "votes.csv"],
     ):
         _, text = run(*command)
         assert not re.search(r"probably|the best of|stays first|would be first|leads", text), text
-        if command[0] == "compare":
-            continue
         assert "X and Y are equal" in text
         assert [row for row, _ in ROW.findall(text)] == ["1", "1"]
         assert pd.read_csv("out.csv")["rank"].tolist() == [1, 1]
@@ -149,7 +146,7 @@ def test_ties_are_half_wins_and_equal_systems_share_a_rank(case, found):
 def test_codes_that_nothing_explains_are_refused_with_the_way_out(case, run):
     tables = "votes.csv", "votes-winner.csv", "votes-no-tie.csv"
     commands = [[c, table] for c in ("fit", "leaderboard") for table in tables]
-    commands += [["fit", "votes.csv", "--winner", "label"], ["compare", "g", "k", "votes.csv"]]
+    commands += [["fit", "votes.csv", "--column", "winner=label"]]
     for command in commands:
         status, said = run(*command)
         assert status not in (0, 3), command
@@ -190,7 +187,7 @@ def test_counts_are_as_many_wins(case, found):
         wins[row.first, row.second] += row.home
         wins[row.second, row.first] += row.away
     assert (wins["Ox", "Yak"], wins["Ox", "Emu"], wins["Yak", "Emu"]) == (8, 10, 8)
-    sides = "--first", "home.team", "--second", "away.team"
+    sides = "--column", "first=home.team", "--column", "second=away.team"
     for named in ((), sides):
         said = found("fit", "counts.csv", *named, "--bias", "none")
         assert said["comparisons"] == sum(wins.values()) == 38
@@ -204,14 +201,14 @@ def test_two_groups_are_named_and_the_prior_is_told(case, run, found):
     assert any("'P', 'Q' never lost" in note and "0.333" in note for note in said["notes"])
     wins = Counter(map(tuple, pd.read_csv("votes.csv").to_numpy()))
     assert scores(said) == pytest.approx(minorise(wins, prior=1 / 3), abs=1e-6)
-    status, refused = run("fit", "votes.csv", "--prior", "0")
+    status, refused = run("fit", "votes.csv", "--set", "prior=0")
     assert status == 1
     assert "'P', 'Q' never lost" in refused
 
 
 @of("13")
 def test_label_studios_rows_without_a_verdict_are_left_out(case, run, found):
-    names = "--first", "left", "--second", "right", "--winner", "comparison"
+    names = "--column", "first=left", "--column", "second=right", "--column", "winner=comparison"
     said = found("fit", "min.json", *names, "--bias", "none")
     assert said["comparisons"] == 5
     assert "Note: 2 rows without a verdict left out." in said["notes"]

@@ -14,10 +14,8 @@ def test_no_command_shows_help(capsys):
     for command in (
         "rank",
         "leaderboard",
-        "compare",
         "fit",
         "ask",
-        "run-batch",
         "store",
         "prompts",
         "data",

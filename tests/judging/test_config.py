@@ -1,7 +1,8 @@
 """A run in a file, and a question in one's own words."""
 
+import dataclasses
 import json
-import tomllib
+import re
 
 import pandas as pd
 import pytest
@@ -10,6 +11,8 @@ import judging
 from judging import prompts
 from judging.errors import JudgeError
 from judging.practice.cli import main
+from judging.practice.cli.examples import FIRST
+from judging.practice.setting import of
 from tests.judge_server import serving
 
 TEXTS = "id,text\na,The sun rose slowly.\nb,Rain.\nc,A long morning of quiet light.\nd,Snow fell.\n"
@@ -43,25 +46,63 @@ def rank(*more):
 # --config --------------------------------------------------------------------------------------
 
 
-def test_a_saved_run_is_the_same_run(folder, capsys):
+def test_a_run_in_a_file_is_the_same_run(folder, capsys):
     given = ["t.csv", "--attribute", "nicer", "--attribute", "more calm", "--judge", "demo"]
-    given += ["--judge-option", "noise=0.5", "--budget", "2x", "--seed", "3", "--out", "o.csv"]
-    assert rank(*given, "--save-config", "run.toml") == 0
+    given += ["--judge-option", "noise=0.5", "--budget", "2x", "--out", "o.csv"]
+    assert rank(*given, "--set", "seed=3", "--set", "rule=random", "--set", "retry-refused") == 0
     first = (folder / "o.csv").read_text()
-    capsys.readouterr()
+    (folder / "run.toml").write_text(
+        'texts = "t.csv"\nattribute = ["nicer", "more calm"]\njudge = "demo"\nbudget = "2x"\n'
+        'seed = 3\nrule = "random"\nretry-refused = true\nout = "o.csv"\n'
+        "[judge-option]\nnoise = 0.5\n[column]\ntext = 'TEXT'\n"
+    )
     assert rank("--config", "run.toml", "--store", "other.sqlite") == 0
     assert (folder / "o.csv").read_text() == first
-    saved = tomllib.loads((folder / "run.toml").read_text())
-    assert saved == {
-        "texts": "t.csv",
-        "attribute": ["nicer", "more calm"],
-        "judge": ["demo"],
-        "judge-option": ["noise=0.5"],
-        "budget": "2x",
-        "seed": 3,
-        "out": "o.csv",
-        "quiet": True,
-    }
+
+
+def test_every_setting_of_asking_and_fitting_is_an_option_or_for_python_alone(capsys):
+    """A field more is an option more, with its text in the help and in the docstring."""
+    assert main(["rank", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for kind in (judging.Asking, judging.Fitting):
+        known = of(kind)
+        assert list(known) == [one.name for one in dataclasses.fields(kind)]
+        for name, (_, said) in known.items():
+            assert f"\n    {name}\n        {said.text[:20]}" in kind.__doc__
+            assert said.flag in shown
+
+
+@pytest.mark.parametrize("command", ["rank", "leaderboard", "ask", "fit"])
+def test_the_short_help_shows_what_most_need(command, capsys):
+    flag = re.compile(r"^│ \*? *(--[a-z][\w-]*)", re.M)
+    assert main([command, "--help"]) == 0
+    every = capsys.readouterr().out
+    assert len(set(flag.findall(every)) - {"--help"}) <= 24
+    assert main([command, "-h"]) == 0
+    short = capsys.readouterr().out
+    few = set(flag.findall(short)) - {"--help"}
+    assert len(few) == len(FIRST[command].split()) <= 8
+    assert few < set(flag.findall(every))
+    assert short.count(f"\n judging {command} ") >= 3, "examples"
+    assert f"judging {command} --help shows all options." in short
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--set", "rul=random"], "No such option: --set rul (Possible options: "),
+        (["--set", "rule=best"], "for '--set rule': "),
+        (["--set"], "No such option: --set"),
+        (["--rule", "random"], "No such option: --rule"),
+        (["--price", "cheap"], "'cheap' is not a price such as 2,8"),
+        (["--column", "txt=a"], "did you mean text?"),
+        (["--column", "text"], "'text' is not NAME=COLUMN"),
+    ],
+)
+def test_a_mistake_in_a_setting_is_named(given, said, folder, capsys):
+    asked = ["t.csv", "--attribute", "nicer", "--judge", "demo"]
+    assert rank(*asked, *given) == (1 if given[0] == "--column" else 2)
+    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
 def test_the_command_line_goes_first_and_tables_are_options(folder, capsys):
@@ -84,7 +125,7 @@ def test_the_command_line_goes_first_and_tables_are_options(folder, capsys):
         ('texts = "t.csv"\nbudgett = "5x"', "no budgett; is it budget?"),
         ("texts = [1", "is not TOML"),
         ('texts = ["t.csv", "u.csv"]', "texts is one value, not a list"),
-        ('texts = "t.csv"\nattribute = "nicer"\njudge = "demo"\nseed = "x"', "--seed"),
+        ('texts = "t.csv"\nattribute = "nicer"\njudge = "demo"\nseed = "x"', "--set seed"),
         (None, "cannot be read"),
     ],
 )
@@ -96,14 +137,6 @@ def test_what_is_wrong_with_a_file_is_said(content, said, folder, capsys):
     assert not (folder / "judgements.sqlite").exists()
 
 
-def test_no_file_of_the_run_is_written_over(folder, capsys):
-    asked = ["t.csv", "--attribute", "nicer", "--judge", "demo"]
-    for path in ("t.csv", "judgements.sqlite"):
-        assert rank(*asked, "--save-config", path) == 1
-        assert f"{path} would overwrite" in capsys.readouterr().err
-    assert (folder / "t.csv").read_text() == TEXTS
-
-
 def test_other_commands_take_one_too(folder, capsys):
     (folder / "run.toml").write_text('dataset = "t.csv"\nattribute = "nicer"\njudge = "demo"\n')
     assert main(["ask", "--config", "run.toml", "--quiet", "--calls", "6"]) == 0
@@ -112,8 +145,7 @@ def test_other_commands_take_one_too(folder, capsys):
     (folder / "s.csv").write_text("\n".join(["system,prompt,answer", *rows]))
     (folder / "board.toml").write_text('tables = ["s.csv"]\njudge = "demo"\n')
     board = ["leaderboard", "--config", "board.toml", "--store", "b.sqlite"]
-    assert main([*board, "--save-config", "again.toml", "--quiet"]) == 0
-    assert tomllib.loads((folder / "again.toml").read_text())["tables"] == ["s.csv"]
+    assert main([*board, "--quiet"]) == 0
 
 
 # --wording -------------------------------------------------------------------------------------
@@ -225,22 +257,9 @@ def test_a_refused_secret_is_in_no_file(command, given, more, folder, capsys):
     systems(folder)
     (folder / "c.toml").write_text("seed = 1\n")
     files = {path.name for path in folder.iterdir()}
-    status = main([*command, *given, *more, "--quiet", "--save-config", "run.toml"])
+    status = main([*command, *given, *more, "--quiet"])
     assert status in (1, 2)
     assert SECRET not in capsys.readouterr().out
     for path in folder.rglob("*"):
         assert SECRET.encode() not in path.read_bytes(), path.name
     assert {path.name for path in folder.iterdir()} == files
-
-
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_file_of_settings_is_its_owners(command, folder):
-    systems(folder)
-    (folder / "run.toml").write_text("old")
-    (folder / "run.toml").chmod(0o644)
-    asked = [*command, "--judge", "demo", "--quiet"]
-    assert main([*asked, "--save-config", "run.toml"]) == 0
-    assert main([*asked, "--save-config", "new.toml"]) == 0
-    for name in ("run.toml", "new.toml"):
-        assert (folder / name).stat().st_mode & 0o777 == 0o600
-        assert "judge = " in (folder / name).read_text()

@@ -79,7 +79,7 @@ def test_any_text_survives_both_formats(tmp_path_factory, texts):
     [
         (
             "id,essay text\na,b\n",
-            "no column is called 'text', .*; is it --text-column 'essay text'",
+            "no column is called 'text', .*; is it --column text='essay text'",
         ),
         ("id,text\na,b,c\n", "line 2: 3 cells where the header has 2; a cell with commas"),
         ("id,text\na\x1bb,c\n", r"line 2, id 'a\\x1bb': .* control character .*U\+001B"),
@@ -90,7 +90,10 @@ def test_any_text_survives_both_formats(tmp_path_factory, texts):
         ("id,text\na,One\nb,  \n", "line 3, id 'b': the text is empty"),
         ("id,text\na,One\nb,Two\na,Three\n", "line 4, id 'a': this id appears twice"),
         ("id,text,score\na,One,good\n", "line 2, id 'a': the score is 'good', not a number"),
-        (b"id,text\na,caf\x81\n", "is not text in the encoding cp1252 .*at byte 13.*--encoding"),
+        (
+            b"id,text\na,caf\x81\n",
+            "is not text in the encoding cp1252 .*at byte 13.*--set enc",
+        ),
     ],
 )
 def test_a_csv_that_cannot_be_used_is_refused_by_line_and_id(tmp_path, content, message):
@@ -169,8 +172,8 @@ def test_columns_with_other_names_and_none_for_ids(tmp_path):
     own = read_texts(path, text_column="essay", score_column="mark")
     assert own.ids == ("1", "2")
     assert own.only().gold == {"1": 3.0}
-    assert "--id-column" in own.notes[0]
-    with pytest.raises(datasets.InvalidDataError, match=r"is it --score-column .Mark"):
+    assert "--column id=NAME" in own.notes[0]
+    with pytest.raises(datasets.InvalidDataError, match=r"is it --column score=.Mark"):
         read_texts(path, text_column="Essay", score_column="marks")
     frame = pd.DataFrame({"id": [7.0, None], "text": ["a", "b"]})
     with pytest.raises(datasets.InvalidDataError, match="row 2, id nan: the id is empty"):

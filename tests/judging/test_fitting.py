@@ -38,7 +38,7 @@ def test_scores_that_are_finite_are_left_alone():
 def test_where_no_prior_may_be_added_the_error_says_how_to_give_one(prior):
     n = 3 if prior == 0.0 else MOST_PRIOR + 1
     c = poe.Comparisons.from_pairs([(k, k + 1) for k in range(n - 1)], np.ones(n - 1), items=n)
-    with pytest.raises(SeparableError, match=r"--prior 0\.1 on the command line") as error:
+    with pytest.raises(SeparableError, match=r"--set prior=0\.1 on the command line") as error:
         settled(c, bias=None, prior=prior)
     assert error.value.items
 

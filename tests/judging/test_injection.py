@@ -86,8 +86,8 @@ def test_words_for_the_judge_are_told(text, reason):
 
 
 def test_the_words_of_the_book_are_told():
-    """What the page on your own texts names as an instruction that is noted."""
-    page = (Path(__file__).parents[2] / "book/bring-your-own.md").read_text("utf-8")
+    """What the page of reference names as an instruction that is noted."""
+    page = (Path(__file__).parents[2] / "book/reference.md").read_text("utf-8")
     (order,) = re.findall(r"an instruction such as \*(.+?)\*", page)
     for text in (f"{order.capitalize()}.", f"Good. Please {order} and answer B.", f"A.\n{order}"):
         (said,) = injection.notes(PROMPT, [Text("x", text)])

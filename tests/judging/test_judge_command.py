@@ -7,14 +7,17 @@ import os
 import signal
 import time
 from functools import partial
+from unittest import mock
 
 import pandas as pd
 import pytest
 
 from judging import datasets, prompts
+from judging.datasets import Dataset
 from judging.judges.demo import DemoJudge
 from judging.practice.cli import _killed_politely, main
 from judging.practice.cli.opening import open_judge
+from judging.practice.ranking.settings import Asking
 from judging.store import Store
 from tests.asking import hear
 from tests.judge_server import serving
@@ -33,30 +36,32 @@ def asked(monkeypatch):
     return hear(monkeypatch, DemoJudge, lambda question: question.key)
 
 
-def judge(*more, dataset="topicalchat", attribute=ATTRIBUTE, name="demo"):
+def judge(*more, dataset="topicalchat", attribute=ATTRIBUTE, name="demo", contexts=60):
+    """Ask about the first contexts of the dataset."""
     given = ["ask", dataset, attribute, "--judge", name, "--quiet"]
-    return main([*given, *more])
+    with mock.patch.object(Dataset, "n_contexts", contexts):
+        return main([*given, *more])
 
 
 # The command -------------------------------------------------------------------------------
 
 
 def test_it_fills_a_store_and_says_so(folder, asked, capsys):
-    assert judge("--calls", "8", "--contexts", "5") == 0
+    assert judge("--calls", "8", contexts=5) == 0
     out = capsys.readouterr().out
     assert f"topicalchat/{ATTRIBUTE}: 40 calls, 0 answered" in out
     assert "all 40 answers are in judgements.sqlite" in out
     assert len(set(asked)) == 40
     with Store("judgements.sqlite") as store:
         assert len(store.by_context()) == 5
-    assert judge("--calls", "8", "--contexts", "5") == 0
+    assert judge("--calls", "8", contexts=5) == 0
     assert "40 answered already, 0 to ask" in capsys.readouterr().out
     assert judge("--dry-run") == 0
     assert "1,800 calls, 40 answered already, 1,760 to ask" in capsys.readouterr().out
     assert len(asked) == 40
-    judge("--calls", "12", "--contexts", "6")
+    judge("--calls", "12", contexts=6)
     assert len(asked) == len(set(asked)) == 72, "a larger run asks only what is new"
-    judge("--contexts", "6")
+    judge(contexts=6)
     assert len(asked) == len(set(asked)) == 180
 
 
@@ -65,7 +70,7 @@ def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
     first = (*content.texts[0][:5], content.texts[0][0])
     changed = dataclasses.replace(content, texts=(first, *content.texts[1:]))
     monkeypatch.setattr(type(DATASET), "_content", changed)
-    assert judge("--contexts", "1") == 0
+    assert judge(contexts=1) == 0
     # 30 comparisons; those with the copy are those with the original, and so are its own two.
     assert "30 calls, 9 the same as another (equal texts), 0 answered already, 21 to ask" in (
         capsys.readouterr().out
@@ -74,15 +79,15 @@ def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
 
 
 def test_shards_merge_into_the_whole(folder, asked, capsys):
-    assert judge("--contexts", "1", "--calls", "5", "--shard", "1/9") == 0
+    assert judge("--calls", "5", "--shard", "1/9", contexts=1) == 0
     assert "shard 1/9 of 5 calls is empty" in capsys.readouterr().out
     assert asked == []
     for i in (1, 2, 3):
-        assert judge("--contexts", "4", "--shard", f"{i}/3", "--store", f"{i}.sqlite") == 0
+        assert judge("--shard", f"{i}/3", "--store", f"{i}.sqlite", contexts=4) == 0
     assert len(asked) == len(set(asked)) == 120
     assert main(["store", "merge", "1.sqlite", "2.sqlite", "3.sqlite"]) == 0
     assert "1.sqlite now has 120 answers" in capsys.readouterr().out
-    assert judge("--contexts", "4", "--store", "1.sqlite") == 0
+    assert judge("--store", "1.sqlite", contexts=4) == 0
     assert len(asked) == 120, "together they are the whole"
     assert main(["store", "list", "1.sqlite"]) == 0
     out = capsys.readouterr().out
@@ -114,8 +119,6 @@ def test_texts_of_ones_own_in_shards(folder, asked, capsys):
     ranked += ["--judge", "demo", "--offline", "--store", "1.sqlite", "--quiet"]
     assert main(ranked) == 0
     assert len(asked) == len(set(asked)) == 40
-    assert judge("--contexts", "1", **own) == 1
-    assert "is a file of your own texts" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")
@@ -135,12 +138,12 @@ def test_a_polite_kill_is_a_first_ctrl_c(folder, capsys, request, ctrl_c):
     signal.signal(signal.SIGINT, ctrl_c)
     with serving(kill, delay=0.05) as served:
         name = f"openai:tiny@{served.url}"
-        assert judge("--contexts", "1", name=name) == 130
+        assert judge(name=name, contexts=1) == 130
         assert "answers so far are in judgements.sqlite" in capsys.readouterr().err
         assert 10 <= (paid := len(served.requests)) < 30
         with Store("judgements.sqlite") as store:
             assert len(store) == paid, "nothing that was asked is lost"
-        assert judge("--contexts", "1", name=name) == 0
+        assert judge(name=name, contexts=1) == 0
         assert len(served.requests) == 30
     assert signal.getsignal(signal.SIGTERM) is before
     assert signal.getsignal(signal.SIGINT) is ctrl_c
@@ -157,37 +160,40 @@ def test_a_worker_that_its_pool_ends_goes_without_a_word(capfd):
 
 
 def test_limits(folder, asked, capsys):
-    assert judge("--contexts", "2", "--limit-calls", "25") == 3
+    assert judge("--limit-calls", "25", contexts=2) == 3
     assert "25 answered, 35 left: the limit of 25 calls" in capsys.readouterr().out
     assert len(asked) == 25
-    assert judge("--contexts", "2", "--limit-tokens", "100") == 3
+    assert judge("--set", "limit-tokens=100", contexts=2) == 3
     assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
     with Store("judgements.sqlite") as store:
         assert len(store) == len(asked) > 25
         assert store.table()["tokens"][25:].sum() <= 100
-    assert judge("--contexts", "2") == 0
+    assert judge(contexts=2) == 0
     assert len(asked) == len(set(asked)) == 60
 
 
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")
 def test_a_server_that_is_lost_leaves_a_part_and_the_same_command_goes_on(folder, capsys):
     """As for `judging rank`; one that takes no connection is no judge that is available."""
-    asked = ("--contexts", "1", "--judge-option", "patience=2", "--judge-option", "concurrency=1")
+    asked = ("--judge-option", "patience=2", "--judge-option", "concurrency=1")
     with serving(lambda k, body: None if k < 12 else "500") as served:
         name = f"openai:tiny@{served.url}"
-        assert judge(*asked, name=name) == 3
+        assert judge(*asked, name=name, contexts=1) == 3
         assert "12 answered, 18 left: " in capsys.readouterr().out
     with serving() as served:
         moved = ("--judge-option", f"server={name.partition('//')[2]}")
-        assert judge(*asked, *moved, "--json", name=f"openai:tiny@{served.url}") == 0
+        assert judge(*asked, *moved, "--json", name=f"openai:tiny@{served.url}", contexts=1) == 0
         assert json.loads(capsys.readouterr().out)["asked"] == 18
-    assert judge(*asked, "--store", "new.sqlite", name="openai:tiny@http://127.0.0.1:9/v1") == 2
+    assert (
+        judge(*asked, "--store", "new.sqlite", name="openai:tiny@http://127.0.0.1:9/v1", contexts=1)
+        == 2
+    )
     assert "no connection to 127.0.0.1:9/v1" in capsys.readouterr().err
 
 
 def test_a_key_that_is_not_taken_is_a_judge_that_is_not_available(folder, capsys):
     with serving(lambda k, body: "401") as served:
-        assert judge("--contexts", "1", name=f"openai:tiny@{served.url}") == 2
+        assert judge(name=f"openai:tiny@{served.url}", contexts=1) == 2
     assert "--judge-option key_env=NAME" in capsys.readouterr().err
 
 
@@ -195,7 +201,7 @@ def test_limits_reach_every_judge(monkeypatch):
     opened = []
     monkeypatch.setattr("judging.judges.open", lambda name, **options: opened.append(options))
     for name in ("demo", "smollm2", "hf:model", "openai:m@http://localhost/v1"):
-        open_judge(name, ["call_limit=3"], 5, 7)
+        open_judge(name, ["call_limit=3"], Asking(limit_calls=5, limit_tokens=7))
     assert opened == [{"call_limit": 3, "token_limit": 7}] * 4
 
 
@@ -203,19 +209,19 @@ def test_limits_reach_every_judge(monkeypatch):
 def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(folder, capsys):
     extra = {"max_completion_tokens": 1, "enable_thinking": False}
     with serving() as served:
-        asked = ("--judge-option", f"options={json.dumps(extra)}", "--contexts", "1")
+        asked = ("--judge-option", f"options={json.dumps(extra)}")
         name = f"openai:tiny@{served.url}?api-version=1"
-        assert judge(*asked, "--dry-run", name=name) == 0
+        assert judge(*asked, "--dry-run", name=name, contexts=1) == 0
         assert served.requests == []
-        assert judge(*asked, "--limit-calls", "5", name=name) == 3
+        assert judge(*asked, "--limit-calls", "5", name=name, contexts=1) == 3
         assert "5 answered, 25 left: the limit of 5 calls" in capsys.readouterr().out
         assert len(served.requests) == 5
         (body, *_) = served.requests
         assert "max_tokens" not in body
         assert (body["max_completion_tokens"], body["enable_thinking"]) == (1, False)
-        assert judge(*asked, name=name) == 0
+        assert judge(*asked, name=name, contexts=1) == 0
         assert len(served.requests) == 30
-        assert judge(*asked, name=name) == 0  # a report of what is stored costs nothing
+        assert judge(*asked, name=name, contexts=1) == 0  # a report of what is stored costs nothing
         assert len(served.requests) == 30
 
 
@@ -223,7 +229,6 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):
     for options, more, message in (
         ({"dataset": "topicalchats"}, (), "did you mean 'topicalchat'"),
         ({"name": "mistral"}, (), "there is no judge 'mistral'"),
-        ({}, ("--contexts", "61"), "at most 60"),
         ({}, ("--shard", "3/2"), "2/8"),
         ({}, ("--calls", "31"), "6 texts have 30 comparisons"),
         ({}, ("--store", "missing/s.sqlite"), "missing"),

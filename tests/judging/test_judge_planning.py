@@ -105,7 +105,7 @@ def test_an_answer_that_names_neither_label_stops_or_is_a_tie():
     mute = HashJudge(instead={0: Answer((-math.inf, -math.inf))})
     with Store(":memory:") as store:
         stops = TextJudge(mute, BETTER, texts(3), store=store)
-        with pytest.raises(JudgeError, match=r"to 1 of 1 .*text-2 before text-0.*--undecided tie"):
+        with pytest.raises(JudgeError, match=r"to 1 of 1 .*text-2 before text-0.*--set undecided="):
             stops.answer(np.array([[2, 0]]))
         assert len(store) == 1
         ties = TextJudge(mute, BETTER, texts(3), store=store, undecided="tie")

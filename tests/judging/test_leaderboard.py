@@ -425,7 +425,7 @@ def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="Output"), "--answer"),
+        (lambda t: t.drop(columns="Output"), "--column answer="),
         (lambda t: t.assign(System="one"), "only 's|only 'one'|before"),
         (lambda t: pd.concat([t, t[:1]]), "row 81: s0 answered this prompt before"),
         (lambda t: t.assign(Output=""), "row 1: the answer is empty"),
@@ -479,7 +479,7 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
         else:
             table.to_json(path, orient="records", lines=name.endswith("l"))
         out = tmp_path / f"{name}.out.csv"
-        assert main(["fit", str(path), "--out", str(out), "--errors", "vote"]) == 0
+        assert main(["fit", str(path), "--out", str(out), "--set", "errors=vote"]) == 0
         shown.append(pd.read_csv(out))
         text = capsys.readouterr().out
         assert ("First position preferred" in text) == (name != "alpaca.json")
@@ -512,7 +512,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "need --judge" in capsys.readouterr().err
     assert main([*base, "--out", str(table)]) == 1
     assert "would overwrite" in capsys.readouterr().err
-    price = ["--price-input", "0.5", "--price-output", "2"]
+    price = ["--price", "0.5,2"]
     assert main([*base, "--dry-run", *price, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["calls"], row["stored"]) == (80, 0)
@@ -521,8 +521,8 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "a partial ranking: " in (text := capsys.readouterr().out)
     assert "50 comparisons" in text
     assert "asked now: 50 calls, " in text
-    page, rates = tmp_path / "r.html", tmp_path / "rates.csv"
-    files = ["--comparisons", str(made), "--report", str(page), "--win-rates", str(rates)]
+    page, scores = tmp_path / "r.html", tmp_path / "scores.csv"
+    files = ["--comparisons", str(made), "--report", str(page), "--out", str(scores)]
     assert main([*base, *files]) == 0
     first = capsys.readouterr().out
     assert "per prompt: errors are clustered on it (20 values)" in first
@@ -543,10 +543,10 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     found = json.loads(capsys.readouterr().out)
     assert (found["partial"], found["comparisons"]) == (False, 80)
     order = [row["name"] for row in found["systems"]]
-    assert order == list(found["win_rates"]) == pd.read_csv(rates)["name"].tolist()
+    assert order == list(found["win_rates"]) == pd.read_csv(scores)["name"].tolist()
     assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
-    assert set(pd.read_csv(rates)["name"]) == {"m0", "m1", "m2", "m3"}
+    assert set(order) == {"m0", "m1", "m2", "m3"}
     assert main(["leaderboard", str(made), "--length-control", "--json"]) == 0
     returned = json.loads(capsys.readouterr().out)
     for row, same in zip(found["systems"], returned["systems"], strict=True):
@@ -803,5 +803,5 @@ def test_mistakes_are_one_sentence(tmp_path, capsys):
         error = capsys.readouterr().err
         assert "Traceback" not in error
         assert re.search(message, error), error
-    assert main(["fit", str(path), "--winner", "nobody"]) == 1
+    assert main(["fit", str(path), "--column", "winner=nobody"]) == 1
     assert "no column 'nobody'" in capsys.readouterr().err

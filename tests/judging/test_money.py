@@ -36,7 +36,7 @@ def run(capsys, monkeypatch, tmp_path):
 
     def run(url, *given):
         command = ["rank", "t.csv", "--attribute", "better", "--judge", f"openai:tiny@{url}"]
-        status = main([*command, "--quiet", "--undecided", "tie", *map(str, given)])
+        status = main([*command, "--quiet", "--set", "undecided=tie", *map(str, given)])
         streams = capsys.readouterr()
         return status, streams.out, streams.err
 
@@ -50,7 +50,7 @@ def numbers(text, pattern):
 @pytest.mark.parametrize("command", ["rank", "ask"])
 def test_a_bill_has_what_the_server_counted_at_these_prices(command, run, tmp_path, capsys):
     """By hand: tokens read at 2 dollars a million, written at 8."""
-    prices = ("--price-input", 2, "--price-output", 8)
+    prices = ("--price", "2,8")
     with serving() as server:
         if command == "rank":
             out = run(server.url, "--budget", 100, *prices)[1]
@@ -104,7 +104,7 @@ def test_what_the_store_measured_prices_the_rest(words, tmp_path):
 
 def test_the_dry_run_says_its_margin_and_then_what_was_measured(run):
     with serving() as server:
-        dry = ("--dry-run", "--price-input", 2, "--price-output", 8)
+        dry = ("--dry-run", "--price", "2,8")
         _, before, _ = run(server.url, *dry)
         assert not server.requests
         assert "by the bytes of the texts, 64 questions" in before
@@ -146,11 +146,11 @@ def test_what_a_prompt_cache_may_read_once_is_told_where_texts_share_a_context(r
 def test_no_limit_on_tokens_where_nothing_bounds_an_answer(options, run):
     given = ("--judge-option", f"options={json.dumps(options)}")
     with serving() as server:
-        status, _, err = run(server.url, *given, "--limit-tokens", 10_000)
+        status, _, err = run(server.url, *given, "--set", "limit-tokens=10_000")
         assert status == 1
         assert 'options={"max_tokens": 64}' in err
         assert not server.requests
-        _, out, _ = run(server.url, *given, "--dry-run", "--price-output", 8)
+        _, out, _ = run(server.url, *given, "--dry-run", "--price", "0,8")
         assert "and more by what the answers write, which nothing bounds" in out
         assert run(server.url, *given, "--limit-calls", 20)[0] == 3
 
@@ -187,7 +187,7 @@ def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch)
         return "no-logprobs" if seen.setdefault(text, len(seen)) % 7 == 6 and new else None
 
     with serving(reply) as server:
-        status, out, _ = run(server.url, "--budget", 100, "--price-input", 2, "--price-output", 8)
+        status, out, _ = run(server.url, "--budget", 100, "--price", "2,8")
         asked = len(server.requests)
     assert status == 0
     calls, read, written, dollars, unused = numbers(
@@ -208,7 +208,7 @@ def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch)
 RANK = (
     "from judging.practice.cli import main\n"
     "raise SystemExit(main(['rank', {table!r}, '--attribute', 'better', '--judge', "
-    "'openai:tiny@{url}', '--store', {store!r}, '--quiet', '--undecided', 'tie']))\n"
+    "'openai:tiny@{url}', '--store', {store!r}, '--quiet', '--set', 'undecided=tie']))\n"
 )
 
 

@@ -49,11 +49,11 @@ def test_the_terminal_shows_the_interval_of_every_score(folder, capsys):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_expert_of_the_package_is_one_of_the_command(name, folder, capsys):
     """Huber and thurstone were refused: the command had a list of its own."""
-    assert main(["fit", "votes.csv", "--expert", name]) == 0
+    assert main(["fit", "votes.csv", "--set", f"expert={name}"]) == 0
     assert "  a  " in capsys.readouterr().out
     assert main(["fit", "--help"]) == 0
     assert name in capsys.readouterr().out
-    assert main(["fit", "votes.csv", "--expert", "nobody"]) == 2
+    assert main(["fit", "votes.csv", "--set", "expert=nobody"]) == 2
 
 
 def test_none_of_all_pairs_in_an_order_is_none(folder, capsys):
@@ -117,7 +117,10 @@ def test_an_expert_in_one_file_and_one_line_is_one_of_the_command(folder):
     door.write_text(door.read_text().replace(after, after + ONE_LINE))
     command = [sys.executable, "-m", "judging", "fit"]
     surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    for arguments, said in ((["votes.csv", "--expert", "log-cosh"], "  a  "), (["-h"], "log-cosh")):
+    for arguments, said in (
+        (["votes.csv", "--set", "expert=log-cosh"], "  a  "),
+        (["--help"], "log-cosh"),
+    ):
         done = subprocess.run(
             [*command, *arguments], cwd=folder, env=surroundings, capture_output=True, text=True
         )

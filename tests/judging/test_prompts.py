@@ -162,11 +162,12 @@ def test_how_the_question_reads():
 
 
 @pytest.mark.usefixtures("placeholder_texts")
-def test_the_command_lists_every_prompt_and_fills_one(capsys):
+def test_the_command_lists_every_prompt_and_fills_one(capsys, monkeypatch):
+    monkeypatch.setattr("judging.datasets.questions.SHOWN", 20)
     assert main(["prompts"]) == 0
     said = capsys.readouterr().out
     assert all(part in said for name in prompts.names() for part in name.split("/"))
-    assert main(["prompts", "summeval", "coherence", "--show", "2", "--cut", "20"]) == 0
+    assert main(["prompts", "summeval", "coherence", "--show", "2"]) == 0
     said = capsys.readouterr().out
     assert "printed in the paper" in said
     assert said.count("Summary A: Placeholder") == said.count("Summary B: Placeholder") == 2

@@ -57,14 +57,20 @@ def test_a_model(folder, model, capsys):
 def test_a_server_is_not_called_for_what_is_stored(folder, capsys):
     with serving() as served:
         judge = f"openai:tiny@{served.url}"
-        assert rank(judge, *SAYS, "--dry-run", "--price-input", "1") == 0
+        assert rank(judge, *SAYS, "--dry-run", "--price", "1") == 0
         assert "at most 30 calls; 0 answers are in" in (out := capsys.readouterr().out)
         assert "about $0.00" in out
         assert len(served.requests) == 0, "a dry run never pays"
         assert rank(judge, *SAYS, "--judge-option", "concurrency=2") == 0
         assert "30 asked now" in capsys.readouterr().out
         asked = len(served.requests)
-        for more in ((), ("--dry-run",), ("--offline",), ("--expert", "gaussian"), ("--seed", "3")):
+        for more in (
+            (),
+            ("--dry-run",),
+            ("--offline",),
+            ("--set", "expert=gaussian"),
+            ("--set", "seed=3"),
+        ):
             assert rank(judge, *SAYS, *more) == 0
         assert len(served.requests) == asked
     assert "0 asked now, 30 from the store" in capsys.readouterr().out
@@ -115,7 +121,7 @@ def test_a_server_without_log_probabilities_needs_no_prior(folder, capsys):
     """One draw each is a decision, so that texts win everything in the first rounds."""
     with serving() as served:
         judge, draws = f"openai:tiny@{served.url}", ("--judge-option", "draws=1")
-        assert rank(judge, *draws, "--budget", "12", "--undecided", "tie") == 0
+        assert rank(judge, *draws, "--budget", "12", "--set", "undecided=tie") == 0
         assert len(served.requests) == 12
     assert "12 asked now" in capsys.readouterr().out
     assert pd.read_csv("c.csv")["p"].isin([0.0, 0.5, 1.0]).all()
@@ -160,7 +166,8 @@ def test_a_store_refuses_another_judge_before_its_weights_are_loaded(
     assert "at most 30 calls" in capsys.readouterr().out
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    assert rank(f"hf:{model}", "--several-judges") == 0
+    assert rank(f"hf:{model}", "--judge", "demo") == 0, "both are meant"
+    assert rank(f"hf:{model}") == 0
     assert rank(f"hf:{model}", "--store", "n.sqlite") == 0
     template = folder / model.name
     tiny_models.decoder("llama").save_pretrained(template)

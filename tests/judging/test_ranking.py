@@ -202,6 +202,8 @@ def test_answers_are_checked(answer, message):
     [
         ({"budget": 7}, "budget of 7 calls cannot link 9 texts.* are 8"),
         ({"rule": "swiss"}, "rule must be"),
+        ({"orders": "two"}, "orders must be one of auto, one, both"),
+        ({"limit_calls": 0}, "limit_calls must be at least 1"),
         ({"limit_calls": 5}, "for texts and the name of a judge"),
         ({"items": "essays.csv"}, "for texts and the name of a judge"),
     ],

@@ -236,7 +236,7 @@ def test_sheets(workbook, capsys):
     path = workbook(Notes=[[None]], Essays=BODY, More=[["id", "text"], ["z", "w"]])
     own = read_texts(path)
     assert own.ids == ("a", "b")
-    assert "the sheet 'Essays' was read, and not 'More'; --sheet" in own.notes[0]
+    assert "the sheet 'Essays' was read, and not 'More'; --set sheet" in own.notes[0]
     other = read_texts(path, sheet="More")
     assert (other.ids, other.notes) == (("z",), ())
     with pytest.raises(InvalidDataError, match=r"no sheet is called 'Mroe'; it has 'Notes', 'Ess"):
@@ -244,7 +244,7 @@ def test_sheets(workbook, capsys):
     with pytest.raises(InvalidDataError, match="there are no rows in it"):
         read_texts(path, sheet="Notes")
     asked = ["rank", str(path), "--attribute", "longer", "--judge", "demo", "--dry-run"]
-    assert main([*asked, "--sheet", "More"]) == 1
+    assert main([*asked, "--set", "sheet=More"]) == 1
     assert "needs at least two different texts" in capsys.readouterr().err
 
 

@@ -12,8 +12,8 @@ from judging.errors import JudgeError
 from judging.judges import Answer, Store, Text
 from judging.judges.server import http
 from judging.practice.cli import main
+from judging.practice.ranking.limits import HOPELESS
 from judging.practice.ranking.readings import next_pairs, prospects
-from judging.practice.ranking.settings import HOPELESS
 from judging.question import Reader
 from tests.judge_server import Raw, serving
 
@@ -243,7 +243,7 @@ def ranking_of(path, url):
     )
 
 
-PATIENT = ("--undecided", "tie", "--judge-option", "patience=2")
+PATIENT = ("--set", "undecided=tie", "--judge-option", "patience=2")
 
 
 REFUSALS = {
@@ -318,7 +318,7 @@ def test_what_is_asked_without_ranking_names_what_was_refused(tmp_path, run):
         )
     assert status == 0, err
     assert "questions were refused by the judge, such as prompt 'own/better" in out
-    assert "--retry-refused" in out
+    assert "--set retry-refused" in out
 
 
 def test_a_system_of_which_everything_is_refused_leaves_the_board(tmp_path, run):

@@ -459,7 +459,7 @@ def test_a_report_that_fails_costs_neither_the_ranking_nor_the_table(folder, cap
     names = ["=cmd|'x'!A0", "@b", "-c", "plain"]
     rows = "".join(f"{name},Text {k} {'very ' * k}long.\n" for k, name in enumerate(names))
     Path("t.csv").write_text("ID,Essay\n" + rows)
-    asked = ["rank", "t.csv", "--text-column", "essay", "--attribute", "longer"]
+    asked = ["rank", "t.csv", "--column", "text=essay", "--attribute", "longer"]
     asked += ["--judge", "demo", "--quiet", "--out", "s.csv"]
     assert main(asked) == 0
     Path("r.html").write_text("as before")

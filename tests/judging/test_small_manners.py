@@ -59,22 +59,13 @@ def test_a_store_counts_an_answer_once_whatever_its_texts_are_called(folder, cap
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (
-            {"until": poe.top_known(4)},
-            r"^context-2: the rule 'probability of the top 4' says nothing",
-        ),
-        ({"asking": judging.Asking(confirm=True)}, r"^context-2: a confirmation takes \d+ calls"),
-    ],
-)
-def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked(options, said):
+def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
     rows = [{"id": f"{k}", "text": f"word {k}", "context": "large"} for k in range(12)]
     rows += [{"id": f"s{k}", "text": f"last {k}", "context": "small"} for k in range(3)]
     judge = HashJudge()
+    said, four = r"^context-2: the rule 'probability of the top 4' says nothing", poe.top_known(4)
     with Store(":memory:") as store, pytest.raises(ValueError, match=said):
-        judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, **options)
+        judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, until=four)
     assert not judge.asked
     with Store(":memory:") as store:
         rules = (rule for rule in [poe.top_known(2)])  # an iterator is for all contexts
@@ -127,10 +118,10 @@ def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(fo
 
 
 def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
-    gaussian = ("t.csv", "--expert", "gaussian", "--budget")
+    gaussian = ("t.csv", "--set", "expert=gaussian", "--budget")
     assert rank(*gaussian, "8") == 1
     said = capsys.readouterr().err
-    assert "t.csv: --expert gaussian tells how sure it is from what scores leave" in said
+    assert "t.csv: the expert gaussian tells how sure it is from what scores leave" in said
     assert "8 answers about 8 texts leave nothing; give --budget 9 or more, or take another" in said
     assert not Path("judgements.sqlite").exists()
     assert rank(*gaussian, "9") == 0
@@ -148,7 +139,7 @@ def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
 
 
 def test_both_orders_of_what_was_asked_in_one_are_not_promised(folder, capsys):
-    asked = ["--orders", "one", "--budget", "16", "--rule", "random"]
+    asked = ["--orders", "one", "--budget", "16", "--set", "rule=random"]
     assert rank("t.csv", *asked) == 0
     assert "have one order alone" not in capsys.readouterr().out
     assert rank("t.csv", "--orders", "both", "--budget", "16") == 0
@@ -195,8 +186,8 @@ def test_the_command_line_hears_no_python(folder, capsys):
     assert "t.csv" not in said
     answers = ["system,prompt,answer", "old,p,One.", "new,p,Two."]
     (folder / "a.csv").write_text("\n".join(answers))
-    assert main(["compare", "new", "old", "a.csv"]) == 1
-    assert "are for `judging leaderboard FILE --judge JUDGE`" in capsys.readouterr().err
+    assert main(["leaderboard", "a.csv"]) == 1
+    assert "answers that nobody compared need --judge" in capsys.readouterr().err
 
 
 def test_calls_are_kept_for_the_questions_that_were_begun():
@@ -319,10 +310,10 @@ def test_what_is_at_the_wrong_door_is_shown_to_the_right_one(folder, capsys):
     (folder / "a.csv").write_text("system,prompt,answer\nx,p,One.\ny,p,Two.\n")
     assert rank("a.csv") == 1
     assert "answers of systems to prompts are for `judging leaderboard`" in capsys.readouterr().err
-    assert rank("a.csv", "--text-column", "txt") == 1
+    assert rank("a.csv", "--column", "text=txt") == 1
     assert "leaderboard" not in capsys.readouterr().err
     assert rank("t.csv") == 0
-    assert main(["compare", "t1", "t2", "judgements.sqlite"]) == 1
+    assert main(["leaderboard", "judgements.sqlite"]) == 1
     assert "judgements.sqlite is a store, and a table is needed here" in capsys.readouterr().err
     assert rank("t.csv", "--judge", "anthropic:some") == 2
     assert "with another protocol by a proxy" in capsys.readouterr().err

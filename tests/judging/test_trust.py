@@ -277,15 +277,15 @@ def test_the_numbers_of_choices_meet_where_the_binomial_distribution_ends():
 
 
 def test_the_plan_says_calls_and_labels(capsys):
-    assert main(["plan", "300", "--tokens", "800", "--price-input", "2"]) == 0
+    assert main(["plan", "300", "--tokens", "800", "--price", "2"]) == 0
     said = capsys.readouterr().out
     assert "23 texts, or 73 choices" in said
     assert "at random" in said
-    assert main(["plan", "300", "--json", "--tokens", "800", "--price-input", "2"]) == 0
+    assert main(["plan", "300", "--json", "--tokens", "800", "--price", "2"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["labels"] == {"scores": 23, "choices": 73}
     assert found["cost"] == pytest.approx(found["comparisons"] * 800 * 2 / 1e6)
-    assert main(["plan", "300", "--price-input", "2"]) == 1
+    assert main(["plan", "300", "--price", "2"]) == 1
     assert "--tokens 800" in capsys.readouterr().err
 
 

@@ -88,7 +88,7 @@ def test_nu_is_nothing_without_ties_and_infinite_with_nothing_else():
 
 
 def test_answers_that_fit_one_order_have_no_finite_nu():
-    """a ~ b ~ c and a beats c: with d and nu growing, every answer becomes certain."""
+    """A ~ b ~ c and a beats c: with d and nu growing, every answer becomes certain."""
     first, second, p = ["a", "b", "a"], ["b", "c", "c"], [0.5, 0.5, 1.0]
     c = poe.Comparisons(first=first, second=second, p=p)
     with pytest.raises(poe.SeparableError, match="nu are infinite"):

@@ -157,7 +157,7 @@ poeLive.rails = (() => {
     const sigma = estimated ? Math.sqrt(sum / spare) : SUPPOSED;
     const ohms = resistance(covariance);
     return {
-      scores, misfits, sigma, estimated, reach: reach95(estimated ? spare : Infinity),
+      scores, misfits, sigma, estimated, bread: covariance, reach: reach95(estimated ? spare : Infinity),
       errors: covariance.map((row, i) => sigma * Math.sqrt(row[i])),
       differences: ohms.map((row) => row.map((v) => sigma * Math.sqrt(Math.max(0, v)))),
     };
@@ -271,8 +271,8 @@ poeLive.rails = (() => {
   const harmless = (text) => (/^'*[=+\-@]/.test(text) ? `'${text}` : text);
   const quoted = (text) => (/[",;\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const toCsv = (names, comparisons, judge) =>
-    ["first,second,p,judge", ...comparisons.map(({ first, second, p }) =>
-      [names[first], names[second]].map((name) => quoted(harmless(name))).concat(p, judge).join())].join("\n") + "\n";
+    ["first,second,p,judge", ...comparisons.map(({ first, second, p }, k) =>
+      [names[first], names[second]].map((name) => quoted(harmless(name))).concat(p, Array.isArray(judge) ? judge[k] : judge).join())].join("\n") + "\n";
 
   // The cells of a line, which semicolons, tabs or commas divide, and a number as such a file has it.
   const cells = (line) => {
@@ -298,7 +298,7 @@ poeLive.rails = (() => {
       return names.indexOf(name);
     };
     const comparisons = [];
-    const judges = new Set();
+    const judges = []; // who gave each answer, as far as it is said
     let refused = 0;
     text.split(/\r?\n/).forEach((line) => {
       if (!line.trim() || /^\s*"?first"?\s*[,;\t]\s*"?second"?\s*[,;\t]/i.test(line)) return;
@@ -307,14 +307,14 @@ poeLive.rails = (() => {
       const p = torn ? NaN : number(said);
       if (p >= 0 && p <= 1 && first && second && first !== second && more.length === 0) {
         comparisons.push({ first: position(first), second: position(second), p });
-        if (judge) judges.add(judge);
+        judges.push(judge);
       } else refused += 1;
     });
-    return { names, comparisons, people: judges.size, refused };
+    return { names, comparisons, judges, people: new Set(judges.filter(Boolean)).size, refused };
   };
 
   return {
-    EXPERTS, median, strain, valuesOf, stepped, solve, shares, parts, joined, rank, rankParts, nextPair,
+    EXPERTS, median, strain, valuesOf, stepped, solve, shares, parts, joined, rank, rankParts, shuffled, reach95, nextPair,
     opinions, roundTrip,
     contradiction, toCsv, fromCsv,
   };

@@ -9,7 +9,7 @@
   const N = NAMES.slice(0, 4).length;
   const [LEFT, RIGHT, TOP, BOTTOM] = [62, 332, 42, 300];
   const COLUMNS = EXAMPLE.map((_, k) => 92 + 53 * k);
-  const GRIP = { width: 46, height: 24 };
+  const GRIP = { width: 46, height: 28 }; // 24 pixels and more on a phone
   // Half the height of the picture in scores, and the most of energy and force that are drawn.
   const LOOKS = {
     gaussian: { name: "Gaussian (springs)", reach: 0.5, energy: 0.5, force: 0.6, unit: "" },
@@ -86,6 +86,9 @@
 
     // ---- The picture ------------------------------------------------------------------------
     const board = html("div", { class: "live-board" }, root);
+    const legend = html("p", { class: "live-legend" }, root);
+    ["stretched", "squeezed"].forEach((how) => html("span", { class: `live-${how}` }, legend, how));
+    html("span", {}, legend, "ring: wanted");
     const says = html("p", { class: "live-says", id: `${figure.id}-says`, "aria-live": "polite" }, root);
     const height = front ? 376 : 394;
     const svg = draw(board, "svg", { viewBox: `0 0 360 ${height}`, role: "group", "aria-labelledby": says.id, class: "live-main" });
@@ -202,7 +205,8 @@
       const scores = [...goal];
       scores[turn] = within(stepped(expert, comparisons(), scores, turn));
       turn = (turn + 1) % N;
-      glide(scores);
+      const middle = scores.reduce((sum, score) => sum + score, 0) / N;
+      glide(scores.map((score) => within(score - middle))); // nobody notices a common shift
     });
     const release = button("Let go", () => letGo());
     const again = button("Start again", () => {

@@ -2,6 +2,7 @@
 (() => {
   const { draw, fixed, html, signed } = poeLive.kit;
   const { contradiction, fromCsv, joined, nextPair, parts, rank, rankParts, toCsv } = poeLive.rails;
+  const { code, expanded, rankRoom } = poeLive.room;
 
   const FILMS = ["Alien", "Amélie", "Casablanca", "Heat", "Jaws", "Spirited Away", "The Matrix", "Tootsie"];
   const [FEWEST, MOST, LONGEST] = [3, 12, 40]; // things, things, letters of a name
@@ -216,6 +217,13 @@
       lines.select();
       return "Copy these lines";
     });
+    // As short as a message in a chat; the table where the answers are of an older visit.
+    copying("Copy a short code", "Copied", () => code(names, answers, seed) ?? table(), () => {
+      lines.hidden = false;
+      lines.value = code(names, answers, seed) ?? table();
+      lines.select();
+      return "Copy this line";
+    });
     const address = () => location.href.split("#")[0] + PREFIX + pack(names);
     copying("Copy a link with these names", poeLive.address.copied, address, () => {
       try {
@@ -289,7 +297,7 @@
     // ---- For a class --------------------------------------------------------------------------
     const classroom = html("details", { class: "live-class" }, root);
     html("summary", {}, classroom, "For a class: everybody’s answers together");
-    html("label", { for: "eight-class" }, classroom, "Paste the lines of everybody’s CSV, one after another");
+    html("label", { for: "eight-class" }, classroom, "Paste everybody’s codes or the lines of their CSV, one after another");
     const pasted = html("textarea", { id: "eight-class", rows: 6, spellcheck: "false", placeholder: "first,second,p,judge\nAlien,Heat,0.8,p7" }, classroom);
     html("label", { for: "eight-files" }, classroom, "or choose all their files at once");
     const chosen = html("input", { id: "eight-files", type: "file", multiple: "", accept: ".csv,.txt,text/csv" }, classroom);
@@ -304,15 +312,18 @@
     const classTools = html("div", { class: "live-controls" }, classroom);
     [["Picture (PNG)", "png"], ["Picture (SVG)", "svg"]].forEach(([text, kind]) =>
       html("button", { type: "button" }, classTools, text).addEventListener("click", () => savePicture(result, kind)));
+    let all = "";
+    html("button", { type: "button" }, classTools, "All answers (CSV)")
+      .addEventListener("click", () => save(new Blob([all], { type: "text/csv" }), "class.csv"));
     const showClass = (shown) => {
       result.style.display = shown ? "" : "none";
       classTools.hidden = !shown;
     };
     showClass(false);
     together.addEventListener("click", () => {
-      const table = fromCsv(pasted.value);
+      const table = fromCsv(expanded(pasted.value, names));
       const n = table.names.length;
-      const left = table.refused ? ` ${table.refused} ${table.refused === 1 ? "line was no answer and was" : "lines were no answers and were"} left out.` : "";
+      const left = table.refused ? ` ${table.refused} ${table.refused === 1 ? "line was no answer and was" : "lines were no answers and were"} left out. Codes are read only where their names have been opened.` : "";
       showClass(false);
       delete classroom.dataset.state;
       if (n < 2 || n > 60 || !joined(n, table.comparisons)) {
@@ -321,13 +332,16 @@
             : "Some of these things were never compared with the others, so they cannot be ranked together.") + left;
         return;
       }
-      const found = rank(n, table.comparisons);
+      const apart = rankRoom(n, table.comparisons, table.judges);
+      const found = apart ?? rank(n, table.comparisons);
       const order = chart(result, { names: table.names, scores: found.scores, found, pairs: table.comparisons.length, title: "Our ranking" });
       showClass(true);
       const ring = contradiction(n, table.comparisons);
       const by = table.people > 1 ? ` of ${table.people} people` : "";
       outcome.textContent = `${table.comparisons.length} answers${by} about ${n} things: ${order.map((i, k) => `${k + 1} ${table.names[i]}`).join(", ")}.` +
-        (ring ? ` Together you contradict yourselves by ${fixed(ring.sum, 1)} round ${listed(ring.ring.map((i) => table.names[i]))}.` : "") + left;
+        (ring ? ` Together you contradict yourselves by ${fixed(ring.sum, 1)} round ${listed(ring.ring.map((i) => table.names[i]))}.` : "") +
+        (apart ? " The bars know who said what: people differ." : "") + left;
+      all = toCsv(table.names, table.comparisons, table.judges);
       classroom.dataset.state = JSON.stringify({ names: table.names, comparisons: table.comparisons, people: table.people, scores: found.scores, errors: found.errors });
     });
 

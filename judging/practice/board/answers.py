@@ -11,7 +11,7 @@ from unicodedata import normalize
 import numpy as np
 
 from judging.errors import InvalidDataError
-from judging.practice.ranking.settings import parse_budget
+from judging.practice.ranking.limits import parse_budget
 from judging.practice.reading.formats import missing
 from judging.practice.reading.tables import as_name, as_text, find_column, place, read_table
 from judging.quoting import quoted
@@ -70,15 +70,15 @@ def read_answers(
     """
     rows = read_table(table)
     known = {
-        "--system": (system, ("system", "model", "generator")),
-        "--prompt": (prompt, ("prompt", "instruction", "question", "prompt_id", "question_id")),
-        "--answer": (answer, ("answer", "output", "response", "text", "completion")),
+        "system": (system, ("system", "model", "generator")),
+        "prompt": (prompt, ("prompt", "instruction", "question", "prompt_id", "question_id")),
+        "answer": (answer, ("answer", "output", "response", "text", "completion")),
     }
     columns = [
-        _column(rows, *((given,) if given else names), option=option)
-        for option, (given, names) in known.items()
+        _column(rows, *((given,) if given else names), role=role)
+        for role, (given, names) in known.items()
     ]
-    values = None if by is None else rows[find_column(rows, by, option="--by")].to_list()
+    values = None if by is None else rows[find_column(rows, by, role="by")].to_list()
     texts: dict[tuple[str, str], str] = {}
     groups: dict[str, str] = {}
     spelt: dict[str, str] = {}
@@ -95,7 +95,7 @@ def read_answers(
                 group = "" if missing(values[k]) else as_name(values[k])
                 if groups.setdefault(about, group) != group:
                     raise InvalidDataError(
-                        f"the prompt is in two groups, {groups[about]!r} and {group!r}; --by "
+                        f"the prompt is in two groups, {groups[about]!r} and {group!r}; by "
                         "takes a column that says the same of a prompt in all its rows"
                     )
         except InvalidDataError as error:
@@ -153,12 +153,12 @@ def _of_one_system(texts: Mapping[tuple[str, str], str], count: int) -> list[str
     return notes
 
 
-def _column(rows: pd.DataFrame, *names: str, option: str) -> str | None:
+def _column(rows: pd.DataFrame, *names: str, role: str) -> str | None:
     """The column, with what to do about a table that has a column a system."""
     try:
-        return find_column(rows, *names, option=option)
+        return find_column(rows, *names, role=role)
     except InvalidDataError as error:
-        if option != "--system":
+        if role != "system":
             raise
         raise InvalidDataError(
             f"{error} (a row is one answer; a table with a column a system is turned by pandas' "

@@ -24,8 +24,8 @@ from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
 from judging.practice.ranking import words
 from judging.practice.ranking.ending import Stop, too_few
+from judging.practice.ranking.limits import HOPELESS
 from judging.practice.ranking.links import ask_first, links_first
-from judging.practice.ranking.settings import HOPELESS
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
 from poe.choose import orders
@@ -335,7 +335,8 @@ class Tournament:
             which, why = next(iter(self.refused.items()))
             notes.append(
                 f"{len(self.refused):,} comparisons were left out, such as {which} ({why}); they "
-                "count as never asked, and refused ones are asked again only with --retry-refused"
+                "count as never asked, and refused ones are asked again only with "
+                "--set retry-refused"
             )
         if none := [str(a.systems[s]) for s in range(len(a.systems)) if s not in {*i, *j}]:
             notes.append(f"left out, because nothing about them was answered: {', '.join(none)}")

@@ -30,8 +30,8 @@ def kind_of(columns: Columns, wanted: Errors) -> Errors:
     """What "auto" means for these comparisons."""
     if wanted == "prompt" and columns.cluster is None:
         raise ComparisonError(
-            "no column says which answers share a prompt or an annotator; name it (--cluster), or "
-            "take the errors of single votes (--errors vote)"
+            "no column says which answers share a prompt or an annotator; name it "
+            "(--column cluster=...), or take the errors of single votes (--set errors=vote)"
         )
     if wanted != "auto":
         return wanted
@@ -47,7 +47,7 @@ def require_prompts(wanted: Errors, count: int) -> None:
     if wanted == "prompt" and count < 2:
         raise ComparisonError(
             "errors need at least two prompts, and there is one; take the errors of single votes "
-            "(--errors vote)"
+            "(--set errors=vote)"
         )
 
 
@@ -106,7 +106,8 @@ def _on_few(columns: Columns) -> str:
         return f" All have one {name}: nothing is known of how others would decide."
     return (
         f" The column {name} has only {count} values, too few to cluster errors on; if answers "
-        "that share one err together, intervals are too narrow (--errors prompt clusters on them)."
+        "that share one err together, intervals are too narrow (--set errors=prompt clusters on "
+        "them)."
     )
 
 

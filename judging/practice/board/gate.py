@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from poe.errors import name_some
 if TYPE_CHECKING:
     from judging.practice.board.board import Leaderboard
 
-__all__ = ["Requirement", "Verdict", "check", "parse", "require"]
+__all__ = ["Requirement", "Verdict", "check", "parse"]
 
 MARGIN = r"(.+?)\s*([-+])\s*(\d+\.?\d*|\.\d+)\s*%"
 MOST_TIMES = 100.0  # times as many comparisons as there are, beyond which more are no advice
@@ -58,6 +58,10 @@ class Verdict(NamedTuple):
 
 def parse(text: str, systems: Sequence[Any]) -> Requirement:
     """A requirement from its words; ValueError that says what is wrong with them."""
+
+    def refused(why: str) -> ValueError:
+        return ValueError(f"{text!r}: {why}; {form}")
+
     form = 'write "new >= old", or with a margin of the win rate "new >= old - 2%"'
     sides = re.split(r"\s*>=\s*", text.strip())
     if len(sides) != 2 or not all(sides):
@@ -67,23 +71,14 @@ def parse(text: str, systems: Sequence[Any]) -> Requirement:
     old, margin = rest, 0.0
     if rest not in known and (match := re.fullmatch(MARGIN, rest)):
         old, margin = match[1], float(match[2] + match[3]) / 100.0
-    try:
-        return require(known.get(new, new), known.get(old, old), margin, known.values())
-    except ValueError as error:
-        raise ValueError(f"{text!r}: {error}; {form}") from None
-
-
-def require(new: Any, old: Any, margin: float, systems: Iterable[Any]) -> Requirement:
-    """The requirement; ValueError where it names no two systems, or says nothing of them."""
-    there = list(systems)
     for name in (new, old):
-        if name not in there:
-            raise ValueError(f"there is no system {name!r}; there are {name_some(there, 12)}")
+        if name not in known:
+            raise refused(f"there is no system {name!r}; there are {name_some(list(systems), 12)}")
     if new == old:
-        raise ValueError("a system is not held against itself")
+        raise refused("a system is not held against itself")
     if not abs(margin) < 0.5:
-        raise ValueError("a margin is of less than 50 points of the win rate")
-    return Requirement(new, old, margin)
+        raise refused("a margin is of less than 50 points of the win rate")
+    return Requirement(known[new], known[old], margin)
 
 
 def check(
@@ -98,7 +93,7 @@ def check(
         said = f"{wanted}: nothing about {' or '.join(missing)} was answered, so it cannot be told"
         return Verdict("open", 0.5, None, f"{said} yet.")
     if not 0.5 < sure < 1.0:
-        raise ValueError(f"--sure is a probability between 0.5 and 1, not {sure:g}")
+        raise ValueError(f"sure is a probability between 0.5 and 1, not {sure:g}")
     fit = board.plain
     apart = board.compare(wanted.new, wanted.old)
     gap, error = apart["difference"] - float(logit(0.5 + wanted.margin)), apart["se"]

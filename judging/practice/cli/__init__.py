@@ -20,14 +20,12 @@ from judging.errors import DatasetError, JudgeError
 # Importing a module of commands is what adds them.
 from judging.practice.cli import (  # noqa: F401
     ask,
-    compare,
     data,
     fit,
     leaderboard,
     plan,
     prompts,
     rank,
-    run_batch,
     store,
 )
 from judging.practice.cli.exits import SaidError, Status
@@ -40,11 +38,9 @@ __all__ = ["app", "main", "parse"]
 ORDER = [
     "rank",
     "leaderboard",
-    "compare",
     "fit",
     "plan",
     "ask",
-    "run_batch",
     "prompts",
 ]  # in the help
 app.registered_commands.sort(key=lambda one: ORDER.index(one.callback.__name__))  # type: ignore[union-attr]

@@ -14,6 +14,7 @@ from judging.practice.cli import batches, opening, screen
 from judging.practice.cli import config as cfg
 from judging.practice.cli import options as o
 from judging.practice.cli.exits import SaidError, Status
+from judging.practice.ranking.settings import Asking
 
 if TYPE_CHECKING:
     from judging.judges import Answer, Question
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     "first_rate. With --dry-run it has prompt, calls, known, to_ask, tokens and seconds, and with "
     "prices cost, cost_low and cost_high."
 )
+@o.takes(asking="limit_calls limit_tokens price retry_refused", files="as_json")
 def ask(
-    ctx: typer.Context,
     dataset: Annotated[
         str,
         typer.Argument(
@@ -42,9 +43,10 @@ def ask(
         ),
     ],
     judge: o.JudgeName,
-    dry_run: o.DryRun = False,
+    *,
+    phrasing: o.Phrasing,
     calls: Annotated[
-        o.Count,
+        int | None,
         o.opt(
             "Comparisons per context. The default is all of them for a dataset, and ten per text "
             "for your own texts.",
@@ -58,32 +60,13 @@ def ask(
             "orders of a pair together."
         ),
     ] = "one",
-    template: o.Template = None,
-    decoder_only: o.DecoderOnly = False,
-    thing: o.Thing = "text",
-    context_name: o.ContextName = "Context",
-    wording: o.Wording = None,
-    contexts: Annotated[
-        str | None,
-        o.opt("Ask only about the first ten contexts (10), or about contexts 21 to 30 (20:30)."),
-    ] = None,
     shard: Annotated[
         str | None, o.opt("Ask only the I-th of N equal parts, such as 2/8.", metavar="I/N")
     ] = None,
-    seed: o.Seed = 0,
-    store: o.StorePath = o.STORE,
-    several_judges: o.SeveralJudges = False,
-    as_json: o.AsJson = False,
-    quiet: o.Quiet = False,
-    judge_option: o.JudgeOptions = [],  # noqa: B006
-    batch: o.Batch = None,
-    limit_calls: o.LimitCalls = None,
-    limit_tokens: o.LimitTokens = None,
-    price_input: o.PriceInput = None,
-    price_output: o.PriceOutput = None,
-    retry_refused: o.RetryRefused = False,
+    asking: Asking,
+    calling: o.Calling,
+    files: o.Files,
     config: cfg.Config = None,
-    save_config: cfg.SaveConfig = None,
 ) -> None:
     """Ask a judge a fixed set of comparisons, and store the answers.
 
@@ -92,34 +75,28 @@ def ask(
     store, and join the stores with `judging store merge`.
     """
     from judging import datasets, judges, prompts
-    from judging.datasets.questions import contexts_of, questions_of, shard_of
+    from judging.datasets.questions import questions_of, shard_of
     from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
     from judging.practice.meter import Meter
 
-    price = opening.prices(price_input, price_output)
+    price, as_json, store = asking.price, files.as_json, calling.store
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
     both_orders = orders == "both"
     if Path(dataset).is_file():
-        if template or contexts or decoder_only:
-            raise JudgeError(
-                "--template, --contexts and --decoder-only are for the datasets that `judging "
-                f"data list` names, and {dataset} is a file of your own texts"
-            )
-        called = {"thing": thing, "context_name": context_name, "wording": wording}
-        whole = _own(Path(dataset), attribute, calls, both_orders, seed, **called)
+        whole = _own(Path(dataset), attribute, calls, both_orders, calling.seed, **vars(phrasing))
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}; `judging data list` names the datasets")
     else:
-        if wording:
-            raise JudgeError("--wording is for your own texts; --template chooses a dataset's")
+        if phrasing.wording:
+            raise JudgeError("--wording is for your own texts; a dataset has prompts of its own")
         data = datasets.load(dataset)
         whole = questions_of(
             data,
-            prompts.load(dataset, attribute, template, decoder_only=decoder_only),
-            contexts=contexts_of(data, contexts),
+            prompts.load(dataset, attribute),
+            contexts=range(data.n_contexts),
             calls=calls,
             both_orders=both_orders,
-            seed=seed,
+            seed=calling.seed,
         )
     questions = shard_of(whole, shard)
     if not questions:
@@ -128,11 +105,10 @@ def ask(
             return
         print(f"shard {shard} of {len(whole):,} calls is empty: there is nothing to ask")
         return
-    by_file = batches.Batches(batch, store, forbidden=limit_calls or limit_tokens)
-    reader = by_file.reader(opening.open_judge(judge, judge_option, limit_calls, limit_tokens))
-    cfg.save(ctx, save_config)
-    with opening.open_store(store, several=several_judges, dry_run=dry_run) as kept_answers:
-        if retry_refused and not dry_run:
+    by_file = batches.Batches(calling.batch, store, forbidden=asking.limited)
+    reader = by_file.reader(opening.open_judge(judge, calling.judge_option, asking))
+    with opening.open_store(store, dry_run=calling.dry_run) as kept_answers:
+        if asking.retry_refused and not calling.dry_run:
             kept_answers.forget_refused(reader)
         missing = kept_answers.missing(reader, questions)
         different = len({question.key for question in questions})
@@ -146,7 +122,7 @@ def ask(
                 f"{f'{same:,} the same as another (equal texts), ' if same else ''}"
                 f"{known:,} answered already, {len(missing):,} to ask"
             )
-        if dry_run:
+        if calling.dry_run:
             new = [questions[k] for k in missing]
             row = opening.estimate(
                 judge, reader, kept_answers, new, calls=len(new), stored=known, price=price
@@ -156,7 +132,7 @@ def ask(
             else:
                 screen.print_cost(row)
             return
-        meter = Meter(len(missing), shown=not quiet, price=price)
+        meter = Meter(len(missing), shown=not calling.quiet, price=price)
         meter.judge = reader
         try:
             answers = kept_answers.ask(reader, questions, progress=meter)
@@ -238,7 +214,7 @@ def _say(questions: Sequence[Question], answers: Sequence[Answer], store: Path) 
         question, answer = next(iter(refused.values()))
         print(
             f"{len(refused):,} questions were refused by the judge, such as {question} "
-            f"({answer.refused}); they are asked again only with --retry-refused"
+            f"({answer.refused}); they are asked again only with --set retry-refused"
         )
     if summary["refused"] == len(answers):
         raise JudgeError("the judge answered none of the questions")

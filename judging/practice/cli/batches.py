@@ -28,7 +28,7 @@ class Batches:
         if forbidden:
             raise JudgeError(
                 "--batch writes a file and asks nothing, so it goes without --offline, "
-                "--limit-calls and --limit-tokens; how much is written, the budget says"
+                "--limit-calls and limit-tokens; how much is written, the budget says"
             )
         screen.require_writable(path, inputs=[store])
 

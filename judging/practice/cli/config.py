@@ -1,11 +1,12 @@
-"""A run in a file: `--config run.toml` gives options, `--save-config` writes those of this run.
+"""A run in a file: `--config run.toml` gives options.
 
-The file has an option a line, by its long name without the dashes, and the command's tables too:
+The file has an option a line, by its long name without dashes or --set, and what is read:
 
     texts = "essays.csv"
     judge = ["openai:MODEL@http://localhost:8000/v1"]
     attribute = ["more persuasive"]
     limit-calls = 500
+    rule = "greedy"
 
     [judge-option]
     concurrency = 8
@@ -24,23 +25,18 @@ from typing import Annotated, Any
 
 import typer
 
-from judging import machine
 from judging.practice.cli import options as o
-from judging.practice.cli import screen
 from poe.errors import name_some
 
-__all__ = ["Config", "SaveConfig", "save"]
-
-OURS = ("config", "save_config")  # which a file does not name
-LONGEST = 256  # letters of a name; what is longer is an attribute in many words, and no file
+__all__ = ["Config"]
 
 
 def _known(ctx: typer.Context) -> dict[str, Any]:
     """The command's options and arguments, by their names in a file."""
     options = {}
     for one in ctx.command.params:
-        long = [name.lstrip("-") for name in one.opts if name.startswith("--")]
-        if one.name not in OURS and one.name != "help":
+        long = [name.removeprefix(o.SET).lstrip("-") for name in one.opts if name.startswith("--")]
+        if one.name != "config" and (long or not one.opts[0].startswith("-")):
             options[long[0] if long else str(one.name)] = one
     return options
 
@@ -88,30 +84,3 @@ Config = Annotated[
         is_eager=True,
     ),
 ]
-SaveConfig = Annotated[
-    Path | None,
-    o.opt("Write this run's options to a TOML file that --config reads.", panel=o.FILES),
-]
-
-
-def save(ctx: typer.Context, path: Path | None) -> None:
-    """Write the options that were given, on the command line or by a file, if it is wanted.
-
-    Call it where all of them have been checked, a judge's by opening it: one that was refused may
-    hold a key. The file is for its owner's eyes alone.
-    """
-    if path is None:
-        return
-    values = [one for key, one in ctx.params.items() if key not in OURS]
-    given = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    # Older versions of typer keep paths as strings here, among strings that are none.
-    paths = [Path(one) for one in given if isinstance(one, Path | str) and len(str(one)) < LONGEST]
-    screen.require_writable(path, inputs=paths)
-    lines = [f"# judging {ctx.info_name} --config {path.name}"]
-    for key, one in _known(ctx).items():
-        source = ctx.get_parameter_source(str(one.name))
-        if source is None or source.name not in ("COMMANDLINE", "DEFAULT_MAP") or key == "dry-run":
-            continue
-        value = ctx.params[str(one.name)]
-        lines.append(f"{key} = {json.dumps(value, default=str, ensure_ascii=False)}")
-    machine.write(path, "\n".join(lines) + "\n", private=True)

@@ -1,4 +1,12 @@
-"""Examples at the head of every command's help, by the name of its function."""
+"""Examples at the head of every command's help, and the options that -h shows, by its function."""
+
+# The parameters of the options that most people need, at most eight.
+FIRST = {
+    "rank": "attribute judge dry_run budget until_top people report out",
+    "leaderboard": "judge attribute dry_run budget reference require report out",
+    "ask": "judge dry_run calls orders shard store as_json limit_calls",
+    "fit": "column people out report as_json",
+}
 
 EXAMPLES = {
     "rank": """
@@ -11,14 +19,9 @@ judging leaderboard answers.csv --judge qwen --attribute "more helpful"
 judging leaderboard votes.csv --reference gpt-4 --report board.html
 judging leaderboard answers.csv --judge qwen --require "new >= old"
 """,
-    "compare": """
-judging compare new old votes.csv
-judging compare new old votes.csv --margin 2
-judging compare new old votes.csv --length-control --json
-""",
     "fit": """
 judging fit votes.csv
-judging fit votes.csv --first left --second right --winner choice
+judging fit votes.csv --column first=left --column second=right
 judging fit rankings.csv --out scores.csv --report scores.html
 """,
     "plan": """
@@ -30,11 +33,6 @@ judging plan 40 --agreement 0.7
 judging ask essays.csv "more persuasive" --judge qwen
 judging ask summeval coherence --judge qwen --calls 100
 judging ask essays.csv clearer --judge qwen --dry-run
-""",
-    "run_batch": """
-judging rank essays.csv --attribute clearer --judge qwen --batch todo.jsonl
-judging run-batch todo.jsonl done.jsonl --judge qwen
-judging store import done.jsonl
 """,
     "prompts": """
 judging prompts

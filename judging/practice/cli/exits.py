@@ -22,19 +22,20 @@ class Status(IntEnum):
     MISUSED = 2
     PARTIAL = 3
     ROUND = 4
+    UNMET = 5
     INTERRUPTED = 128 + 2  # as for a program that SIGINT ends
     UNREAD = 128 + 13  # as for a program that SIGPIPE ends
 
 
 MEANINGS = {
     Status.DONE: "everything was done",
-    Status.FAILED: "an error, with a message that says what to change; or a requirement "
-    "(--require) that does not hold",
+    Status.FAILED: "an error, with a message that says what to change",
     Status.MISUSED: "a mistake on the command line, or a judge that is not available",
     Status.PARTIAL: "only a part was done, because a limit was reached or the server was lost, and "
     "the same command continues it; or a requirement that cannot be decided yet",
     Status.ROUND: "requests were written for a batch (--batch); run the same command again once "
     "the results are imported",
+    Status.UNMET: "a requirement (--require) does not hold",
     Status.INTERRUPTED: "Ctrl-C; what was answered is kept",
     Status.UNREAD: "nobody reads the output any more, as with `| head`",
 }
@@ -79,7 +80,7 @@ def gated(verdicts: Sequence[Verdict]) -> None:
     """End the command by what became of its requirements: the worst of them counts."""
     states = {one.state for one in verdicts}
     if "fails" in states:
-        raise SaidError(Status.FAILED)
+        raise SaidError(Status.UNMET)
     if "open" in states:
         raise SaidError(Status.PARTIAL)
 

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from judging.practice.cli import options as o
 from judging.practice.cli import screen
+from judging.practice.ranking.settings import Fitting
 
-First = Annotated[str | None, o.column("The column of what was shown first.")]
-Second = Annotated[str | None, o.column("The column of what was shown second.")]
-Winner = Annotated[str | None, o.column("The column that says who won, or that it was a tie.")]
-Probability = Annotated[
-    str | None, o.column("The column of the probability that the first is better.", "--p")
-]
-Cluster = Annotated[
-    str | None, o.column("The column of the prompt, annotator or other source that answers share.")
-]
+COMPARED = {
+    "first": "what was shown first",
+    "second": "what was shown second",
+    "winner": "who won, or that it was a tie",
+    "p": "the probability that the first is better",
+    "cluster": "the prompt, annotator or other source that answers share",
+}
+COLUMNS = {**COMPARED, "weight": "how many times a row counts"}
 
 
 @o.app.command(
     epilog="With --json, standard output is one object: notes (sentences), comparisons, bias, "
     "errors (vote, pair or prompt) and items (the rows of --out)."
 )
+@o.takes(fitting="expert bias prior level", files="out report as_json")
 def fit(
     tables: Annotated[
         list[Path],
@@ -35,31 +36,13 @@ def fit(
             metavar="TABLE",
         ),
     ],
-    first: First = None,
-    second: Second = None,
-    winner: Winner = None,
-    p: Probability = None,
-    weight: Annotated[
-        str | None, o.column("The column that says how many times a row counts.")
-    ] = None,
-    cluster: Cluster = None,
+    *,
+    column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
+    reading: o.Reading,
+    fitting: Fitting,
     errors: o.Errors = "auto",
-    expert: o.Expert = "bradley-terry",
-    bias: Annotated[
-        Literal["fit", "mean", "none"],
-        o.opt(
-            "The position bias: fitted with the scores, taken from the mean answer, or none.",
-            panel=o.SCORES,
-        ),
-    ] = "fit",
-    prior: o.Prior = None,
-    confidence: o.Confidence = 0.95,
-    out: o.Out = None,
-    report: o.Report = None,
+    files: o.Files,
     people: o.PeopleFile = None,
-    as_json: o.AsJson = False,
-    encoding: o.Encoding = None,
-    sheet: o.Sheet = None,
 ) -> None:
     """Rank items by comparisons that you already have, with intervals."""
     from judging.fitting import settled
@@ -74,20 +57,20 @@ def fit(
     from judging.quoting import csv_text
     from poe.comparisons import Comparisons
     from poe.experts import get_expert
-    from poe.result import COVARIANCE_ITEMS, require_level
+    from poe.result import COVARIANCE_ITEMS
 
-    screen.require_writable(report, out, inputs=[*tables, *([people] if people else [])])
+    confidence = fitting.level
+    inputs = [*tables, *([people] if people else [])]
+    screen.require_writable(files.report, files.out, inputs=inputs)
     labels = read_people(people) if people else None
-    require_level(confidence)
     with screen.busy(f"reading {screen.named(tables)}"):
-        rows = read_tables(tables, encoding=encoding, sheet=sheet)
-        names = {"first": first, "second": second, "winner": winner, "p": p, "weight": weight}
-        said = read(rows, cluster=cluster, **names)
+        rows = read_tables(tables, **vars(reading))
+        said = read(rows, **o.named(column, COLUMNS))
     c = Comparisons(first=said.first, second=said.second, p=said.p, weight=said.weight)
-    tilt: Any = None if bias == "none" or not said.in_order else bias
-    family = get_expert(expert)
+    bias = fitting.bias if said.in_order else None
+    family = get_expert(fitting.expert)
     with screen.busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
-        result, notes = settled(c, expert=family, bias=tilt, prior=prior)
+        result, notes = settled(c, expert=family, bias=bias, prior=fitting.prior)
         kind = kind_of(said, errors)
         result = with_errors(result, said, kind)
         notes = [*rows.attrs["notes"], *said.notes, *(labels.notes if labels else ()), *notes]
@@ -121,14 +104,14 @@ def fit(
         }
 
     title = f"{len(shown):,} items ranked: {screen.named(tables)}"
-    files = {
-        out: lambda: csv_text(shown),
-        report: lambda: board(title, shown, sentences, None, level=confidence),
+    written = {
+        files.out: lambda: csv_text(shown),
+        files.report: lambda: board(title, shown, sentences, None, level=confidence),
     }
     screen.deliver(
         lambda: "\n".join([words.aligned(words.rows_of(shown, confidence)), *sentences]),
-        everything if as_json else None,
-        {path: content for path, content in files.items() if path is not None},
+        everything if files.as_json else None,
+        {path: content for path, content in written.items() if path is not None},
     )
 
 

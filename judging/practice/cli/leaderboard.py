@@ -14,21 +14,31 @@ from judging.errors import JudgeError
 from judging.practice.cli import batches, exits, opening, screen
 from judging.practice.cli import config as cfg
 from judging.practice.cli import options as o
-from judging.practice.cli.fit import Cluster, First, Probability, Second, Winner
+from judging.practice.cli.exits import Status
+from judging.practice.cli.fit import COMPARED
+from judging.practice.ranking.settings import ASKED, Asking, Fitting
 
 if TYPE_CHECKING:
     from judging.practice.board import Leaderboard, gate
+
+ASKING = "orders offline undecided on_refusal retry_refused limit_calls limit_tokens price"
+ANSWERED = {
+    "system": "who answered",
+    "prompt": "what was answered",
+    "answer": "the answers",
+}
+COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with --judge of prompts"}
 
 
 @o.app.command(
     epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
     "bias, errors (vote, pair or prompt), length (the effect, in logits), requirements (state, p, "
     "more), systems (the rows of --out), win_rates (the row's system against the column's), "
-    "differences of every two systems, groups (--by) and people (--people: name, judge, people, "
-    f"se, low, high, labels, gain). {o.DRY}"
+    "differences of every two systems, groups (of the column by) and people (--people: name, "
+    f"judge, people, se, low, high, labels, gain). {o.DRY}"
 )
+@o.takes(phrasing="wording", asking=ASKING, fitting="prior level")
 def leaderboard(
-    ctx: typer.Context,
     tables: Annotated[
         list[Path],
         typer.Argument(
@@ -38,6 +48,7 @@ def leaderboard(
             metavar="TABLE",
         ),
     ],
+    *,
     judge: Annotated[
         str | None,
         o.opt(f"The judge that compares the answers: {o.FORMS}", "--judge", metavar="JUDGE"),
@@ -45,51 +56,44 @@ def leaderboard(
     attribute: Annotated[
         str, o.opt('What the better answer is: "more helpful".', metavar="WORDS")
     ] = "better",
-    wording: o.Wording = None,
-    dry_run: o.DryRun = False,
-    offline: o.Offline = False,
+    phrasing: o.Phrasing,
     budget: Annotated[
-        str, o.opt("The most comparisons: 100x (100 per system), 500 or all.", panel=o.ASKED)
+        str, o.opt("The most comparisons: 100x (100 per system), 500 or all.", panel=ASKED)
     ] = "100x",
-    orders: o.Orders = "auto",
-    seed: o.Seed = 0,
-    system: Annotated[str | None, o.column("The column of the systems.")] = None,
-    prompt: Annotated[str | None, o.column("The column of what they answer.")] = None,
-    answer: Annotated[str | None, o.column("The column of their answers.")] = None,
-    first: First = None,
-    second: Second = None,
-    winner: Winner = None,
-    p: Probability = None,
-    cluster: Cluster = None,
-    by: Annotated[
-        str | None,
-        o.column("A column to break results down by, with --judge one of prompts."),
-    ] = None,
+    asking: Asking,
+    calling: o.Calling,
+    reading: o.Reading,
+    column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
     reference: Annotated[
         str | None,
         o.opt(
             "Show each system's win rate against this one, with its standard error.",
-            panel=o.SCORES,
             metavar="SYSTEM",
         ),
     ] = None,
-    length_control: o.LengthControl = False,
+    length_control: Annotated[
+        bool,
+        o.opt(
+            "Show scores at equal answer lengths beside the ranking, by alpaca_eval's model.",
+            "--length-control",
+        ),
+    ] = False,
     errors: o.Errors = "auto",
-    require: o.Require = [],  # noqa: B006
-    sure: o.Sure = 0.95,
-    prior: o.Prior = None,
-    confidence: o.Confidence = 0.95,
-    out: o.Out = None,
-    report: o.Report = None,
-    win_rates: Annotated[
-        Path | None,
-        o.opt("Write each system's share of wins against each to this CSV file.", panel=o.FILES),
-    ] = None,
-    differences: Annotated[
-        Path | None,
-        o.opt("Write the difference of every two systems to this CSV file.", panel=o.FILES),
-    ] = None,
-    comparisons: o.Comparisons = None,
+    require: Annotated[
+        list[str],
+        o.opt(
+            f"Let the exit status tell whether this holds: 0 if it does, {Status.UNMET:d} if it "
+            f"does not, {Status.PARTIAL:d} if that cannot be decided yet. For example "
+            '"new >= old" or, with a margin of the win rate, "new >= old - 2%". May be repeated.',
+            metavar="RULE",
+        ),
+    ] = [],  # noqa: B006
+    sure: Annotated[
+        float,
+        o.opt("How sure a requirement must be to hold, or not to hold.", o.SET + "sure"),
+    ] = 0.95,
+    fitting: Fitting,
+    files: o.Files,
     people: Annotated[
         Path | None,
         o.opt(
@@ -99,23 +103,7 @@ def leaderboard(
             metavar="FILE",
         ),
     ] = None,
-    as_json: o.AsJson = False,
-    store: o.StorePath = o.STORE,
-    several_judges: o.SeveralJudges = False,
-    quiet: o.Quiet = False,
-    judge_option: o.JudgeOptions = [],  # noqa: B006
-    batch: o.Batch = None,
-    limit_calls: o.LimitCalls = None,
-    limit_tokens: o.LimitTokens = None,
-    price_input: o.PriceInput = None,
-    price_output: o.PriceOutput = None,
-    undecided: o.Undecided = "skip",
-    on_refusal: o.OnRefusal = "skip",
-    retry_refused: o.RetryRefused = False,
-    encoding: o.Encoding = None,
-    sheet: o.Sheet = None,
     config: cfg.Config = None,
-    save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
@@ -135,64 +123,66 @@ def leaderboard(
     from judging.quoting import csv_text
     from poe.errors import ComparisonError
 
-    by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
+    offline, dry_run, store = asking.offline, calling.dry_run, calling.store
+    confidence = fitting.level
+    names = o.named(column, COLUMNS)
+    by = names["by"]
+    by_file = batches.Batches(calling.batch, store, forbidden=offline or asking.limited)
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
-    screen.require_writable(report, out, win_rates, differences, comparisons, inputs=inputs)
+    screen.require_writable(files.report, files.out, files.comparisons, inputs=inputs)
     with screen.busy(f"reading {screen.named(tables)}"):
-        rows = read_tables(tables, encoding=encoding, sheet=sheet)
+        rows = read_tables(tables, **vars(reading))
     labels = read(read_table(people)) if people else None
-    price, stop = opening.prices(price_input, price_output), None
-    left, stopped = math.inf, ""
+    stop, left, stopped = None, math.inf, ""
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
                 "--dry-run and --offline are for a judge, and without --judge nothing is asked"
             )
-        names = {"first": first, "second": second, "winner": winner, "p": p, "cluster": cluster}
         try:
-            columns = read(rows, by=by, **names)
+            columns = read(rows, **{name: names[name] for name in (*COMPARED, "by")})
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
         columns = replace(columns, notes=(*rows.attrs["notes"], *columns.notes))
-        cfg.save(ctx, save_config)
     else:
-        answers = read_answers(rows, system=system, prompt=prompt, answer=answer, by=by)
+        answers = read_answers(rows, **{name: names[name] for name in (*ANSWERED, "by")})
         require_prompts(errors, len(answers.prompts))
         require_system(reference, answers.systems)
         wanted = [gate.parse(text, answers.systems) for text in require]
-        calls = answers.calls(budget, both_orders=orders != "one")
-        if offline:
-            opening.open_first([judge], judge_option, offline=True, saving=save_config is not None)
-        else:
-            opened = opening.open_judge(judge, judge_option, limit_calls, limit_tokens)
-        cfg.save(ctx, save_config)
-        with opening.open_store(
-            store, several=several_judges, dry_run=dry_run, offline=offline
-        ) as kept:
+        calls = answers.calls(budget, both_orders=asking.orders != "one")
+        if not offline:
+            opened = opening.open_judge(judge, calling.judge_option, asking)
+        with opening.open_store(store, dry_run=dry_run, offline=offline) as kept:
             reader = stored_judge(kept, judge) if offline else by_file.reader(opened)
-            if retry_refused and not (offline or dry_run):
+            if asking.retry_refused and not (offline or dry_run):
                 kept.forget_refused(reader)
             asked = Tournament(
                 answers,
                 reader,
                 attribute,
                 store=kept,
-                orders=orders,
-                undecided=undecided,
-                on_refusal=on_refusal,
-                progress=not quiet,
-                price=price,
-                seed=seed,
+                orders=asking.orders,
+                undecided=asking.undecided,
+                on_refusal=asking.on_refusal,
+                progress=not calling.quiet,
+                price=asking.price,
+                seed=calling.seed,
                 rounds=by_file.rounds or 8,
-                wording=wording,
+                wording=phrasing.wording,
             )
             known = asked.asked
             new = min(max(calls - known, 0), int(asked.possible.sum()))
             if dry_run:
                 row = opening.estimate(
-                    judge, reader, kept, asked.sample(new), calls=new, stored=known, price=price
+                    judge,
+                    reader,
+                    kept,
+                    asked.sample(new),
+                    calls=new,
+                    stored=known,
+                    price=asking.price,
                 )
-                screen.print_estimates([row], store, as_json=as_json)
+                screen.print_estimates([row], store, as_json=files.as_json)
                 return
             if offline and not known:
                 raise JudgeError(f"{store} has no answers of this judge to these comparisons")
@@ -209,7 +199,7 @@ def leaderboard(
             length=length_control,
             reference=reference,
             errors=errors,
-            prior=prior,
+            prior=fitting.prior,
             level=confidence,
             left=left,
             stopped=stopped,
@@ -229,12 +219,10 @@ def leaderboard(
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
     )
-    files: dict[Path | None, Callable[[], str]] = {
-        out: lambda: csv_text(frame),
-        win_rates: lambda: csv_text(rates.rename_axis("name").reset_index()),
-        differences: lambda: csv_text(result.differences()),
-        comparisons: lambda: csv_text(columns.to_table()),
-        report: lambda: board(title, frame, sentences, rates, level=confidence),
+    written: dict[Path | None, Callable[[], str]] = {
+        files.out: lambda: csv_text(frame),
+        files.comparisons: lambda: csv_text(columns.to_table()),
+        files.report: lambda: board(title, frame, sentences, rates, level=confidence),
     }
     screen.deliver(
         lambda: "\n".join(
@@ -252,9 +240,9 @@ def leaderboard(
             ]
         ),
         (lambda: _everything(result, said, verdicts, beside, partial=stop is not None))
-        if as_json
+        if files.as_json
         else None,
-        {path: content for path, content in files.items() if path is not None},
+        {path: content for path, content in written.items() if path is not None},
     )
     if stop is not None and stop.kind == "batch":
         by_file.finish(kept)

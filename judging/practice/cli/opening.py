@@ -14,15 +14,15 @@ from judging.practice.cli.exits import SaidError, Status
 
 if TYPE_CHECKING:
     from judging.judges import Question, Reader, Store
+    from judging.practice.ranking.settings import Asking
 
 
 def open_judge(
     name: str,
     settings: Sequence[str],
-    limit_calls: int | None = None,
-    limit_tokens: int | None = None,
+    limits: Asking | None = None,
 ) -> Reader:
-    """The judge of that name, which never goes over these limits."""
+    """The judge of that name, which never goes over these limits of calls and tokens."""
     from judging import judges
 
     options: dict[str, Any] = {}
@@ -36,26 +36,21 @@ def open_judge(
             options[key] = json.loads(value)  # a number, true or false
         except ValueError:
             options[key] = value
-    limits = {"call_limit": limit_calls, "token_limit": limit_tokens}
-    options = {key: n for key, n in limits.items() if n is not None} | options
+    most = {"call_limit": limits.limit_calls, "token_limit": limits.limit_tokens} if limits else {}
+    options = {key: n for key, n in most.items() if n is not None} | options
     return judges.open(name, **options)
 
 
-def open_first(
-    names: Sequence[str], settings: Sequence[str], *, offline: bool, saving: bool
-) -> dict[str, Reader]:
-    """Open the judges that are to be refused, if at all, before a file or a store is written.
+def open_first(names: Sequence[str], settings: Sequence[str]) -> dict[str, Reader]:
+    """Open the judges that are to be refused, if at all, before a store is made.
 
-    Those are the first, and all that are made of their name alone: servers, whose name and options
-    may hold a secret by mistake. offline : nothing is opened, unless (saving) the settings are
-    written to a file, before which a server's are checked; that calls nobody.
+    Those are the first, and all that are made of their name alone, such as servers.
     """
     from judging import kinds
 
     opened: dict[str, Reader] = {}
     for name in dict.fromkeys(names):
-        light = kinds.is_light(name) and (saving or not offline)
-        if light or not (offline or opened):
+        if kinds.is_light(name) or not opened:
             opened[name] = open_judge(name, settings)
     return opened
 
@@ -85,11 +80,6 @@ def open_store(
                 file=sys.stderr,
             )
             raise SaidError(Status.INTERRUPTED) from None
-
-
-def prices(read: float | None, written: float | None) -> tuple[float, float] | None:
-    """Dollars per million tokens read, and written, if any was given."""
-    return None if read is None and written is None else (read or 0.0, written or 0.0)
 
 
 def estimate(

@@ -1,7 +1,11 @@
-"""What the commands share: the app, and the options that several of them have."""
+"""What the commands share: the app, options made of settings, and the options of several."""
 
 from __future__ import annotations
 
+import inspect
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,32 +13,66 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from judging import kinds
-from judging.practice.cli.examples import EXAMPLES
+from judging.errors import JudgeError, nearest
+from judging.practice.cli.examples import EXAMPLES, FIRST
 from judging.practice.cli.exits import in_words
+from judging.practice.ranking.settings import JUDGE
+from judging.practice.setting import SET, Setting, kind, of, setting
+
+FILES = "Files"
+RARE = "Rarely needed: --set NAME=VALUE, or NAME alone for a switch; a line of a --config file too"
+AMONG: dict[str, Callable[[], Sequence[str]]] = {}  # names that an option takes, by its parameter
 
 
 class _Shown:
-    """Help without noise: a flag has no type beside it; the experts are those of the package."""
+    """Help without noise: a flag has no type beside it; names are looked up when they are shown."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         params = super().get_params(ctx)  # type: ignore[misc]
         for one in params:
             if getattr(one, "is_flag", False):
                 one.metavar = ""
-            if one.name == "expert":  # only a command that has one waits for the mathematics
-                one.help = f"{EXPERT} {_or(_experts())}."
+            if one.name in AMONG and ": " not in (one.help or ""):
+                one.help = f"{one.help.rstrip('.')}: {_or(AMONG[one.name]())}."
         return list(params)
 
 
 class Command(_Shown, TyperCommand):
-    """A command, its help without noise, examples at the head."""
+    """A command: examples at the head, a short help with -h, and rare settings behind --set."""
 
     def __init__(self, name: str | None, **more: Any) -> None:
         super().__init__(name, **more)
+        self.context_settings = {**self.context_settings, "help_option_names": ["--help"]}
         function = getattr(self.callback, "__name__", "")
         examples = EXAMPLES.get(name or "") or EXAMPLES.get(function, "")
         first, *rest = (self.help or "").split("\n\n")
         self.help = "\n\n".join([first, *filter(None, [examples.strip()]), *rest])
+        self.first = FIRST.get(function, "").split()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `--set NAME=VALUE` as the option `--set NAME`."""
+        found, words = list[str](), iter(args)
+        for word in words:
+            if word == "-h":
+                self.show_first(ctx)
+            if word == "--":
+                found += [word, *words]
+                break
+            if word == "--set" or word.startswith("--set="):
+                given = word[6:] or next(words, "")
+                name, equals, value = given.removesuffix("=true").partition("=")
+                word = f"{SET}{name.replace('_', '-')}{equals}{value}"
+            found.append(word)
+        return list(super().parse_args(ctx, found))
+
+    def show_first(self, ctx: Any) -> None:
+        """Show what most people need, and end."""
+        if self.first:
+            for one in self.params:
+                one.hidden = one.param_type_name == "option" and one.name not in self.first
+            self.epilog = f"{ctx.command_path} --help shows all options."
+        typer.echo(ctx.get_help())
+        ctx.exit()
 
 
 class Group(_Shown, TyperGroup):
@@ -43,7 +81,8 @@ class Group(_Shown, TyperGroup):
 
 app = typer.Typer(
     cls=Group,
-    help="Judging by comparison: products of experts for LLM judges.",
+    help="Judging by comparison: products of experts for LLM judges. COMMAND -h shows what most "
+    "people need of it, COMMAND --help everything.",
     epilog=in_words(),
     add_completion=False,
     no_args_is_help=True,
@@ -57,25 +96,102 @@ data_app = typer.Typer(cls=Group, help="List or fetch the datasets.", no_args_is
 app.add_typer(store_app, name="store")
 app.add_typer(data_app, name="data")
 
-# Options that several commands have -----------------------------------------------------------
+# Options of settings --------------------------------------------------------------------------
 
 
 def opt(text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
     """An option and its line of help."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+    rare = bool(names) and names[0].startswith(SET)
+    return typer.Option(*names, help=text, rich_help_panel=RARE if rare else panel, **more)
 
 
-def column(text: str, *names: str) -> Any:
-    """An option that names a column."""
-    return opt(text, *names, panel="Columns that have other names", metavar="COLUMN")
+def takes(**only: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command an option for every field of the settings that it takes.
+
+    A parameter annotated with a dataclass of settings becomes its options, and is handed over
+    whole. only : names of the fields that the command has, in one string, where it has not all; the
+    others keep their defaults.
+    """
+
+    def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+        hints = typing.get_type_hints(function, include_extras=True)
+        signature = inspect.signature(function)
+        options, groups = list[inspect.Parameter](), dict[str, tuple[Any, list[str]]]()
+        for name, one in signature.parameters.items():
+            if not hasattr(hints[name], "__dataclass_fields__"):
+                alone = inspect.Parameter.KEYWORD_ONLY
+                options.append(one.replace(annotation=hints[name], kind=alone))
+                continue
+            fields = [n for n, (_, s) in of(hints[name]).items() if s.flag]
+            if name in only:
+                fields = only[name].split()
+            groups[name] = hints[name], fields
+            options += [_parameter(hints[name], field) for field in fields]
+
+        def run(**given: Any) -> Any:
+            for name, (cls, fields) in groups.items():
+                given[name] = cls(**{field: given.pop(field) for field in fields})
+            return function(**given)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__module__ = function.__module__
+        ordered = sorted(options, key=_rare)
+        run.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in ordered}
+        return run
+
+    return with_options
 
 
-ASKED = "How much is asked"
-STOP = "Stop before the budget is spent, as soon as one of these holds"
-SCORES = "How answers become scores"
-JUDGE = "The judge"
-GATE = "A gate"
-FILES = "Files"
+def _rare(one: inspect.Parameter) -> bool:
+    """Whether an option is set with --set."""
+    (said,) = one.annotation.__metadata__
+    return str(said.default).startswith(SET)
+
+
+def _parameter(cls: Any, name: str) -> inspect.Parameter:
+    """The command's parameter of a field."""
+    field, said = of(cls)[name]
+    default = field.default_factory() if callable(field.default_factory) else field.default
+    option = opt(
+        said.text,
+        said.flag,
+        panel=said.panel,
+        metavar=said.metavar,
+        min=said.least,
+        max=said.most,
+        parser=_parser(said),
+    )
+    if said.among is not None:
+        AMONG[name] = said.among
+    alone, kept = inspect.Parameter.KEYWORD_ONLY, Annotated[kind(cls, name), option]
+    return inspect.Parameter(name, alone, default=default, annotation=kept)
+
+
+def _parser(said: Setting) -> Callable[[str], Any] | None:
+    """What reads the words of an option; what is wrong with them is said as of any other."""
+    parse, among = said.parse, said.among
+    if parse is None and among is None:
+        return None
+
+    def read(text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        if among is not None and text not in among():
+            raise typer.BadParameter(f"{text!r} is none of {_or(among())}")
+        try:
+            return text if parse is None else parse(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return read
+
+
+def _or(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+# Settings of the command alone ----------------------------------------------------------------
 
 # In the terminal's help what stands in square brackets would be read as a colour.
 FORMS = f"{kinds.forms()}; hf:MODEL@REVISION pins a version."
@@ -83,167 +199,95 @@ DRY = (
     "With --dry-run it is a list of judges with calls (at most), stored, tokens, shared (of these, "
     "what the prompts of a context begin with alike), seconds, cost."
 )
-Count = int | None
-JudgeName = Annotated[str, opt(f"The judge: {FORMS}", "--judge", metavar="JUDGE")]
-DryRun = Annotated[
-    bool, opt("Only estimate calls, tokens, time and cost; nothing is asked.", "--dry-run")
-]
-Offline = Annotated[
-    bool, opt("Rank by the answers in the store; the judge is not opened.", "--offline")
-]
-Batch = Annotated[
-    Path | None,
-    opt(
-        "Write what is to be asked to this file in the batch format of hosted providers and vLLM, "
-        "instead of asking; `judging store import` takes the results. Not with --offline or "
-        "limits.",
-        "--batch",
-        panel=JUDGE,
-        metavar="FILE",
-    ),
-]
-Quiet = Annotated[bool, opt("Show no progress.", "--quiet")]
-Template = Annotated[str | None, opt("The wording; `judging prompts` lists them.")]
-DecoderOnly = Annotated[
-    bool, opt("Use the prompt's ending for decoder-only models.", "--decoder-only")
-]
-Thing = Annotated[str, opt('What the prompt calls the texts, such as "essay".')]
-Wording = Annotated[
-    Path | None,
-    opt(
+STORE = Path("judgements.sqlite")
+JSON = "Print one JSON object instead of tables."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phrasing:
+    """How the question is put."""
+
+    thing: str = setting(
+        "text", 'What the prompt calls the texts, such as "essay".', flag="--thing"
+    )
+    wording: Path | None = setting(
+        None,
         "A TOML file with the question in your own words: text, in which the words first, second "
         "and, if there is one, context stand in braces where the texts go; optionally labels, "
         "prefix and system.",
+        flag="--wording",
         metavar="FILE",
-    ),
-]
-ContextName = Annotated[str, opt("The heading of the context in the prompt.")]
-
-Orders = Annotated[
-    Literal["auto", "one", "both"],
-    opt(
-        "auto: find out from a few pairs in both orders whether the second order tells more than "
-        "another prompt; one: each pair in one random order, with the position bias estimated; "
-        "both: each pair in both orders.",
-        panel=ASKED,
-    ),
-]
-Seed = Annotated[int, opt("The seed of all random choices.", min=0)]
-
-EXPERT = "The model of an answer, given two scores:"
+    )
+    context_name: str = setting(
+        "Context", "The heading of the context in the prompt.", flag=SET + "context-name"
+    )
 
 
-def _experts() -> tuple[str, ...]:
-    from poe.experts import NAMES
+@dataclass(frozen=True, kw_only=True)
+class Calling:
+    """How a judge is opened and asked, and what keeps its answers."""
 
-    return NAMES
-
-
-def _or(names: tuple[str, ...]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _expert(name: str) -> str:
-    if name not in _experts():
-        raise typer.BadParameter(f"{name!r} is not an expert; take {_or(_experts())}")
-    return name
-
-
-Expert = Annotated[str, opt(EXPERT, panel=SCORES, metavar="EXPERT", parser=_expert)]
-Prior = Annotated[
-    float | None,
-    opt(
-        "Wins added to every pair. The default is none or, where an item won or lost everything, "
-        "one win and one loss per item.",
-        panel=SCORES,
-        min=0.0,
-    ),
-]
-Confidence = Annotated[
-    float,
-    opt("The confidence level of intervals and stopping rules.", panel=SCORES, min=0.0, max=1.0),
-]
-
-Errors = Annotated[
-    Literal["auto", "vote", "pair", "prompt"],
-    opt(
-        "Which answers may err together, so that intervals allow for it. vote: none do; pair: "
-        "those about the same pair; prompt: those that share a prompt or an annotator. auto: "
-        "prompt if there is a column of them, else vote if a pair was compared twice in the same "
-        "order, else pair.",
-        panel=SCORES,
-    ),
-]
-JudgeOptions = Annotated[
-    list[str],
-    opt(
+    dry_run: bool = setting(
+        False, "Only estimate calls, tokens, time and cost; nothing is asked.", flag="--dry-run"
+    )
+    store: Path = setting(
+        STORE, "Keep the answers in this file; nothing is asked twice.", flag="--store", panel=FILES
+    )
+    quiet: bool = setting(False, "Show no progress.", flag="--quiet")
+    judge_option: list[str] = setting(
+        list,
         "An option of the judge, such as dtype=float32; may be repeated.",
+        flag="--judge-option",
         panel=JUDGE,
         metavar="NAME=VALUE",
-    ),
-]
-LimitCalls = Annotated[
-    Count, opt("Stop after this many new calls; their answers are kept.", panel=JUDGE, min=1)
-]
-LimitTokens = Annotated[
-    Count, opt("Stop after this many new tokens; the answers are kept.", panel=JUDGE, min=1)
-]
-PriceInput = Annotated[
-    float | None, opt("Dollars per million tokens read.", panel=JUDGE, metavar="DOLLARS")
-]
-PriceOutput = Annotated[
-    float | None, opt("Dollars per million tokens written.", panel=JUDGE, metavar="DOLLARS")
-]
-Undecided = Annotated[
-    Literal["skip", "tie", "stop"],
-    opt(
-        "What to do with an answer that names neither text. skip: leave it out, but end the run "
-        "where more than one in ten are such; tie: count it as a tie; stop: end the run.",
+    )
+    batch: Path | None = setting(
+        None,
+        "Write what is to be asked to this file in the batch format of hosted providers and vLLM, "
+        "instead of asking; `judging store import` takes the results. Not with --offline or "
+        "limits.",
+        flag="--batch",
         panel=JUDGE,
-    ),
-]
+        metavar="FILE",
+    )
+    seed: int = setting(0, "The seed of all random choices.", flag=SET + "seed", least=0)
 
-OnRefusal = Annotated[
-    Literal["skip", "tie", "stop"],
-    opt(
-        "What to do with a question that the judge will never answer (because of a content filter, "
-        "or of a text that is too long). skip: leave it out, and any text with no answer at all; "
-        "tie: count it as a tie; stop: end the run.",
-        panel=JUDGE,
-    ),
-]
-RetryRefused = Annotated[
-    bool,
-    opt("Ask again the questions that the judge refused before.", "--retry-refused", panel=JUDGE),
-]
 
-Require = Annotated[
-    list[str],
-    opt(
-        "Let the exit status tell whether this holds: 0 if it does, 1 if it does not, 3 if that "
-        'cannot be decided yet. For example "new >= old" or, with a margin of the win rate, '
-        '"new >= old - 2%". May be repeated.',
-        panel=GATE,
-        metavar="RULE",
-    ),
-]
-Sure = Annotated[
-    float, opt("How sure a requirement must be to hold, or not to hold.", panel=GATE, metavar="P")
-]
-LengthControl = Annotated[
-    bool,
-    opt(
-        "Show scores at equal answer lengths beside the ranking, by alpaca_eval's model.",
-        "--length-control",
-        panel=SCORES,
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """What is written, beside the terminal."""
 
-Report = Annotated[
-    Path | None, opt("Write the report to this HTML file, which needs no network.", panel=FILES)
-]
-Out = Annotated[Path | None, opt("Write scores and intervals to this CSV file.", panel=FILES)]
-Comparisons = Annotated[Path | None, opt("Write every comparison to this CSV file.", panel=FILES)]
+    report: Path | None = setting(
+        None,
+        "Write the report to this HTML file, which needs no network.",
+        flag="--report",
+        panel=FILES,
+    )
+    out: Path | None = setting(
+        None, "Write scores and intervals to this CSV file.", flag="--out", panel=FILES
+    )
+    comparisons: Path | None = setting(
+        None, "Write every comparison to this CSV file.", flag="--comparisons", panel=FILES
+    )
+    as_json: bool = setting(False, JSON, flag="--json", panel=FILES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a table is read."""
+
+    encoding: str | None = setting(
+        None, "The encoding of a text file, if it is guessed wrongly.", flag=SET + "encoding"
+    )
+    sheet: str | None = setting(
+        None,
+        "The sheet of a workbook; by default the first that is not empty.",
+        flag=SET + "sheet",
+    )
+
+
+JudgeName = Annotated[str, opt(f"The judge: {FORMS}", "--judge", metavar="JUDGE")]
+AsJson = Annotated[bool, opt(JSON, "--json", panel=FILES)]
 PeopleFile = Annotated[
     Path | None,
     opt(
@@ -254,23 +298,39 @@ PeopleFile = Annotated[
         metavar="FILE",
     ),
 ]
-AsJson = Annotated[bool, opt("Print one JSON object instead of tables.", "--json", panel=FILES)]
-STORE = Path("judgements.sqlite")
-StorePath = Annotated[
-    Path, opt("Keep the answers in this file; nothing is asked twice.", panel=FILES)
-]
-SeveralJudges = Annotated[
-    bool,
+Errors = Annotated[
+    Literal["auto", "vote", "pair", "prompt"],
     opt(
-        "Allow several judges in one store; with two --judge it is meant anyway.",
-        "--several-judges",
-        panel=FILES,
+        "Which answers may err together, so that intervals allow for it. vote: none do; pair: "
+        "those about the same pair; prompt: those that share a prompt or an annotator. auto: "
+        "prompt if there is a column of them, else vote if a pair was compared twice in the same "
+        "order, else pair.",
+        SET + "errors",
     ),
 ]
-Encoding = Annotated[
-    str | None, opt("The encoding of a text file, if it is guessed wrongly.", panel=FILES)
-]
-Sheet = Annotated[
-    str | None,
-    opt("The sheet of a workbook; by default the first that is not empty.", panel=FILES),
-]
+
+# Columns --------------------------------------------------------------------------------------
+
+
+def columns(meanings: dict[str, str]) -> Any:
+    """An option that names the columns of a table whose names are others."""
+    each = "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+    return opt(
+        f"Read a column by another name, as in {next(iter(meanings))}=Answer; may be repeated. "
+        f"There are {each}.",
+        "--column",
+        metavar="NAME=COLUMN",
+    )
+
+
+def named(given: Sequence[str], meanings: dict[str, str]) -> dict[str, str | None]:
+    """The column of every name, None where it is not told."""
+    found = dict[str, str | None].fromkeys(meanings)
+    for text in given:
+        name, equals, column = text.partition("=")
+        if not equals or name not in meanings:
+            near = nearest(name, list(meanings))
+            hint = f"did you mean {near}?" if near else f"there are {_or(list(meanings))}"
+            raise JudgeError(f"--column {text!r} is not NAME=COLUMN; {hint}")
+        found[name] = column
+    return found

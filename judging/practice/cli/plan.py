@@ -10,7 +10,7 @@ import typer
 
 from judging.practice.cli import options as o
 from judging.practice.cli import screen
-from judging.practice.cli.opening import prices
+from judging.practice.ranking.settings import Asking
 
 
 @o.app.command(
@@ -18,8 +18,10 @@ from judging.practice.cli.opening import prices
     "cost (null without prices), labels (scores, choices), labels_above_chance (the same) and "
     "labels_for_intervals."
 )
+@o.takes(asking="price")
 def plan(
     texts: Annotated[int, typer.Argument(help="How many texts are to be ranked.", min=2)],
+    *,
     apart: Annotated[
         float,
         o.opt("Put two texts that are this many logits apart in the right order, ...", min=0.01),
@@ -47,15 +49,14 @@ def plan(
     tokens: Annotated[
         float | None, o.opt("Tokens that the judge reads per comparison.", min=1.0)
     ] = None,
-    price_input: o.PriceInput = None,
-    price_output: o.PriceOutput = None,
+    asking: Asking,
     as_json: o.AsJson = False,
 ) -> None:
     """Say how many calls to a judge, and how many labels by people, a ranking will take."""
     from judging.practice.trust import needed
     from poe.choose.planning import plan as planned
 
-    price = prices(price_input, price_output)
+    price = asking.price
     if price is not None and tokens is None:
         raise ValueError("a price is of tokens: say how many a comparison has, --tokens 800")
     read, written = price or (0.0, 0.0)

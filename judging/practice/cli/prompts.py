@@ -17,12 +17,11 @@ from judging.practice.cli import screen
 def prompts(
     dataset: Annotated[str | None, typer.Argument(help="A dataset that has prompts.")] = None,
     attribute: Annotated[str | None, typer.Argument(help="One of its attributes.")] = None,
-    template: o.Template = None,
+    template: Annotated[str | None, o.opt("The wording; without names all are listed.")] = None,
     show: Annotated[int, o.opt("Show this many examples, filled with texts.", min=0)] = 0,
-    cut: Annotated[
-        int, o.opt("Show at most this many characters of a text; 0 shows all.", min=0)
-    ] = 400,
-    decoder_only: o.DecoderOnly = False,
+    decoder_only: Annotated[
+        bool, o.opt("Use the prompt's ending for decoder-only models.", "--decoder-only")
+    ] = False,
     as_json: o.AsJson = False,
 ) -> None:
     """List the prompts, or show one."""
@@ -45,7 +44,7 @@ def prompts(
                 rows[-1]["examples"] = [
                     question.text
                     for question in islice(
-                        examples(datasets.load(str(dataset)), listing.prompt, cut=cut), show
+                        examples(datasets.load(str(dataset)), listing.prompt), show
                     )
                 ]
         screen.print_json(rows)
@@ -59,7 +58,7 @@ def prompts(
         print(f"\n{prompt.template}")
         return
     for number, question in enumerate(
-        islice(examples(datasets.load(dataset), prompt, cut=cut), show), start=1
+        islice(examples(datasets.load(dataset), prompt), show), start=1
     ):
         print(f"\n--- {number}: {', '.join(question.ids)} ---\n{question.text}")
         if prompt.prefix:

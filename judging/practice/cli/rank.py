@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from judging.errors import JudgeError
 from judging.practice.cli import batches, exits, opening, screen
 from judging.practice.cli import config as cfg
 from judging.practice.cli import options as o
+from judging.practice.ranking.settings import ASKED, Asking, Fitting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,18 +25,21 @@ if TYPE_CHECKING:
     from judging.judges import Question, Reader, Store
     from judging.practice.ranking.rank import Job
     from judging.practice.ranking.ranking import Ranking
-    from judging.practice.ranking.settings import Fitting
-    from poe.choose.stopping import StopRule
 
+COLUMNS = {
+    "text": "the texts",
+    "id": "what they are called",
+    "context": "what they answer to",
+    "score": "people's scores",
+}
 MADE_OF = (
     "With --json, standard output is one object: calls, from_store, tokens, rankings (a list: "
     "attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
     "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
     "people (labels, kind, agreement, low, high; sharpness: what a logit is worth to them; scale: "
     "slope, intercept, half, level), advice (state, text, more, labels), fragility (answers, of, "
-    "winner), confirmation (--confirm: best, rivals, calls, p, before), notes, texts (the rows of "
-    "--out)) and together (the rankings of several judges as one: attribute, context, notes, "
-    f"judges, texts). {o.DRY}"
+    "winner), notes, texts (the rows of --out)) and together (the rankings of several judges as "
+    f"one: attribute, context, notes, judges, texts). {o.DRY}"
 )
 
 
@@ -43,8 +47,8 @@ MADE_OF = (
     epilog="The intervals take the judge's answers as given: they say how far the ranking could "
     f"move if this judge were asked without end, not how well it agrees with people. {MADE_OF}"
 )
+@o.takes()
 def rank(
-    ctx: typer.Context,
     texts: Annotated[
         Path,
         typer.Argument(
@@ -61,82 +65,33 @@ def rank(
         list[str],
         o.opt(f"The judge: {o.FORMS} May be repeated.", "--judge", metavar="JUDGE"),
     ],
-    thing: o.Thing = "text",
-    context_name: o.ContextName = "Context",
-    wording: o.Wording = None,
-    dry_run: o.DryRun = False,
-    offline: o.Offline = False,
+    *,
+    phrasing: o.Phrasing,
     budget: Annotated[
         str,
         o.opt(
             "The most comparisons in the whole run, including those in the store: 10x (ten per "
             "text), 500 (shared by contexts, attributes and judges in proportion to their texts) "
             "or all. Texts that are new to the store get their share in any case.",
-            panel=o.ASKED,
+            panel=ASKED,
         ),
     ] = "10x",
-    rule: Annotated[
-        Literal["adaptive", "laplace", "reordering", "greedy", "random"],
-        o.opt(
-            "The comparisons that come next. adaptive: the most informative, given the answers so "
-            "far once they say enough; laplace: given them from the first round on, fewer calls "
-            "for a sharp judge, intervals too narrow for one that only decides or is noisy without "
-            "being sharp; reordering: the pair whose order is least sure, intervals too narrow as "
-            "well; greedy: the most informative before any answer; random.",
-            panel=o.ASKED,
-        ),
-    ] = "adaptive",
-    orders: Annotated[
-        Literal["auto", "one", "both"],
-        o.opt(
-            "auto: find out from a few pairs in both orders whether the second order is worth its "
-            "call; one: each pair in one random order; both: each pair in both.",
-            panel=o.ASKED,
-        ),
-    ] = "auto",
-    confirm: Annotated[
-        bool,
-        o.opt(
-            "Keep calls for a last round of fresh questions, the best K (--top) against the next "
-            "K, which alone say how sure the top is: they had no part in choosing.",
-            panel=o.ASKED,
-        ),
-    ] = False,
-    seed: o.Seed = 0,
     until_top: Annotated[
-        o.Count, o.opt("The K best texts are known.", panel=o.STOP, min=1, metavar="K")
-    ] = None,
-    until_ranks_within: Annotated[
-        o.Count,
-        o.opt("Every rank is known to within R ranks.", panel=o.STOP, min=0, metavar="R"),
-    ] = None,
-    until_error: Annotated[
-        float | None, o.opt("Every standard error is at most S.", panel=o.STOP, metavar="S")
-    ] = None,
-    expert: o.Expert = "bradley-terry",
-    prior: o.Prior = None,
-    confidence: o.Confidence = 0.95,
-    intervals: Annotated[
-        Literal["paired", "scatter", "curvature"],
+        int | None,
         o.opt(
-            "Where the width of intervals comes from. paired: how far the answers scatter around "
-            "the scores, answers about one pair taken together; scatter: the same, each answer by "
-            "itself; curvature: each answer counts as one decision.",
-            panel=o.SCORES,
-        ),
-    ] = "paired",
-    top: Annotated[
-        o.Count,
-        o.opt(
-            "Show the probability of being among the K best; 3 by default.",
-            panel=o.SCORES,
+            "Stop before the budget is spent, as soon as the K best texts are known.",
+            panel=ASKED,
             min=1,
             metavar="K",
         ),
     ] = None,
-    report: o.Report = None,
-    out: o.Out = None,
-    comparisons: o.Comparisons = None,
+    asking: Asking,
+    calling: o.Calling,
+    reading: o.Reading,
+    fitting: Fitting,
+    column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
+    files: o.Files,
+    people: o.PeopleFile = None,
     compare_with: Annotated[
         Path | None,
         o.opt(
@@ -145,28 +100,7 @@ def rank(
             panel=o.FILES,
         ),
     ] = None,
-    people: o.PeopleFile = None,
-    as_json: o.AsJson = False,
-    store: o.StorePath = o.STORE,
-    several_judges: o.SeveralJudges = False,
-    text_column: Annotated[str | None, o.column("The column of the texts.")] = None,
-    id_column: Annotated[str | None, o.column("The column of their ids.")] = None,
-    context_column: Annotated[str | None, o.column("The column of what they answer to.")] = None,
-    score_column: Annotated[str | None, o.column("The column of people's scores.")] = None,
-    encoding: o.Encoding = None,
-    sheet: o.Sheet = None,
-    quiet: o.Quiet = False,
-    judge_option: o.JudgeOptions = [],  # noqa: B006
-    batch: o.Batch = None,
-    limit_calls: o.LimitCalls = None,
-    limit_tokens: o.LimitTokens = None,
-    price_input: o.PriceInput = None,
-    price_output: o.PriceOutput = None,
-    undecided: o.Undecided = "skip",
-    on_refusal: o.OnRefusal = "skip",
-    retry_refused: o.RetryRefused = False,
     config: cfg.Config = None,
-    save_config: cfg.SaveConfig = None,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from judging import judges
@@ -174,60 +108,36 @@ def rank(
     from judging.practice.ranking.changes import read_ranking
     from judging.practice.ranking.rank import jobs, run, with_people
     from judging.practice.ranking.report import report as page
-    from judging.practice.ranking.settings import Asking, Fitting
     from judging.practice.ranking.words import in_text
     from judging.practice.reading.texts import read_texts
     from judging.practice.trust import read_people
-    from poe.result import require_level
+    from poe.choose.stopping import top_known
 
-    for name in [] if offline else judge:
+    for name in [] if asking.offline else judge:
         judges.check_name(name)
-    require_level(confidence)
-    rules = _rules(until_top, until_ranks_within, until_error, confidence)
+    until = None if until_top is None else top_known(until_top, fitting.level)
     more = [path for path in (compare_with, people) if path is not None]
-    screen.require_writable(report, out, comparisons, inputs=[texts, store, *more])
+    screen.require_writable(
+        files.report, files.out, files.comparisons, inputs=[texts, calling.store, *more]
+    )
     labels = read_people(people) if people else None
     before = read_ranking(compare_with) if compare_with else None
-    by_file = batches.Batches(batch, store, forbidden=offline or limit_calls or limit_tokens)
-    asking = Asking(
-        rounds=by_file.rounds,
-        rule=rule,
-        orders=orders,
-        confirm=confirm,
-        offline=offline,
-        undecided=undecided,
-        on_refusal=on_refusal,
-        retry_refused=retry_refused,
-        limit_calls=limit_calls,
-        limit_tokens=limit_tokens,
-        price=opening.prices(price_input, price_output),
+    by_file = batches.Batches(
+        calling.batch, calling.store, forbidden=asking.offline or asking.limited
     )
-    fitting = Fitting(
-        expert=expert,
-        prior=prior,
-        covariance=intervals,
-        level=confidence,
-        top=top or until_top or 3,
-    )
+    asking = replace(asking, rounds=by_file.rounds)
+    if until_top is not None and fitting.top == Fitting().top:
+        fitting = replace(fitting, top=until_top)
+    names = {f"{name}_column": given for name, given in o.named(column, COLUMNS).items()}
     with screen.busy(f"reading {texts}"):
-        own = read_texts(
-            texts,
-            text_column=text_column,
-            id_column=id_column,
-            context_column=context_column,
-            score_column=score_column,
-            encoding=encoding,
-            sheet=sheet,
-        )
+        own = read_texts(texts, **names, **vars(reading))
         todo = jobs(
             own,
             list(dict.fromkeys(judge)),
             list(dict.fromkeys(attribute)),
             budget=budget,
             both_orders=asking.both_orders,
-            thing=thing,
-            context_name=context_name,
-            wording=wording,
+            **vars(phrasing),
         )
     if compare_with and len(todo) > 1:
         raise JudgeError(
@@ -235,28 +145,29 @@ def rank(
             "one judge and the texts of one context"
         )
     for job in todo:
-        _check_k(job, texts, until_top, until_ranks_within)
+        _check_k(job, texts, until_top)
         _check_errors(job, texts, fitting)
-    several = several_judges or len(set(judge)) > 1
-    ready = opening.open_first(judge, judge_option, offline=offline, saving=save_config is not None)
-    cfg.save(ctx, save_config)
-    with opening.open_store(store, several=several, dry_run=dry_run, offline=offline) as kept:
-        if dry_run:
-            rows = _estimates(todo, ready, judge_option, kept, asking.price)
-            screen.print_estimates(rows, store, as_json=as_json)
+    several, options = len(set(judge)) > 1, calling.judge_option
+    ready = {} if asking.offline else opening.open_first(judge, options)
+    with opening.open_store(
+        calling.store, several=several, dry_run=calling.dry_run, offline=asking.offline
+    ) as kept:
+        if calling.dry_run:
+            rows = _estimates(todo, ready, options, kept, asking.price)
+            screen.print_estimates(rows, calling.store, as_json=files.as_json)
             return
         try:
             rankings, stop = run(
                 todo,
                 kept,
-                until=rules or None,
+                until=until,
                 asking=asking,
                 fitting=fitting,
-                seed=seed,
+                seed=calling.seed,
                 open=lambda name: by_file.reader(
-                    ready.pop(name) if name in ready else opening.open_judge(name, judge_option)
+                    ready.pop(name) if name in ready else opening.open_judge(name, options)
                 ),
-                progress=not quiet,
+                progress=not calling.quiet,
             )
         except RoundWrittenError:  # the first, before there is anything to rank
             by_file.finish(kept)
@@ -268,21 +179,21 @@ def rank(
             with screen.busy("working out intervals and chances"):
                 return "\n".join([in_text(rankings), *filter(None, [" ".join(moved)])])
 
-        files: dict[Path | None, Callable[[], str]] = {
-            out: lambda: _together(rankings, lambda one: one.to_frame()),
-            comparisons: lambda: _together(rankings, lambda one: one.answers()),
-            report: lambda: page(
+        written: dict[Path | None, Callable[[], str]] = {
+            files.out: lambda: _together(rankings, lambda one: one.to_frame()),
+            files.comparisons: lambda: _together(rankings, lambda one: one.answers()),
+            files.report: lambda: page(
                 rankings,
                 attribute=" and ".join(dict.fromkeys(attribute)),
                 command=shlex.join(["judging", *sys.argv[1:]]),
-                thing=thing,
+                thing=phrasing.thing,
                 before=before,
             ),
         }
         screen.deliver(
             text,
-            (lambda: _everything(rankings)) if as_json else None,
-            {path: content for path, content in files.items() if path is not None},
+            (lambda: _everything(rankings)) if files.as_json else None,
+            {path: content for path, content in written.items() if path is not None},
         )
         if stop is not None and stop.kind == "interrupted":
             raise KeyboardInterrupt  # the store says what it kept
@@ -291,27 +202,13 @@ def rank(
     exits.stopped(stop)
 
 
-def _rules(
-    top: int | None, within: int | None, error: float | None, level: float
-) -> list[StopRule]:
-    from poe.choose.stopping import ranks_within, se_below, top_known
-
-    rules = [] if top is None else [top_known(top, level)]
-    rules += [] if within is None else [ranks_within(within, level)]
-    return rules + ([] if error is None else [se_below(error)])
-
-
-def _check_k(job: Job, texts: Path, until_top: int | None, within: int | None) -> None:
+def _check_k(job: Job, texts: Path, until_top: int | None) -> None:
     """Refuse a rule that holds before anything is asked of so few texts."""
     n, where = len(job.texts), f"{texts}: {job.name}".rstrip(": ")
-    for name, k, most in (
-        ("--until-top", until_top, n - 1),
-        ("--until-ranks-within", within, n - 2),
-    ):
-        if k is not None and k > most:
-            raise ValueError(
-                f"{where}: {name} {k} says nothing of {n} different texts; at most {most}"
-            )
+    if until_top is not None and until_top > n - 1:
+        raise ValueError(
+            f"{where}: --until-top {until_top} says nothing of {n} different texts; at most {n - 1}"
+        )
 
 
 def _check_errors(job: Job, texts: Path, fitting: Fitting) -> None:
@@ -321,7 +218,7 @@ def _check_errors(job: Job, texts: Path, fitting: Fitting) -> None:
     if job.calls < least:
         enough = f"give --budget {least} or more, or take" if least <= n * (n - 1) else "take"
         raise ValueError(
-            f"{where}: --expert {fitting.expert} tells how sure it is from what scores leave of "
+            f"{where}: the expert {fitting.expert} tells how sure it is from what scores leave of "
             f"the answers, and {job.calls:,} answers about {n:,} texts leave nothing; {enough} "
             "another expert"
         )
@@ -391,7 +288,6 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
                 "people": _people(one),
                 "advice": verdict(one)._asdict(),
                 "fragility": one.fragility and one.fragility._asdict(),
-                "confirmation": one.confirmation and asdict(one.confirmation),
                 "refused": one.refused,
                 "left_out": one.left_out,
                 "notes": (*refusals(one), *one.notes),

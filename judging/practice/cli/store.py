@@ -53,7 +53,6 @@ def store_merge(
         list[Path],
         typer.Argument(help="The stores that the answers are copied from.", metavar="STORES"),
     ],
-    several_judges: o.SeveralJudges = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Copy the answers of other stores into a store."""
@@ -61,7 +60,7 @@ def store_merge(
         raise JudgeError(f"there is no store {' or '.join(missing)} to merge; nothing was made")
     say = screen.Lines(as_json)
     rows = []
-    with opening.open_store(store, several=several_judges) as kept_answers:
+    with opening.open_store(store, several=True) as kept_answers:
         for other in others:
             tally = kept_answers.merge(other)
             rows.append({"store": str(other), **tally._asdict()})
@@ -79,6 +78,7 @@ def store_merge(
     "differ, refused, unknown, failed (a reason and how many), others (a model and how many)) "
     "and answers (how many there now are).",
 )
+@o.takes(calling="store")
 def store_import(
     results: Annotated[
         list[Path],
@@ -87,12 +87,11 @@ def store_import(
             metavar="RESULTS",
         ),
     ],
-    store: o.StorePath = o.STORE,
+    calling: o.Calling,
     model: Annotated[
         str | None,
         o.opt("Take the answers of this model, if the results have several.", "--model"),
     ] = None,
-    several_judges: o.SeveralJudges = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Read the results of a batch (--batch) into the store of the command that wrote it."""
@@ -100,7 +99,7 @@ def store_import(
     from poe.errors import name_some
 
     usable, rows, say = 0, [], screen.Lines(as_json)
-    with opening.open_store(store, several=several_judges) as kept_answers:
+    with opening.open_store(calling.store, several=True) as kept_answers:
         for path in results:
             tally = import_results(kept_answers, path, model=model)
             usable += tally.added + tally.same + tally.differ + tally.refused

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from judging.errors import JudgeError
 from judging.practice.ranking.ending import Stop
+from judging.practice.ranking.limits import as_rules, parse_budget
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.rounds import About, Judge, Rounds, calls_left
-from judging.practice.ranking.settings import Asking, Fitting, as_rules, parse_budget
+from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.reading.tables import is_table
 from judging.practice.reading.texts import OwnTexts, TextGroup, names_in, read_texts
 from judging.quoting import quoted

@@ -13,7 +13,6 @@ import pandas as pd
 
 from judging import metrics
 from judging.practice.ranking.changes import Changes, changes
-from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.fragile import Fragility, fragility_of
 from judging.practice.ranking.settings import Asking, Fitting
@@ -50,8 +49,6 @@ class Ranking:
         What it was asked to be.
     decision
         Whether the second order of a pair was worth its call, where that was to be found out.
-    confirmation
-        What fresh answers say of the top, where they were asked for.
     judged
         The judge of texts with its answers, None for a plain function.
     copies
@@ -90,7 +87,6 @@ class Ranking:
     seed: int | np.random.Generator = 0
     judged: TextJudge | None = field(default=None, repr=False)
     decision: Decision | None = field(default=None, repr=False)
-    confirmation: Confirmation | None = field(default=None, repr=False)
     copies: Mapping[str, str] = field(default_factory=dict, repr=False)
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
     choices: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)

@@ -19,19 +19,18 @@ from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
-from judging.practice.ranking import confirmation
-from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ending import (
     RankingFailedError,
     RankingInterruptedError,
     Stop,
     too_few,
 )
+from judging.practice.ranking.limits import HOPELESS, as_rules, require_rules
 from judging.practice.ranking.links import ask_first, links_first
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
-from judging.practice.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
-from judging.practice.ranking.words import confirmed, decided
+from judging.practice.ranking.settings import Asking, Fitting
+from judging.practice.ranking.words import decided
 from poe.arrays import Floats, Indices
 from poe.choose import orders
 from poe.choose.adaptive import next_comparisons
@@ -101,16 +100,7 @@ class Rounds:
             # Two or three texts asked about completely: one order alone would hide the bias.
             asking = replace(asking, orders="both", batch=None)
         self.asking, self.fitting, self.seed = asking, fitting, seed
-        self.top = fitting.top_of(n)
-        self.kept = confirmation.reserve(n, self.top) if asking.confirm else 0
-        self.budget, self.calls = calls, calls - self.kept
-        calls = self.calls
         each = 2 if asking.both_orders else 1
-        if self.kept and calls < each * (n - 1):
-            raise ValueError(
-                f"a confirmation takes {self.kept} calls, and what is left of the budget, "
-                f"{max(calls, 0)}, cannot link {n} items: ask for more, or do without"
-            )
         self.pilot = _pilot_size(n, calls) if asking.orders == "auto" else 0
         self.first = min(n if self.pilot else 2 * n, n * (n - 1) // 2, calls // each)  # pairs
         self.batch = each * -(-n // each) if asking.batch is None else asking.batch
@@ -179,7 +169,7 @@ class Rounds:
         return Rounds(
             names,
             self.judged.without(positions),
-            max(self.budget - spent, len(names) - 1 + self.kept),
+            max(self.calls - spent, len(names) - 1),
             asking=self.asking,
             fitting=self.fitting,
             until=[rule for rule in self.rules if rule.least <= len(names)],
@@ -207,13 +197,11 @@ class Rounds:
     def _start(self, total: int, rng: np.random.Generator) -> None:
         """Begin, or begin again: nothing is answered, the store has what it has."""
         self.total, self.rng, self.history = total, rng, _History(self.rules)
-        self.reserve = self.kept  # calls of the confirmation, as long as it is not made
         self.made: Comparisons | None = None
         self.fit: Fit | None = None
         self.stop: Stop | None = None
         self.ended: BaseException | None = None
         self.decision: Decision | None = None
-        self.confirmation: Confirmation | None = None
         self.both = self.asking.both_orders
         self.notes: tuple[str, ...] = ()
         self.refused: list[tuple[int, int]] = []
@@ -232,8 +220,6 @@ class Rounds:
                     continue
                 self.refit()
             reason = self.reason()
-            if reason is not None and not reason.partial:
-                reason = self._confirm(reason)
             if reason is not None or self.progress is not None:  # else nobody reads the history
                 now = self.snapshot(reason)
                 if self.progress is not None:
@@ -273,7 +259,7 @@ class Rounds:
         self.left -= wanted
         if self.offline and not self.left and not wanted <= _as_set(pairs):
             self.stop = Stop("offline", "offline, nothing was asked")
-        if len(self.left) > self.reserve and self.asked + len(pairs) >= self.calls:
+        if self.left and self.asked + len(pairs) >= self.calls:
             raise _FilledOtherwise
         count = len(pairs)
         if self.judged is not None:
@@ -374,8 +360,6 @@ class Rounds:
             notes = [*notes, *_one_order_only(self.made)]
         if self.asking.rule == "reordering" and chosen:
             notes = [*notes, NARROW]
-        if self.confirmation is not None:
-            notes = [*notes, confirmed(self.confirmation)]
         self.notes = tuple(notes)
         self.history.add(self.fit, self.made)
 
@@ -390,46 +374,18 @@ class Rounds:
         if self.made is None:
             raise JudgeError("offline, and the store has no answers about these texts")
         spent = self.asked >= self.total
-        waits = self.asking.confirm and self.confirmation is None  # and may be in the store
-        if len(self.left) <= (self.reserve if waits else 0):
+        if not self.left:
             if met := self.history.reason():
                 return Stop("rule", met)
             if spent:
-                more = ", and the store had more" if self.total > self.budget else ""
-                return Stop("budget", f"the budget of {self.budget} comparisons is spent{more}")
+                more = ", and the store had more" if self.total > self.calls else ""
+                return Stop("budget", f"the budget of {self.calls} comparisons is spent{more}")
         elif spent:
             raise _FilledOtherwise
         if self.stop is None:
             return None
         asked = f"{self.asked} of {self.total} comparisons"
         return replace(self.stop, text=f"{self.stop}; this ranking is partial: {asked}")
-
-    def _confirm(self, reason: Stop) -> Stop | None:
-        """Ask about the finalists, once; note what the answers say, and why to stop now.
-
-        Where fewer fresh pairs are left than calls were kept for, the others are asked as always,
-        before.
-        """
-        if not self.asking.confirm or self.confirmation is not None:
-            return reason
-        assert self.fit is not None
-        assert self.made is not None
-        before, count = self.fit, len(self.made)
-        asked = _as_set(self.made.pairs) | {*self.refused}
-        pairs = confirmation.questions(before, self.top, asked, self.reserve)
-        if reason.kind == "budget" and len(pairs) < self.reserve:
-            self.total += self.reserve - len(pairs)
-            self.reserve = len(pairs)
-            if len(pairs):
-                return None
-        self.total += len(pairs)
-        if len(pairs):
-            self.ask(pairs)
-        if self.ended is None:
-            pairs, p = self.made.pairs[count:], self.made.p[count:]
-            self.confirmation = confirmation.of_answers(before, self.top, pairs, p, self.fitting)
-        self.refit()
-        return reason if len(pairs) and self.ended is None else self.reason()
 
     def choose(self) -> Indices:
         """What to ask next: a batch by the rule, or as much as the budget leaves."""
@@ -470,7 +426,6 @@ class Rounds:
             seed=self.seed,
             judged=self.judged,
             decision=self.decision,
-            confirmation=self.confirmation,
             attribute=self.about.attribute,
             name=self.about.name,
             copies=self.about.copies,

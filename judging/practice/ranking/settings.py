@@ -1,82 +1,65 @@
 """What a ranking is asked to be: how comparisons are chosen and paid, how answers become scores.
 
-Also what stands for such a setting in short: a budget of "10x", a function as a stopping rule.
+The command's options are these fields, so nothing of the mathematics is imported here.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
+from judging.practice.setting import SET, described, require, setting
 
-from poe.choose.adaptive import NextRule
-from poe.choose.stopping import StopRule, Until, top_known
-from poe.experts import Expert, Gaussian, get_expert
-from poe.fitting import FARTHEST
-from poe.result import Covariance, require_level
+if TYPE_CHECKING:
+    from poe.choose.adaptive import NextRule
+    from poe.experts import Expert
 
-__all__ = [
-    "HOPELESS",
-    "Asking",
-    "Fitting",
-    "as_rules",
-    "parse_budget",
-    "require_rules",
-    "top_known",
-]
-
-HOPELESS = 4  # questions about a text or a system, all refused, after which it is left out
+__all__ = ["Asking", "Fitting", "prices"]
 
 # What a rule is called where nobody knows its formula, and the name of the formula.
 RULES: dict[str, NextRule] = {
     "adaptive": "adaptive",
+    "laplace": "laplace",
     "reordering": "reordering",
     "greedy": "determinant",
     "random": "random",
-    "laplace": "laplace",
 }
+ASKED = "How much is asked"
+JUDGE = "The judge"
+
+SkipTieStop = Literal["skip", "tie", "stop"]
 
 
+def prices(text: str) -> tuple[float, float]:
+    """Dollars per million tokens read and written, of "2,8"; of "2" those read alone."""
+    read, _, written = text.partition(",")
+    try:
+        return float(read), float(written or 0.0)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a price such as 2,8") from None
+
+
+def tilt(text: str) -> float | str | None:
+    """A position bias in words: a number, "fit", "mean" or "none"."""
+    try:
+        return float(text)
+    except ValueError:
+        return None if text == "none" else text
+
+
+def _experts() -> Sequence[str]:
+    from poe.experts import NAMES
+
+    return NAMES
+
+
+@described
 @dataclass(frozen=True, kw_only=True)
 class Asking:
     """How comparisons are chosen, and how much may be spent on them.
-
-    Parameters
-    ----------
-    rule
-        Which comparisons come next: "adaptive", the most informative, given the answers so far once
-        they say enough; "reordering", the pair whose order is least sure, whose intervals
-        are too narrow; "greedy", the most informative before any answer; "random"; see
-        `poe.next_comparisons`.
-    orders
-        "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out which
-        of the two is worth its calls, from a few pairs in both orders at the beginning
-        (`poe.choose.orders`; book, "When is the second order worth its call?").
-    confirm
-        Whether calls are kept back for a last round of fresh questions about the finalists
-        (`judging.practice.ranking.confirmation`), whose answers alone say how sure the top is.
-    batch
-        Calls per round; one per text by default.
-    rounds
-        Instead, how many there are, the first included, for answers that take long to come.
-    offline
-        Never open the judge, and rank by what the store has.
-    undecided
-        An answer with neither label is left out ("skip"; more than one in ten stop the run), counts
-        as a "tie", or stops the run.
-    on_refusal
-        A question that the judge will never answer (a content filter, a text too long for it) is
-        left out ("skip"), counts as a "tie", or stops the run. A text of which nothing is answered
-        is left out of the ranking, and named. What was refused is kept in the store and not asked
-        again, unless retry_refused.
-    limit_calls, limit_tokens
-        Of new calls in the whole run, never exceeded.
-    price
-        Per million tokens read, and written; what was asked is then priced in a note.
 
     Examples
     --------
@@ -84,32 +67,77 @@ class Asking:
     'auto'
     """
 
-    rule: str = "adaptive"
-    orders: Literal["auto", "one", "both"] = "auto"
-    confirm: bool = False
-    batch: int | None = None
-    rounds: int | None = None
-    offline: bool = False
-    undecided: Literal["skip", "tie", "stop"] = "skip"
-    on_refusal: Literal["skip", "tie", "stop"] = "skip"
-    retry_refused: bool = False
-    limit_calls: int | None = None
-    limit_tokens: int | None = None
-    price: tuple[float, float] | None = None
+    rule: str = setting(
+        "adaptive",
+        "The comparisons that come next. adaptive: the most informative, given the answers so far "
+        "once they say enough; laplace: given them from the first round on, fewer calls for a "
+        "sharp judge, intervals too narrow for one that only decides or is noisy without being "
+        "sharp; reordering: the pair whose order is least sure, intervals too narrow as well; "
+        "greedy: the most informative before any answer; random.",
+        flag=SET + "rule",
+        type=Literal["adaptive", "laplace", "reordering", "greedy", "random"],
+    )
+    orders: Literal["auto", "one", "both"] = setting(
+        "auto",
+        "auto: find out from a few pairs in both orders whether the second order is worth its "
+        "call; one: each pair in one order drawn at random; both: each pair in both.",
+        flag="--orders",
+        panel=ASKED,
+    )
+    batch: int | None = setting(None, "Calls per round; one per text by default.", least=1)
+    rounds: int | None = setting(
+        None,
+        "Instead, how many there are, the first included, for answers that take long to come.",
+        least=1,
+    )
+    offline: bool = setting(
+        False, "Rank by the answers in the store; the judge is not opened.", flag="--offline"
+    )
+    undecided: SkipTieStop = setting(
+        "skip",
+        "What to do with an answer that names neither text. skip: leave it out, but end the run "
+        "where more than one in ten are such; tie: count it as a tie; stop: end the run.",
+        flag=SET + "undecided",
+    )
+    on_refusal: SkipTieStop = setting(
+        "skip",
+        "What to do with a question that the judge will never answer (because of a content filter, "
+        "or of a text that is too long). skip: leave it out, and any text with no answer at all; "
+        "tie: count it as a tie; stop: end the run.",
+        flag=SET + "on-refusal",
+    )
+    retry_refused: bool = setting(
+        False,
+        "Ask again the questions that the judge refused before; they are kept in the store.",
+        flag=SET + "retry-refused",
+    )
+    limit_calls: int | None = setting(
+        None,
+        "Stop after this many new calls in the whole run; their answers are kept.",
+        flag="--limit-calls",
+        panel=JUDGE,
+        least=1,
+    )
+    limit_tokens: int | None = setting(
+        None,
+        "Stop after this many new tokens in the whole run; the answers are kept.",
+        flag=SET + "limit-tokens",
+        least=1,
+    )
+    price: tuple[float, float] | None = setting(
+        None,
+        "Dollars per million tokens read, and written, such as 2,8; what is asked is then priced.",
+        flag="--price",
+        panel=JUDGE,
+        metavar="READ,WRITTEN",
+        type=str | None,
+        parse=prices,
+    )
 
     def __post_init__(self) -> None:
         if self.rule not in RULES and self.rule not in RULES.values():
             raise ValueError(f"rule must be {', '.join(RULES)}, not {self.rule!r}")
-        for name, words in (
-            ("orders", ("auto", "one", "both")),
-            ("undecided", ("skip", "tie", "stop")),
-            ("on_refusal", ("skip", "tie", "stop")),
-        ):
-            if (word := getattr(self, name)) not in words:
-                raise ValueError(f"{name} must be one of {', '.join(words)}, not {word!r}")
-        for name in ("batch", "rounds"):
-            if (count := getattr(self, name)) is not None and count < 1:
-                raise ValueError(f"{name} must be at least 1, not {count}")
+        require(self)
 
     @property
     def both_orders(self) -> bool:
@@ -119,30 +147,23 @@ class Asking:
     @property
     def formula(self) -> NextRule:
         """The rule's name in `poe.next_comparisons`, which may also be given as the rule."""
-        return RULES.get(self.rule, cast(NextRule, self.rule))
+        return RULES.get(self.rule, cast("NextRule", self.rule))
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit on calls or tokens."""
+        return (self.limit_calls, self.limit_tokens) != (None, None)
 
     @property
     def costs(self) -> bool:
         """Whether anything is set that only a judge of texts can keep."""
-        return (self.limit_calls, self.limit_tokens, self.price) != (None,) * 3
+        return self.limited or self.price is not None
 
 
+@described
 @dataclass(frozen=True, kw_only=True)
 class Fitting:
-    """How answers become scores, intervals and chances.
-
-    Parameters
-    ----------
-    expert, bias, prior, covariance
-        See `poe.fit`. The bias is fitted with the scores (Laplacian experts take it from the mean
-        probability, and too few comparisons to tell it from the scores leave it at zero, with a
-        note). Where decisions (p of 0 and 1) leave no doubt about a score and no prior is given,
-        every item gets one win and one loss, spread over the others, with a note; prior=0 refuses
-        such answers instead.
-    level
-        Of all intervals.
-    top
-        How many best are meant by "the probability to be among them".
+    """How answers become scores, intervals and chances; the first four are as in `poe.fit`.
 
     Examples
     --------
@@ -150,34 +171,74 @@ class Fitting:
     'paired'
     """
 
-    expert: str | Expert = "bradley-terry"
-    bias: float | Literal["mean", "fit"] | None = "fit"
-    prior: float | None = None
-    covariance: Covariance = "paired"
-    level: float = 0.95
-    top: int = 3
+    expert: str | Expert = setting(
+        "bradley-terry",
+        "The model of an answer, given two scores.",
+        flag=SET + "expert",
+        metavar="EXPERT",
+        type=str,
+        among=_experts,
+    )
+    bias: float | Literal["mean", "fit"] | None = setting(
+        "fit",
+        "The position bias: fit, with the scores (Laplacian experts take it from the mean answer, "
+        "and too few comparisons leave it at zero, with a note); mean, from the mean answer; a "
+        "number of logits; none.",
+        flag=SET + "bias",
+        metavar="BIAS",
+        type=str,
+        parse=tilt,
+    )
+    prior: float | None = setting(
+        None,
+        "Wins added to every pair. The default is none or, where an item won or lost everything, "
+        "one win and one loss per item, spread over the others; 0 refuses such answers instead.",
+        flag=SET + "prior",
+        least=0.0,
+    )
+    covariance: Literal["paired", "scatter", "curvature"] = setting(
+        "paired",
+        "Where the width of intervals comes from. paired: how far the answers scatter around the "
+        "scores, answers about one pair taken together; scatter: the same, each answer by itself; "
+        "curvature: each answer counts as one decision.",
+    )
+    level: float = setting(
+        0.95,
+        "The confidence level of all intervals and of stopping rules.",
+        flag=SET + "level",
+        least=0.0,
+        most=1.0,
+    )
+    top: int = setting(
+        3,
+        "How many best are meant by the probability to be among them.",
+        flag=SET + "top",
+        metavar="K",
+        least=1,
+    )
 
     def __post_init__(self) -> None:
+        from poe.experts import get_expert
+        from poe.fitting import FARTHEST
+        from poe.result import require_level
+
         get_expert(self.expert)
         require_level(self.level)
-        if self.covariance not in ("paired", "scatter", "curvature"):
-            raise ValueError(
-                f"covariance must be 'paired', 'scatter' or 'curvature', not {self.covariance!r}"
-            )
+        require(self)
         bias: Any = self.bias
         number = isinstance(bias, Real) and abs(float(bias)) <= FARTHEST
         if not number and bias not in (None, "mean", "fit"):
             raise ValueError(f"bias must be a finite number, None, 'mean' or 'fit', not {bias!r}")
-        if self.prior is not None and not 0.0 <= self.prior < np.inf:
-            raise ValueError(f"prior must be a number of wins, zero or more, not {self.prior}")
-        if self.top < 1:
-            raise ValueError(f"top must be at least 1, not {self.top}")
+        if self.prior == math.inf:
+            raise ValueError(f"prior must be a finite number of wins, not {self.prior}")
 
     def least(self, n: int) -> int:
         """Answers about n items without which there are scores and no errors.
 
         Gaussian experts without a sigma take it from what the scores leave of the answers.
         """
+        from poe.experts import Gaussian, get_expert
+
         expert = get_expert(self.expert)
         free = isinstance(expert, Gaussian) and expert.sigma is None and expert.variance is None
         return n + (self.bias == "fit") if free else n - 1
@@ -185,42 +246,3 @@ class Fitting:
     def top_of(self, n: int) -> int:
         """How many of n items are the best: `top`, but never all of them."""
         return max(min(self.top, n - 1), 1)
-
-
-def parse_budget(budget: int | str, thing: str) -> tuple[float, bool]:
-    """The number in a budget, and whether each `thing` has so many.
-
-    500 is (500, False); "10x" is (10, True); "all" is (inf, False).
-    """
-    text = str(budget).strip().lower()
-    if text == "all":
-        return np.inf, False
-    form = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([x×]?)", text)
-    if not form or not (form[2] or float(form[1]).is_integer()):
-        raise ValueError(
-            f"a budget is a whole number of calls (500), of calls a {thing} (10x) or all, not "
-            f"{budget!r}"
-        )
-    return float(form[1]), bool(form[2])
-
-
-def as_rules(until: Until | Iterable[Until] | None) -> list[StopRule]:
-    """One rule, several (the first that is met stops) or none, all as `StopRule`."""
-    given = [] if until is None else [until] if callable(until) else list(until)
-    return [rule if isinstance(rule, StopRule) else _named(rule) for rule in given]
-
-
-def require_rules(rules: Iterable[StopRule], n: int) -> None:
-    """Refuse a rule that says nothing of so few items, before anything is asked."""
-    for rule in rules:
-        if n < rule.least:
-            raise ValueError(
-                f"the rule {rule.name!r} says nothing of {n} items; it is for {rule.least} or more"
-            )
-
-
-def _named(rule: Until) -> StopRule:
-    if not callable(rule):
-        raise TypeError(f"until must be functions of a fit, such as poe.top_known(3); not {rule!r}")
-    name = getattr(rule, "__name__", type(rule).__name__)
-    return StopRule(name, lambda fit: float(bool(rule(fit))), 1.0, at_least=True)

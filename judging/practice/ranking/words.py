@@ -11,7 +11,6 @@ from scipy.special import expit
 
 from judging import kinds
 from judging.judges.asking import NEITHER
-from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, apart
 from judging.practice.ranking.readings import (
@@ -242,7 +241,7 @@ def shows_one_label(answer: Answer) -> bool:
 
 def refusals(one: Ranking) -> list[str]:
     """What the judge would not answer, and what that means for the ranking."""
-    said, again = [], "asked again only with --retry-refused"
+    said, again = [], "asked again only with --set retry-refused"
     silent = {NEITHER}  # no refusal: an answer that named neither text
     if out := list(one.left_out.items()):
         named = ", ".join(f"{name} ({why})" for name, why in out[:NAMED])
@@ -289,23 +288,6 @@ def decided(decision: Decision) -> str:
         "unknown": "Asked in one order, drawn by lot: the budget is too small to find out whether "
         "the second order is worth its call.",
     }[decision.reason]
-
-
-def confirmed(one: Confirmation) -> str:
-    """What fresh answers say of the top, for a reader."""
-    best, rivals = listed(map(str, one.best)), listed(map(str, one.rivals))
-    claim = f"{best} {'is' if len(one.best) == 1 else 'are each'} better than {rivals}"
-    if not one.calls:
-        return (
-            f"Not confirmed: nothing fresh could be asked about whether {claim}, because too many "
-            "of these pairs were asked before; a smaller budget, or fewer texts on top (--top), "
-            "leaves some for this."
-        )
-    result = "Confirmed" if one.p >= 0.5 else "Not confirmed"
-    return (
-        f"{result} by {one.calls} fresh answers, which had no part in choosing: they alone are "
-        f"{percent(one.p)} sure that {claim} (all answers before them: {percent(one.before)})."
-    )
 
 
 # In a terminal --------------------------------------------------------------------------------

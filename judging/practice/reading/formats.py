@@ -46,7 +46,7 @@ def load(
     """
     kind = suffix or _sniffed(content)
     if sheet is not None and kind not in WORKBOOKS:
-        raise InvalidDataError(f"{source}: only a workbook (.xlsx) has sheets; leave out --sheet")
+        raise InvalidDataError(f"{source}: only a workbook (.xlsx) has sheets; leave out the sheet")
     if kind in PARQUET:
         return _parquet(source, content)
     if kind in WORKBOOKS:
@@ -93,7 +93,7 @@ def decoded(source: str, content: bytes, encoding: str | None) -> tuple[str, lis
             except UnicodeDecodeError:
                 return decoded(source, content, "cp1252")[0], [
                     f"{source} is not UTF-8 and was read as Windows-1252; if letters look wrong, "
-                    "name its encoding with --encoding"
+                    "name its encoding (--set encoding=...)"
                 ]
     try:
         return content.decode(encoding), []
@@ -104,7 +104,7 @@ def decoded(source: str, content: bytes, encoding: str | None) -> tuple[str, lis
     except UnicodeDecodeError as error:
         raise InvalidDataError(
             f"{source} is not text in the encoding {encoding} ({error.reason} at byte "
-            f"{error.start}); name the right one with --encoding, or save it as UTF-8"
+            f"{error.start}); name the right one (--set encoding=...), or save it as UTF-8"
         ) from None
 
 
@@ -266,8 +266,8 @@ def _workbook(source: str, content: bytes, wanted: str | None) -> Found:
     if wanted is None and len(filled) > 1:
         others = name_some([one for one in filled if one != sheet])
         notes.append(
-            f"{source}: the sheet {sheet!r} was read, and not {others}; --sheet (sheet= in Python) "
-            "names another"
+            f"{source}: the sheet {sheet!r} was read, and not {others}; --set sheet=NAME "
+            "(sheet= in Python) names another"
         )
     rows = sheets[sheet]
     cells = [sum(not missing(cell) for cell in row) for row in rows.to_numpy()]

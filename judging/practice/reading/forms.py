@@ -104,7 +104,8 @@ def read(
         raise UnnamedError(
             f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; a row "
             "is one comparison, with a column for each of the two: name them (first= and second=, "
-            "or --first and --second), or call them first and second, or model_a and model_b"
+            "each after --column on the command line), or call them first and second, or model_a "
+            "and model_b"
             f"{hint(table, winner=winner)}"
         )
     in_order = shape.in_order and [plain(name) for name in sides] != ["winner", "loser"]

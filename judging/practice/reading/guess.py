@@ -23,7 +23,7 @@ def hint(
     second: str | None = None,
     winner: str | None = None,
 ) -> str:
-    """The question "is it --first 'Left entry' ...?" about the columns that fit best, or ""."""
+    """Ask "is it --column first='Left entry' ...?" about the columns that fit best, or ""."""
     some = table.iloc[:ROWS, :COLUMNS]
     texts = {str(name): cells(some[name]) for name in some.columns}
     pairs = [(first, second)] if first and second else combinations(texts, 2)
@@ -39,10 +39,8 @@ def hint(
                 best, found = share, (one, other, said)
     if best < 0.9:
         return ""
-    options = zip(("--first", "--second", "--winner"), found, (first, second, winner), strict=True)
-    return (
-        f"; is it {' '.join(f'{option} {name!r}' for option, name, known in options if not known)}?"
-    )
+    roles = zip(("first", "second", "winner"), found, (first, second, winner), strict=True)
+    return f"; is it {' '.join(f'--column {r}={name!r}' for r, name, known in roles if not known)}?"
 
 
 def _share(first: list[str], second: list[str], said: list[str], names: tuple[str, str]) -> float:

@@ -193,10 +193,10 @@ def _described(
 # Columns and cells ----------------------------------------------------------------------------
 
 
-def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | None:
+def find_column(table: pd.DataFrame, *names: str, role: str = "") -> str | None:
     """The column that has one of these names in any case, the first name that is there.
 
-    With `option`, what a user chooses it with (`--text-column`), the column is required and the
+    With `role`, the name that the commands' --column has for it, the column is required and the
     InvalidDataError says which column comes near.
     """
     columns = list(table.columns)
@@ -210,7 +210,7 @@ def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | Non
             )
         if same:
             return str(same[0])
-    if not option:
+    if not role:
         return None
     lower = {column.lower(): column for column in columns}
     near = [
@@ -221,7 +221,9 @@ def find_column(table: pd.DataFrame, *names: str, option: str = "") -> str | Non
             or [key for key in lower if name.lower() in re.split(r"[\W_]+", key)]
         )[:1]
     ]
-    hint = f"; is it {option} {near[0]!r}?" if near else f"; name yours with {option}"
+    hint = (
+        f"; is it --column {role}={near[0]!r}?" if near else f"; name yours: --column {role}=NAME"
+    )
     raise InvalidDataError(
         f"{table.attrs['source']}: no column is called {' or '.join(map(repr, names))}, it has "
         f"{name_some(columns, 12)}{hint}"

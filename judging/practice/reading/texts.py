@@ -125,9 +125,9 @@ def read_texts(
     table = tables.read_table(source, encoding=encoding, sheet=sheet)
 
     def cells(kind: str, named: str | None, *, required: bool = False) -> list[Any] | None:
-        option = f"--{kind}-column" if required or named else ""
+        role = kind if required or named else ""
         try:
-            column = tables.find_column(table, named or kind, option=option)
+            column = tables.find_column(table, named or kind, role=role)
         except InvalidDataError as error:
             if named or not {"system", "answer"} <= {str(one).lower() for one in table.columns}:
                 raise
@@ -145,8 +145,8 @@ def read_texts(
     if ids is None:
         ids = list(range(1, len(texts) + 1))
         notes.append(
-            "there is no column 'id', so texts are called by the number of their row; --id-column "
-            "(id_column= in Python) names another"
+            "there is no column 'id', so texts are called by the number of their row; --column "
+            "id=NAME (id_column= in Python) names another"
         )
     items: dict[str, Text] = {}
     given: list[float] = []

@@ -70,9 +70,9 @@ def verdicts(
         (column,) = ends
     if column is None:
         raise UnsaidError(
-            f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= or "
-            "--winner for names and ties, p= or --p for the probability that the first is better)"
-            + hint(table, first=sides[0], second=sides[1])
+            f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= "
+            "for names and ties, p= for the probability that the first is better; each after "
+            "--column on the command line)" + hint(table, first=sides[0], second=sides[1])
         )
     return _words(table[column], column, table[sides[0]], table[sides[1]], sides)
 
@@ -108,8 +108,8 @@ def _unkeyed(
     way_out = f"write the winner's name, or {sides[0]}, {sides[1]} and tie"
     if set(codes) <= {"0", "1"}:
         way_out = (
-            f"if 1 says that the first won, name it as the probability (p= or --p {column}), "
-            f"otherwise {way_out}"
+            f"if 1 says that the first won, name it as the probability (--column p={column}, in "
+            f"Python p=), otherwise {way_out}"
         )
     return ComparisonError(
         f"{f'{source}: ' if source else ''}the column {column!r} has {name_some(codes)}, which may "

@@ -1,0 +1,76 @@
+"""Addresses that have moved, and where they lead: links from elsewhere keep working.
+
+A page that is gone leaves a page that leads on; a part that stands on another page now is looked
+up by the page where it stood, when somebody comes with its old address.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from book.tools.pages import BuildError
+
+PAGES = {  # a page that is gone -> where its content is
+    "figures-large": "figures.html",
+    "position-bias": "09-positional-bias.html",
+    "reproduction": "how-it-was-made.html#reproduction",
+    "scorecard": "results.html",
+    "timings": "how-it-was-made.html#timings",
+    "why-cells-deviate": "diagnoses.html",
+}
+PARTS = {  # page -> its parts that have moved -> the page where they are, under the same name
+    "results": dict.fromkeys(
+        ("claims", "ten-headline-claims", "one-row-per-table", "what-the-words-and-marks-mean"),
+        "claims.html",
+    ),
+    "bring-your-own": dict.fromkeys(
+        (
+            *("what-it-costs", "what-to-choose", "answers-that-you-have-already"),
+            *("a-leaderboard-of-systems", "a-question-of-your-own", "a-judge-that-reads"),
+            *("a-judge-of-your-own-a-function-of-positions", "an-expert-of-your-own"),
+            *("several-machines", "from-a-store-to-measured-results", "what-else-there-is"),
+        ),
+        "reference.html",
+    ),
+}
+LEADS_ON = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="robots" content="noindex">
+<title>This page has moved</title>
+<link rel="canonical" href="{address}">
+<meta http-equiv="refresh" content="0; url={address}">
+</head>
+<body><p>This page has moved <a href="{address}">here</a>.</p></body>
+</html>
+"""
+LOOK_UP = """\
+<script>{{
+  const to = {table}[location.hash.slice(1)];
+  if (to) location.replace(to + location.hash);
+}}</script>
+"""
+
+
+def leads_on(text: str) -> bool:
+    """Whether a page only leads to another one."""
+    return 'http-equiv="refresh"' in text
+
+
+def leave_redirects(html: Path) -> None:
+    """Let old addresses lead to the pages of a rendered book that it has."""
+    for name, address in PAGES.items():
+        old, new = html / f"{name}.html", html / address.partition("#")[0]
+        if old.exists():
+            raise BuildError(f"{old.name} is a page again: take it out of book/tools/moved.py")
+        if new.exists():
+            old.write_text(LEADS_ON.format(address=address), encoding="utf-8")
+    for name, table in PARTS.items():
+        page = html / f"{name}.html"
+        if page.exists():
+            text = page.read_text(encoding="utf-8")
+            script = LOOK_UP.format(table=json.dumps(table))
+            page.write_text(text.replace("</head>", f"{script}</head>", 1), encoding="utf-8")
