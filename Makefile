@@ -14,12 +14,12 @@ PIP    := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout exam course pyodide lab bench bench-judge clean distclean
+.PHONY: help book pdf test test-core attack lint format notebooks slides judge measure handout exam course pyodide copies lab bench bench-judge clean distclean
 
 help: ## List the targets
 	@printf '\nJudging by Comparison: an executable book and a package\n\n'
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
-	@printf '\nThe first target you run sets up $(VENV) with pinned versions (a minute or two).\n'
+	@printf '\nThe first target you run sets up $(VENV) with pinned versions (two to five minutes).\n'
 	@if test -f $(FIRST); then printf '\nThe book is built: open $(FIRST) in a browser.\n\n'; \
 	else printf '\nNext: make book (about four minutes), then open $(FIRST) in a browser.\n\n'; fi
 
@@ -80,8 +80,10 @@ course: book ## Write the course kit: decks, handouts, solutions
 pyodide: $(STAMP) ## Fetch the browser's Python (106 MB), for the tests that press "Run this page here"
 	@$(PY) -m tests.browser.pyodide
 
-lab: book ## Open copies of the chapters in JupyterLab, yours to write in (_build/lab)
+copies: book ## Write copies of the chapters as notebooks, yours to write in (_build/lab), for VS Code
 	@$(PY) -m book.tools lab
+
+lab: copies ## Open these copies in JupyterLab
 	@mkdir -p $(VENV)/share/jupyter/lab/settings
 	@cp book/tools/lab_settings.json $(VENV)/share/jupyter/lab/settings/overrides.json
 	@$(PY) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) _build/lab
@@ -107,7 +109,10 @@ $(STAMP): pyproject.toml constraints.txt
 	  echo "Name another one, for example: make PYTHON=python3.12 book"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "$(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
-	@echo "Setting up $(VENV) with pinned versions (a minute or two, once)"
+	@echo "Setting up $(VENV) with pinned versions (two to five minutes, once)"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	@$(PIP) -e ".[dev]"
-	@touch $@
+	@rm -f $@
+	@{ $(subst --quiet,--progress-bar off,$(PIP)) -e ".[dev]" && touch $@; } | awk \
+	  '/^Collecting/ && ++n % 25 == 0 { print "  " n " packages found" } \
+	   /^Installing collected/ { print "  " n " packages: putting them in place" } { fflush() }'
+	@test -f $@

@@ -147,9 +147,9 @@
   const htmlToText = (text, anchor) => {
     const page = new DOMParser().parseFromString(text, "text/html");
     page.querySelectorAll(
-      ".headerlink, script, style, pre, details, nav, table, .math, .cell_input, .jc-executed, h1",
+      ".headerlink, script, style, pre, details, nav, table, .math, .cell_input, .jc-run, .jc-executed, h1",
     ).forEach((unwanted) => unwanted.remove());
-    const part = anchor && page.getElementById(anchor.slice(1));
+    const part = anchor ? page.getElementById(anchor.slice(1)) : null;
     const article = part?.closest("section") ?? page.querySelector("article") ?? page.body;
     return article.textContent.replace(/\s+/g, " ").trim();
   };

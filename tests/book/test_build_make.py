@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,34 @@ def test_a_python_that_cannot_do_is_named_with_the_way_out(fresh: Path) -> None:
         assert done.returncode != 0
         assert all(word in done.stdout for word in words), done.stdout
         assert not (fresh / ".venv").exists()
+
+
+def test_setting_up_says_how_far_it_is_and_leaves_no_stamp_when_it_fails(fresh: Path) -> None:
+    python = fresh / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    found = [
+        "for k in $(seq 60); do echo Collecting $k; done",
+        "echo Installing collected packages",
+    ]
+    for status in (1, 0):
+        python.write_text("\n".join(["#!/bin/sh", *found, f"exit {status}", ""]))
+        python.chmod(0o755)
+        done = make(fresh, f"PYTHON={sys.executable}", ".venv/.installed")
+        said = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+        assert said == [
+            "25 packages found",
+            "50 packages found",
+            "60 packages: putting them in place",
+        ]
+        assert (done.returncode == 0) == (status == 0)
+        assert (fresh / ".venv/.installed").is_file() == (status == 0)
+
+
+def test_a_codespace_opens_a_chapter_as_a_notebook() -> None:
+    """As copies, which make writes: the sources are Markdown, and saving would rewrite them."""
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    assert container["onCreateCommand"].endswith("make copies")
+    (opened,) = container["customizations"]["codespaces"]["openFiles"]
+    assert (ROOT / "notebooks" / f"{Path(opened).stem}.md").is_file()
+    assert Path(opened).parent == Path("_build/lab")
+    assert "ms-toolsai.jupyter" in container["customizations"]["vscode"]["extensions"]

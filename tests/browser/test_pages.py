@@ -81,6 +81,6 @@ MOVED = {f"{old}.html": new for old, new in GONE.items()} | {
 def test_an_old_address_arrives(html: Path, browser: Any, old: str, new: str) -> None:
     with offline_page(browser) as page:
         page.goto(f"{html.as_uri()}/{old}", wait_until="commit")
-        page.wait_for_url(f"{html.as_uri()}/{new}", timeout=10_000)
+        page.wait_for_url(f"{html.as_uri()}/{new}", wait_until="domcontentloaded")
         part = new.partition("#")[2]
         assert not part or page.locator(f'[id="{part}"]').count() == 1
