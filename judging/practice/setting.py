@@ -64,9 +64,12 @@ def kind(cls: Any, name: str) -> Any:
 
 def require(one: Any) -> None:
     """Refuse a value that is none of its field's words, or out of its bounds: ValueError."""
-    for name, (_, said) in of(type(one)).items():
+    cls: Any = type(one)
+    for name, (_, said) in of(cls).items():
         value = getattr(one, name)
-        if said.type is None and get_origin(words := kind(type(one), name)) is Literal:
+        words = kind(cls, name) if said.type is None else None
+        form: Any = get_origin(words)
+        if form is Literal:
             known = get_args(words)
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")

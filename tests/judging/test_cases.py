@@ -189,7 +189,7 @@ def test_counts_are_as_many_wins(case, found):
     assert (wins["Ox", "Yak"], wins["Ox", "Emu"], wins["Yak", "Emu"]) == (8, 10, 8)
     sides = "--column", "first=home.team", "--column", "second=away.team"
     for named in ((), sides):
-        said = found("fit", "counts.csv", *named, "--bias", "none")
+        said = found("fit", "counts.csv", *named, "--set", "bias=none")
         assert said["comparisons"] == sum(wins.values()) == 38
         assert [*scores(said)] == ["Ox", "Yak", "Emu"]
         assert scores(said) == pytest.approx(minorise(wins), abs=1e-6)
@@ -209,17 +209,17 @@ def test_two_groups_are_named_and_the_prior_is_told(case, run, found):
 @of("13")
 def test_label_studios_rows_without_a_verdict_are_left_out(case, run, found):
     names = "--column", "first=left", "--column", "second=right", "--column", "winner=comparison"
-    said = found("fit", "min.json", *names, "--bias", "none")
+    said = found("fit", "min.json", *names, "--set", "bias=none")
     assert said["comparisons"] == 5
     assert "Note: 2 rows without a verdict left out." in said["notes"]
     assert next(iter(scores(said))) == "n1"
     wins = {("n1", "n2"): 2, ("n1", "n3"): 1, ("n2", "n3"): 1, ("n3", "n2"): 1}
     assert scores(said) == pytest.approx(minorise(wins, prior=0.5), abs=1e-6)
-    full = found("fit", "full.json", "--bias", "none")
+    full = found("fit", "full.json", "--set", "bias=none")
     assert full["comparisons"] == 5
     assert "Note: 1 row without a verdict left out." in full["notes"]
     assert scores(full) == pytest.approx(scores(said), abs=1e-9)
-    assert "is it --winner 'comparison'?" in run("fit", "min.json")[1]
+    assert "is it --column winner='comparison'?" in run("fit", "min.json")[1]
 
 
 @of("14")

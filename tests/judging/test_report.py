@@ -474,7 +474,7 @@ def test_a_report_that_fails_costs_neither_the_ranking_nor_the_table(folder, cap
     monkeypatch.setattr(Path, "write_bytes", full)
     capsys.readouterr()
     Path("s.csv").rename("earlier.csv")
-    assert main([*asked, "--report", "r.html", "--compare-with", "earlier.csv"]) == 1
+    assert main([*asked, "--report", "r.html", "--set", "compare-with=earlier.csv"]) == 1
     shown = capsys.readouterr()
     assert "None of 4 texts moved by more than the errors" in shown.out
     assert all(name in shown.out for name in names), "the ranking was printed"

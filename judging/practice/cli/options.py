@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from judging import kinds
 from judging.errors import JudgeError, nearest
@@ -69,7 +69,8 @@ class Command(_Shown, TyperCommand):
         """Show what most people need, and end."""
         if self.first:
             for one in self.params:
-                one.hidden = one.param_type_name == "option" and one.name not in self.first
+                if isinstance(one, TyperOption):
+                    one.hidden = one.name not in self.first
             self.epilog = f"{ctx.command_path} --help shows all options."
         typer.echo(ctx.get_help())
         ctx.exit()

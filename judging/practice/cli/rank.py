@@ -97,7 +97,7 @@ def rank(
         o.opt(
             "Compare with a file that an earlier --out wrote: which texts moved by more than "
             "the errors?",
-            panel=o.FILES,
+            o.SET + "compare-with",
         ),
     ] = None,
     config: cfg.Config = None,
@@ -141,7 +141,7 @@ def rank(
         )
     if compare_with and len(todo) > 1:
         raise JudgeError(
-            f"--compare-with is for one ranking, and this run has {len(todo)}: give one attribute, "
+            f"compare-with is for one ranking, and this run has {len(todo)}: give one attribute, "
             "one judge and the texts of one context"
         )
     for job in todo:
