@@ -8,9 +8,10 @@ from a pilot in the first round (`poe.choose.orders.on_prompts`), unless it is s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -22,9 +23,9 @@ from judging.judges.spending import AskingEndedError, SpendingLimitError
 from judging.practice import injection
 from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
-from judging.practice.ranking import words
 from judging.practice.ranking.ending import Stop, too_few
 from judging.practice.ranking.links import ask_first, links_first
+from judging.practice.ranking.orders import Orders
 from judging.practice.ranking.settings import HOPELESS
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
@@ -35,13 +36,24 @@ from poe.comparisons import Comparisons
 from poe.fitting import fit
 from poe.resistance import add_comparison, difference_variances
 
-__all__ = ["Tournament"]
+__all__ = ["Ended", "Tournament"]
 
 # Each system counts as compared with a fixed point by so much of an answer (of curvature 1/4 at
 # most): then the matrix of links has an inverse before every system is linked, and who was never
 # compared has a variance of 10, more than anybody who was. Rankings do not see it: it only orders
 # what is asked first, and fades as soon as there are some answers per system.
 ANCHOR = 0.1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Why a judge was asked no more; more : comparisons that can still be asked."""
+
+    case: Literal["partial", "offline", "both orders", "one order", "budget"]
+    budget: int = 0
+    had_more: bool = False
+    more: int = 0
+    why: str = ""
 
 
 class Tournament:
@@ -284,25 +296,17 @@ class Tournament:
         return int((self.left & (texts[:, :, None] != texts[:, None, :])).sum())
 
     @property
-    def stopped(self) -> str:
-        """Why no more was asked, in a sentence."""
+    def stopped(self) -> Ended:
+        """Why no more was asked."""
         if self.stop is not None:
-            return f"Stopped, so this is a partial ranking: {self.stop}."
+            return Ended("partial", why=str(self.stop))
         if not self.budget:
-            return "Stopped: offline, nothing was asked."
-        more = self.more
-        if not more:
-            return "Stopped: all pairs of answers were asked, in both orders."
+            return Ended("offline")
+        if not self.more:
+            return Ended("both orders")
         if not self.both and not self.new.any():
-            return (
-                "Stopped: all pairs of answers were asked, in one order; the other order "
-                f"(--orders both) is {more:,} more call{'s' if more > 1 else ''}."
-            )
-        return (
-            f"Stopped: the budget of {self.budget:,} comparisons is spent"
-            f"{', and the store had more' if self.asked > self.budget else ''}; {more:,} more can "
-            "be asked of these answers (--budget)."
-        )
+            return Ended("one order", more=self.more)
+        return Ended("budget", self.budget, had_more=self.asked > self.budget, more=self.more)
 
     @property
     def possible(self) -> Mask:
@@ -320,7 +324,7 @@ class Tournament:
         size = np.array([[len(text) for text in row] for row in a.texts], dtype=float)
         judge = self.judge.specification
         new = self.meter.calls
-        notes = [
+        notes: list[Any] = [
             *kinds.cautions(judge),
             f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
             f"now, {self.asked - self.equal - new:,} known already",
@@ -328,7 +332,7 @@ class Tournament:
             *a.notes,
         ]
         if self.decision is not None and self.decision.reason != "unknown":
-            notes.append(words.decided(self.decision).removesuffix("."))
+            notes.append(Orders.of(self.decision))
         if self.equal:
             notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
         if self.refused:

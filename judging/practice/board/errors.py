@@ -10,6 +10,7 @@ and votes are taken one by one ("vote"; book eq. 14.8).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,28 @@ from poe.result import COVARIANCE_ITEMS, Fit
 __all__ = ["Errors", "cluster_of", "kind_of", "require_prompts", "told", "with_errors"]
 
 Errors = Literal["auto", "vote", "pair", "prompt"]
+
+
+@dataclass(frozen=True)
+class MadeOf:
+    """What intervals are made of; the column that errors are clustered on, and its values."""
+
+    case: Literal["prompt", "expert", "pair", "vote"]
+    name: str = ""
+    values: int = 0
+
+
+@dataclass(frozen=True)
+class FewClusters:
+    """A column of prompts or annotators with too few values to cluster errors on."""
+
+    name: str
+    values: int
+
+    @property
+    def case(self) -> str:
+        """Which sentence."""
+        return "one" if self.values == 1 else "few"
 
 
 def kind_of(columns: Columns, wanted: Errors) -> Errors:
@@ -74,40 +97,21 @@ def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
     return fitted.with_covariance("paired" if kind == "pair" else "scatter")
 
 
-def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
-    """A sentence on what the intervals are made of."""
+def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
+    """What the intervals are made of, and whether there are too few prompts to cluster on."""
+    name, values = columns.cluster_name, _count(columns)
     if _by_prompt(fitted, columns, kind):
-        name, count = columns.cluster_name, _count(columns)
-        return f"Intervals are per {name}: errors are clustered on it ({count:,} values)."
+        return [MadeOf("prompt", name, values)]
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
-        return "Intervals are the expert's own: every answer counts as its density says."
-    return _by_themselves(kind) + _on_few(columns)
+        return [MadeOf("expert")]
+    found: list[Any] = [MadeOf("pair" if kind == "pair" else "vote")]
+    return [*found, *([FewClusters(name, values)] if 0 < values < FEWEST_CLUSTERS else [])]
 
 
 def _by_prompt(fitted: Fit, columns: Columns, kind: Errors) -> bool:
     """Whether errors are clustered: not of so many items that their covariance does not fit."""
     known = columns.cluster is not None and len(fitted.items) <= COVARIANCE_ITEMS
     return kind == "prompt" and known and _has_slopes(fitted.expert)
-
-
-def _by_themselves(kind: Errors) -> str:
-    if kind == "pair":
-        return "Intervals are per pair: answers about one pair of items may err together."
-    return "Intervals are per vote: every answer counts as independent of the others."
-
-
-def _on_few(columns: Columns) -> str:
-    """What a reader should know where prompts or annotators are too few to cluster on."""
-    count = _count(columns)
-    if not 0 < count < FEWEST_CLUSTERS:
-        return ""
-    name = columns.cluster_name
-    if count == 1:
-        return f" All have one {name}: nothing is known of how others would decide."
-    return (
-        f" The column {name} has only {count} values, too few to cluster errors on; if answers "
-        "that share one err together, intervals are too narrow (--errors prompt clusters on them)."
-    )
 
 
 def _has_slopes(expert: Any) -> bool:

@@ -58,6 +58,7 @@ def compare(
     from judging.practice.board import gate, of_columns
     from judging.practice.reading.forms import UnnamedError, read
     from judging.practice.reading.tables import read_tables
+    from judging.practice.sentences import say
     from poe.errors import ComparisonError
 
     with screen.busy(f"reading {screen.named(tables)}"):
@@ -96,7 +97,7 @@ def compare(
                 f"{equal['high']:+.2f}), win rate {equal['win_rate']:.1%}; the verdict does not "
                 "use it."
             )
-        return "\n".join([verdict.text, *lines, *board.sentences()[1:]])
+        return "\n".join([say(verdict), *lines, *board.sentences()])
 
     def everything() -> dict[str, Any]:
         return {

@@ -18,10 +18,12 @@ from judging.practice.cli.fit import Cluster, First, Probability, Second, Winner
 
 if TYPE_CHECKING:
     from judging.practice.board import Leaderboard, gate
+    from judging.practice.ranking.findings import Found
 
 
 @o.app.command(
-    epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
+    epilog="With --json, standard output is one object: partial, findings (a list: kind, and its "
+    "values), notes (the same in sentences), comparisons, "
     "bias, errors (vote, pair or prompt), length (the effect, in logits), requirements (state, p, "
     "more), systems (the rows of --out), win_rates (the row's system against the column's), "
     "differences of every two systems, groups (--by) and people (--people: name, judge, people, "
@@ -127,7 +129,7 @@ def leaderboard(
     from judging.practice.board import Tournament, gate, of_columns, read_answers
     from judging.practice.board.board import require_system
     from judging.practice.board.errors import require_prompts
-    from judging.practice.board.people import among_people, sentence
+    from judging.practice.board.people import among_people, decide
     from judging.practice.ranking import words
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import UnnamedError, read
@@ -142,7 +144,7 @@ def leaderboard(
         rows = read_tables(tables, encoding=encoding, sheet=sheet)
     labels = read(read_table(people)) if people else None
     price, stop = opening.prices(price_input, price_output), None
-    left, stopped = math.inf, ""
+    left, stopped = math.inf, None
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
@@ -218,13 +220,13 @@ def leaderboard(
         if judge is None:
             wanted = [gate.parse(text, result.plain.items) for text in require]
         verdicts = [gate.check(result, one, sure) for one in wanted]
-        said = result.sentences()
-        sentences = [*(one.text for one in verdicts), *said]
-        beside = None
+        found, beside = result.findings(), None
         if labels is not None:
             beside = among_people(columns, labels, confidence)
-            sentences.insert(len(verdicts), sentence(columns, labels, confidence))
-            sentences += [f"Note: {people}: {note}." for note in labels.notes]
+            found.more.insert(0, decide(columns, labels, confidence))
+            found.notes.extend(f"{people}: {note}" for note in labels.notes)
+        found.more[:0] = verdicts
+        sentences = found.sentences("system", "comparison")
 
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
@@ -234,12 +236,12 @@ def leaderboard(
         win_rates: lambda: csv_text(rates.rename_axis("name").reset_index()),
         differences: lambda: csv_text(result.differences()),
         comparisons: lambda: csv_text(columns.to_table()),
-        report: lambda: board(title, frame, sentences, rates, level=confidence),
+        report: lambda: board(title, frame, found, rates, level=confidence),
     }
     screen.deliver(
         lambda: "\n".join(
             [
-                words.aligned(words.rows_of(frame, confidence)),
+                words.aligned(words.rows_of(frame, confidence, fit=result.plain)),
                 *sentences,
                 "\nShare of comparisons won by the row's system:",
                 words.aligned(words.matrix(rates)),
@@ -251,7 +253,7 @@ def leaderboard(
                 *([f"\nBy {by}:", words.aligned(words.by_group(groups))] if by else []),
             ]
         ),
-        (lambda: _everything(result, said, verdicts, beside, partial=stop is not None))
+        (lambda: _everything(result, found, verdicts, beside, partial=stop is not None))
         if as_json
         else None,
         {path: content for path, content in files.items() if path is not None},
@@ -264,17 +266,20 @@ def leaderboard(
 
 def _everything(
     result: Leaderboard,
-    notes: Sequence[str],
-    verdicts: Sequence[gate.Verdict],
+    found: Found,
+    verdicts: Sequence[gate.Gate],
     people: Any,
     *,
     partial: bool,
 ) -> dict[str, Any]:
     """The leaderboard for a program, as the help says."""
+    from judging.practice.sentences import as_data
+
     effect = result.equal and result.equal.covariate
     return {
         "partial": partial,
-        "notes": list(notes),
+        "findings": as_data([*found.verdict, *found.more]),
+        "notes": found.sentences("system", "comparison"),
         "comparisons": len(result.comparisons),
         "bias": result.fit.bias,
         "errors": result.errors,

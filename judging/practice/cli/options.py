@@ -103,6 +103,10 @@ Batch = Annotated[
     ),
 ]
 Quiet = Annotated[bool, opt("Show no progress.", "--quiet")]
+Verbose = Annotated[
+    bool,
+    opt("Print all that is known of the ranking and the judge, as the report has it.", "--verbose"),
+]
 Template = Annotated[str | None, opt("The wording; `judging prompts` lists them.")]
 DecoderOnly = Annotated[
     bool, opt("Use the prompt's ending for decoder-only models.", "--decoder-only")

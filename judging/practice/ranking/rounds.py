@@ -28,10 +28,11 @@ from judging.practice.ranking.ending import (
     too_few,
 )
 from judging.practice.ranking.links import ask_first, links_first
+from judging.practice.ranking.orders import Narrow, OneOrder, Orders
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
 from judging.practice.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
-from judging.practice.ranking.words import confirmed, decided
+from judging.practice.ranking.words import confirmed
 from poe.arrays import Floats, Indices
 from poe.choose import orders
 from poe.choose.adaptive import next_comparisons
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = ["About", "Judge", "Rounds", "calls_left", "opening"]
 
 Judge = Callable[[Indices], ArrayLike]
-NARROW = 'the rule "reordering" looks at the answers from the start: intervals may be too narrow'
 FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
 
 
@@ -215,7 +215,7 @@ class Rounds:
         self.decision: Decision | None = None
         self.confirmation: Confirmation | None = None
         self.both = self.asking.both_orders
-        self.notes: tuple[str, ...] = ()
+        self.notes: tuple[Any, ...] = ()
         self.refused: list[tuple[int, int]] = []
         self.left, self.wanted = set[tuple[int, int]](), set[tuple[int, int]]()
         if self.judged is not None:
@@ -349,7 +349,7 @@ class Rounds:
         assert self.made is not None
         f = self.fitting
         try:
-            self.fit, notes = settled(
+            self.fit, said = settled(
                 self.made, expert=f.expert, bias=f.bias, prior=f.prior, covariance=f.covariance
             )
         except ComparisonError as error:
@@ -366,16 +366,16 @@ class Rounds:
             raise
         if self.asking.orders == "auto" and self.decision is None:
             self._decide()
-        n = len(self.names)
+        n, notes = len(self.names), list[Any](said)
         chosen = not self.offline and self.asked < n * (n - 1)  # else it changed nothing
         if self.decision is not None and self.decision.reason != "unknown" and chosen:
-            notes = [*notes, decided(self.decision)]
+            notes.append(Orders.of(self.decision))
         if self.asking.both_orders:
-            notes = [*notes, *_one_order_only(self.made)]
+            notes += _one_order_only(self.made)
         if self.asking.rule == "reordering" and chosen:
-            notes = [*notes, NARROW]
+            notes.append(Narrow(self.asking.rule))
         if self.confirmation is not None:
-            notes = [*notes, confirmed(self.confirmation)]
+            notes.append(confirmed(self.confirmation))
         self.notes = tuple(notes)
         self.history.add(self.fit, self.made)
 
@@ -538,17 +538,11 @@ def calls_left(n_items: int, stored: Indices, calls: int) -> int:
     return min(left, n_items * (n_items - 1) - len(stored))
 
 
-def _one_order_only(made: Comparisons) -> list[str]:
-    """A note where both orders were wanted, and the store's answers left no calls for them."""
+def _one_order_only(made: Comparisons) -> list[OneOrder]:
+    """A finding where both orders were wanted, and the store's answers left no calls for them."""
     pairs = _as_set(made.pairs)
     single = sum((j, i) not in pairs for i, j in pairs)
-    if not single:
-        return []
-    return [
-        f"{single} of the {len(pairs)} comparisons have one order alone, though both were wanted: "
-        f"answers in one order that were there count for the budget; {single} more calls, by a "
-        "larger one, would ask the other"
-    ]
+    return [OneOrder(single, len(pairs))] if single else []
 
 
 def _as_set(pairs: Indices) -> set[tuple[int, int]]:
