@@ -37,9 +37,8 @@ def as_data(value: Any) -> Any:
     """A finding for a program: its kind, and its fields by their names."""
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return [as_data(one) for one in value]
-    names = _names(value)
-    own = {name: as_data(getattr(value, name)) for name in names}
-    return {"kind": type(value).__name__, **own} if names else value
+    own = {name: as_data(getattr(value, name)) for name in _names(value)}
+    return {"kind": type(value).__name__, **own} if type(value).__name__ in TABLE or own else value
 
 
 def _names(value: Any) -> tuple[str, ...]:

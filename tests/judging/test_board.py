@@ -106,7 +106,7 @@ class TestLengthDoesNotPay:
     def test_a_system_without_answers_of_equal_length_is_named(self):
         table = world(2, quality=(0.0, 0.0, 0.0), length=(1.0, 1.0, 0.05), names=("a", "b", "c"))
         said = str(leaderboard(table, length=True))
-        assert re.search(r"few comparisons of answers about equally long: 'c \(\d\)'", said)
+        assert re.search(r"few comparisons of answers about equally long: c \(\d\)'", said)
 
 
 class TestReference:
@@ -357,7 +357,7 @@ def test_the_fewest_votes_of_two_systems_are_counted_by_hand():
     """60 wins to 50: without 11 of the wins the other is ahead, without 10 it is not."""
     board = leaderboard(two(60, 50), bias=None)
     assert board.fragility == (11, 110, "old", "new")
-    assert "Without 11 comparisons of 110 (10%), those that favour new most, old would be" in str(
+    assert "Without 11 of 110 comparisons (10%), those that favour new most, old would be" in str(
         board
     )
 

@@ -19,11 +19,10 @@ from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
 from judging.judges.recorded import pandalm
 from judging.practice.board import Tournament, leaderboard, of_columns, read_answers
-from judging.practice.board.asking import Ended
 from judging.practice.board.clusters import clustered
 from judging.practice.board.length import relative
 from judging.practice.cli import main
-from judging.practice.ranking.orders import Orders
+from judging.practice.findings import Ended, Orders
 from poe.errors import ComparisonError
 
 
@@ -662,7 +661,7 @@ def test_a_board_of_a_judge_knows_what_is_left_to_ask():
     assert (stopped.case, advice.more) == ("both orders", None)
     some = judging.leaderboard(rows, "demo", attribute="plainer", budget=8, orders="one")
     assert (len(some.found.p), some.left) == (8, 16)
-    assert some.stopped == Ended("budget", 8, more=16)
+    assert some.stopped == Ended("budget", "", 8, False, 16)
     votes = judging.leaderboard(board.found.to_table())
     assert (votes.left, votes.stopped) == (np.inf, None)
 

@@ -9,7 +9,8 @@ from judging import Asking
 from judging import rank as judging_rank
 from judging.judges import Store, TextJudge, prompts
 from judging.judges.spending import SpendingLimitError
-from judging.practice.ranking.orders import Orders
+from judging.practice.findings import Orders
+from judging.practice.ranking.orders import orders_of
 from judging.practice.sentences import say
 from judging.question import Answer, Reader, Text
 from poe.choose.orders import Decision
@@ -146,11 +147,11 @@ def test_a_run_that_was_cut_short_decides_as_one_that_was_not(tmp_path, limit):
 
 def test_what_is_claimed_of_two_orders_is_no_luck():
     """At two errors of c nearer to none: 9 times at -0.9 are 4.5 times at -0.8."""
-    sure = Orders.of(Decision("both", 9.0, -0.9, 0.05, 10, "place"))
+    sure = orders_of(Decision("both", 9.0, -0.9, 0.05, 10, "place"))
     assert (sure.case, sure.times) == ("place", pytest.approx(4.5))
-    never = Orders.of(Decision("both", 2e9, -1.0 + 1e-9, 0.0, 10, "place"))
+    never = orders_of(Decision("both", 2e9, -1.0 + 1e-9, 0.0, 10, "place"))
     assert (never.case, never.times) == ("place", 10.0), "no more is claimed"
-    luck = Orders.of(Decision("both", 2.6, -0.72, 0.4, 10, "place"))
+    luck = orders_of(Decision("both", 2.6, -0.72, 0.4, 10, "place"))
     assert (luck.case, luck.times) == ("place, perhaps", None)
     assert "tell for sure (the errors of the two orders correlate by -0.72 ± 0.40)" in say(luck)
-    assert Orders.of(Decision("both", 1.0, 0.4, 0.2, 10, "pairs run out")).times is None
+    assert orders_of(Decision("both", 1.0, 0.4, 0.2, 10, "pairs run out")).times is None

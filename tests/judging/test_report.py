@@ -24,6 +24,7 @@ from judging.errors import InvalidDataError
 from judging.judges import Answer, Store, Text, TextJudge
 from judging.judges.demo import DemoJudge
 from judging.practice.cli import main
+from judging.practice.findings import Partial
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.changes import changes, read_ranking
 from judging.practice.ranking.ending import Stop
@@ -245,7 +246,7 @@ def test_the_first_line_says_what_a_manager_wants(found):
     page = page_of(found, thing="essay")
     assert all(say(one, "essay") in page for one in (advice, first, settled, people))
     part = dataclasses.replace(found, stop=LIMIT, gold={f"t{k}": k for k in range(12)})
-    assert findings.Partial() in findings.findings(part).verdict
+    assert Partial() in findings.findings(part).verdict
     assert "This ranking is partial" in page_of(part)
 
 

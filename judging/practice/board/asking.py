@@ -8,7 +8,6 @@ from a pilot in the first round (`poe.choose.orders.on_prompts`), unless it is s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
 from typing import Any, Literal
@@ -22,10 +21,11 @@ from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError, SpendingLimitError
 from judging.practice import injection
 from judging.practice.board.answers import Answers
+from judging.practice.findings import Ended
 from judging.practice.meter import Meter
 from judging.practice.ranking.ending import Stop, too_few
 from judging.practice.ranking.links import ask_first, links_first
-from judging.practice.ranking.orders import Orders
+from judging.practice.ranking.orders import orders_of
 from judging.practice.ranking.settings import HOPELESS
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
@@ -36,24 +36,13 @@ from poe.comparisons import Comparisons
 from poe.fitting import fit
 from poe.resistance import add_comparison, difference_variances
 
-__all__ = ["Ended", "Tournament"]
+__all__ = ["Tournament"]
 
 # Each system counts as compared with a fixed point by so much of an answer (of curvature 1/4 at
 # most): then the matrix of links has an inverse before every system is linked, and who was never
 # compared has a variance of 10, more than anybody who was. Rankings do not see it: it only orders
 # what is asked first, and fades as soon as there are some answers per system.
 ANCHOR = 0.1
-
-
-@dataclass(frozen=True)
-class Ended:
-    """Why a judge was asked no more; more : comparisons that can still be asked."""
-
-    case: Literal["partial", "offline", "both orders", "one order", "budget"]
-    budget: int = 0
-    had_more: bool = False
-    more: int = 0
-    why: str = ""
 
 
 class Tournament:
@@ -296,17 +285,17 @@ class Tournament:
         return int((self.left & (texts[:, :, None] != texts[:, None, :])).sum())
 
     @property
-    def stopped(self) -> Ended:
+    def stopped(self) -> Any:
         """Why no more was asked."""
         if self.stop is not None:
-            return Ended("partial", why=str(self.stop))
+            return Ended("partial", str(self.stop), 0, False, 0)
         if not self.budget:
-            return Ended("offline")
+            return Ended("offline", "", 0, False, 0)
         if not self.more:
-            return Ended("both orders")
+            return Ended("both orders", "", self.budget, False, 0)
         if not self.both and not self.new.any():
-            return Ended("one order", more=self.more)
-        return Ended("budget", self.budget, had_more=self.asked > self.budget, more=self.more)
+            return Ended("one order", "", self.budget, False, self.more)
+        return Ended("budget", "", self.budget, self.asked > self.budget, self.more)
 
     @property
     def possible(self) -> Mask:
@@ -332,7 +321,7 @@ class Tournament:
             *a.notes,
         ]
         if self.decision is not None and self.decision.reason != "unknown":
-            notes.append(Orders.of(self.decision))
+            notes.append(orders_of(self.decision))
         if self.equal:
             notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
         if self.refused:

@@ -29,10 +29,18 @@ from judging.judges import open as open_judge
 from judging.judges.asking import Undecided
 from judging.practice.board import length as lengths
 from judging.practice.board.answers import read_answers
-from judging.practice.board.asking import Ended, Tournament
+from judging.practice.board.asking import Tournament
 from judging.practice.board.clusters import Clustered
 from judging.practice.board.errors import Errors, kind_of, require_prompts, told, with_errors
 from judging.practice.board.length import controlled
+from judging.practice.findings import (
+    FewNear,
+    LengthEffect,
+    LengthWinner,
+    Near,
+    Neighbours,
+    NotApart,
+)
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.findings import Found, of_a_fit
@@ -51,62 +59,6 @@ __all__ = ["Leaderboard", "leaderboard", "of_columns", "require_system"]
 
 
 SHOWN = 6  # systems or pairs that a sentence names
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """Two systems next to each other."""
-
-    upper: str
-    lower: str
-
-
-@dataclass(frozen=True)
-class NotApart:
-    """Neighbours that are not told apart with so many per cent."""
-
-    percent: float
-    pairs: tuple[Neighbours, ...]
-    more: int
-
-
-@dataclass(frozen=True)
-class LengthEffect:
-    """The effect of length in logits, with its interval; 0 where the answers show none."""
-
-    method: str
-    size: float
-    low: float
-    high: float
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        return "some" if self.size else "none"
-
-
-@dataclass(frozen=True)
-class LengthWinner:
-    """Who is first without length control, and with it."""
-
-    plain: tuple[str, ...]
-    controlled: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Near:
-    """A system, and how many of its comparisons were of answers about equally long."""
-
-    system: str
-    comparisons: int
-
-
-@dataclass(frozen=True)
-class FewNear:
-    """Systems whose scores at equal lengths go beyond what was compared."""
-
-    systems: tuple[Near, ...]
-    more: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +105,7 @@ class Leaderboard:
     bias: Any = "fit"
     prior: float | None = None
     left: float = np.inf
-    stopped: Ended | None = None
+    stopped: Any = None
 
     @property
     def fit(self) -> Fit:
@@ -348,7 +300,8 @@ class Leaderboard:
             return []
         size, se = self.equal.covariate
         half = self.equal.quantile(self.level) * se
-        found: list[Any] = [LengthEffect(lengths.METHOD, size, size - half, size + half)]
+        case = "some" if size else "none"
+        found: list[Any] = [LengthEffect(case, lengths.METHOD, size, size - half, size + half)]
         first, there = (tuple(sorted(map(str, on_top(f)))) for f in (self.plain, self.equal))
         if first != there:
             found.append(LengthWinner(first, there))
@@ -480,7 +433,7 @@ def of_columns(
     prior: float | None = None,
     level: float = 0.95,
     left: float = np.inf,
-    stopped: Ended | None = None,
+    stopped: Any = None,
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)

@@ -10,12 +10,12 @@ and votes are taken one by one ("vote"; book eq. 14.8).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from judging.practice.board.clusters import clustered
+from judging.practice.findings import FewClusters, MadeOf
 from judging.practice.reading.forms import FEWEST_CLUSTERS, Columns
 from poe.arrays import Indices
 from poe.errors import ComparisonError
@@ -25,28 +25,6 @@ from poe.result import COVARIANCE_ITEMS, Fit
 __all__ = ["Errors", "cluster_of", "kind_of", "require_prompts", "told", "with_errors"]
 
 Errors = Literal["auto", "vote", "pair", "prompt"]
-
-
-@dataclass(frozen=True)
-class MadeOf:
-    """What intervals are made of; the column that errors are clustered on, and its values."""
-
-    case: Literal["prompt", "expert", "pair", "vote"]
-    name: str = ""
-    values: int = 0
-
-
-@dataclass(frozen=True)
-class FewClusters:
-    """A column of prompts or annotators with too few values to cluster errors on."""
-
-    name: str
-    values: int
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        return "one" if self.values == 1 else "few"
 
 
 def kind_of(columns: Columns, wanted: Errors) -> Errors:
@@ -103,9 +81,11 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
     if _by_prompt(fitted, columns, kind):
         return [MadeOf("prompt", name, values)]
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
-        return [MadeOf("expert")]
-    found: list[Any] = [MadeOf("pair" if kind == "pair" else "vote")]
-    return [*found, *([FewClusters(name, values)] if 0 < values < FEWEST_CLUSTERS else [])]
+        return [MadeOf("expert", "", 0)]
+    found: list[Any] = [MadeOf("pair" if kind == "pair" else "vote", "", 0)]
+    if 0 < values < FEWEST_CLUSTERS:
+        found.append(FewClusters("one" if values == 1 else "few", name, values))
+    return found
 
 
 def _by_prompt(fitted: Fit, columns: Columns, kind: Errors) -> bool:

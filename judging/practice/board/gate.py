@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import t as student
 
+from judging.practice.findings import Beyond, Sure
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
 from poe.errors import name_some
 
@@ -46,28 +47,6 @@ class Requirement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sure:
-    """How sure it is that a requirement holds, and the win rate."""
-
-    wanted: Requirement
-    p: float
-    rate: float
-
-
-@dataclass(frozen=True)
-class Beyond:
-    """More comparisons than these answers have left: so many, and the prompts it would take."""
-
-    left: str
-    prompts: int | None
-
-    @property
-    def case(self) -> str:
-        """Which words."""
-        return "answers" if self.prompts is None else "prompts"
-
-
-@dataclass(frozen=True)
 class Gate:
     """What became of a requirement.
 
@@ -81,11 +60,11 @@ class Gate:
     wanted: Requirement
     p: float
     more: int | None = None
-    sure: Sure | None = None
+    sure: Any = None
     level: float = 0.95
     share: float = 0.0
     missing: tuple[str, ...] = ()
-    beyond: Beyond | None = None
+    beyond: Any = None
 
     @property
     def about(self) -> int:
@@ -163,12 +142,12 @@ def check(
     return found("open", "more", more=more, beyond=_beyond(board, more, left))
 
 
-def _beyond(board: Leaderboard, more: int, left: float) -> Beyond | None:
+def _beyond(board: Leaderboard, more: int, left: float) -> Any:
     """What it takes where these answers have fewer comparisons left than are needed."""
     if more <= left:
         return None
     said, prompts = f"{left:,.0f}" if left else "none", board.found.cluster
     if prompts is None:
-        return Beyond(said, None)
+        return Beyond("answers", said, None)
     each = len(board.comparisons) / len(np.unique(prompts))
-    return Beyond(said, two_digits(math.ceil((more - left) / each)))
+    return Beyond("prompts", said, two_digits(math.ceil((more - left) / each)))

@@ -8,11 +8,11 @@ inference (`judging.practice.trust.scale`), with errors clustered on the prompt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from judging.practice.findings import PeopleDecide, Stray
 from judging.practice.reading.forms import Columns
 from judging.practice.trust.scale import estimate
 from poe.arrays import Floats, Indices
@@ -89,29 +89,7 @@ def among_people(judge: Columns, people: Columns, level: float) -> pd.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class Stray:
-    """Verdicts by people about comparisons that were not made."""
-
-    count: int
-    of: int
-
-
-@dataclass(frozen=True)
-class PeopleDecide:
-    """How often people decide as the judge does, None for too few decisions in common."""
-
-    rate: Rate | None
-    decisions: int
-    stray: Stray | None
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        return "few" if self.rate is None else "some"
-
-
-def decide(judge: Columns, people: Columns, level: float) -> PeopleDecide:
+def decide(judge: Columns, people: Columns, level: float) -> Any:
     """How often people decide as the judge does."""
     human = matched(judge, people)
     asked = {key for key, _ in keys(judge)}
@@ -119,12 +97,12 @@ def decide(judge: Columns, people: Columns, level: float) -> PeopleDecide:
     stray = Stray(count, len(people.p)) if count else None
     both = np.isfinite(human) & (human != 0.5) & (judge.p != 0.5)
     if both.sum() < FEWEST:
-        return PeopleDecide(None, int(both.sum()), stray)
+        return PeopleDecide("few", None, int(both.sum()), stray)
     hit = (human[both] > 0.5) == (judge.p[both] > 0.5)
     prompts = _numbers(judge)[both]
     rate = estimate(np.zeros(len(hit)), hit.astype(float), cluster=prompts, level=level)
     found = Rate(rate.value, max(rate.low, 0.0), min(rate.high, 1.0))
-    return PeopleDecide(found, len(hit), stray)
+    return PeopleDecide("some", found, len(hit), stray)
 
 
 def _numbers(columns: Columns) -> Indices:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from judging import metrics
 from judging.errors import InvalidDataError
+from judging.practice.findings import Moved, MovedText, NewAndGone, Spearman
 from judging.practice.reading.tables import as_name, as_number, find_column, read_table
 from judging.practice.sentences import say_all
 from poe.arrays import Floats, Mask
@@ -24,47 +25,6 @@ from poe.ranks import shared_ranks
 __all__ = ["Changes", "changes", "read_ranking"]
 
 NAMED = 5  # texts that a sentence about changes names
-
-
-@dataclass(frozen=True)
-class MovedText:
-    """A text, its rank, and its rank before."""
-
-    name: str
-    rank: int
-    before: int
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Texts that moved by more than the errors of both rankings explain, the first by name."""
-
-    moved: int
-    of: int
-    texts: tuple[MovedText, ...]
-    more: int
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        return "some" if self.moved else "none"
-
-
-@dataclass(frozen=True)
-class Spearman:
-    """The correlation of both rankings, with its interval."""
-
-    rho: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class NewAndGone:
-    """Texts of one ranking alone."""
-
-    added: int
-    gone: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +54,13 @@ class Changes:
             for row in moved.head(NAMED).itertuples(index=False)
         ]
         found: list[Any] = [
-            Moved(len(moved), len(self.table), tuple(texts), max(len(moved) - NAMED, 0)),
+            Moved(
+                "some" if len(moved) else "none",
+                len(moved),
+                len(self.table),
+                tuple(texts),
+                max(len(moved) - NAMED, 0),
+            ),
             Spearman(self.spearman, self.low, self.high),
         ]
         if self.added or self.gone:

@@ -8,23 +8,45 @@ finding is a class here (or beside what it is about), its place in one of the li
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from judging import kinds
 from judging.judges.asking import NEITHER
+from judging.practice.findings import (
+    Agrees,
+    Best,
+    Comparisons,
+    Correlation,
+    Cost,
+    InRuns,
+    Judge,
+    Known,
+    Length,
+    Mass,
+    NoBetterThanACoin,
+    Note,
+    OneLabel,
+    Orders,
+    Partial,
+    Refused,
+    Settled,
+    Silent,
+    Stopped,
+    Unit,
+    Unknown,
+    Why,
+)
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.fragile import Fragility
-from judging.practice.ranking.orders import Orders
 from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
 from judging.practice.ranking.readings import along_length, position, settled_share
-from judging.practice.ranking.verdict import NoBetterThanACoin, Some, of_fit, some, verdict
+from judging.practice.ranking.verdict import of_fit, some, verdict
 from judging.practice.sentences import say, say_all
 from judging.practice.trust.people import People
-from judging.practice.trust.trust import Agrees, Trust, probability, untold
+from judging.practice.trust.trust import Trust, probability, untold
 from judging.question import Answer
 from poe.experts import BradleyTerry
 from poe.result import COVARIANCE_ITEMS, Fit
@@ -41,195 +63,6 @@ __all__ = [
 ]
 
 LEFT_OUT = 3  # texts that are left out and named
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a stopping rule asked for is known."""
-
-    because: str
-
-
-@dataclass(frozen=True)
-class Partial:
-    """Asking was cut short."""
-
-
-@dataclass(frozen=True)
-class Best:
-    """Who is on top of `of` items, with the probability to be the best; several share the place."""
-
-    case: Literal["sure", "probable", "leads", "shared"]
-    items: Some
-    of: int
-    p: float | None = None
-
-
-@dataclass(frozen=True)
-class Settled:
-    """Share of the pairs whose order is at least `level` sure."""
-
-    share: float
-    level: float
-
-    @property
-    def case(self) -> str:
-        """Which sentence: unlike a probability, a share that is counted can be none and all."""
-        return {0.0: "none", 1.0: "all"}.get(self.share, "some")
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What a score is in: the probability of what scores 1 higher, and 2 higher."""
-
-    logits: bool
-    one: float
-    two: float
-
-    @classmethod
-    def of(cls, fit: Fit) -> Unit:
-        """Of the expert of a fit."""
-        one, two = probability(fit, np.array([1.0, 2.0])).tolist()
-        return cls(isinstance(fit.expert, BradleyTerry), one, two)
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Nobody asked people."""
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """Why asking ended."""
-
-    of_kind: str
-    because: str
-
-
-@dataclass(frozen=True)
-class Mass:
-    """How much of the probability of its next word the judge put on the labels."""
-
-    labels: tuple[str, ...]
-    median: float
-    lowest: float
-
-
-@dataclass(frozen=True)
-class Correlation:
-    """Of the scores with people's."""
-
-    spearman: float
-    pearson: float
-    texts: int
-
-
-@dataclass(frozen=True)
-class Judge:
-    """Who judged."""
-
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Of one ranking or several: comparisons, those asked now, what was read for them."""
-
-    comparisons: int
-    new: int
-    stored: int
-    read: int
-    unit: str
-
-
-@dataclass(frozen=True)
-class InRuns:
-    """Rankings of one run that were asked in both orders."""
-
-    both: int
-    of: int
-
-
-@dataclass(frozen=True)
-class Length:
-    """Scores of a judge that go with the number of words."""
-
-    judge: str
-    r: float
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        return "longer" if self.r > 0 else "shorter"
-
-
-@dataclass(frozen=True)
-class OneLabel:
-    """Answers that show one label only, as servers that hide the others' tokens give them."""
-
-    count: int
-    of: int
-
-
-@dataclass(frozen=True)
-class Silent:
-    """Texts of which the judge answers nothing, some with the reason; and their copies."""
-
-    texts: tuple[Why, ...]
-    more: int
-    copies: int
-    refused: bool
-
-
-@dataclass(frozen=True)
-class Why:
-    """A text, and why the judge does not answer."""
-
-    text: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Comparisons that the judge would not answer, one of them with the reason."""
-
-    comparisons: int
-    first: str
-    second: str
-    why: str
-    refused: bool
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """How many there are, and how many of them are ties."""
-
-    count: int
-    ties: int
-
-
-@dataclass(frozen=True)
-class NoLabel:
-    """Comparisons to which the judge gave no label."""
-
-    count: int
-
-
-@dataclass(frozen=True)
-class Note:
-    """What a reader should know."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """What they do not tell."""
-
-
-@dataclass(frozen=True)
-class Verbose:
-    """The terminal leaves something out."""
 
 
 class Found(NamedTuple):
@@ -262,7 +95,7 @@ def findings(one: Ranking) -> Found:
     more: list[Any] = []
     if one.stop is not None:
         more.append(Stopped(one.stop.kind, one.stopped_because))
-    more += [Unit.of(one.fit), position(one.fit, one.level)]
+    more += [unit(one.fit), position(one.fit, one.level)]
     if answers:
         labels = tuple(judged_of(one).prompt.labels)
         more.append(Mass(labels, float(np.median(answers)), min(answers)))
@@ -272,21 +105,23 @@ def findings(one: Ranking) -> Found:
     return Found(found, more, notes([one]) if one.judged else list(one.notes))
 
 
-def judges(rankings: Sequence[Ranking]) -> Judge:
+def judges(rankings: Sequence[Ranking]) -> Any:
     """All of them, each once."""
     return Judge(tuple(dict.fromkeys(map(judge_name, rankings))))
 
 
 def _standing(fit: Fit, level: float, *, refused: bool) -> list[Any]:
     """Who is best, unless nobody is to decide by this; and how much of the order is settled."""
-    settled = Settled(settled_share(fit, level), level)
+    share = settled_share(fit, level)
+    # Unlike a probability, a share that is counted can be none and all.
+    settled = Settled({0.0: "none", 1.0: "all"}.get(share, "some"), share, level)
     if refused:
         return [settled]
     equal, n = on_top(fit), len(fit.items)
     if len(equal) > 1:
-        return [Best("shared", some(equal, n), n), settled]
+        return [Best("shared", some(equal, n), n, None), settled]
     p = fit.prob_top_set(1)
-    case: Any = "sure" if p >= 0.9 else "probable" if p >= 0.5 else "leads"
+    case = "sure" if p >= 0.9 else "probable" if p >= 0.5 else "leads"
     return [Best(case, some(equal, n), n, p), settled]
 
 
@@ -299,13 +134,13 @@ def _people(one: Ranking, *, told: bool) -> list[Any]:
     return [Unknown()]
 
 
-def agreement_of(one: Ranking) -> Correlation | None:
+def agreement_of(one: Ranking) -> Any:
     """`Ranking.agreement`; None too where all texts have the same score."""
     found = one.agreement()
     return None if found is None or np.isnan(found[0]) else Correlation(*found)
 
 
-def cost(rankings: Sequence[Ranking]) -> Cost:
+def cost(rankings: Sequence[Ranking]) -> Any:
     """What all of them took."""
     judged = [judged_of(one) for one in rankings]
     calls, new = sum(len(one.pairs) for one in judged), sum(one.new for one in judged)
@@ -335,7 +170,7 @@ def notes(rankings: Sequence[Ranking]) -> list[Any]:
         found.append(InRuns(sum(each.orders == "both" for each in orders), len(orders)))
     for judge in dict.fromkeys(map(judge_name, rankings)):
         r = along_length(one for one in rankings if judge_name(one) == judge)
-        found += [] if r is None else [Length(judge, r)]
+        found += [] if r is None else [Length("longer" if r > 0 else "shorter", judge, r)]
     answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
     bare = sum(map(shows_one_label, answers))
     return [*found, *([OneLabel(bare, len(answers))] if bare else [])]
@@ -359,6 +194,12 @@ def _refusals(one: Ranking) -> list[Any]:
         refused = any(each != NEITHER for *_, each in own)
         found.append(Refused(len(own), first.id, second.id, why, refused))
     return found
+
+
+def unit(fit: Fit) -> Any:
+    """What a score is in."""
+    one, two = probability(fit, np.array([1.0, 2.0])).tolist()
+    return Unit(isinstance(fit.expert, BradleyTerry), one, two)
 
 
 # Of a fit of comparisons that exist, or of a leaderboard ----------------------------------------
@@ -390,4 +231,4 @@ def of_a_fit(
     more += [position(fit, level)] if in_order else []
     answers = fit.comparisons.p[fit.real]
     more.append(Comparisons(len(answers), int((answers == 0.5).sum())))
-    return Found(verdict, [*more, Unit.of(fit), *(errors if known else [])], [])
+    return Found(verdict, [*more, unit(fit), *(errors if known else [])], [])

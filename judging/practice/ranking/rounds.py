@@ -19,6 +19,7 @@ from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
+from judging.practice.findings import Narrow, OneOrder
 from judging.practice.ranking import confirmation
 from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ending import (
@@ -28,7 +29,7 @@ from judging.practice.ranking.ending import (
     too_few,
 )
 from judging.practice.ranking.links import ask_first, links_first
-from judging.practice.ranking.orders import Narrow, OneOrder, Orders
+from judging.practice.ranking.orders import orders_of
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
 from judging.practice.ranking.settings import HOPELESS, Asking, Fitting, as_rules, require_rules
@@ -369,7 +370,7 @@ class Rounds:
         n, notes = len(self.names), list[Any](said)
         chosen = not self.offline and self.asked < n * (n - 1)  # else it changed nothing
         if self.decision is not None and self.decision.reason != "unknown" and chosen:
-            notes.append(Orders.of(self.decision))
+            notes.append(orders_of(self.decision))
         if self.asking.both_orders:
             notes += _one_order_only(self.made)
         if self.asking.rule == "reordering" and chosen:
@@ -538,7 +539,7 @@ def calls_left(n_items: int, stored: Indices, calls: int) -> int:
     return min(left, n_items * (n_items - 1) - len(stored))
 
 
-def _one_order_only(made: Comparisons) -> list[OneOrder]:
+def _one_order_only(made: Comparisons) -> list[Any]:
     """A finding where both orders were wanted, and the store's answers left no calls for them."""
     pairs = _as_set(made.pairs)
     single = sum((j, i) not in pairs for i, j in pairs)

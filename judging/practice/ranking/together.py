@@ -21,6 +21,15 @@ from scipy.stats import norm
 from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
+from judging.practice.findings import (
+    Alike,
+    ByAll,
+    NoPanel,
+    NotFollowing,
+    Pairwise,
+    TwoJudges,
+    Weak,
+)
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, names_of_judges
 from poe.errors import ComparisonError, NotConvergedError
@@ -30,61 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Together", "together"]
-
-
-@dataclass(frozen=True)
-class TwoJudges:
-    """Spearman's correlation of two judges' rankings."""
-
-    one: str
-    other: str
-    rho: float
-
-
-@dataclass(frozen=True)
-class Pairwise:
-    """How the judges' rankings correlate."""
-
-    pairs: tuple[TwoJudges, ...]
-
-
-@dataclass(frozen=True)
-class NotFollowing:
-    """Two judges whose answers do not follow each other."""
-
-
-@dataclass(frozen=True)
-class NoPanel:
-    """There is no ranking by all judges; why : a finding, or an error's words."""
-
-    why: Any
-
-
-@dataclass(frozen=True)
-class ByAll:
-    """Who is best by all judges, and how sure they are that it is better than the second."""
-
-    equal: tuple[Any, ...]
-    best: Any
-    second: Any
-    sure: float
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        return "best" if len(self.equal) == 1 else "shared"
-
-
-@dataclass(frozen=True)
-class Weak:
-    """Judges whose answers do not follow the others'."""
-
-    judges: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Alike:
-    """What no panel shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +114,9 @@ class Together:
         i, j = order.tolist()
         error = float(np.sqrt(max(spread[i, i] + spread[j, j] - 2.0 * spread[i, j], 1e-12)))
         best, second = (self.fit.items[k] for k in order)
-        found.append(ByAll(tuple(on_top(self.fit)), best, second, float(ndtr(gap / error))))
+        equal = tuple(on_top(self.fit))
+        case = "best" if len(equal) == 1 else "shared"
+        found.append(ByAll(case, equal, best, second, float(ndtr(gap / error))))
         if weak := _weak(self.fit):
             found.append(Weak(tuple(weak)))
         return [*found, Alike()]

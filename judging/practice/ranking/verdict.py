@@ -27,9 +27,19 @@ from scipy.special import chdtri, ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
+from judging.practice.findings import (
+    Decided,
+    Drowned,
+    FewLabels,
+    NoBetterThanACoin,
+    Odds,
+    Open,
+    Some,
+    Takes,
+    Tie,
+)
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
-from judging.practice.trust.agreement import Agreement
 from judging.practice.trust.needed import needed
 from judging.practice.trust.trust import Trust
 from poe.result import Fit
@@ -37,7 +47,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from judging.practice.ranking.ranking import Ranking
 
-__all__ = ["Advice", "NoBetterThanACoin", "Some", "of_fit", "some", "verdict"]
+__all__ = ["Advice", "of_fit", "some", "verdict"]
 
 MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
 LEAST = 0.1  # as many more, as a share of what there is, below which nothing is advised
@@ -50,110 +60,6 @@ State = Literal["decide", "ask", "label", "alike", "not by this judge"]
 
 
 @dataclass(frozen=True)
-class Decided:
-    """The best is known; by labels of people, a judge that nobody has checked could be trusted."""
-
-    best: Any
-    labels: int | None = None
-    of: int = 0
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        if self.labels is None:
-            return "checked"
-        return "unchecked" if self.labels < self.of else "unchecked, few"
-
-
-@dataclass(frozen=True)
-class Drowned:
-    """The place decides in this share of comparisons; by : "judge" or "table", who answered."""
-
-    share: float
-    place: Literal["first", "second"]
-    case: Literal["judge", "table"]
-
-
-@dataclass(frozen=True)
-class NoBetterThanACoin:
-    """People agree with the judge no more often than by chance."""
-
-    agreement: Agreement
-
-
-@dataclass(frozen=True)
-class FewLabels:
-    """People have said something, and too little: labels wanted, these included."""
-
-    wanted: int
-    labels: int
-    of_kind: str
-
-
-@dataclass(frozen=True)
-class Some:
-    """Some of the items, by their names where these are few."""
-
-    names: tuple[Any, ...]
-    count: int
-    of: int
-
-    @property
-    def case(self) -> str:
-        """Which words."""
-        return "named" if self.names else "all" if self.count == self.of else "some"
-
-
-@dataclass(frozen=True)
-class Tie:
-    """Those that could be the best, and whether they are close, equal or no more than chance."""
-
-    case: Literal["close", "equal", "chance", "chance, judge"]
-    items: Some
-
-
-@dataclass(frozen=True)
-class Takes:
-    """What more answers take: of a unit of reading, and in dollars."""
-
-    read: int
-    unit: str
-    money: float | None
-
-
-@dataclass(frozen=True)
-class Odds:
-    """How probable it is that so many more answers settle who is best."""
-
-    case: Literal["some", "rest", "all", "endless"]
-    count: float
-    chance: float
-    takes: Takes | None = None
-
-
-@dataclass(frozen=True)
-class Open:
-    """Who is best is open, and what more answers would do about it."""
-
-    tie: Tie
-    could: int
-    odds: tuple[Odds, ...]
-    hopeless: bool
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        if not self.odds:
-            return "over"
-        return "hopeless" if self.hopeless else "more" if len(self.odds) == 1 else "more or all"
-
-    @property
-    def last(self) -> Odds:
-        """All that can be asked."""
-        return self.odds[-1]
-
-
-@dataclass(frozen=True)
 class Advice:
     """What to do, and why.
 
@@ -162,7 +68,7 @@ class Advice:
     """
 
     state: State
-    why: Decided | Drowned | NoBetterThanACoin | FewLabels | Open
+    why: Any
     more: int | None = None
     labels: int | None = None
 
@@ -190,7 +96,7 @@ def of_fit(
     left: float = np.inf,
     rest: int = 0,
     partial: bool = False,
-    takes: Callable[[int], Takes | None] | None = None,
+    takes: Callable[[int], Any] | None = None,
     people: Trust | None = None,
     by_judge: bool = False,
     judged: bool = False,
@@ -205,8 +111,11 @@ def of_fit(
         return advice
     equal, n = on_top(fit), len(fit.items)
     if len(equal) == 1 and fit.prob_top_set(1) >= level:
-        few = None if people is not None or not by_judge else needed(level=level).scores
-        return Advice("decide", Decided(equal[0], few, n), labels=few)
+        if people is not None or not by_judge:
+            return Advice("decide", Decided("checked", equal[0], None))
+        few = needed(level=level).scores
+        case = "unchecked" if few < n else "unchecked, few"
+        return Advice("decide", Decided(case, equal[0], few), labels=few)
     could = max(leaders(fit, level), equal, key=len)
     if len(equal) > 1:
         tie = Tie("equal", some(equal, n))
@@ -215,11 +124,12 @@ def of_fit(
     else:
         tie = Tie("close", some(could, n))
     odds = tuple(_odds(fit, level, left, rest, takes)) if left else ()
-    hopeless = not odds or (odds[-1].chance < HOPELESS and not partial)
-    why = Open(tie, len(could), odds, hopeless)
-    if hopeless:
-        return Advice("alike", why)
-    more = odds[0].count
+    if not odds:
+        return Advice("alike", Open("over", tie, len(could), ()))
+    if odds[-1].chance < HOPELESS and not partial:
+        return Advice("alike", Open("hopeless", tie, len(could), odds[-1:]))
+    more, case = odds[0].count, "more" if len(odds) == 1 else "more or all"
+    why = Open(case, tie, len(could), odds)
     return Advice("ask", why, more=int(more) if np.isfinite(more) else None)
 
 
@@ -227,12 +137,8 @@ def _not_by_this(fit: Fit, level: float, people: Trust | None, *, judged: bool) 
     """Where the place decides, or people and the judge do not agree more often than by chance."""
     heard = people is not None and people.state == "agrees"
     if (share := drowned(fit, level)) >= HARDLY and not heard:
-        why = Drowned(
-            share,
-            "first" if fit.bias < 0 else "second",
-            "judge" if judged else "table",
-        )
-        return Advice("not by this judge", why)
+        place = "first" if fit.bias < 0 else "second"
+        return Advice("not by this judge", Drowned("judge" if judged else "table", share, place))
     if people is None or people.state != "useless":
         return None
     return Advice("not by this judge", NoBetterThanACoin(people.agreement))
@@ -251,8 +157,8 @@ def _odds(
     level: float,
     left: float,
     rest: int,
-    takes: Callable[[int], Takes | None] | None,
-) -> list[Odds]:
+    takes: Callable[[int], Any] | None,
+) -> list[Any]:
     """How probable it is that more answers settle who is best: the next ones, and all."""
     some = rest or _more(fit, level) or np.inf
     counts = [some, left] if some < left else [left]
@@ -275,9 +181,11 @@ def leaders(fit: Fit, level: float) -> list[Any]:
     return could if len(could) > 1 else names[:2]
 
 
-def some(could: list[Any], n: int) -> Some:
+def some(could: list[Any], n: int) -> Any:
     """Some of n items, named where they are few."""
-    return Some(tuple(could) if len(could) <= NAMED else (), len(could), n)
+    if len(could) <= NAMED:
+        return Some("named", tuple(could), len(could), n)
+    return Some("all" if len(could) == n else "some", (), len(could), n)
 
 
 def _tells_apart(fit: Fit, level: float) -> bool:
@@ -328,7 +236,7 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     return float((wrong <= 1.0 - level).mean())
 
 
-def _takes(one: Ranking, more: int) -> Takes | None:
+def _takes(one: Ranking, more: int) -> Any:
     """What so many more calls of a ranking's judge take; None where nobody knows."""
     if one.judged is None or not one.judged.answers:
         return None

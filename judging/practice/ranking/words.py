@@ -8,6 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging import kinds
+from judging.practice.findings import (
+    Agrees,
+    Best,
+    Intervals,
+    Known,
+    Note,
+    Refused,
+    Silent,
+    Stopped,
+    Turned,
+    Unknown,
+    Untold,
+    Verbose,
+)
 from judging.practice.ranking import findings as found
 from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ranking import Ranking, apart, judged_of
@@ -15,7 +29,6 @@ from judging.practice.ranking.readings import Position, Sureness
 from judging.practice.ranking.together import Together, together
 from judging.practice.ranking.verdict import Advice
 from judging.practice.sentences import listed, percent, say, say_all
-from judging.practice.trust.trust import Agrees, Turned, Untold
 from judging.quoting import printable, short
 from poe.experts import BradleyTerry
 from poe.result import Fit
@@ -42,9 +55,9 @@ __all__ = [
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 # What is shown without --verbose: the verdict, the judge, and notes that warn.
-VERDICT = (found.Known, Advice, found.Best)
-JUDGE = (Position, Agrees, Turned, Untold, found.Unknown)
-WARNINGS = (str, found.Silent, found.Refused)
+VERDICT = (Known, Advice, Best)
+JUDGE = (Position, Agrees, Turned, Untold, Unknown)
+WARNINGS = (str, Silent, Refused)
 
 
 # In words -------------------------------------------------------------------------------------
@@ -106,7 +119,7 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
         if verbose:
             parts += [_line(verdict), *say_all(more)]
             continue
-        ended = [each for each in more if isinstance(each, found.Stopped) and one.partial]
+        ended = [each for each in more if isinstance(each, Stopped) and one.partial]
         judge = [each for each in (*more, *verdict) if isinstance(each, JUDGE)]
         parts += [_line([each for each in verdict if isinstance(each, VERDICT)] + ended)]
         parts += [_line([found.judges([one]), *judge])]
@@ -119,14 +132,14 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
     notes, cost = found.notes(rankings), found.cost(rankings)
     if verbose:
         parts += [_line([found.judges(rankings), cost]), *lines([], notes)]
-        return "\n".join([*parts, say(found.Intervals())])
+        return "\n".join([*parts, say(Intervals())])
     warnings = [note for note in notes if isinstance(note, WARNINGS)]
-    return "\n".join([*parts, say(cost), *lines([], warnings), say(found.Verbose())])
+    return "\n".join([*parts, say(cost), *lines([], warnings), say(Verbose())])
 
 
 def lines(some: Iterable[Any], notes: Iterable[Any], thing: str = "text") -> list[str]:
     """Findings and notes, each on a line."""
-    return say_all([*some, *(found.Note(say(note)) for note in notes)], thing)
+    return say_all([*some, *(Note(say(note)) for note in notes)], thing)
 
 
 def _line(some: Iterable[Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judging.practice.findings import Agrees, Equal, Turned, Untold, Within, Worth
 from judging.practice.sentences import say_all
 from judging.practice.trust.agreement import Agreement, Rows, Sharpness, agreement, sharpness
 from judging.practice.trust.needed import FEWEST, needed
@@ -23,66 +24,6 @@ TURNED = 0.25  # agreement (Kendall's tau -0.5) up to which it is asked which en
 WITHIN = 0.1  # to which an agreement is to be known where more labels are asked for
 PAIRS = 100_000  # of a context, that are looked at
 UPPER = 0.9  # quantile of the judge's probabilities of which it is told what it is worth
-
-
-@dataclass(frozen=True)
-class Agrees:
-    """How often people order two texts as the judge does, by how many labels."""
-
-    agreement: Agreement
-    labels: int
-    of_kind: str
-
-
-@dataclass(frozen=True)
-class Equal:
-    """Pairs that are equal to people."""
-
-    ties: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class Turned:
-    """The judge and the labels agree less often than a coin would; case : what they are."""
-
-    case: Literal["scores", "choices"]
-
-
-@dataclass(frozen=True)
-class Worth:
-    """What people bear out of a probability that the judge's scores state, with its interval."""
-
-    stated: float
-    worth: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Within:
-    """How far from people's scores the judge's are on their scale, in a share `level` of cases."""
-
-    half: float
-    level: float
-
-
-@dataclass(frozen=True)
-class Untold:
-    """Labels that tell nothing: so many order so few pairs of texts."""
-
-    scores: int
-    choices: int
-    pairs: int
-    least: int
-
-    @property
-    def case(self) -> str:
-        """Which sentence."""
-        if self.scores > 1 and not self.pairs and not self.choices:
-            return "same"
-        both = self.scores and self.choices
-        return "both" if both else "choices" if self.choices else "scores"
 
 
 @dataclass(frozen=True)
@@ -219,14 +160,17 @@ def trust(
     return Trust(agree, sharp, scale, scores + choices, kind, surest, level, ties)
 
 
-def untold(fit: Fit, people: People) -> Untold:
+def untold(fit: Fit, people: People) -> Any:
     """Why `trust` tells nothing of these labels."""
     own = people.of({str(name) for name in fit.items})
     given = list(own.scores.values())
     _, same = np.unique(given, return_counts=True)
     pairs = (len(given) * (len(given) - 1) - int((same * (same - 1)).sum())) // 2
     pairs += sum(p != 0.5 for *_, p in own.choices)
-    return Untold(len(given), len(own.choices), pairs, FEWEST)
+    scores, choices = len(given), len(own.choices)
+    case = "both" if scores and choices else "choices" if choices else "scores"
+    case = "same" if scores > 1 and not pairs and not choices else case
+    return Untold(case, scores, choices, pairs, FEWEST)
 
 
 def _rows(
